@@ -1,0 +1,186 @@
+"""Every check at the border, and its words.
+
+In come arrays as users have them; out go C-contiguous complex configurations ``(K, N)``, in
+complex64 where the input is single precision and in complex128 otherwise.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
+from shapelex.exceptions import (
+    ArrayTypeError,
+    CollapsedShapeError,
+    CoordinateCountError,
+    EmptySetError,
+    NonFiniteError,
+    RealLayoutError,
+    ShapeInputError,
+)
+
+_ROWS_NAMED = 5
+
+
+def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
+    """Return `array` as a NumPy array of numbers; refuse objects, text, booleans, masked entries."""
+    if isinstance(array, np.ma.MaskedArray):
+        if np.ma.is_masked(array):
+            masked = np.atleast_1d(np.ma.getmaskarray(array))
+            bad = np.any(masked.reshape(len(masked), -1), axis=1)
+            raise NonFiniteError(f"{name} has masked entries in {name_rows(bad)}: fill them or drop these rows.")
+        array = array.data
+    try:
+        converted = np.asarray(array)
+    except ValueError as error:
+        raise ArrayTypeError(
+            f"{name} must be a rectangular array of numbers, but its rows differ in length; "
+            "give every shape the same number of points."
+        ) from error
+    if converted.dtype == object:
+        raise ArrayTypeError(
+            f"{name} must be an array of numbers, got an object array (rows of different lengths, "
+            "or values that are not numbers)."
+        )
+    if not np.issubdtype(converted.dtype, np.number):
+        raise ArrayTypeError(f"{name} must be an array of numbers, got dtype {converted.dtype}.")
+    return converted
+
+
+def as_configurations(
+    array: ArrayLike, *, name: str = "X", n_coordinates: int | None = None
+) -> tuple[ComplexArray, bool]:
+    """Return configurations ``(K, N)``, and whether a single shape was given.
+
+    Takes complex ``(K, N)`` or ``(N,)`` and real ``(K, N, 2)``. Finite values are checked here,
+    once; a collapsed shape shows only after centring (see :func:`check_not_collapsed`).
+    """
+    configurations, is_single = _as_complex_rows(as_numeric_array(array, name), name)
+    n_found = configurations.shape[1]
+    if n_coordinates is not None and n_found != n_coordinates:
+        raise CoordinateCountError(f"{name} has {n_found} coordinates per shape, but the space has {n_coordinates}.")
+    if configurations.shape[0] == 0:
+        raise EmptySetError(f"{name} holds no shape: its shape is {configurations.shape}.")
+    if n_found == 0:
+        raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {configurations.shape}.")
+    _check_finite(configurations, name)
+    return configurations, is_single
+
+
+def _as_complex_rows(array: np.ndarray[Any, Any], name: str) -> tuple[ComplexArray, bool]:
+    if np.iscomplexobj(array):
+        if array.ndim not in (1, 2):
+            raise ShapeInputError(
+                f"{name} must be complex (n_shapes, n_coordinates), or one shape (n_coordinates,), "
+                f"got a complex array of shape {array.shape}."
+            )
+        rows = np.atleast_2d(array)
+        return np.ascontiguousarray(rows, dtype=_complex_dtype(array.dtype)), array.ndim == 1
+    if array.ndim == 3 and array.shape[2] == 2:
+        return points_to_complex(array), False
+    if array.ndim == 2:
+        hint = (
+            f"from_points({name}) if it is one shape of {array.shape[0]} points, else " if array.shape[1] == 2 else ""
+        )
+        raise RealLayoutError(
+            f"{name} is a real array of shape {array.shape}, which does not say where x and y are. Convert it "
+            f'first: {hint}from_columns({name}, layout="blocks") for columns x1..xN, y1..yN, or '
+            'layout="interleaved" for x1, y1, .., xN, yN.'
+        )
+    raise RealLayoutError(
+        f"{name} must be complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), "
+        f"got a real array of shape {array.shape}."
+    )
+
+
+def points_to_complex(points: np.ndarray[Any, Any]) -> ComplexArray:
+    """Return ``x + iy`` for real points ``(…, 2)``; single precision stays single."""
+    dtype = _complex_dtype(points.dtype)
+    configurations = np.empty(points.shape[:-1], dtype=dtype)
+    configurations.real = points[..., 0]
+    configurations.imag = points[..., 1]
+    return configurations
+
+
+def _complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    is_single = dtype in (np.dtype(np.complex64), np.dtype(np.float32), np.dtype(np.float16))
+    return np.dtype(np.complex64 if is_single else np.complex128)
+
+
+def _check_finite(configurations: ComplexArray, name: str) -> None:
+    # One sum is far cheaper than a mask; an overflow of finite values only costs the second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(configurations.sum()):
+            return
+    finite = np.isfinite(configurations)
+    if finite.all():
+        return
+    is_nan = bool(np.isnan(configurations).any())
+    word = "NaN" if is_nan else "infinite coordinates"
+    raise NonFiniteError(
+        f"{name} has {word} in {name_rows(~finite.all(axis=1))}: remove these shapes or fill in their coordinates."
+    )
+
+
+def check_not_collapsed(sizes: FloatArray, extents: FloatArray, name: str) -> None:
+    """Refuse shapes whose `sizes` after centring are rounding errors of their `extents` before it."""
+    precision = np.finfo(sizes.dtype).eps
+    collapsed = ~(sizes > 16 * precision * extents)
+    if collapsed.any():
+        raise CollapsedShapeError(
+            f"{name} has collapsed shapes in {name_rows(collapsed)}: all their points coincide, so they have no shape."
+        )
+
+
+def check_same_count(n_first: int, n_second: int, first: str, second: str) -> None:
+    """Refuse two stacks that neither pair up row by row nor broadcast."""
+    if n_first != n_second and 1 not in (n_first, n_second):
+        raise ShapeInputError(
+            f"{first} and {second} must have the same number of shapes, or one of them a single shape, "
+            f"got {n_first} and {n_second}."
+        )
+
+
+def check_choice(value: str, choices: Iterable[str], name: str) -> None:
+    """Refuse a `value` that is none of the `choices`."""
+    known = tuple(choices)
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
+
+
+def check_count(value: int, minimum: int, name: str) -> int:
+    """Refuse a number of things that is no integer or too small."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer, got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value}.")
+    return int(value)
+
+
+def check_weights(weights: ArrayLike | None, n_samples: int, dtype: np.dtype[Any]) -> FloatArray:
+    """Return non-negative sample weights that sum to one."""
+    if weights is None:
+        return np.full(n_samples, 1.0 / n_samples, dtype=dtype)
+    values = as_numeric_array(weights, "weights")
+    if values.shape != (n_samples,) or np.iscomplexobj(values):
+        raise ShapeInputError(f"weights must be {n_samples} real numbers, one a shape, got shape {values.shape}.")
+    values = values.astype(np.float64)
+    usable = np.isfinite(values) & (values >= 0)
+    if not usable.all():
+        raise ShapeInputError(f"weights must be finite and not negative, but are not in {name_rows(~usable)}.")
+    largest = values.max()
+    if largest == 0:
+        raise ShapeInputError("weights are all zero: at least one shape must count.")
+    # Dividing by the largest first keeps the sum finite for any finite weights.
+    values /= largest
+    shares: FloatArray = (values / values.sum()).astype(dtype)
+    return shares
+
+
+def name_rows(is_bad: BoolArray | np.bool_) -> str:
+    """Say which rows are bad, the first few by number."""
+    bad = np.flatnonzero(is_bad)
+    named = ", ".join(str(row) for row in bad[:_ROWS_NAMED])
+    more = f" and {bad.size - _ROWS_NAMED} more" if bad.size > _ROWS_NAMED else ""
+    return f"row{'s' if bad.size > 1 else ''} {named}{more}"

@@ -1,0 +1,61 @@
+"""Errors and warnings that shapelex raises; each bad input has a class of its own.
+
+Every input error is also a :class:`ValueError` (or :class:`TypeError`), so code that
+catches the built-in classes keeps working.
+"""
+
+
+class ShapelexError(Exception):
+    """Base of all errors raised on purpose by shapelex."""
+
+
+class ShapeInputError(ShapelexError, ValueError):
+    """The shapes handed in cannot be used as they are."""
+
+
+class ArrayTypeError(ShapelexError, TypeError):
+    """The array holds objects, text or booleans, or is no array at all."""
+
+
+class RealLayoutError(ShapeInputError):
+    """A real array whose axes do not say where x and y are."""
+
+
+class CoordinateCountError(ShapeInputError):
+    """The configurations have another number of coordinates than their space, or than each other."""
+
+
+class EmptySetError(ShapeInputError):
+    """The set holds no shape."""
+
+
+class NonFiniteError(ShapeInputError):
+    """Some coordinates are NaN, infinite or masked."""
+
+
+class CollapsedShapeError(ShapeInputError):
+    """All points of a shape coincide, so it has neither size nor shape."""
+
+
+class NotHorizontalError(ShapeInputError):
+    """A vector that should be tangent to the shape space is not."""
+
+
+class UndeterminedFitError(ShapeInputError):
+    """The points given do not determine the curve to be fitted."""
+
+
+class SpaceError(ShapelexError, ValueError):
+    """A space was asked for with arguments that define none."""
+
+
+class UnsupportedBySpaceError(ShapelexError, TypeError):
+    """The operation has no meaning in this space, such as a change of start point on an open curve."""
+
+
+class ConvergenceWarning(UserWarning):
+    """An iteration stopped before it reached its tolerance."""
+
+
+class NonUniqueMeanWarning(UserWarning):
+    """Several shapes are a mean of the set; one of them was returned."""

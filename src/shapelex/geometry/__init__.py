@@ -1,0 +1,22 @@
+"""Kendall's shape space: distances, alignment, geodesics and means of configurations."""
+
+from shapelex.geometry.alignment import align_onto, optimal_rotation, real_gram, rotate_onto
+from shapelex.geometry.distances import distance, pairwise_distances
+from shapelex.geometry.geodesics import exp, geodesic, horizontal_projection, log, parallel_transport
+from shapelex.geometry.means import align_to_mean, mean_shape
+
+__all__ = [
+    "align_onto",
+    "align_to_mean",
+    "distance",
+    "exp",
+    "geodesic",
+    "horizontal_projection",
+    "log",
+    "mean_shape",
+    "optimal_rotation",
+    "pairwise_distances",
+    "parallel_transport",
+    "real_gram",
+    "rotate_onto",
+]

@@ -1,0 +1,190 @@
+"""Mean shapes (paper, appendix on the mean shape).
+
+In come configurations and weights; out goes one pre-shape that minimizes the weighted sum of squared distances.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.linalg import eigh
+
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
+from shapelex._validation import check_choice, check_count, check_weights
+from shapelex.exceptions import ConvergenceWarning, NonUniqueMeanWarning
+from shapelex.geometry.alignment import rotate_onto
+from shapelex.geometry.distances import DISTANCE_KINDS
+from shapelex.geometry.geodesics import exp_rows, log_rows
+from shapelex.geometry.preshapes import phases, resolve_space
+from shapelex.spaces import Space
+from shapelex.spaces.rows import row_norms
+
+
+def mean_shape(
+    Z: ArrayLike,
+    kind: DistanceKind = "full",
+    weights: ArrayLike | None = None,
+    space: Space | None = None,
+    *,
+    tol: float | None = None,
+    max_iter: int = 1000,
+) -> ComplexArray:
+    """Pre-shape that minimizes ``Σ_k weight_k dist([mean], [z_k])²``.
+
+    Parameters
+    ----------
+    Z : array_like of complex, shape (n_shapes, n_coordinates)
+        Configurations.
+    kind : {"full", "partial", "geodesic"}, default "full"
+        Which distance. The full mean is the leading eigenvector of ``Σ z_k z_k* Phi``, in one step. The other
+        two start from it and iterate: averages of optimally rotated pre-shapes for the partial mean, of
+        logarithms for the geodesic one.
+    weights : array_like of float, shape (n_shapes,), optional
+        Non-negative weights; all equal when not given.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    tol : float, optional
+        The iterations stop when the mean moves by no more, in geodesic distance; by default ``64 eps sqrt(N)``, about
+        1e-13 for complex128 and 1e-4 for complex64.
+    max_iter : int, default 1000
+        Most iterations.
+
+    Returns
+    -------
+    ndarray of complex, shape (n_coordinates,)
+        The mean, as the pre-shape that is optimally rotated along the first shape.
+
+    Warns
+    -----
+    NonUniqueMeanWarning
+        If other shapes are as good a full mean.
+    ConvergenceWarning
+        If `max_iter` iterations did not reach `tol`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> triangle = np.array([0, 1, 1j])
+    >>> mean = mean_shape([triangle, 1j * triangle + 2])
+    >>> from shapelex.geometry import distance
+    >>> float(distance(mean, triangle)) < 1e-15
+    True
+    """
+    check_choice(kind, DISTANCE_KINDS, "kind")
+    space = resolve_space(space, Z, "Z")
+    rows = space.whitened_preshapes(Z, "Z")
+    shares = check_weights(weights, len(rows), rows.real.dtype)
+    mean = _full_mean(rows, shares)
+    if kind != "full":
+        refine = _partial_mean if kind == "partial" else _geodesic_mean
+        default_tol = 64 * float(np.finfo(shares.dtype).eps) * np.sqrt(rows.shape[1])
+        mean = refine(mean, rows, shares, default_tol if tol is None else tol, check_count(max_iter, 1, "max_iter"))
+    return space.unwhiten(phases(np.vdot(mean, rows[0])[None])[0] * mean)
+
+
+def align_to_mean(
+    Z: ArrayLike,
+    kind: DistanceKind = "full",
+    weights: ArrayLike | None = None,
+    space: Space | None = None,
+) -> ComplexArray:
+    """Pre-shapes of `Z`, each optimally rotated along their mean shape.
+
+    Parameters
+    ----------
+    Z : array_like of complex, shape (n_shapes, n_coordinates)
+        Configurations.
+    kind : {"full", "partial", "geodesic"}, default "full"
+        Which mean, see :func:`mean_shape`.
+    weights : array_like of float, shape (n_shapes,), optional
+        Weights of the mean.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+
+    Returns
+    -------
+    ndarray of complex, shape (n_shapes, n_coordinates)
+        Pre-shapes in a common pose.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> triangle = np.array([0, 1, 1j])
+    >>> aligned = align_to_mean([triangle, 1j * triangle + 2])
+    >>> bool(np.allclose(aligned[0], aligned[1]))
+    True
+    """
+    return rotate_onto(Z, mean_shape(Z, kind, weights, space), space)
+
+
+def _full_mean(rows: ComplexArray, shares: FloatArray) -> ComplexArray:
+    """Return the leading eigenvector of ``Σ share_k x_k x_k*``, by way of the smaller of its two Gram matrices."""
+    n_samples, n_coordinates = rows.shape
+    scaled = np.sqrt(shares)[:, None] * rows
+    is_wide = n_samples < n_coordinates
+    matrix = scaled.conj() @ scaled.T if is_wide else scaled.T @ scaled.conj()
+    size = len(matrix)
+    values, vectors = eigh(matrix, subset_by_index=[max(size - 2, 0), size - 1], check_finite=False)
+    if size > 1 and values[1] - values[0] <= 100 * np.finfo(values.dtype).eps * size:
+        warnings.warn(
+            "The full mean shape is not unique: several shapes are equally close to the set; one of them is returned.",
+            NonUniqueMeanWarning,
+            stacklevel=3,
+        )
+    leading = vectors[:, -1]
+    mean = scaled.T @ leading if is_wide else leading
+    return np.asarray(mean / np.linalg.norm(mean))
+
+
+def _partial_mean(
+    mean: ComplexArray, rows: ComplexArray, shares: FloatArray, tol: float, max_iter: int
+) -> ComplexArray:
+    """Average optimally rotated pre-shapes until the average stays: the objective falls at every step."""
+    for _ in range(max_iter):
+        turned = phases(rows.conj() @ mean)[:, None] * rows
+        average = shares @ turned
+        average /= np.linalg.norm(average)
+        moved = _angle_between(mean, average)
+        mean = average
+        if moved <= tol:
+            return mean
+    _warn_not_converged("partial", max_iter, moved, tol)
+    return mean
+
+
+def _geodesic_mean(
+    mean: ComplexArray, rows: ComplexArray, shares: FloatArray, tol: float, max_iter: int
+) -> ComplexArray:
+    """Follow the average of the logarithms, with shorter steps where a full one would raise the objective."""
+    logs = log_rows(mean[None], rows)
+    objective = shares @ row_norms(logs) ** 2
+    step = 1.0
+    for _ in range(max_iter):
+        velocity = step * (shares @ logs)
+        moved = float(np.linalg.norm(velocity))
+        trial = exp_rows(mean[None], velocity[None])[0]
+        trial /= np.linalg.norm(trial)
+        trial_logs = log_rows(trial[None], rows)
+        trial_objective = shares @ row_norms(trial_logs) ** 2
+        # Near the minimum the objective is flat to rounding: a step that short is taken without the test.
+        if trial_objective > objective and moved > np.sqrt(np.finfo(shares.dtype).eps):
+            step /= 2
+            continue
+        mean, logs, objective = trial, trial_logs, trial_objective
+        if moved <= tol:
+            return mean
+    _warn_not_converged("geodesic", max_iter, moved, tol)
+    return mean
+
+
+def _angle_between(first: ComplexArray, second: ComplexArray) -> float:
+    product = np.vdot(first, second)
+    return float(np.arctan2(np.linalg.norm(second - product * first), abs(product)))
+
+
+def _warn_not_converged(kind: str, max_iter: int, moved: float, tol: float) -> None:
+    warnings.warn(
+        f"The {kind} mean still moved by {moved:.2g} after {max_iter} iterations, more than tol={tol:.2g}; "
+        "raise max_iter, or tol.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,21 @@
+"""Spaces of configurations: what the coordinates mean, and how long they are."""
+
+from shapelex.spaces.base import Space
+from shapelex.spaces.bspline import BSpline
+from shapelex.spaces.coordinates import from_columns, from_points, to_columns, to_points
+from shapelex.spaces.custom import BasisSpace, CustomSpace
+from shapelex.spaces.hermite import HermiteSpline
+from shapelex.spaces.landmarks import Landmarks
+
+__all__ = [
+    "BSpline",
+    "BasisSpace",
+    "CustomSpace",
+    "HermiteSpline",
+    "Landmarks",
+    "Space",
+    "from_columns",
+    "from_points",
+    "to_columns",
+    "to_points",
+]

@@ -1,0 +1,337 @@
+"""Spaces that the user defines: by a product and a shift, or by basis functions.
+
+(Paper, section 2.3: any Hermitian positive-definite Phi and any non-zero u.)
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray
+from shapelex._validation import as_numeric_array
+from shapelex.exceptions import ShapeInputError, SpaceError, UnsupportedBySpaceError
+from shapelex.spaces.base import Space, check_parameter_range
+from shapelex.spaces.quadrature import piecewise_gauss_legendre
+
+# Exact for polynomial pieces of degree 31; the check with more nodes tells when that was not enough.
+_NODES_PER_PIECE = 32
+_NODES_TO_CHECK = 47
+_TOLERANCE = 1e-10
+
+
+class CustomSpace(Space):
+    """Configurations with any Hermitian product and any shift.
+
+    Parameters
+    ----------
+    gram : array_like, shape (n_coordinates, n_coordinates)
+        Hermitian positive-definite matrix ``Phi``, real or complex.
+    shift : array_like, shape (n_coordinates,)
+        Non-zero configuration ``u`` that translations add.
+    basis : callable, optional
+        Function that takes parameters ``(P,)`` in [0, 1] to the values ``(P, n_coordinates)`` of the basis
+        functions. Without it, :meth:`sample` and :meth:`fit` have no meaning.
+    closed : bool, default False
+        Whether the curves are closed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = CustomSpace(np.diag([1.0, 2.0, 1.0]), np.ones(3))
+    >>> complex(space.center([0, 1 + 0j, 0]))
+    (0.5+0j)
+    """
+
+    def __init__(
+        self,
+        gram: ArrayLike,
+        shift: ArrayLike,
+        *,
+        basis: Callable[[FloatArray], Any] | None = None,
+        closed: bool = False,
+    ) -> None:
+        self._gram = _as_hermitian(gram)
+        self._shift = _as_shift(shift, len(self._gram))
+        self._basis = basis
+        self.closed = closed
+        _ = self._factor  # refuses a gram that is not positive definite
+
+    @property
+    def n_coordinates(self) -> int:
+        """Dimension ``N`` of a configuration."""
+        return len(self._gram)
+
+    @property
+    def gram(self) -> ComplexArray | FloatArray:
+        """Matrix ``Phi`` of the Hermitian product."""
+        return self._gram
+
+    @property
+    def shift(self) -> ComplexArray | FloatArray:
+        """Configuration ``u`` that translations add."""
+        return self._shift
+
+    def basis(self, t: ArrayLike) -> ComplexArray | FloatArray:
+        """Evaluate the basis functions, where they were given.
+
+        Parameters
+        ----------
+        t : array_like of float, shape (n_parameters,)
+            Curve parameters in [0, 1].
+
+        Returns
+        -------
+        ndarray, shape (n_parameters, n_coordinates)
+            Values ``phi_n(t_p)``.
+
+        Raises
+        ------
+        UnsupportedBySpaceError
+            If the space was made without basis functions.
+        """
+        if self._basis is None:
+            raise UnsupportedBySpaceError(
+                "This CustomSpace has no basis functions, so its configurations are no curves; "
+                "give CustomSpace a basis, or use BasisSpace."
+            )
+        parameters = check_parameter_range(t, self.closed)
+        values = as_numeric_array(self._basis(parameters), "basis(t)")
+        if values.shape != (len(parameters), self.n_coordinates):
+            raise ShapeInputError(
+                f"basis(t) must have shape ({len(parameters)}, {self.n_coordinates}), got {values.shape}."
+            )
+        return values
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, CustomSpace)
+            and np.array_equal(self._gram, other._gram)
+            and np.array_equal(self._shift, other._shift)
+            and self._basis == other._basis
+            and self.closed == other.closed
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._gram.tobytes(), self._shift.tobytes(), self.closed))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
+
+
+class BasisSpace(Space):
+    """Curves in the span of the user's own basis functions.
+
+    Parameters
+    ----------
+    functions : sequence of callable
+        Linearly independent functions on [0, 1], real or complex, that take an array of parameters. Constants
+        must be among their linear combinations.
+    breakpoints : array_like of float, default ()
+        Where in [0, 1] the functions are not smooth, such as the knots of splines. Quadrature runs on each piece
+        between them: exact for polynomial pieces up to degree 31, and checked for others.
+    closed : bool, optional
+        Whether the curves are closed; by default when every function has the same value at 0 and 1.
+
+    Raises
+    ------
+    SpaceError
+        If the functions are linearly dependent, do not generate constants, or are not smooth between breakpoints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = BasisSpace([lambda t: 1 - t, lambda t: t])
+    >>> space.gram.round(6)
+    array([[0.333333, 0.166667],
+           [0.166667, 0.333333]])
+    >>> space.shift
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[Callable[[FloatArray], Any]],
+        breakpoints: ArrayLike = (),
+        *,
+        closed: bool | None = None,
+    ) -> None:
+        self.functions = tuple(functions)
+        if not self.functions:
+            raise SpaceError("functions must hold at least one basis function, got none.")
+        self.breakpoints = _as_breakpoints(breakpoints)
+        self._gram, self._shift = self._integrate()
+        ends = self._evaluate(np.array([0.0, 1.0]))
+        if closed is None:
+            closed = bool(np.allclose(ends[0], ends[1], rtol=0, atol=_TOLERANCE * max(1.0, np.abs(ends).max())))
+        self.closed = closed
+
+    @property
+    def n_coordinates(self) -> int:
+        """Dimension ``N`` of a configuration: the number of functions."""
+        return len(self.functions)
+
+    @property
+    def gram(self) -> ComplexArray | FloatArray:
+        """Matrix ``Phi`` of the Hermitian product: the Gram matrix of the functions."""
+        return self._gram
+
+    @property
+    def shift(self) -> ComplexArray | FloatArray:
+        """Configuration ``u`` whose curve is the constant 1."""
+        return self._shift
+
+    def basis(self, t: ArrayLike) -> ComplexArray | FloatArray:
+        """Evaluate the functions.
+
+        Parameters
+        ----------
+        t : array_like of float, shape (n_parameters,)
+            Curve parameters in [0, 1]; any real number on a closed curve.
+
+        Returns
+        -------
+        ndarray, shape (n_parameters, n_coordinates)
+            Values ``phi_n(t_p)``.
+        """
+        return self._evaluate(check_parameter_range(t, self.closed))
+
+    def roll(self, Z: ArrayLike, s: ArrayLike) -> ComplexArray:
+        """Move the start point of closed curves to the parameter `s`.
+
+        Parameters
+        ----------
+        Z : array_like of complex, shape (n_shapes, n_coordinates) or (n_coordinates,)
+            Configurations.
+        s : float
+            Parameter to start at: the new curve is ``r(t + s)``. (Spaces with control points count points here.)
+
+        Returns
+        -------
+        ndarray of complex, same shape
+            The same closed curves, started at `s`.
+
+        Raises
+        ------
+        UnsupportedBySpaceError
+            If the curves are open, or started at `s` are no longer in the span of the functions.
+        """
+        if not self.closed:
+            raise UnsupportedBySpaceError(f"roll moves the start point of a closed curve, but {self} is open.")
+        start = as_numeric_array(s, "s")
+        if start.ndim or np.iscomplexobj(start) or not np.isfinite(start):
+            raise ShapeInputError("s must be one finite real parameter for all shapes of a BasisSpace.")
+        offset = float(start) % 1.0
+        pieces = np.unique(np.concatenate([self.breakpoints, (self.breakpoints - offset) % 1.0]))
+        configurations, is_single = self._check(Z)
+        rolled = self._reparametrize(configurations, pieces, lambda t: (t + offset) % 1.0, f"roll by {offset:g}")
+        return rolled[0] if is_single else rolled
+
+    def _reverse(self, configurations: ComplexArray) -> ComplexArray:
+        pieces = np.unique(np.concatenate([self.breakpoints, 1.0 - self.breakpoints]))
+        return self._reparametrize(configurations, pieces, lambda t: 1.0 - t, "reverse")
+
+    def _reparametrize(
+        self,
+        configurations: ComplexArray,
+        breakpoints: FloatArray,
+        change: Callable[[FloatArray], FloatArray],
+        action: str,
+    ) -> ComplexArray:
+        nodes, weights = piecewise_gauss_legendre(breakpoints, _NODES_PER_PIECE)
+        values = self._evaluate(nodes)
+        mixed = values.conj().T @ (weights[:, None] * self._evaluate(change(nodes)))
+        matrix = np.linalg.solve(self._gram, mixed)
+        # The change of parameter keeps norms, so its projection onto the span is exact just when it does too.
+        if not np.allclose(matrix.conj().T @ self._gram @ matrix, self._gram, rtol=0, atol=_scale(self._gram)):
+            raise UnsupportedBySpaceError(f"{action} takes curves out of the span of the functions of {self}.")
+        return np.ascontiguousarray((configurations @ matrix.T).astype(configurations.dtype, copy=False))
+
+    def _integrate(self) -> tuple[ComplexArray | FloatArray, ComplexArray | FloatArray]:
+        gram, moments = self._products(_NODES_PER_PIECE)
+        finer, _ = self._products(_NODES_TO_CHECK)
+        if not np.allclose(gram, finer, rtol=0, atol=_scale(finer)):
+            raise SpaceError(
+                "The functions are not smooth between breakpoints, so their products cannot be integrated exactly: "
+                "add the places where they bend to breakpoints."
+            )
+        if np.linalg.eigvalsh(gram)[0] <= _scale(gram) * 1e-3:
+            raise SpaceError("The functions are linearly dependent (or nearly so): drop those that others combine to.")
+        shift = np.linalg.solve(gram, moments)
+        nodes, _ = piecewise_gauss_legendre(self.breakpoints, _NODES_PER_PIECE)
+        if not np.allclose(self._evaluate(nodes) @ shift, 1.0, rtol=0, atol=1e-8):
+            raise SpaceError("No linear combination of the functions is constant, so translations have no meaning.")
+        gram.flags.writeable = False
+        shift.flags.writeable = False
+        return gram, shift
+
+    def _products(self, n_nodes: int) -> tuple[ComplexArray | FloatArray, ComplexArray | FloatArray]:
+        nodes, weights = piecewise_gauss_legendre(self.breakpoints, n_nodes)
+        values = self._evaluate(nodes)
+        weighted = weights[:, None] * values
+        gram = values.conj().T @ weighted
+        return (gram + gram.conj().T) / 2, weighted.sum(axis=0).conj()
+
+    def _evaluate(self, parameters: FloatArray) -> ComplexArray | FloatArray:
+        columns = []
+        for number, function in enumerate(self.functions):
+            values = as_numeric_array(function(parameters), f"functions[{number}](t)")
+            if values.shape not in ((), parameters.shape):
+                raise SpaceError(
+                    f"functions[{number}] must take {len(parameters)} parameters to as many values, got {values.shape}."
+                )
+            if not np.isfinite(values).all():
+                raise SpaceError(f"functions[{number}] is not finite on [0, 1].")
+            columns.append(np.broadcast_to(values, parameters.shape))
+        stacked = np.stack(columns, axis=1)
+        return stacked.astype(np.result_type(stacked.dtype, np.float64), copy=False)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BasisSpace)
+            and self.functions == other.functions
+            and np.array_equal(self.breakpoints, other.breakpoints)
+            and self.closed == other.closed
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.functions, self.breakpoints.tobytes(), self.closed))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
+
+
+def _scale(gram: ComplexArray | FloatArray) -> float:
+    return _TOLERANCE * float(np.abs(np.diagonal(gram)).max())
+
+
+def _as_hermitian(gram: ArrayLike) -> ComplexArray | FloatArray:
+    matrix = as_numeric_array(gram, "gram")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        raise SpaceError(f"gram must be a square matrix of at least 2 rows, got shape {matrix.shape}.")
+    matrix = matrix.astype(np.result_type(matrix.dtype, np.float64))
+    if not np.isfinite(matrix).all():
+        raise SpaceError("gram must be finite.")
+    if not np.allclose(matrix, matrix.conj().T, rtol=0, atol=_scale(matrix)):
+        raise SpaceError("gram must be Hermitian: equal to its conjugate transpose.")
+    hermitian: ComplexArray | FloatArray = (matrix + matrix.conj().T) / 2
+    hermitian.flags.writeable = False
+    return hermitian
+
+
+def _as_shift(shift: ArrayLike, n_coordinates: int) -> ComplexArray | FloatArray:
+    vector = as_numeric_array(shift, "shift")
+    if vector.shape != (n_coordinates,):
+        raise SpaceError(f"shift must have shape ({n_coordinates},) like the rows of gram, got {vector.shape}.")
+    vector = vector.astype(np.result_type(vector.dtype, np.float64))
+    if not np.isfinite(vector).all() or not vector.any():
+        raise SpaceError("shift must be finite and not zero.")
+    vector.flags.writeable = False
+    return vector
+
+
+def _as_breakpoints(breakpoints: ArrayLike) -> FloatArray:
+    values = np.asarray(breakpoints, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or (values > 1).any():
+        raise SpaceError("breakpoints must be a list of numbers between 0 and 1.")
+    return np.unique(np.concatenate([[0.0, 1.0], values]))

@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import shapelex as sx
+from shapelex.exceptions import ConvergenceWarning, NonUniqueMeanWarning, ShapeInputError
+from tests import oracles, strategies
+
+KINDS = ["full", "partial", "geodesic"]
+
+
+def cluster(space, seed, n_shapes=6, spread=0.3):
+    rng = np.random.default_rng(seed)
+    shape = (n_shapes, space.n_coordinates)
+    center = rng.normal(size=shape[1]) + 1j * rng.normal(size=shape[1])
+    center = space.preshape(center)
+    noise = space.preshape(rng.normal(size=shape) + 1j * rng.normal(size=shape))
+    return (center + spread * noise) * np.exp(1j * rng.uniform(0, 6, size=(n_shapes, 1)))
+
+
+@settings(max_examples=8)
+@given(strategies.spaces(), strategies.seeds, strategies.kinds)
+def test_is_the_minimum(space, seed, kind):
+    Z = cluster(space, seed, n_shapes=4)
+    weights = np.random.default_rng(seed).uniform(0.2, 1, size=4)
+    mean = sx.mean_shape(Z, kind, weights, space)
+    best = oracles.best_mean_objective(Z, weights, kind, space)
+    assert oracles.mean_objective(mean, Z, weights, kind, space) <= best + 1e-8
+
+
+@given(strategies.spaces(), strategies.seeds, strategies.kinds, strategies.phases, strategies.sizes, strategies.offsets)
+def test_does_not_depend_on_the_pose_of_the_shapes(space, seed, kind, phase, size, offset):
+    Z = cluster(space, seed)
+    moved = Z.copy()
+    moved[1] = size * (phase * Z[1] + offset * space.shift)
+    mean = sx.mean_shape(Z, kind, space=space)
+    np.testing.assert_allclose(sx.mean_shape(moved, kind, space=space), mean, atol=1e-8)
+
+
+@given(strategies.spaces(), strategies.seeds, strategies.kinds)
+def test_is_a_preshape_in_the_pose_of_the_first_shape(space, seed, kind):
+    Z = cluster(space, seed)
+    mean = sx.mean_shape(Z, kind, space=space)
+    assert space.norm(mean) == pytest.approx(1, abs=1e-13)
+    assert abs(space.center(mean)) < 1e-12
+    assert sx.optimal_rotation(mean, Z[0], space) == pytest.approx(0, abs=1e-12)
+
+
+@given(strategies.spaces(), strategies.seeds, strategies.kinds)
+def test_weights_count_copies(space, seed, kind):
+    Z = cluster(space, seed)
+    counts = np.array([1, 3, 2, 0, 1, 4])
+    repeated = np.repeat(Z, counts, axis=0)
+    np.testing.assert_allclose(
+        sx.mean_shape(Z, kind, counts, space), sx.mean_shape(repeated, kind, space=space), atol=1e-9
+    )
+
+
+def test_geodesic_mean_balances_logarithms(space):
+    Z = cluster(space, 3)
+    mean = sx.mean_shape(Z, "geodesic", space=space)
+    np.testing.assert_allclose(sx.log(mean, Z, space).mean(axis=0), 0, atol=1e-12)
+
+
+def test_partial_mean_is_the_average_of_rotated_preshapes(space):
+    Z = cluster(space, 4)
+    mean = sx.mean_shape(Z, "partial", space=space)
+    average = sx.rotate_onto(Z, mean, space).mean(axis=0)
+    np.testing.assert_allclose(average / space.norm(average), mean, atol=1e-12)
+
+
+def test_full_mean_is_the_leading_eigenvector(space):
+    Z = cluster(space, 5)
+    preshapes = np.array([oracles.preshape(z, space) for z in Z])
+    values, vectors = np.linalg.eig(preshapes.T @ preshapes.conj() @ space.gram)
+    assert sx.distance(sx.mean_shape(Z, space=space), vectors[:, np.argmax(values.real)], space=space) < 1e-10
+
+
+def test_mean_of_two_shapes_is_the_middle_of_their_geodesic(space):
+    Z = cluster(space, 6, n_shapes=2)
+    for kind in KINDS:
+        middle = sx.geodesic(Z[0], Z[1], 0.5, space)
+        assert sx.distance(sx.mean_shape(Z, kind, space=space), middle, space=space) < 1e-12
+
+
+def test_mean_of_one_shape_is_that_shape(space):
+    Z = cluster(space, 7, n_shapes=1)
+    for kind in KINDS:
+        np.testing.assert_allclose(sx.mean_shape(Z, kind, space=space), space.preshape(Z)[0], atol=1e-13)
+        assert sx.distance(sx.mean_shape(np.repeat(Z, 9, axis=0), kind, space=space), Z[0], space=space) < 1e-13
+
+
+def test_spread_out_shapes_still_converge(rng):
+    Z = rng.normal(size=(60, 4)) + 1j * rng.normal(size=(60, 4))
+    weights = np.ones(60)
+    for kind in KINDS:
+        mean = sx.mean_shape(Z, kind)
+        found = oracles.mean_objective(mean, Z, weights, kind, sx.Landmarks(4))
+        assert found <= oracles.mean_objective(sx.mean_shape(Z), Z, weights, kind, sx.Landmarks(4)) + 1e-14
+
+
+def test_more_coordinates_than_shapes_and_fewer(rng):
+    wide = rng.normal(size=(5, 30)) + 1j * rng.normal(size=(5, 30)) + 3 * np.exp(0.3j * np.arange(30))
+    doubled = np.repeat(wide, 8, axis=0)
+    np.testing.assert_allclose(sx.mean_shape(wide), sx.mean_shape(doubled), atol=1e-12)
+
+
+def test_single_precision(space):
+    Z = cluster(space, 8).astype(np.complex64)
+    for kind in KINDS:
+        mean = sx.mean_shape(Z, kind, space=space)
+        assert mean.dtype == np.complex64
+        assert (
+            sx.distance(mean.astype(complex), sx.mean_shape(Z.astype(complex), kind, space=space), space=space) < 1e-3
+        )
+
+
+def test_warns_when_not_unique():
+    z, w = np.array([1, -1, 0, 0]) + 0j, np.array([0, 0, 1, -1]) + 0j
+    with pytest.warns(NonUniqueMeanWarning, match="not unique"):
+        sx.mean_shape([z, w])
+
+
+def test_warns_when_not_converged():
+    Z = cluster(sx.Landmarks(5), 9, spread=1.5)
+    for kind in KINDS[1:]:
+        with pytest.warns(ConvergenceWarning, match=f"The {kind} mean still moved by .* after 1 iterations"):
+            sx.mean_shape(Z, kind, max_iter=1)
+    with pytest.raises(ValueError, match="max_iter must be at least 1, got 0"):
+        sx.mean_shape(Z, "partial", max_iter=0)
+
+
+def test_bad_arguments():
+    Z = cluster(sx.Landmarks(5), 9)
+    with pytest.raises(ShapeInputError, match="weights must be 6 real numbers"):
+        sx.mean_shape(Z, weights=[1, 2])
+    with pytest.raises(ValueError, match="kind must be one of"):
+        sx.mean_shape(Z, kind="median")
+
+
+@given(strategies.spaces(), strategies.seeds, strategies.kinds)
+def test_align_to_mean(space, seed, kind):
+    Z = cluster(space, seed)
+    aligned = sx.align_to_mean(Z, kind, space=space)
+    mean = sx.mean_shape(Z, kind, space=space)
+    np.testing.assert_allclose(sx.optimal_rotation(aligned, mean, space), 0, atol=1e-9)
+    np.testing.assert_allclose(sx.distance(aligned, Z, space=space), 0, atol=1e-12)
+    np.testing.assert_allclose(space.norm(aligned), 1, atol=1e-12)

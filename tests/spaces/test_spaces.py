@@ -1,0 +1,381 @@
+"""Properties that every space has."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.exceptions import (
+    CollapsedShapeError,
+    CoordinateCountError,
+    ShapeInputError,
+    SpaceError,
+    UndeterminedFitError,
+    UnsupportedBySpaceError,
+)
+from tests import oracles, strategies
+from tests.conftest import custom_space
+
+
+class TestProduct:
+    def test_gram_agrees_with_quadrature(self, curve_space):
+        np.testing.assert_allclose(curve_space.gram, oracles.gram_by_quadrature(curve_space), rtol=0, atol=1e-13)
+
+    def test_constant_curve_has_norm_one(self, curve_space):
+        assert curve_space.norm(curve_space.shift + 0j) == pytest.approx(1, abs=1e-14)
+
+    def test_shift_samples_to_one(self, curve_space):
+        points = curve_space.sample(curve_space.shift + 0j, curve_space.parameters(31))
+        np.testing.assert_allclose(points, 1, atol=1e-12)
+
+    @pytest.mark.parametrize("n_points", [8, 40, 200])
+    def test_closed_cubic_entries(self, n_points):
+        gram = sx.BSpline(n_points).gram
+        expected = np.zeros(n_points)
+        expected[:4] = np.array([151 / 315, 397 / 1680, 1 / 42, 1 / 5040]) / n_points
+        expected[-3:] = expected[3:0:-1]
+        for row in range(n_points):
+            np.testing.assert_allclose(gram[row], np.roll(expected, row), rtol=4e-16)
+
+    @given(strategies.stacks(2))
+    def test_inner_is_the_matrix_product(self, stack):
+        space, (z, w) = stack
+        assert space.inner(z, w) == pytest.approx(z.conj() @ space.gram @ w, rel=1e-10, abs=1e-12)
+        assert space.norm(z) ** 2 == pytest.approx((z.conj() @ space.gram @ z).real, rel=1e-10)
+
+    def test_inner_broadcasts(self, space, rng):
+        Z = rng.normal(size=(4, space.n_coordinates)) + 1j
+        np.testing.assert_allclose(space.inner(Z, Z[1]), [space.inner(z, Z[1]) for z in Z])
+        with pytest.raises(ShapeInputError, match=r"Z and W must have the same number of shapes.*4 and 3"):
+            space.inner(Z, Z[:3])
+
+    def test_norm_is_safe_from_overflow(self):
+        z = np.array([0, 1, 1j])
+        for scale in (1e-300, 1e-170, 1e170, 1e300):
+            np.testing.assert_allclose(sx.Landmarks(3).norm(scale * z) / scale, np.sqrt(2), rtol=1e-15)
+            np.testing.assert_allclose(
+                sx.Landmarks(3).preshape(scale * z), sx.Landmarks(3).preshape(z), rtol=0, atol=1e-15
+            )
+
+
+class TestPreshape:
+    @given(strategies.stacks(), strategies.phases, strategies.sizes, strategies.offsets)
+    def test_forgets_translation_and_scale(self, stack, phase, size, offset):
+        space, Z = stack
+        shift = space.shift
+        moved = size * (phase * Z + offset * shift)
+        tolerance = 1e-12 * (1 + abs(offset) * space.norm(shift + 0j) / space.norm(space.centered(Z)).min())
+        np.testing.assert_allclose(space.preshape(moved), phase * space.preshape(Z), rtol=0, atol=10 * tolerance)
+
+    @given(strategies.stacks())
+    def test_is_centered_and_of_norm_one(self, stack):
+        space, Z = stack
+        preshapes = space.preshape(Z)
+        np.testing.assert_allclose(space.norm(preshapes), 1, atol=1e-13)
+        np.testing.assert_allclose(space.center(preshapes), 0, atol=1e-13)
+        np.testing.assert_allclose(preshapes, [oracles.preshape(z, space) for z in Z], rtol=0, atol=1e-11)
+
+    @given(strategies.stacks())
+    def test_center_splits_the_configuration(self, stack):
+        space, Z = stack
+        np.testing.assert_allclose(space.centered(Z) + space.center(Z)[:, None] * space.shift, Z, atol=1e-11)
+
+    def test_far_from_the_origin(self):
+        z = np.array([0, 1, 1j, -2 + 1j])
+        space = sx.Landmarks(4)
+        preshape = space.preshape(z + 1e9)
+        assert abs(space.center(preshape)) < 1e-16
+        np.testing.assert_allclose(preshape, space.preshape(z), atol=1e-6)
+
+    def test_collapsed_rows_are_named(self, space, rng):
+        Z = rng.normal(size=(8, space.n_coordinates)) + 1j * rng.normal(size=(8, space.n_coordinates))
+        Z[[2, 5]] = np.outer([3 + 2j, 1e5j], space.shift)
+        with pytest.raises(CollapsedShapeError, match="Z has collapsed shapes in rows 2, 5:"):
+            space.preshape(Z)
+        with pytest.raises(CollapsedShapeError, match="rows 2, 5:"):
+            space.whitened_preshapes(Z)
+        with pytest.raises(CollapsedShapeError, match="row 0:"):
+            space.preshape(0 * Z[0])
+
+
+class TestWhitening:
+    @given(strategies.stacks())
+    def test_product_becomes_plain(self, stack):
+        space, Z = stack
+        rows, centered = space.whiten(Z), space.centered(Z)
+        expected = centered.conj() @ space.gram @ centered.T
+        np.testing.assert_allclose(rows.conj() @ rows.T, expected, atol=1e-11 * np.abs(expected).max())
+
+    @given(strategies.stacks())
+    def test_unwhiten_gives_back_centered(self, stack):
+        space, Z = stack
+        np.testing.assert_allclose(space.unwhiten(space.whiten(Z)), space.centered(Z), atol=1e-11)
+
+    @given(strategies.stacks())
+    def test_preshapes_whitened_at_once(self, stack):
+        space, Z = stack
+        np.testing.assert_allclose(space.whitened_preshapes(Z), space.whiten(space.preshape(Z)), atol=1e-12)
+
+    def test_single_precision_stays(self, space, rng):
+        Z = (rng.normal(size=(3, space.n_coordinates)) + 1j).astype(np.complex64)
+        for result in (
+            space.centered(Z),
+            space.preshape(Z),
+            space.whiten(Z),
+            space.unwhiten(Z),
+            space.center(Z),
+            space.inner(Z, Z),
+            space.whitened_preshapes(Z),
+        ):
+            assert result.dtype == np.complex64
+        assert space.norm(Z).dtype == np.float32
+        np.testing.assert_allclose(space.preshape(Z), space.preshape(Z.astype(complex)), atol=1e-4)
+
+    def test_one_shape_and_a_stack_agree(self, space, rng):
+        Z = rng.normal(size=(3, space.n_coordinates)) + 1j
+        for method in (space.centered, space.preshape, space.whiten, space.unwhiten, space.norm, space.center):
+            np.testing.assert_allclose(method(Z[1]), method(Z)[1], rtol=1e-12, atol=1e-14)
+
+    def test_input_is_left_alone(self, space, rng):
+        Z = rng.normal(size=(3, space.n_coordinates)) + 1j
+        before = Z.copy()
+        for method in (space.centered, space.preshape, space.whiten, space.whitened_preshapes):
+            method(Z)[...] = 0
+        space.unwhiten(Z)[...] = 0
+        np.testing.assert_array_equal(Z, before)
+
+
+class TestCurves:
+    def test_basis_agrees_with_its_definition(self, curve_space):
+        functions, _ = oracles.basis_functions(curve_space)
+        t = np.concatenate([np.linspace(0, 1, 21)[:-1], [0.333, 0.999]])
+        expected = np.array([[f(s) for f in functions] for s in t])
+        np.testing.assert_allclose(curve_space.basis(t), expected, atol=1e-13)
+
+    def test_fit_gives_back_sampled_curves(self, space, rng):
+        if isinstance(space, sx.CustomSpace):
+            pytest.skip("has no curves")
+        Z = rng.normal(size=(4, space.n_coordinates)) + 1j * rng.normal(size=(4, space.n_coordinates))
+        t = space.parameters(5 * space.n_coordinates)
+        points = space.sample(Z, t)
+        np.testing.assert_allclose(space.fit(points, t), Z, atol=1e-11)
+        np.testing.assert_allclose(space.fit(points, np.tile(t, (4, 1))), Z, atol=1e-11)
+        np.testing.assert_allclose(space.fit(points[0], t), Z[0], atol=1e-11)
+        np.testing.assert_allclose(space.fit(sx.to_points(points), t), Z, atol=1e-11)
+
+    @pytest.mark.parametrize("space", [sx.BSpline(12), sx.HermiteSpline(8, closed=True), sx.BasisSpace])
+    def test_fit_by_arc_length_finds_a_circle(self, space):
+        if space is sx.BasisSpace:
+            space = sx.BasisSpace([np.ones_like, lambda t: np.exp(2j * np.pi * t), lambda t: np.exp(-2j * np.pi * t)])
+        uneven = np.sort(np.random.default_rng(0).uniform(0, 1, 2000))
+        circle = np.exp(2j * np.pi * uneven)
+        fitted = space.sample(space.fit(circle), np.linspace(0, 1, 77))
+        np.testing.assert_allclose(np.abs(fitted), 1, atol=2e-3)
+
+    def test_fit_by_arc_length_runs_from_end_to_end(self):
+        t = np.linspace(0, 1, 400)
+        line = (1 + 2j) * t**3
+        np.testing.assert_allclose(
+            sx.BSpline(6, closed=False).sample(sx.BSpline(6, closed=False).fit(line), [0, 0.25, 0.5, 1]),
+            (1 + 2j) * np.array([0, 0.25, 0.5, 1]),
+            atol=1e-10,
+        )
+
+    def test_fit_refuses_what_it_cannot_determine(self):
+        space = sx.BSpline(10)
+        with pytest.raises(UndeterminedFitError, match="9 points a curve, too few for 10 coordinates"):
+            space.fit(np.exp(1j * np.arange(9)))
+        outlines = np.exp(2j * np.pi * np.linspace(0, 1, 50, endpoint=False)) * np.ones((3, 1))
+        outlines[2] = np.where(np.arange(50) < 25, np.linspace(0, 0.01, 50), 1 + np.linspace(0, 0.01, 50))
+        with pytest.raises(UndeterminedFitError, match="undetermined in row 2:"):
+            space.fit(outlines)
+        with pytest.raises(CollapsedShapeError, match="row 1"):
+            space.fit(np.array([outlines[0], 0 * outlines[0] + 3]))
+        with pytest.raises(ShapeInputError, match="one parameter for each of the 50 points"):
+            space.fit(outlines, np.linspace(0, 1, 49))
+
+    def test_fit_in_blocks_agrees(self, monkeypatch, rng):
+        space = sx.HermiteSpline(4, closed=True)
+        points = np.exp(2j * np.pi * np.linspace(0, 1, 60, endpoint=False)) + 0.1 * rng.normal(size=(7, 60))
+        whole = space.fit(points)
+        monkeypatch.setattr("shapelex.spaces.fitting._BLOCK_ENTRIES", 2 * 60 * 8)
+        np.testing.assert_allclose(space.fit(points), whole, rtol=1e-13)
+
+    def test_open_spline_meets_its_end_points(self, rng):
+        z = rng.normal(size=7) + 1j * rng.normal(size=7)
+        ends = sx.BSpline(7, closed=False).sample(z, [0, 1])
+        np.testing.assert_allclose(ends, z[[0, -1]], atol=1e-14)
+
+    def test_closed_parameters_wrap(self, rng):
+        space = sx.BSpline(7)
+        z = rng.normal(size=7) + 1j
+        np.testing.assert_allclose(space.sample(z, [0.2, 1.2, -0.8]), space.sample(z, [0.2] * 3), atol=1e-13)
+
+    def test_open_parameters_are_checked(self):
+        with pytest.raises(ShapeInputError, match=r"between 0 and 1 on an open curve, got -0\.1 to 1"):
+            sx.HermiteSpline(3).basis([-0.1, 1])
+        with pytest.raises(ShapeInputError, match="finite"):
+            sx.HermiteSpline(3).basis([np.nan])
+
+
+ROLLABLE = [
+    sx.Landmarks(9, closed=True),
+    sx.BSpline(8),
+    sx.BSpline(8, degree=2),
+    sx.HermiteSpline(6, closed=True),
+]
+
+
+class TestStartPoint:
+    @pytest.mark.parametrize("space", ROLLABLE, ids=repr)
+    def test_roll_moves_along_the_curve(self, space, rng):
+        Z = rng.normal(size=(5, space.n_coordinates)) + 1j * rng.normal(size=(5, space.n_coordinates))
+        t = np.linspace(0, 1, 40)
+        shifts = np.array([0, 1, -2, 3, 25])
+        expected = [space.sample(z, t + s / space.n_points) for z, s in zip(Z, shifts, strict=True)]
+        np.testing.assert_allclose(space.sample(space.roll(Z, shifts), t), expected, atol=1e-12)
+        np.testing.assert_array_equal(space.roll(Z[1], 1), space.roll(Z, shifts)[1])
+        np.testing.assert_allclose(space.norm(space.roll(Z, shifts)), space.norm(Z), rtol=1e-13)
+
+    def test_reverse_runs_the_other_way(self, space, rng):
+        if isinstance(space, sx.CustomSpace):
+            with pytest.raises(UnsupportedBySpaceError, match="does not know its points"):
+                space.reverse(space.shift + 0j)
+            return
+        Z = rng.normal(size=(3, space.n_coordinates)) + 1j * rng.normal(size=(3, space.n_coordinates))
+        t = np.linspace(0, 1, 40)
+        np.testing.assert_allclose(space.sample(space.reverse(Z), t), space.sample(Z, 1 - t), atol=1e-12)
+        np.testing.assert_allclose(space.reverse(space.reverse(Z)), Z, atol=1e-12)
+        np.testing.assert_allclose(space.reverse(Z[1]), space.reverse(Z)[1], atol=1e-13)
+
+    def test_basis_space_rolls_to_a_parameter(self, rng):
+        from tests.conftest import FOURIER
+
+        space = sx.BasisSpace(FOURIER)
+        z = rng.normal(size=5) + 1j * rng.normal(size=5)
+        t = np.linspace(0, 1, 30)
+        np.testing.assert_allclose(space.sample(space.roll(z, 0.3), t), space.sample(z, t + 0.3), atol=1e-12)
+
+    def test_basis_space_refuses_to_leave_its_span(self):
+        hats = sx.BSpline(4, degree=1)
+        space = sx.BasisSpace(
+            [lambda t, n=n: hats.basis(t)[:, n] for n in range(4)], breakpoints=[0.25, 0.5, 0.75], closed=True
+        )
+        z = np.array([1, 2, 3j, 4])
+        np.testing.assert_allclose(space.roll(z, 0.25), hats.roll(z, 1), atol=1e-12)
+        with pytest.raises(UnsupportedBySpaceError, match=r"roll by 0\.1 takes curves out of the span"):
+            space.roll(z, 0.1)
+
+    def test_open_spaces_do_not_roll(self):
+        for space in (sx.Landmarks(4), sx.BSpline(5, closed=False), sx.HermiteSpline(3), custom_space()):
+            with pytest.raises(UnsupportedBySpaceError, match="is open"):
+                space.roll(np.ones(space.n_coordinates, complex), 1)
+
+    def test_shifts_are_checked(self):
+        space = sx.Landmarks(4, closed=True)
+        with pytest.raises(ShapeInputError, match="s must be an integer, or one integer for each of the 2 shapes"):
+            space.roll(np.ones((2, 4), complex), [1, 2, 3])
+        with pytest.raises(ShapeInputError, match="s must be an integer"):
+            space.roll(np.ones((2, 4), complex), 0.5)
+
+
+class TestValues:
+    def test_equal_arguments_make_equal_spaces(self):
+        assert sx.Landmarks(4) == sx.Landmarks(4) != sx.Landmarks(4, closed=True)
+        assert sx.BSpline(5) != sx.BSpline(5, degree=2)
+        assert hash(sx.HermiteSpline(4)) == hash(sx.HermiteSpline(4))
+        assert custom_space(seed=1) == custom_space(seed=1) != custom_space(seed=2)
+        assert hash(custom_space(seed=1)) == hash(custom_space(seed=1))
+        assert sx.Landmarks(4) != sx.HermiteSpline(2)
+        one, t = np.ones_like, np.sin
+        assert sx.BasisSpace([one, t]) == sx.BasisSpace([one, t]) != sx.BasisSpace([t, one])
+        assert len({sx.BasisSpace([one, t]), sx.BasisSpace([one, t])}) == 1
+
+    def test_pickle(self):
+        for space in (sx.Landmarks(4), sx.BSpline(5), sx.HermiteSpline(4, closed=True), custom_space()):
+            _ = space.gram
+            copy = pickle.loads(pickle.dumps(space))
+            assert copy == space
+            np.testing.assert_array_equal(copy.gram, space.gram)
+
+    def test_arrays_are_read_only(self, space):
+        for array in (space.gram, space.shift):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 7
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: sx.Landmarks(1), "n_points must be at least 2, got 1"),
+            (lambda: sx.BSpline(2), "closed B-spline must be at least 3, got 2"),
+            (lambda: sx.BSpline(3, closed=False), "degree 3 must be at least 4, got 3"),
+            (lambda: sx.BSpline(5, degree=0), "degree must be at least 1, got 0"),
+            (lambda: sx.HermiteSpline(1), "n_points must be at least 2, got 1"),
+            (lambda: sx.CustomSpace(np.ones((2, 3)), [1, 1]), "square matrix.*\\(2, 3\\)"),
+            (lambda: sx.CustomSpace([[1, 2], [0, 1]], [1, 1]), "Hermitian"),
+            (lambda: sx.CustomSpace([[1, 2], [2, 1]], [1, 1]), "positive-definite"),
+            (lambda: sx.CustomSpace([[1, np.nan], [np.nan, 1]], [1, 1]), "finite"),
+            (lambda: sx.CustomSpace(np.eye(2), [0, 0]), "not zero"),
+            (lambda: sx.CustomSpace(np.eye(2), [1, 1, 1]), "shape \\(2,\\)"),
+            (lambda: sx.BasisSpace([]), "at least one"),
+            (lambda: sx.BasisSpace([np.sin, np.cos]), "constant"),
+            (lambda: sx.BasisSpace([np.ones_like, np.sin, np.sin]), "linearly dependent"),
+            (lambda: sx.BasisSpace([np.ones_like, lambda t: np.abs(t - 0.3)]), "breakpoints"),
+            (lambda: sx.BasisSpace([np.ones_like, lambda t: t[:3]]), "as many values"),
+            (
+                lambda: sx.BasisSpace([np.ones_like, lambda t: np.full_like(t, np.inf)]),
+                "functions\\[1\\] is not finite",
+            ),
+            (lambda: sx.BasisSpace([np.ones_like, np.sin], [2.0]), "between 0 and 1"),
+        ],
+    )
+    def test_bad_arguments(self, make, message):
+        with pytest.raises(ValueError, match=message):
+            make()
+
+    def test_counts_must_be_integers(self):
+        for value in (3.0, "3", True, None):
+            with pytest.raises(TypeError, match="n_points must be an integer"):
+                sx.Landmarks(value)
+
+    def test_basis_space_finds_bends_at_breakpoints(self):
+        space = sx.BasisSpace([np.ones_like, lambda t: np.abs(t - 0.3)], breakpoints=[0.3])
+        assert space.gram[1, 1] == pytest.approx((0.3**3 + 0.7**3) / 3, rel=1e-14)
+        assert not space.closed
+
+    def test_custom_space_with_a_basis_has_curves(self, rng):
+        hermite = sx.HermiteSpline(4)
+        space = sx.CustomSpace(hermite.gram, hermite.shift, basis=hermite.basis)
+        z = rng.normal(size=8) + 1j
+        t = np.linspace(0, 1, 50)
+        np.testing.assert_allclose(space.sample(z, t), hermite.sample(z, t))
+        np.testing.assert_allclose(space.fit(space.sample(z, t), t), z, atol=1e-11)
+
+    def test_custom_space_without_a_basis_says_so(self):
+        with pytest.raises(UnsupportedBySpaceError, match="no basis functions"):
+            custom_space().sample(np.ones(5, complex), [0.5])
+
+    def test_custom_basis_is_checked(self):
+        space = sx.CustomSpace(np.eye(3), np.ones(3), basis=lambda t: np.ones((len(t), 2)))
+        with pytest.raises(ShapeInputError, match="basis\\(t\\) must have shape \\(4, 3\\), got \\(4, 2\\)"):
+            space.sample(np.ones(3, complex), np.zeros(4))
+
+    def test_wrong_number_of_coordinates(self, space):
+        with pytest.raises(
+            CoordinateCountError, match=f"has 99 coordinates per shape, but the space has {space.n_coordinates}"
+        ):
+            space.preshape(np.ones((2, 99), complex))
+
+    def test_singular_gram_is_a_space_error(self):
+        with pytest.raises(SpaceError):
+            sx.CustomSpace(np.zeros((2, 2)), [1, 1])
+
+    @given(st.integers(1, 6), st.integers(3, 20))
+    def test_periodic_gram_is_the_integral(self, degree, n_points):
+        space = sx.BSpline(n_points, degree=degree)
+        nodes = (np.arange(4000) + 0.5) / 4000
+        values = space.basis(nodes)
+        np.testing.assert_allclose(space.gram, values.T @ values / 4000, atol=2e-6)
