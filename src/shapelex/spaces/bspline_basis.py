@@ -5,9 +5,9 @@ In come curve parameters in [0, 1], a number of functions and a degree; out go m
 
 from fractions import Fraction
 from math import comb, factorial
+from typing import Any
 
 import numpy as np
-from scipy.interpolate import BSpline as PiecewisePolynomial
 from scipy.linalg import circulant
 
 from shapelex._typing import FloatArray
@@ -19,7 +19,7 @@ def periodic_basis(t: FloatArray, n_functions: int, degree: int) -> FloatArray:
     margin = degree // 2 + 1
     n_unfolded = n_functions + 2 * margin + 1
     knots = np.arange(n_unfolded + degree + 1) - (margin + (degree + 1) / 2)
-    unfolded = PiecewisePolynomial.design_matrix(t * n_functions, knots, degree)
+    unfolded = _design_matrix(t * n_functions, knots, degree)
     unfolded.indices = (unfolded.indices - margin) % n_functions
     unfolded.resize(len(t), n_functions)
     unfolded.has_sorted_indices = False
@@ -30,14 +30,17 @@ def periodic_basis(t: FloatArray, n_functions: int, degree: int) -> FloatArray:
 
 def clamped_basis(t: FloatArray, n_functions: int, degree: int) -> FloatArray:
     """Return the B-splines on equispaced knots whose end knots repeat, so curves start and end at control points."""
-    values: FloatArray = PiecewisePolynomial.design_matrix(t, clamped_knots(n_functions, degree), degree).toarray()
+    inner = np.linspace(0.0, 1.0, n_functions - degree + 1)
+    knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
+    values: FloatArray = _design_matrix(t, knots, degree).toarray()
     return values
 
 
-def clamped_knots(n_functions: int, degree: int) -> FloatArray:
-    """Return the knots of :func:`clamped_basis`."""
-    inner = np.linspace(0.0, 1.0, n_functions - degree + 1)
-    return np.concatenate([np.zeros(degree), inner, np.ones(degree)])
+def _design_matrix(t: FloatArray, knots: FloatArray, degree: int) -> Any:
+    # scipy.interpolate takes longer to import than all the rest together, and landmarks never need it.
+    from scipy.interpolate import BSpline
+
+    return BSpline.design_matrix(t, knots, degree)
 
 
 def periodic_gram(n_functions: int, degree: int) -> FloatArray:

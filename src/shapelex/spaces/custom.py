@@ -204,7 +204,7 @@ class BasisSpace(Space):
         Z : array_like of complex, shape (n_shapes, n_coordinates) or (n_coordinates,)
             Configurations.
         s : float
-            Parameter to start at: the new curve is ``r(t + s)``. (Spaces with control points count points here.)
+            Parameter to start at: the new curve is ``r(t + s)``. Spaces with control points count points here.
 
         Returns
         -------

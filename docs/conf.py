@@ -1,0 +1,21 @@
+"""Settings of the documentation."""
+
+import shapelex
+
+project = "shapelex"
+author = "The shapelex developers"
+release = version = shapelex.__version__
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build"]
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+
+autosummary_generate = True
+numpydoc_show_class_members = True
+numpydoc_class_members_toctree = False
+numpydoc_show_inherited_class_members = True
+autodoc_typehints = "none"
+myst_enable_extensions = ["dollarmath"]
+nitpicky = False
