@@ -10,6 +10,8 @@ extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autos
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
+html_title = "shapelex"
+html_sidebars = {"**": []}
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 
 autosummary_generate = True
@@ -17,5 +19,6 @@ numpydoc_show_class_members = True
 numpydoc_class_members_toctree = False
 numpydoc_show_inherited_class_members = True
 autodoc_typehints = "none"
-myst_enable_extensions = ["dollarmath"]
+# No TeX in the pages: MathJax would be fetched from the network when they are read.
+myst_enable_extensions = []
 nitpicky = False
