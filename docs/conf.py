@@ -15,9 +15,9 @@ html_sidebars = {"**": []}
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 
 autosummary_generate = True
-numpydoc_show_class_members = True
-numpydoc_class_members_toctree = False
-numpydoc_show_inherited_class_members = True
+templates_path = ["_templates"]
+# The class template lists the members with their docstrings; numpydoc would list them once more.
+numpydoc_show_class_members = False
 autodoc_typehints = "none"
 # No TeX in the pages: MathJax would be fetched from the network when they are read.
 myst_enable_extensions = []

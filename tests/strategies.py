@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import shapelex as sx
-from tests.conftest import FOURIER, custom_space
+from tests.conftest import ALL_SPACES, custom_space
 
 seeds = st.integers(0, 2**32 - 1)
 phases = st.floats(-np.pi, np.pi).map(lambda angle: np.exp(1j * angle))
@@ -15,7 +15,9 @@ offsets = st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)).map(lambda xy: c
 
 @st.composite
 def spaces(draw: st.DrawFn) -> sx.spaces.Space:
-    kind = draw(st.sampled_from(["landmarks", "bspline", "hermite", "custom", "basis"]))
+    kind = draw(st.sampled_from(["listed", "landmarks", "bspline", "hermite", "custom"]))
+    if kind == "listed":
+        return draw(st.sampled_from(ALL_SPACES))
     closed = draw(st.booleans())
     if kind == "landmarks":
         return sx.Landmarks(draw(st.integers(3, 24)), closed=closed)
@@ -24,9 +26,7 @@ def spaces(draw: st.DrawFn) -> sx.spaces.Space:
         return sx.BSpline(draw(st.integers(max(3, degree + 1), 16)), degree=degree, closed=closed)
     if kind == "hermite":
         return sx.HermiteSpline(draw(st.integers(2, 10)), closed=closed)
-    if kind == "custom":
-        return custom_space(draw(st.integers(3, 8)), draw(st.integers(0, 1000)))
-    return sx.BasisSpace(FOURIER)
+    return custom_space(draw(st.integers(3, 8)), draw(st.integers(0, 1000)))
 
 
 def random_configurations(space: sx.spaces.Space, n_shapes: int, seed: int) -> np.ndarray:

@@ -75,6 +75,8 @@ def test_not_numbers():
         SPACE.preshape(np.array([[1j, None, 2, 3]]))
     with pytest.raises(ArrayTypeError, match="got dtype <U"):
         SPACE.preshape(np.array(["leaf"]))
+    with pytest.raises(ArrayTypeError, match="got dtype timedelta64"):
+        sx.from_points(np.ones((3, 2), "m8[s]"))
     with pytest.raises(ArrayTypeError, match="got dtype bool"):
         SPACE.preshape(np.ones((3, 4, 2), bool))
 
@@ -89,6 +91,10 @@ def test_not_finite(good):
     good[:, 0] = complex(0, np.nan)
     with pytest.raises(NonFiniteError, match="rows 0, 1, 2, 3, 4 and 4 more"):
         SPACE.preshape(good)
+    with pytest.raises(NonFiniteError, match="masked entries in row 0:"):
+        SPACE.preshape(np.ma.masked_array(np.ones(4, complex), mask=[0, 0, 1, 0]))
+    with pytest.raises(NonFiniteError, match="NaN or infinite coordinates in rows 0, 1"):
+        SPACE.preshape(np.array([[np.nan, 1, 2, 3j], [np.inf, 1, 2, 3j]]))
     with pytest.raises(NonFiniteError, match="masked entries in row 2:"):
         SPACE.preshape(np.ma.masked_array(np.ones((3, 4), complex), mask=np.eye(3, 4) * [[0], [0], [1]]))
 
@@ -103,8 +109,9 @@ def test_finite_values_whose_sum_overflows_are_fine():
 def test_empty_and_wrong_sizes():
     with pytest.raises(EmptySetError, match=r"holds no shape: its shape is \(0, 4\)"):
         SPACE.preshape(np.empty((0, 4), complex))
-    with pytest.raises(EmptySetError):
-        sx.mean_shape(np.empty((0, 4, 2)))
+    for empty in (np.empty((0, 4, 2)), [], np.empty((0, 4))):
+        with pytest.raises(EmptySetError):
+            sx.mean_shape(empty)
     with pytest.raises(CoordinateCountError, match="has 5 coordinates per shape, but the space has 4"):
         SPACE.preshape(np.ones((2, 5), complex))
     with pytest.raises(CoordinateCountError, match="no coordinates"):

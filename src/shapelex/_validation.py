@@ -27,7 +27,7 @@ def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
     """Return `array` as a NumPy array of numbers; refuse objects, text, booleans, masked entries."""
     if isinstance(array, np.ma.MaskedArray):
         if np.ma.is_masked(array):
-            masked = np.atleast_1d(np.ma.getmaskarray(array))
+            masked = np.atleast_2d(np.ma.getmaskarray(array))
             bad = np.any(masked.reshape(len(masked), -1), axis=1)
             raise NonFiniteError(f"{name} has masked entries in {name_rows(bad)}: fill them or drop these rows.")
         array = array.data
@@ -43,7 +43,7 @@ def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
             f"{name} must be an array of numbers, got an object array (rows of different lengths, "
             "or values that are not numbers)."
         )
-    if not np.issubdtype(converted.dtype, np.number):
+    if not np.issubdtype(converted.dtype, np.number) or converted.dtype.kind == "m":
         raise ArrayTypeError(f"{name} must be an array of numbers, got dtype {converted.dtype}.")
     return converted
 
@@ -54,16 +54,20 @@ def as_configurations(
     """Return configurations ``(K, N)``, and whether a single shape was given.
 
     Takes complex ``(K, N)`` or ``(N,)`` and real ``(K, N, 2)``. Finite values are checked here,
-    once; a collapsed shape shows only after centring (see :func:`check_not_collapsed`).
+    once; a collapsed shape shows only after centering (see :func:`check_not_collapsed`).
     """
-    configurations, is_single = _as_complex_rows(as_numeric_array(array, name), name)
+    numeric = as_numeric_array(array, name)
+    if numeric.ndim > 0 and numeric.shape[0] == 0:
+        raise EmptySetError(f"{name} holds no shape: its shape is {numeric.shape}; give at least one.")
+    configurations, is_single = _as_complex_rows(numeric, name)
     n_found = configurations.shape[1]
     if n_coordinates is not None and n_found != n_coordinates:
-        raise CoordinateCountError(f"{name} has {n_found} coordinates per shape, but the space has {n_coordinates}.")
-    if configurations.shape[0] == 0:
-        raise EmptySetError(f"{name} holds no shape: its shape is {configurations.shape}.")
+        raise CoordinateCountError(
+            f"{name} has {n_found} coordinates per shape, but the space has {n_coordinates}: use a space of "
+            f"{n_found} coordinates, or other shapes."
+        )
     if n_found == 0:
-        raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {configurations.shape}.")
+        raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {numeric.shape}.")
     _check_finite(configurations, name)
     return configurations, is_single
 
@@ -90,7 +94,7 @@ def _as_complex_rows(array: np.ndarray[Any, Any], name: str) -> tuple[ComplexArr
         )
     raise RealLayoutError(
         f"{name} must be complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), "
-        f"got a real array of shape {array.shape}."
+        f"got a real array of shape {array.shape}; from_points or from_columns convert other layouts."
     )
 
 
@@ -116,20 +120,21 @@ def _check_finite(configurations: ComplexArray, name: str) -> None:
     finite = np.isfinite(configurations)
     if finite.all():
         return
-    is_nan = bool(np.isnan(configurations).any())
-    word = "NaN" if is_nan else "infinite coordinates"
+    has_nan, has_infinite = bool(np.isnan(configurations).any()), bool(np.isinf(configurations).any())
+    word = "NaN or infinite coordinates" if has_nan and has_infinite else "NaN" if has_nan else "infinite coordinates"
     raise NonFiniteError(
         f"{name} has {word} in {name_rows(~finite.all(axis=1))}: remove these shapes or fill in their coordinates."
     )
 
 
 def check_not_collapsed(sizes: FloatArray, extents: FloatArray, name: str) -> None:
-    """Refuse shapes whose `sizes` after centring are rounding errors of their `extents` before it."""
+    """Refuse shapes whose `sizes` after centering are rounding errors of their `extents` before it."""
     precision = np.finfo(sizes.dtype).eps
     collapsed = ~(sizes > 16 * precision * extents)
     if collapsed.any():
         raise CollapsedShapeError(
-            f"{name} has collapsed shapes in {name_rows(collapsed)}: all their points coincide, so they have no shape."
+            f"{name} has collapsed shapes in {name_rows(collapsed)}: all their points coincide, so they have no shape; "
+            "remove these rows."
         )
 
 
@@ -145,7 +150,7 @@ def check_same_count(n_first: int, n_second: int, first: str, second: str) -> No
 def check_choice(value: str, choices: Iterable[str], name: str) -> None:
     """Refuse a `value` that is none of the `choices`."""
     known = tuple(choices)
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
 
 
@@ -156,6 +161,13 @@ def check_count(value: int, minimum: int, name: str) -> int:
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value}.")
     return int(value)
+
+
+def check_flag(value: bool, name: str) -> bool:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
 
 
 def check_weights(weights: ArrayLike | None, n_samples: int, dtype: np.dtype[Any]) -> FloatArray:

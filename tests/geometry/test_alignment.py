@@ -52,6 +52,13 @@ def test_orthogonal_shapes_are_not_turned():
     np.testing.assert_allclose(sx.align_onto(z, w), 0, atol=1e-16)
 
 
+@given(strategies.stacks(2))
+def test_shapes_orthogonal_to_rounding_are_not_turned(stack):
+    space, (z, v) = stack
+    orthogonal = sx.horizontal_projection(z, v, space)
+    assert sx.optimal_rotation(z, orthogonal, space) == 0
+
+
 def test_stacks(rng):
     Z = rng.normal(size=(4, 5)) + 1j * rng.normal(size=(4, 5))
     for function in (sx.optimal_rotation, sx.rotate_onto, sx.align_onto):

@@ -110,6 +110,20 @@ def test_single_precision(rng):
         np.testing.assert_allclose(square, sx.pairwise_distances(Z.astype(complex), kind=kind), atol=2e-6)
 
 
+def test_mixed_precision(rng):
+    Z = rng.normal(size=(6, 5)) + 1j * rng.normal(size=(6, 5))
+    single = Z.astype(np.complex64)
+    assert sx.pairwise_distances(single, Z).dtype == sx.pairwise_distances(Z, single).dtype == np.float64
+
+
+def test_space_must_be_a_space():
+    for wrong in (4, "landmarks", sx.Landmarks):
+        with pytest.raises(TypeError, match=r"space must be a space such as BSpline\(40\)"):
+            sx.distance([0, 1, 1j], [0, 1, 2j], space=wrong)
+
+
 def test_bad_kind():
+    with pytest.raises(ValueError, match="kind must be one of"):
+        sx.distance([0, 1, 1j], [0, 1, 1j], np.array([1.0, 2.0]))
     with pytest.raises(ValueError, match="kind must be one of 'full', 'partial', 'geodesic', got 'procrustes'"):
         sx.distance([0, 1, 1j], [0, 1, 1j], kind="procrustes")

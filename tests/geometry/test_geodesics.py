@@ -143,6 +143,30 @@ def test_transport_agrees_with_small_steps(stack):
     np.testing.assert_allclose(sx.parallel_transport(z, w, v, space), expected, atol=2e-3 * np.abs(v).max(), rtol=2e-3)
 
 
+def test_projection_of_long_vertical_vectors_is_clean(space, rng):
+    z, v = rng.normal(size=(2, space.n_coordinates)) + 1j * rng.normal(size=(2, space.n_coordinates))
+    base = space.preshape(z)
+    h = sx.horizontal_projection(z, v + 1e6 * (np.pi + 1j) * base, space)
+    assert abs(space.inner(base, h)) < 1e-13
+
+
+def test_exp_stays_on_the_sphere_when_v_is_horizontal_to_rounding_only(space, rng):
+    z, v = rng.normal(size=(2, space.n_coordinates)) + 1j * rng.normal(size=(2, space.n_coordinates))
+    tangent = sx.horizontal_projection(z, v, space)
+    tangent /= space.norm(tangent)
+    assert space.norm(sx.exp(z, tangent + 5e-8 * space.preshape(z), space)) == pytest.approx(1, abs=1e-13)
+
+
+def test_errors_tell_which_part_is_not_horizontal(rng):
+    Z = rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5))
+    V = sx.horizontal_projection(Z, Z[::-1])
+    V[[1, 2]] += 1
+    with pytest.raises(NotHorizontalError, match=r"not in rows 1, 2: .*\|u\* Phi v\| / \|u\| = 2.24"):
+        sx.exp(Z, V)
+    with pytest.raises(NotHorizontalError):
+        sx.exp(Z[0], 5e-4 * sx.Landmarks(5).preshape(Z[0]))
+
+
 def test_vectors_that_are_not_horizontal_are_refused(space, rng):
     z, v = rng.normal(size=(2, space.n_coordinates)) + 1j * rng.normal(size=(2, space.n_coordinates))
     tangent = sx.horizontal_projection(z, v, space)

@@ -1,5 +1,6 @@
 """Properties that every space has."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -11,13 +12,14 @@ import shapelex as sx
 from shapelex.exceptions import (
     CollapsedShapeError,
     CoordinateCountError,
+    NonFiniteError,
     ShapeInputError,
     SpaceError,
     UndeterminedFitError,
     UnsupportedBySpaceError,
 )
 from tests import oracles, strategies
-from tests.conftest import custom_space
+from tests.conftest import ALL_SPACES, FOURIER, custom_space
 
 
 class TestProduct:
@@ -83,12 +85,21 @@ class TestPreshape:
         space, Z = stack
         np.testing.assert_allclose(space.centered(Z) + space.center(Z)[:, None] * space.shift, Z, atol=1e-11)
 
-    def test_far_from_the_origin(self):
-        z = np.array([0, 1, 1j, -2 + 1j])
+    def test_far_from_the_origin(self, space, rng):
+        z = rng.normal(size=space.n_coordinates) + 1j * rng.normal(size=space.n_coordinates)
+        far = z + 1e9 * (np.pi + 1j) * space.shift
+        preshape = space.preshape(far)
+        assert abs(space.center(preshape)) < 1e-14
+        np.testing.assert_allclose(preshape, space.preshape(z), atol=1e-5)
+        np.testing.assert_allclose(space.whitened_preshapes(far)[0], space.whiten(preshape), atol=1e-12)
+
+    def test_collapse_is_a_matter_of_rounding(self):
         space = sx.Landmarks(4)
-        preshape = space.preshape(z + 1e9)
-        assert abs(space.center(preshape)) < 1e-16
-        np.testing.assert_allclose(preshape, space.preshape(z), atol=1e-6)
+        z = np.array([0, 1, 1j, -2 + 1j])
+        space.preshape(1e-12 * z + 1)
+        for seed in range(20):
+            with pytest.raises(CollapsedShapeError):
+                space.preshape(np.full(4, np.random.default_rng(seed).normal() * 1e3 * (1 + 1j)) * (1 + 1e-16 * z))
 
     def test_collapsed_rows_are_named(self, space, rng):
         Z = rng.normal(size=(8, space.n_coordinates)) + 1j * rng.normal(size=(8, space.n_coordinates))
@@ -194,8 +205,56 @@ class TestCurves:
             space.fit(outlines)
         with pytest.raises(CollapsedShapeError, match="row 1"):
             space.fit(np.array([outlines[0], 0 * outlines[0] + 3]))
-        with pytest.raises(ShapeInputError, match="one parameter for each of the 50 points"):
-            space.fit(outlines, np.linspace(0, 1, 49))
+        with pytest.raises(UndeterminedFitError, match="1 points a curve"):
+            sx.BSpline(5, closed=False).fit(np.array([1 + 1j]))
+
+    def test_fit_checks_its_parameters(self):
+        space = sx.BSpline(10)
+        outlines = np.exp(2j * np.pi * np.linspace(0, 1, 50, endpoint=False)) * np.ones((3, 1))
+        t = np.linspace(0, 1, 50, endpoint=False)
+        with pytest.raises(ShapeInputError, match=r"one real parameter for each of the 50 points.*got shape \(49,\)"):
+            space.fit(outlines[0], t[:49])
+        with pytest.raises(ShapeInputError, match="dtype complex128"):
+            space.fit(outlines, t + 0j)
+        bad = np.tile(t, (3, 1))
+        bad[1, 4] = np.nan
+        with pytest.raises(NonFiniteError, match="t has NaN or infinite parameters in row 1"):
+            space.fit(outlines, bad)
+        with pytest.raises(NonFiniteError, match="t has masked entries"):
+            space.fit(outlines, np.ma.masked_array(t, mask=t > 0.9))
+
+    def test_nearly_undetermined_fits_are_refused(self):
+        t = np.concatenate([np.linspace(0, 0.5, 60), [0.5 + 1e-13]])
+        with pytest.raises(UndeterminedFitError, match="all rows"):
+            sx.BSpline(10).fit(np.exp(2j * np.pi * t), t)
+
+    def test_fit_far_away_of_many_points_in_single_precision(self):
+        t = np.linspace(0, 1, 5000, endpoint=False)
+        circle = (3 * np.exp(2j * np.pi * t) + 2000).astype(np.complex64)
+        fitted = sx.BSpline(8).fit(circle)
+        assert fitted.dtype == np.complex64
+        np.testing.assert_allclose(np.abs(sx.BSpline(8).sample(fitted, t[::50]) - 2000), 3, atol=0.02)
+
+    def test_fit_far_away_keeps_the_form(self, rng):
+        space = sx.HermiteSpline(6)
+        z = rng.normal(size=12) + 1j * rng.normal(size=12)
+        t = space.parameters(80)
+        far = space.fit(space.sample(z, t) + 1e9 * (np.pi + 1j), t)
+        np.testing.assert_allclose(far - 1e9 * (np.pi + 1j) * space.shift, z, atol=2e-6)
+
+    def test_no_parameters_no_points(self, space):
+        if isinstance(space, sx.CustomSpace):
+            pytest.skip("has no curves")
+        assert space.sample(space.shift + 0j, []).shape == (0,)
+
+    def test_results_are_contiguous(self, space, rng):
+        if isinstance(space, sx.CustomSpace):
+            pytest.skip("has no curves")
+        Z = rng.normal(size=(3, space.n_coordinates)) + 1j
+        t = space.parameters(4 * space.n_coordinates)
+        results = [space.preshape(Z), space.whiten(Z), space.unwhiten(Z), space.reverse(Z), space.sample(Z, t)]
+        results.append(space.fit(results[-1], t))
+        assert all(result.flags.c_contiguous for result in results)
 
     def test_fit_in_blocks_agrees(self, monkeypatch, rng):
         space = sx.HermiteSpline(4, closed=True)
@@ -221,12 +280,7 @@ class TestCurves:
             sx.HermiteSpline(3).basis([np.nan])
 
 
-ROLLABLE = [
-    sx.Landmarks(9, closed=True),
-    sx.BSpline(8),
-    sx.BSpline(8, degree=2),
-    sx.HermiteSpline(6, closed=True),
-]
+ROLLABLE = [space for space in ALL_SPACES if space.closed and hasattr(space, "n_points")]
 
 
 class TestStartPoint:
@@ -252,8 +306,6 @@ class TestStartPoint:
         np.testing.assert_allclose(space.reverse(Z[1]), space.reverse(Z)[1], atol=1e-13)
 
     def test_basis_space_rolls_to_a_parameter(self, rng):
-        from tests.conftest import FOURIER
-
         space = sx.BasisSpace(FOURIER)
         z = rng.normal(size=5) + 1j * rng.normal(size=5)
         t = np.linspace(0, 1, 30)
@@ -280,6 +332,7 @@ class TestStartPoint:
             space.roll(np.ones((2, 4), complex), [1, 2, 3])
         with pytest.raises(ShapeInputError, match="s must be an integer"):
             space.roll(np.ones((2, 4), complex), 0.5)
+        np.testing.assert_array_equal(space.roll(np.arange(4) + 0j, np.uint64(1)), [1, 2, 3, 0])
 
 
 class TestValues:
@@ -290,6 +343,9 @@ class TestValues:
         assert custom_space(seed=1) == custom_space(seed=1) != custom_space(seed=2)
         assert hash(custom_space(seed=1)) == hash(custom_space(seed=1))
         assert sx.Landmarks(4) != sx.HermiteSpline(2)
+        same = sx.CustomSpace(np.eye(3), np.ones(3)), sx.CustomSpace(np.eye(3) + 0j, np.ones(3) - 0j)
+        assert same[0] == same[1]
+        assert hash(same[0]) == hash(same[1])
         one, t = np.ones_like, np.sin
         assert sx.BasisSpace([one, t]) == sx.BasisSpace([one, t]) != sx.BasisSpace([t, one])
         assert len({sx.BasisSpace([one, t]), sx.BasisSpace([one, t])}) == 1
@@ -297,9 +353,11 @@ class TestValues:
     def test_pickle(self):
         for space in (sx.Landmarks(4), sx.BSpline(5), sx.HermiteSpline(4, closed=True), custom_space()):
             _ = space.gram
-            copy = pickle.loads(pickle.dumps(space))
-            assert copy == space
-            np.testing.assert_array_equal(copy.gram, space.gram)
+            for copied in (pickle.loads(pickle.dumps(space)), copy.deepcopy(space)):
+                assert copied == space
+                np.testing.assert_array_equal(copied.gram, space.gram)
+                assert not copied.gram.flags.writeable
+                assert not copied.shift.flags.writeable
 
     def test_arrays_are_read_only(self, space):
         for array in (space.gram, space.shift):
@@ -320,7 +378,8 @@ class TestValues:
             (lambda: sx.CustomSpace([[1, np.nan], [np.nan, 1]], [1, 1]), "finite"),
             (lambda: sx.CustomSpace(np.eye(2), [0, 0]), "not zero"),
             (lambda: sx.CustomSpace(np.eye(2), [1, 1, 1]), "shape \\(2,\\)"),
-            (lambda: sx.BasisSpace([]), "at least one"),
+            (lambda: sx.BasisSpace([]), "at least two"),
+            (lambda: sx.BasisSpace([np.ones_like]), "at least two"),
             (lambda: sx.BasisSpace([np.sin, np.cos]), "constant"),
             (lambda: sx.BasisSpace([np.ones_like, np.sin, np.sin]), "linearly dependent"),
             (lambda: sx.BasisSpace([np.ones_like, lambda t: np.abs(t - 0.3)]), "breakpoints"),
@@ -335,6 +394,32 @@ class TestValues:
     def test_bad_arguments(self, make, message):
         with pytest.raises(ValueError, match=message):
             make()
+
+    def test_functions_of_very_different_size_are_not_dependent(self):
+        space = sx.BasisSpace([np.ones_like, lambda t: 1e-6 * t, lambda t: 1e6 * t**2])
+        np.testing.assert_allclose(space.shift, [1, 0, 0], atol=1e-6)
+
+    def test_shift_of_monomials_is_accurate(self):
+        space = sx.BasisSpace([lambda t, n=n: t**n for n in range(9)])
+        np.testing.assert_allclose(space.shift, np.eye(9)[0], atol=1e-9)
+
+    def test_user_defined_spaces_are_immutable(self):
+        space = sx.BasisSpace([np.ones_like, np.sin], [0.5])
+        with pytest.raises(ValueError, match="read-only"):
+            space.breakpoints[1] = 0.7
+        for immutable in (space, custom_space()):
+            with pytest.raises(AttributeError):
+                immutable.closed = True
+
+    def test_flags_must_be_booleans(self):
+        for make in (
+            lambda: sx.BSpline(7, closed="no"),
+            lambda: sx.HermiteSpline(6, 3),
+            lambda: sx.Landmarks(6, np.array([1, 0])),
+            lambda: sx.CustomSpace(np.eye(3), np.ones(3), closed=1),
+        ):
+            with pytest.raises(TypeError, match="closed must be True or False"):
+                make()
 
     def test_counts_must_be_integers(self):
         for value in (3.0, "3", True, None):

@@ -10,7 +10,14 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_configurations, as_numeric_array, check_same_count
 from shapelex.exceptions import ShapeInputError
 from shapelex.geometry.distances import row_residuals
-from shapelex.geometry.preshapes import is_one_shape, phases, preshape_pair, resolve_space, whiten_horizontal
+from shapelex.geometry.preshapes import (
+    is_one_shape,
+    phases,
+    preshape_pair,
+    remove_along,
+    resolve_space,
+    whiten_horizontal,
+)
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_inner, row_norms
 
@@ -45,7 +52,7 @@ def horizontal_projection(z: ArrayLike, v: ArrayLike, space: Space | None = None
     base = space.whitened_preshapes(z, "z")
     vectors, _ = as_configurations(v, name="v", n_coordinates=space.n_coordinates)
     check_same_count(len(base), len(vectors), "z", "v")
-    horizontal = space.unwhiten(_remove_along(base, space.whiten(vectors)))
+    horizontal = space.unwhiten(remove_along(base, np.atleast_2d(space.whiten(vectors))))
     return horizontal[0] if is_one_shape(z) and is_one_shape(v) else horizontal
 
 
@@ -203,6 +210,10 @@ def parallel_transport(z: ArrayLike, w: ArrayLike, v: ArrayLike, space: Space | 
     NotHorizontalError
         If `v` is not horizontal at `z`.
 
+    Notes
+    -----
+    At ``rho = π / 2``, see :func:`log`: the geodesic to `w` as given, not rotated, is taken.
+
     Examples
     --------
     >>> import numpy as np
@@ -232,17 +243,11 @@ def exp_rows(base: ComplexArray, velocity: ComplexArray) -> ComplexArray:
 def log_rows(base: ComplexArray, target: ComplexArray) -> ComplexArray:
     """Return the logarithm of whitened pre-shapes at whitened pre-shapes."""
     products = row_inner(base, target)
-    direction = _remove_along(base, phases(products).conj()[:, None] * target)
+    direction = remove_along(base, phases(products).conj()[:, None] * target)
     sines = row_norms(direction)
     angles = np.arctan2(sines, np.abs(products))
     vectors: ComplexArray = direction / _sinc(angles)[:, None]
     return vectors
-
-
-def _remove_along(base: ComplexArray, rows: ComplexArray) -> ComplexArray:
-    remaining = rows - row_inner(base, rows)[..., None] * base
-    remaining -= row_inner(base, remaining)[..., None] * base
-    return remaining
 
 
 def _sinc(angles: FloatArray) -> FloatArray:

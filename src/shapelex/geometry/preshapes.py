@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import as_configurations, check_same_count
+from shapelex._validation import as_configurations, check_same_count, name_rows
 from shapelex.exceptions import NotHorizontalError
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.rows import row_inner, row_norms
@@ -33,6 +33,8 @@ class PreshapePair:
 def resolve_space(space: Space | None, Z: ArrayLike, name: str) -> Space:
     """Return `space`, or the landmarks that the last axis of `Z` counts."""
     if space is not None:
+        if not isinstance(space, Space):
+            raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
         return space
     if isinstance(Z, np.ndarray) and np.iscomplexobj(Z) and Z.ndim == 2 and Z.shape[1] > 1:
         return Landmarks(Z.shape[1])
@@ -77,9 +79,19 @@ def whiten_horizontal(v: ArrayLike, base: ComplexArray, space: Space) -> Complex
     allowed = 4 * np.sqrt(precision) * np.maximum(lengths, along_shift) + 16 * precision
     not_horizontal = np.hypot(along_base, along_shift) > allowed
     if not_horizontal.any():
-        worst = int(np.argmax(not_horizontal))
+        first = int(np.argmax(not_horizontal))
+        along_base, along_shift = (np.broadcast_to(part, not_horizontal.shape) for part in (along_base, along_shift))
         raise NotHorizontalError(
-            f"v must be horizontal at z (centered, and z* Phi v = 0), but row {worst} has |z* Phi v| = "
-            f"{np.broadcast_to(along_base, not_horizontal.shape)[worst]:.3g}; use horizontal_projection(z, v)."
+            f"v must be horizontal at z, but is not in {name_rows(not_horizontal)}: there, first, |z* Phi v| = "
+            f"{along_base[first]:.3g} and |u* Phi v| / |u| = {along_shift[first]:.3g} should be 0; use "
+            "horizontal_projection(z, v)."
         )
-    return rows
+    return remove_along(base, rows)
+
+
+def remove_along(base: ComplexArray, rows: ComplexArray) -> ComplexArray:
+    """Return what of `rows` is orthogonal to the unit rows of `base`."""
+    remaining = rows - row_inner(base, rows)[:, None] * base
+    # Once more, for what rounding left where most of a row was taken away.
+    remaining -= row_inner(base, remaining)[:, None] * base
+    return remaining

@@ -7,7 +7,7 @@ the two doors :meth:`Space.whiten` and :meth:`Space.unwhiten`, behind which the 
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -16,12 +16,15 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import (
     as_configurations,
     as_numeric_array,
+    check_count,
     check_not_collapsed,
     check_same_count,
 )
-from shapelex.exceptions import ShapeInputError, SpaceError, UnsupportedBySpaceError
-from shapelex.spaces.fitting import arc_length_parameters, check_parameters, fit_least_squares
+from shapelex.exceptions import NonFiniteError, ShapeInputError, SpaceError, UnsupportedBySpaceError
+from shapelex.spaces.fitting import arc_length_parameters, check_parameters, check_point_count, fit_least_squares
 from shapelex.spaces.rows import row_inner, row_norms
+
+AnyArray = TypeVar("AnyArray", bound=np.ndarray[Any, Any])
 
 
 class Space(ABC):
@@ -226,7 +229,7 @@ class Space(ABC):
         return configurations[0] if is_single else configurations
 
     def sample(self, Z: ArrayLike, t: ArrayLike) -> ComplexArray:
-        """Points ``r(t) = Σ z[n] phi_n(t)`` of the curves (paper, eq. def_spline_curve).
+        """Points ``r(t) = Σ z[n] phi_n(t)`` of the curves (paper, equation def_spline_curve).
 
         Parameters
         ----------
@@ -245,20 +248,20 @@ class Space(ABC):
         points = (configurations @ matrix.T).astype(configurations.dtype, copy=False)
         return points[0] if is_single else points
 
-    def parameters(self, n_samples: int) -> FloatArray:
-        """Equispaced curve parameters, fit for drawing.
+    def parameters(self, n_parameters: int) -> FloatArray:
+        """Equispaced curve parameters.
 
         Parameters
         ----------
-        n_samples : int
+        n_parameters : int
             How many; an open curve gets both its ends, a closed one its start only once.
 
         Returns
         -------
-        ndarray of float, shape (n_samples,)
+        ndarray of float, shape (n_parameters,)
             The parameters.
         """
-        return np.linspace(0.0, 1.0, n_samples, endpoint=not self.closed)
+        return np.linspace(0.0, 1.0, check_count(n_parameters, 1, "n_parameters"), endpoint=not self.closed)
 
     def fit(self, points: ArrayLike, t: ArrayLike | None = None) -> ComplexArray:
         """Configurations whose curves pass closest, in least squares, to densely sampled points.
@@ -282,14 +285,12 @@ class Space(ABC):
             If there are too few points, or none along some stretch of the curve.
         """
         rows, is_single = as_configurations(points, name="points")
-        if t is None:
-            parameters = arc_length_parameters(rows, self.closed)
-        else:
-            given = np.asarray(t, dtype=np.float64)
-            if is_single and given.ndim == 1:
-                given = given[None]
-            parameters = check_parameters(given, rows)
-        fitted = fit_least_squares(self.basis, self.n_coordinates, rows, parameters)
+        check_point_count(rows, self.n_coordinates)
+        parameters = arc_length_parameters(rows, self.closed) if t is None else check_parameters(t, rows)
+        # Far from the origin, the position of a curve would drown its form in rounding errors.
+        centers = rows.mean(axis=1, keepdims=True)
+        fitted = fit_least_squares(self.basis, self.n_coordinates, rows - centers, parameters)
+        fitted += centers * self.shift.astype(rows.dtype)
         return fitted[0] if is_single else fitted
 
     def roll(self, Z: ArrayLike, s: ArrayLike) -> ComplexArray:
@@ -335,6 +336,17 @@ class Space(ABC):
         reversed_rows = self._reverse(configurations)
         return reversed_rows[0] if is_single else reversed_rows
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What is cached is computed again: copies of arrays would come back open to writing.
+        cached = {name for name in self.__dict__ if isinstance(getattr(type(self), name, None), cached_property)}
+        return {name: value for name, value in self.__dict__.items() if name not in cached}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                read_only(value)
+        self.__dict__.update(state)
+
     def _roll(self, configurations: ComplexArray, shifts: IntArray) -> ComplexArray:  # noqa: ARG002
         raise UnsupportedBySpaceError(f"{type(self).__name__} does not know its points, so it cannot roll them.")
 
@@ -357,7 +369,7 @@ class Space(ABC):
             raise SpaceError(
                 f"{type(self).__name__} needs a positive-definite gram: its basis must be linearly independent."
             ) from error
-        return _read_only(factor)
+        return read_only(factor)
 
     @cached_property
     def _shift_norm(self) -> float:
@@ -407,8 +419,12 @@ def reverse_columns(columns: ComplexArray, closed: bool) -> ComplexArray:
 def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
     """Return curve parameters in [0, 1]; those of closed curves are taken modulo 1."""
     parameters = np.atleast_1d(as_numeric_array(t, "t"))
-    if np.iscomplexobj(parameters) or parameters.ndim != 1 or not np.isfinite(parameters).all():
-        raise ShapeInputError(f"t must be a list of finite real parameters, got shape {parameters.shape}.")
+    if np.iscomplexobj(parameters) or parameters.ndim != 1:
+        raise ShapeInputError(
+            f"t must be a list of real parameters, got shape {parameters.shape}, dtype {parameters.dtype}."
+        )
+    if not np.isfinite(parameters).all():
+        raise NonFiniteError("t must be finite, but some parameters are NaN or infinite.")
     values: FloatArray = parameters.astype(np.float64)
     if closed:
         return values % 1.0
@@ -420,10 +436,14 @@ def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
 def _as_shifts(s: ArrayLike, n_shapes: int) -> IntArray:
     shifts = as_numeric_array(s, "s")
     if not np.issubdtype(shifts.dtype, np.integer) or shifts.shape not in ((), (n_shapes,)):
-        raise ShapeInputError(f"s must be an integer, or one integer for each of the {n_shapes} shapes.")
-    return np.broadcast_to(shifts, (n_shapes,))
+        raise ShapeInputError(
+            f"s must be an integer, or one integer for each of the {n_shapes} shapes, got shape {shifts.shape}, "
+            f"dtype {shifts.dtype}."
+        )
+    return np.broadcast_to(shifts.astype(np.int64), (n_shapes,))
 
 
-def _read_only(array: ComplexArray | FloatArray) -> ComplexArray | FloatArray:
+def read_only(array: AnyArray) -> AnyArray:
+    """Return the array, closed to writing."""
     array.flags.writeable = False
     return array

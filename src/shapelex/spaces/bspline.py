@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count
+from shapelex._validation import check_count, check_flag
 from shapelex.exceptions import SpaceError
-from shapelex.spaces.base import Space, check_parameter_range, reverse_columns, roll_columns
+from shapelex.spaces.base import Space, check_parameter_range, read_only, reverse_columns, roll_columns
 from shapelex.spaces.bspline_basis import clamped_basis, periodic_basis, periodic_gram
 from shapelex.spaces.quadrature import piecewise_gauss_legendre
 
@@ -49,6 +49,7 @@ class BSpline(Space):
     def __post_init__(self) -> None:
         object.__setattr__(self, "degree", check_count(self.degree, 1, "degree"))
         object.__setattr__(self, "n_points", check_count(self.n_points, 2, "n_points"))
+        object.__setattr__(self, "closed", check_flag(self.closed, "closed"))
         if self.closed:
             check_count(self.n_points, 3, "n_points of a closed B-spline")
         elif self.n_points <= self.degree:
@@ -66,15 +67,12 @@ class BSpline(Space):
     def gram(self) -> FloatArray:
         """Matrix ``Phi`` of the Hermitian product: the Gram matrix of the basis functions."""
         gram = periodic_gram(self.n_points, self.degree) if self.closed else self._clamped_gram()
-        gram.flags.writeable = False
-        return gram
+        return read_only(gram)
 
     @cached_property
     def shift(self) -> FloatArray:
         """Configuration ``u`` that translations add: all ones, since B-splines sum to one."""
-        ones = np.ones(self.n_points)
-        ones.flags.writeable = False
-        return ones
+        return read_only(np.ones(self.n_points))
 
     def basis(self, t: ArrayLike) -> FloatArray:
         """Evaluate the basis functions.

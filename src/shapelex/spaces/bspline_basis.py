@@ -39,8 +39,10 @@ def clamped_basis(t: FloatArray, n_functions: int, degree: int) -> FloatArray:
 def _design_matrix(t: FloatArray, knots: FloatArray, degree: int) -> Any:
     # scipy.interpolate takes longer to import than all the rest together, and landmarks never need it.
     from scipy.interpolate import BSpline
+    from scipy.sparse import csr_array
 
-    return BSpline.design_matrix(t, knots, degree)
+    # SciPy asks for at least one parameter.
+    return BSpline.design_matrix(t, knots, degree) if t.size else csr_array((0, len(knots) - degree - 1))
 
 
 def periodic_gram(n_functions: int, degree: int) -> FloatArray:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array
+from shapelex._validation import as_numeric_array, check_flag
 from shapelex.exceptions import ShapeInputError, SpaceError, UnsupportedBySpaceError
-from shapelex.spaces.base import Space, check_parameter_range
+from shapelex.spaces.base import Space, check_parameter_range, read_only
 from shapelex.spaces.quadrature import piecewise_gauss_legendre
 
 # Exact for polynomial pieces of degree 31; the check with more nodes tells when that was not enough.
@@ -54,7 +54,7 @@ class CustomSpace(Space):
         self._gram = _as_hermitian(gram)
         self._shift = _as_shift(shift, len(self._gram))
         self._basis = basis
-        self.closed = closed
+        self._closed = check_flag(closed, "closed")
         _ = self._factor  # refuses a gram that is not positive definite
 
     @property
@@ -71,6 +71,16 @@ class CustomSpace(Space):
     def shift(self) -> ComplexArray | FloatArray:
         """Configuration ``u`` that translations add."""
         return self._shift
+
+    @property
+    def closed(self) -> bool:  # type: ignore[override]
+        """Whether the last point joins the first."""
+        return self._closed
+
+    @property
+    def has_basis(self) -> bool:
+        """Whether the space knows its basis functions, so that its configurations are curves."""
+        return self._basis is not None
 
     def basis(self, t: ArrayLike) -> ComplexArray | FloatArray:
         """Evaluate the basis functions, where they were given.
@@ -113,7 +123,8 @@ class CustomSpace(Space):
         )
 
     def __hash__(self) -> int:
-        return hash((self._gram.tobytes(), self._shift.tobytes(), self.closed))
+        # Equal numbers may have unequal bytes (1 and 1+0j, 0 and −0), so the arrays stay out.
+        return hash((self.n_coordinates, self.closed))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
@@ -156,20 +167,35 @@ class BasisSpace(Space):
         *,
         closed: bool | None = None,
     ) -> None:
-        self.functions = tuple(functions)
-        if not self.functions:
-            raise SpaceError("functions must hold at least one basis function, got none.")
-        self.breakpoints = _as_breakpoints(breakpoints)
+        self._functions = tuple(functions)
+        if len(self._functions) < 2:
+            raise SpaceError(f"functions must hold at least two basis functions, got {len(self._functions)}.")
+        self._breakpoints = _as_breakpoints(breakpoints)
         self._gram, self._shift = self._integrate()
         ends = self._evaluate(np.array([0.0, 1.0]))
         if closed is None:
             closed = bool(np.allclose(ends[0], ends[1], rtol=0, atol=_TOLERANCE * max(1.0, np.abs(ends).max())))
-        self.closed = closed
+        self._closed = check_flag(closed, "closed")
+
+    @property
+    def functions(self) -> tuple[Callable[[FloatArray], Any], ...]:
+        """The basis functions."""
+        return self._functions
+
+    @property
+    def breakpoints(self) -> FloatArray:
+        """Ends of the smooth pieces, from 0 to 1."""
+        return self._breakpoints
+
+    @property
+    def closed(self) -> bool:  # type: ignore[override]
+        """Whether the last point joins the first."""
+        return self._closed
 
     @property
     def n_coordinates(self) -> int:
         """Dimension ``N`` of a configuration: the number of functions."""
-        return len(self.functions)
+        return len(self._functions)
 
     @property
     def gram(self) -> ComplexArray | FloatArray:
@@ -248,29 +274,28 @@ class BasisSpace(Space):
         return np.ascontiguousarray((configurations @ matrix.T).astype(configurations.dtype, copy=False))
 
     def _integrate(self) -> tuple[ComplexArray | FloatArray, ComplexArray | FloatArray]:
-        gram, moments = self._products(_NODES_PER_PIECE)
-        finer, _ = self._products(_NODES_TO_CHECK)
-        if not np.allclose(gram, finer, rtol=0, atol=_scale(finer)):
+        values, roots = self._weighted_values(_NODES_PER_PIECE)
+        finer, _ = self._weighted_values(_NODES_TO_CHECK)
+        gram = values.conj().T @ values
+        if not np.allclose(gram, finer.conj().T @ finer, rtol=0, atol=_scale(gram)):
             raise SpaceError(
                 "The functions are not smooth between breakpoints, so their products cannot be integrated exactly: "
                 "add the places where they bend to breakpoints."
             )
-        if np.linalg.eigvalsh(gram)[0] <= _scale(gram) * 1e-3:
+        # Small functions are not dependent ones.
+        sizes = np.sqrt(np.diagonal(gram).real)
+        if not sizes.all() or np.linalg.eigvalsh(gram / np.outer(sizes, sizes))[0] <= 1e-13:
             raise SpaceError("The functions are linearly dependent (or nearly so): drop those that others combine to.")
-        shift = np.linalg.solve(gram, moments)
-        nodes, _ = piecewise_gauss_legendre(self.breakpoints, _NODES_PER_PIECE)
-        if not np.allclose(self._evaluate(nodes) @ shift, 1.0, rtol=0, atol=1e-8):
+        shift = np.linalg.lstsq(values, roots, rcond=None)[0]
+        if not np.allclose(values @ shift, roots, rtol=0, atol=1e-8):
             raise SpaceError("No linear combination of the functions is constant, so translations have no meaning.")
-        gram.flags.writeable = False
-        shift.flags.writeable = False
-        return gram, shift
+        return read_only((gram + gram.conj().T) / 2), read_only(shift)
 
-    def _products(self, n_nodes: int) -> tuple[ComplexArray | FloatArray, ComplexArray | FloatArray]:
+    def _weighted_values(self, n_nodes: int) -> tuple[ComplexArray | FloatArray, FloatArray]:
+        """Return the functions at the nodes of a quadrature, times the square roots of its weights, and these."""
         nodes, weights = piecewise_gauss_legendre(self.breakpoints, n_nodes)
-        values = self._evaluate(nodes)
-        weighted = weights[:, None] * values
-        gram = values.conj().T @ weighted
-        return (gram + gram.conj().T) / 2, weighted.sum(axis=0).conj()
+        roots = np.sqrt(weights)
+        return roots[:, None] * self._evaluate(nodes), roots
 
     def _evaluate(self, parameters: FloatArray) -> ComplexArray | FloatArray:
         columns = []
@@ -295,7 +320,7 @@ class BasisSpace(Space):
         )
 
     def __hash__(self) -> int:
-        return hash((self.functions, self.breakpoints.tobytes(), self.closed))
+        return hash((self.functions, self.closed))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
@@ -311,12 +336,11 @@ def _as_hermitian(gram: ArrayLike) -> ComplexArray | FloatArray:
         raise SpaceError(f"gram must be a square matrix of at least 2 rows, got shape {matrix.shape}.")
     matrix = matrix.astype(np.result_type(matrix.dtype, np.float64))
     if not np.isfinite(matrix).all():
-        raise SpaceError("gram must be finite.")
+        raise SpaceError("gram must be finite, got NaN or infinite entries.")
     if not np.allclose(matrix, matrix.conj().T, rtol=0, atol=_scale(matrix)):
         raise SpaceError("gram must be Hermitian: equal to its conjugate transpose.")
     hermitian: ComplexArray | FloatArray = (matrix + matrix.conj().T) / 2
-    hermitian.flags.writeable = False
-    return hermitian
+    return read_only(hermitian)
 
 
 def _as_shift(shift: ArrayLike, n_coordinates: int) -> ComplexArray | FloatArray:
@@ -325,13 +349,12 @@ def _as_shift(shift: ArrayLike, n_coordinates: int) -> ComplexArray | FloatArray
         raise SpaceError(f"shift must have shape ({n_coordinates},) like the rows of gram, got {vector.shape}.")
     vector = vector.astype(np.result_type(vector.dtype, np.float64))
     if not np.isfinite(vector).all() or not vector.any():
-        raise SpaceError("shift must be finite and not zero.")
-    vector.flags.writeable = False
-    return vector
+        raise SpaceError(f"shift must be finite and not zero, got {vector}.")
+    return read_only(vector)
 
 
 def _as_breakpoints(breakpoints: ArrayLike) -> FloatArray:
-    values = np.asarray(breakpoints, dtype=np.float64)
-    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or (values > 1).any():
-        raise SpaceError("breakpoints must be a list of numbers between 0 and 1.")
-    return np.unique(np.concatenate([[0.0, 1.0], values]))
+    values = as_numeric_array(breakpoints, "breakpoints")
+    if np.iscomplexobj(values) or values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
+        raise SpaceError(f"breakpoints must be a list of numbers between 0 and 1, got {values}.")
+    return read_only(np.unique(np.concatenate([[0.0, 1.0], values])))

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, FloatArray
-from shapelex._validation import check_not_collapsed, name_rows
-from shapelex.exceptions import ShapeInputError, UndeterminedFitError
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray
+from shapelex._validation import as_numeric_array, check_not_collapsed, name_rows
+from shapelex.exceptions import NonFiniteError, ShapeInputError, UndeterminedFitError
 
 _BLOCK_ENTRIES = 4_000_000
 
@@ -22,13 +22,12 @@ def arc_length_parameters(points: ComplexArray, closed: bool) -> FloatArray:
     The last point of a closed curve is joined to the first by one more edge; the last point of an
     open curve has parameter 1.
     """
+    check_not_collapsed(np.abs(points - points[:, :1]).max(axis=1), np.abs(points).max(axis=1), "points")
     following = np.roll(points, -1, axis=1) if closed else points[:, 1:]
     edges = np.abs(following - points[:, : following.shape[1]])
-    lengths = np.cumsum(edges, axis=1)
+    lengths = np.cumsum(edges, axis=1, dtype=np.float64)
     total = lengths[:, -1]
-    extents = np.abs(points).max(axis=1) * points.shape[1]
-    check_not_collapsed(total, extents, "points")
-    starts = np.zeros((len(points), 1), dtype=edges.dtype)
+    starts = np.zeros((len(points), 1))
     inner = lengths[:, :-1] if closed else lengths
     parameters: FloatArray = np.concatenate([starts, inner], axis=1) / total[:, None]
     return parameters
@@ -40,17 +39,12 @@ def fit_least_squares(basis: Basis, n_coordinates: int, points: ComplexArray, pa
     `parameters` has shape ``(P,)`` when all curves share them, else ``(K, P)``.
     """
     n_curves, n_points = points.shape
-    if n_points < n_coordinates:
-        raise UndeterminedFitError(
-            f"points has {n_points} points a curve, too few for {n_coordinates} coordinates: sample more densely."
-        )
     if parameters.ndim == 1:
         matrix = basis(parameters)
         orthogonal, triangular = np.linalg.qr(matrix)
         _check_rank(triangular[None], "all rows")
         projected = points @ orthogonal.conj()
-        shared: ComplexArray = np.linalg.solve(triangular, projected.T).T
-        return shared.astype(points.dtype)
+        return np.ascontiguousarray(np.linalg.solve(triangular, projected.T).T, dtype=points.dtype)
     coefficients = np.empty((n_curves, n_coordinates), dtype=points.dtype)
     block = max(1, _BLOCK_ENTRIES // (n_points * n_coordinates))
     for start in range(0, n_curves, block):
@@ -63,14 +57,27 @@ def fit_least_squares(basis: Basis, n_coordinates: int, points: ComplexArray, pa
     return coefficients
 
 
-def check_parameters(parameters: FloatArray, points: ComplexArray) -> FloatArray:
-    """Refuse curve parameters that do not match `points`."""
-    if parameters.ndim not in (1, 2) or parameters.shape not in (points.shape, points.shape[1:]):
-        raise ShapeInputError(
-            f"t must have one parameter for each of the {points.shape[1]} points, shared or per curve, "
-            f"got shape {parameters.shape}."
+def check_point_count(points: ComplexArray, n_coordinates: int) -> None:
+    """Refuse curves of fewer points than coordinates."""
+    n_points = points.shape[1]
+    if n_points < n_coordinates:
+        raise UndeterminedFitError(
+            f"points has {n_points} points a curve, too few for {n_coordinates} coordinates: sample more densely."
         )
-    return parameters
+
+
+def check_parameters(t: ArrayLike, points: ComplexArray) -> FloatArray:
+    """Refuse curve parameters that are no finite real numbers, or do not match `points`."""
+    given = as_numeric_array(t, "t")
+    if np.iscomplexobj(given) or given.shape not in (points.shape, points.shape[1:]):
+        raise ShapeInputError(
+            f"t must have one real parameter for each of the {points.shape[1]} points, shared or per curve, "
+            f"got shape {given.shape}, dtype {given.dtype}."
+        )
+    finite = np.isfinite(np.atleast_2d(given)).all(axis=1)
+    if not finite.all():
+        raise NonFiniteError(f"t has NaN or infinite parameters in {name_rows(~finite)}.")
+    return given.astype(np.float64)
 
 
 def _check_rank(triangular: ComplexArray | FloatArray, where: str | None, first_row: int = 0) -> None:

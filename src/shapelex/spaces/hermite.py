@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count
-from shapelex.spaces.base import Space, check_parameter_range, reverse_columns, roll_columns
+from shapelex._validation import check_count, check_flag
+from shapelex.spaces.base import Space, check_parameter_range, read_only, reverse_columns, roll_columns
 
 # 420 times the integrals over one knot interval of the four cubics that carry, in this order,
 # position and tangent at its start and position and tangent at its end.
@@ -46,6 +46,7 @@ class HermiteSpline(Space):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_points", check_count(self.n_points, 2, "n_points"))
+        object.__setattr__(self, "closed", check_flag(self.closed, "closed"))
 
     @property
     def n_coordinates(self) -> int:
@@ -66,15 +67,12 @@ class HermiteSpline(Space):
             indices = np.array([start, self.n_points + start, end, self.n_points + end])
             np.add.at(integrals, (indices[:, None], indices), _INTERVAL_GRAM)
         gram: FloatArray = integrals / (420 * self.n_intervals)
-        gram.flags.writeable = False
-        return gram
+        return read_only(gram)
 
     @cached_property
     def shift(self) -> FloatArray:
         """Configuration ``u`` that translations add: ones for positions, zeros for tangents."""
-        shift = np.repeat([1.0, 0.0], self.n_points)
-        shift.flags.writeable = False
-        return shift
+        return read_only(np.repeat([1.0, 0.0], self.n_points))
 
     def basis(self, t: ArrayLike) -> FloatArray:
         """Evaluate the basis functions.

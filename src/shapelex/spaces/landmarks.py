@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count
-from shapelex.spaces.base import Space, check_parameter_range, reverse_columns, roll_columns
+from shapelex._validation import check_count, check_flag
+from shapelex.spaces.base import Space, check_parameter_range, read_only, reverse_columns, roll_columns
 from shapelex.spaces.bspline_basis import clamped_basis, periodic_basis
 
 
@@ -43,6 +43,7 @@ class Landmarks(Space):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_points", check_count(self.n_points, 2, "n_points"))
+        object.__setattr__(self, "closed", check_flag(self.closed, "closed"))
 
     @property
     def n_coordinates(self) -> int:
@@ -52,16 +53,12 @@ class Landmarks(Space):
     @cached_property
     def gram(self) -> FloatArray:
         """Matrix ``Phi`` of the Hermitian product: the identity."""
-        identity = np.eye(self.n_points)
-        identity.flags.writeable = False
-        return identity
+        return read_only(np.eye(self.n_points))
 
     @cached_property
     def shift(self) -> FloatArray:
         """Configuration ``u`` that translations add: all ones."""
-        ones = np.ones(self.n_points)
-        ones.flags.writeable = False
-        return ones
+        return read_only(np.ones(self.n_points))
 
     def basis(self, t: ArrayLike) -> FloatArray:
         """Evaluate the hat functions of the polygon.

@@ -32,6 +32,6 @@ def row_norms(rows: ComplexArray) -> FloatArray:
 
 
 def _parts(rows: ComplexArray) -> FloatArray:
-    """Return real and imaginary parts as neighbours, without a copy."""
+    """Return real and imaginary parts side by side, without a copy."""
     parts: FloatArray = np.ascontiguousarray(rows).view(rows.real.dtype)
     return parts
