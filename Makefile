@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: help demo test lint format bench docs clean
 
 help:
-	@echo "make demo    draw the geometry of shapes made in code into demo/"
+	@echo "make demo    learn a dictionary of shapes made in code, and draw it and its geometry into demo/"
 	@echo "make test    run the tests (set SHAPELEX_DATA to run those on real shapes too)"
 	@echo "make lint    ruff, mypy, import-linter, numpydoc"
 	@echo "make bench   print the tables of measured speed"
@@ -25,6 +25,7 @@ $(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python
 
 demo: $(VENV)/test.stamp
 	$(BIN)/python examples/geometry_figures.py demo
+	$(BIN)/python examples/dictionary_figures.py demo
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -1,6 +1,14 @@
+from . import coding as coding
+from . import estimators as estimators
 from . import exceptions as exceptions
 from . import geometry as geometry
 from . import spaces as spaces
+from .coding import SparseCodes as SparseCodes
+from .coding import decode as decode
+from .coding import encode as encode
+from .estimators import CodeFeatures as CodeFeatures
+from .estimators import ShapeDictionary as ShapeDictionary
+from .estimators import load as load
 from .geometry import align_onto as align_onto
 from .geometry import align_to_mean as align_to_mean
 from .geometry import distance as distance

@@ -150,7 +150,8 @@ def check_same_count(n_first: int, n_second: int, first: str, second: str) -> No
 def check_choice(value: str, choices: Iterable[str], name: str) -> None:
     """Refuse a `value` that is none of the `choices`."""
     known = tuple(choices)
-    if not isinstance(value, str) or value not in known:
+    # Arrays would be compared entry by entry.
+    if not (type(value) is str and value in known):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
 
 

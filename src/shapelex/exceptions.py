@@ -6,7 +6,7 @@ catches the built-in classes keeps working.
 
 
 class ShapelexError(Exception):
-    """Base of all errors raised on purpose by shapelex."""
+    """Base of the errors that are shapelex's own; arguments out of range raise plain ValueError or TypeError."""
 
 
 class ShapeInputError(ShapelexError, ValueError):
@@ -51,6 +51,18 @@ class SpaceError(ShapelexError, ValueError):
 
 class UnsupportedBySpaceError(ShapelexError, TypeError):
     """The operation has no meaning in this space, such as a change of start point on an open curve."""
+
+
+class CodesError(ShapelexError, ValueError):
+    """Arrays that do not make up a set of sparse codes, or codes over another dictionary."""
+
+
+class SearchTooLargeError(ShapelexError, ValueError):
+    """An exact search would visit more supports than it can in reasonable time."""
+
+
+class ModelFileError(ShapelexError, ValueError):
+    """A model file is damaged, of another kind or too new, or a model cannot be written as one."""
 
 
 class ConvergenceWarning(UserWarning):

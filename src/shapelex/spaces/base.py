@@ -364,7 +364,7 @@ class Space(ABC):
     def _factor(self) -> ComplexArray | FloatArray:
         """Upper triangular ``R`` with ``Phi = R* R``."""
         try:
-            factor = cholesky(self.gram, lower=False)
+            factor: ComplexArray | FloatArray = cholesky(self.gram, lower=False)
         except np.linalg.LinAlgError as error:
             raise SpaceError(
                 f"{type(self).__name__} needs a positive-definite gram: its basis must be linearly independent."

@@ -1,0 +1,301 @@
+"""Sparse codes: which atoms build each shape, and with what complex weights.
+
+In come the supports and coefficients of a coder; out go dense or sparse matrices, slices and sums of sets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, IntArray
+from shapelex._validation import check_count, name_rows
+from shapelex.exceptions import CodesError
+
+RowIndex = slice | IntArray | Sequence[int] | np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseCodes:
+    """Sparse codes of a set of shapes.
+
+    Row `k` says that shape `k` is ``sum_l coefs[k, l] * atoms[support[k, l]]`` (paper, eq. sparse_coding).
+
+    Parameters
+    ----------
+    support : array_like of int, shape (n_samples, n_nonzero)
+        Atoms used by each shape, in the order in which they were chosen, then -1. Kept as int32.
+    coefs : array_like of complex, shape (n_samples, n_nonzero)
+        Their weights; 0 where the support is -1. complex64 stays complex64.
+    n_atoms : int
+        Number of atoms of the dictionary.
+
+    Attributes
+    ----------
+    n_nonzero : int
+        Most atoms that a shape may use: the width of `support`.
+    nbytes : int
+        Memory of the two arrays.
+
+    Raises
+    ------
+    CodesError
+        If the arrays do not fit together, name an atom that does not exist, or name one twice in a row.
+
+    Examples
+    --------
+    >>> from shapelex.coding import SparseCodes
+    >>> codes = SparseCodes([[2, 0], [1, -1]], [[1j, 0.5], [1, 0]], n_atoms=3)
+    >>> codes.toarray()
+    array([[0.5+0.j, 0. +0.j, 0. +1.j],
+           [0. +0.j, 1. +0.j, 0. +0.j]])
+    """
+
+    support: IntArray
+    coefs: ComplexArray
+    n_atoms: int
+
+    def __post_init__(self) -> None:
+        n_atoms = check_count(self.n_atoms, 1, "n_atoms")
+        support = _as_support(self.support)
+        coefs = _as_coefs(self.coefs)
+        _check_codes(support, coefs, n_atoms)
+        self._store(support, coefs, n_atoms)
+
+    def _store(self, support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
+        support, coefs = support.view(), coefs.view()
+        support.flags.writeable = False
+        coefs.flags.writeable = False
+        object.__setattr__(self, "support", support)
+        object.__setattr__(self, "coefs", coefs)
+        object.__setattr__(self, "n_atoms", n_atoms)
+
+    @classmethod
+    def _from_coder(cls, support: IntArray, coefs: ComplexArray, n_atoms: int) -> "SparseCodes":
+        """Codes whose arrays are right by construction: no second look at every entry."""
+        codes = object.__new__(cls)
+        codes._store(support, coefs, n_atoms)
+        return codes
+
+    @classmethod
+    def from_dense(cls, dense: ArrayLike, n_nonzero: int | None = None) -> "SparseCodes":
+        """Codes from a matrix of weights.
+
+        Parameters
+        ----------
+        dense : array_like of complex, shape (n_samples, n_atoms)
+            Weights, mostly zero.
+        n_nonzero : int, optional
+            Width of the support. Default: as many as the fullest row needs.
+
+        Returns
+        -------
+        SparseCodes
+            The codes; atoms are in ascending order.
+
+        Raises
+        ------
+        CodesError
+            If a row has more than `n_nonzero` non-zero weights.
+        """
+        weights = _as_coefs(dense)
+        used = weights != 0
+        counts = used.sum(axis=1)
+        fullest = int(counts.max(initial=0))
+        width = max(fullest, 1) if n_nonzero is None else check_count(n_nonzero, 1, "n_nonzero")
+        if fullest > width:
+            raise CodesError(
+                f"n_nonzero={width} is too small: {name_rows(counts > width)} of dense use up to {fullest} atoms."
+            )
+        # A stable sort of "unused" puts the used atoms first and keeps their order.
+        order = np.argsort(~used, axis=1, kind="stable")[:, :width]
+        if order.shape[1] < width:
+            order = np.pad(order, ((0, 0), (0, width - order.shape[1])))
+        is_used = np.arange(width) < counts[:, None]
+        support = np.where(is_used, order, -1).astype(np.int32)
+        coefs = np.where(is_used, np.take_along_axis(weights, order, axis=1), 0).astype(weights.dtype)
+        return cls._from_coder(support, coefs, weights.shape[1])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["SparseCodes"]) -> "SparseCodes":
+        """Stack sets of codes over one dictionary; narrower supports are padded.
+
+        Parameters
+        ----------
+        parts : sequence of SparseCodes
+            Sets with the same `n_atoms`.
+
+        Returns
+        -------
+        SparseCodes
+            All rows, in order.
+
+        Raises
+        ------
+        CodesError
+            If there is no part, or the parts belong to dictionaries of different sizes.
+        """
+        if not parts:
+            raise CodesError("parts must hold at least one set of codes, got none.")
+        sizes = {part.n_atoms for part in parts}
+        if len(sizes) > 1:
+            raise CodesError(f"parts must share one n_atoms, got {sorted(sizes)}.")
+        width = max(part.n_nonzero for part in parts)
+        padding = [((0, 0), (0, width - part.n_nonzero)) for part in parts]
+        support = [np.pad(part.support, pad, constant_values=-1) for part, pad in zip(parts, padding, strict=True)]
+        coefs = [np.pad(part.coefs, pad) for part, pad in zip(parts, padding, strict=True)]
+        return cls._from_coder(np.concatenate(support), np.concatenate(coefs), parts[0].n_atoms)
+
+    @property
+    def n_nonzero(self) -> int:
+        """Most atoms that a shape may use."""
+        return int(self.support.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the two arrays, in bytes."""
+        return int(self.support.nbytes + self.coefs.nbytes)
+
+    def counts(self) -> IntArray:
+        """Number of atoms that each shape uses.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+            Between 0 and `n_nonzero`.
+        """
+        counts: IntArray = np.count_nonzero(self.support >= 0, axis=1)
+        return counts
+
+    def toarray(self) -> ComplexArray:
+        """Weights as a dense matrix.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_samples, n_atoms)
+            Row `k` holds the weights of shape `k`.
+        """
+        dense = np.zeros((len(self), self.n_atoms), dtype=self.coefs.dtype)
+        rows, columns = np.nonzero(self.support >= 0)
+        dense[rows, self.support[rows, columns]] = self.coefs[rows, columns]
+        return dense
+
+    def tocsr(self) -> sparse.csr_array:
+        """Weights as a sparse matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of complex, shape (n_samples, n_atoms)
+            Row `k` holds the weights of shape `k`, columns sorted.
+        """
+        is_used = self.support >= 0
+        starts = np.concatenate(([0], np.cumsum(is_used.sum(axis=1))))
+        matrix = sparse.csr_array((self.coefs[is_used], self.support[is_used], starts), shape=(len(self), self.n_atoms))
+        matrix.sort_indices()
+        return matrix
+
+    def __len__(self) -> int:
+        return int(self.support.shape[0])
+
+    def __getitem__(self, rows: RowIndex) -> "SparseCodes":
+        if isinstance(rows, int | np.integer):
+            raise CodesError(f"codes are taken by slices or arrays of rows: write codes[{rows}:{rows + 1}].")
+        return self._from_coder(self.support[rows], self.coefs[rows], self.n_atoms)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SparseCodes):
+            return NotImplemented
+        return (
+            self.n_atoms == other.n_atoms
+            and np.array_equal(self.support, other.support)
+            and np.array_equal(self.coefs, other.coefs)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"SparseCodes(n_samples={len(self)}, n_nonzero={self.n_nonzero}, n_atoms={self.n_atoms}, "
+            f"dtype={self.coefs.dtype})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CodePath:
+    """Codes of every sparsity up to `n_nonzero`, from one pursuit.
+
+    A greedy pursuit is nested: its first `s` atoms are its choice for sparsity `s`.
+
+    Parameters
+    ----------
+    support : ndarray of int32, shape (n_samples, n_nonzero)
+        Atoms in the order of choice, then -1.
+    coefs : ndarray of complex, shape (n_samples, n_nonzero, n_nonzero)
+        ``coefs[:, s - 1, :s]`` are the weights of the first `s` atoms.
+    n_atoms : int
+        Number of atoms of the dictionary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shapelex.coding import encode_path_rows
+    >>> path = encode_path_rows(np.array([[0.8, 0.6j]]), np.eye(2, dtype=complex), 2)
+    >>> path[1].toarray()
+    array([[0.8+0.j, 0. +0.j]])
+    >>> len(path)
+    2
+    """
+
+    support: IntArray
+    coefs: ComplexArray
+    n_atoms: int
+
+    def __len__(self) -> int:
+        return int(self.support.shape[1])
+
+    def __getitem__(self, n_nonzero: int) -> SparseCodes:
+        if not 1 <= n_nonzero <= len(self):
+            raise IndexError(f"n_nonzero must be between 1 and {len(self)}, got {n_nonzero}.")
+        return SparseCodes._from_coder(
+            np.ascontiguousarray(self.support[:, :n_nonzero]),
+            np.ascontiguousarray(self.coefs[:, n_nonzero - 1, :n_nonzero]),
+            self.n_atoms,
+        )
+
+
+def _as_support(support: ArrayLike) -> IntArray:
+    array = np.asarray(support)
+    if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):
+        raise CodesError(
+            f"support must be a 2-D array of integers (n_samples, n_nonzero), got shape {array.shape}, "
+            f"dtype {array.dtype}."
+        )
+    return np.ascontiguousarray(array, dtype=np.int32)
+
+
+def _as_coefs(coefs: ArrayLike) -> ComplexArray:
+    array = np.asarray(coefs)
+    if array.ndim != 2 or not np.issubdtype(array.dtype, np.number):
+        raise CodesError(f"coefs must be a 2-D array of numbers, got shape {array.shape}, dtype {array.dtype}.")
+    is_single = array.dtype in (np.dtype(np.complex64), np.dtype(np.float32))
+    return np.ascontiguousarray(array, dtype=np.complex64 if is_single else np.complex128)
+
+
+def _check_codes(support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
+    if support.shape != coefs.shape:
+        raise CodesError(f"support and coefs must have one shape, got {support.shape} and {coefs.shape}.")
+    out_of_range: BoolArray = np.any((support < -1) | (support >= n_atoms), axis=1)
+    if out_of_range.any():
+        raise CodesError(
+            f"support must lie between -1 and n_atoms - 1 = {n_atoms - 1}, but does not in {name_rows(out_of_range)}."
+        )
+    unused = support < 0
+    stray: BoolArray = np.any(unused & (coefs != 0), axis=1)
+    if stray.any():
+        raise CodesError(f"coefs must be 0 where support is -1, but are not in {name_rows(stray)}.")
+    ordered = np.sort(support, axis=1)
+    repeated: BoolArray = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
+    if repeated.any():
+        raise CodesError(f"support must name an atom at most once a row, but does not in {name_rows(repeated)}.")

@@ -1,0 +1,73 @@
+"""Blocks of rows over threads.
+
+The kernels hold no lock, so ordinary threads run them side by side. No pool outlives a call, none starts for
+a small problem, and neither numba's nor the BLAS's pools are touched. Which thread takes which block
+never changes a result: every row is coded by itself.
+"""
+
+import threading
+from collections.abc import Callable
+
+import numba
+
+# A thread costs about 0.1 ms to start: below this many nanoseconds of work for each, it does not pay.
+_MIN_WORK_NS = 2_000_000.0
+
+
+def count_threads(n_threads: int | None, work_ns: float) -> int:
+    """Number of threads worth starting for an estimated amount of work.
+
+    Parameters
+    ----------
+    n_threads : int, optional
+        Most threads to use. Default: the processors this process may use, or fewer where
+        ``NUMBA_NUM_THREADS`` says so (joblib sets it in its workers).
+    work_ns : float
+        Estimated nanoseconds of work on one core.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    most = int(numba.config.NUMBA_NUM_THREADS) if n_threads is None else n_threads  # type: ignore[attr-defined]
+    return max(1, min(most, int(work_ns / _MIN_WORK_NS)))
+
+
+def run_blocks(code_block: Callable[[int, int], None], n_rows: int, block_rows: int, n_threads: int) -> None:
+    """Call ``code_block(start, stop)`` for every block of rows, on `n_threads` threads.
+
+    Parameters
+    ----------
+    code_block : callable
+        Takes the first row and one past the last.
+    n_rows : int
+        Number of rows.
+    block_rows : int
+        Rows of a block.
+    n_threads : int
+        Threads, this one included.
+    """
+    starts = iter(range(0, n_rows, block_rows))
+    lock = threading.Lock()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        while not failures:
+            with lock:
+                start = next(starts, None)
+            if start is None:
+                return
+            try:
+                code_block(start, min(start + block_rows, n_rows))
+            except BaseException as failure:  # Ctrl-C too: it must stop the other threads
+                failures.append(failure)
+
+    helpers = [threading.Thread(target=work, daemon=True) for _ in range(n_threads - 1)]
+    for helper in helpers:
+        helper.start()
+    work()
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]

@@ -1,0 +1,7 @@
+"""scikit-learn estimators: thin classes over the functions below."""
+
+from shapelex.estimators.code_features import CodeFeatures
+from shapelex.estimators.loading import load
+from shapelex.estimators.shape_dictionary import ShapeDictionary
+
+__all__ = ["CodeFeatures", "ShapeDictionary", "load"]

@@ -1,0 +1,61 @@
+"""What all estimators of shapes do with their input, and what scikit-learn should know of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._validation import as_configurations
+from shapelex.spaces import Landmarks, Space
+
+
+class ConfigurationInput(BaseEstimator):  # type: ignore[misc]
+    """An estimator that takes configurations: complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)."""
+
+    space: Space | None
+
+    def _check_fit_input(self, X: ArrayLike) -> ComplexArray:
+        """Return configurations; learn their space and how many coordinates they have."""
+        n_expected = None if self.space is None else self.space.n_coordinates
+        configurations, _ = as_configurations(X, n_coordinates=n_expected)
+        self.space_ = self.space if self.space is not None else Landmarks(configurations.shape[1])
+        validate_data(self, configurations, skip_check_array=True)
+        return configurations
+
+    def _check_new_input(self, X: ArrayLike) -> ComplexArray:
+        """Return configurations of the space that was fitted."""
+        check_is_fitted(self)
+        configurations, _ = as_configurations(X, n_coordinates=self.space_.n_coordinates)
+        return configurations
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Return the one source of chance of a fit: from a seed, a generator, or scikit-learn's ``RandomState``."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
+    if isinstance(random_state, str | float | bool):
+        raise ValueError(f"random_state must be a seed, a Generator, a RandomState or None, got {random_state!r}.")
+    return np.random.default_rng(random_state)
+
+
+def count_jobs(n_jobs: int | None) -> int | None:
+    """Return the most threads that ``n_jobs`` asks for; None leaves the choice to the coder."""
+    if n_jobs is None:
+        return None
+    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be a number of threads, -1 for all processors, or None, got {n_jobs!r}.")
+    return int(effective_n_jobs(int(n_jobs)))
+
+
+def numbered_names(prefixes: Sequence[str], n_each: int) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """Return ``prefix0, prefix1, …`` for each prefix in turn, as scikit-learn wants feature names."""
+    return np.array([f"{prefix}{number}" for prefix in prefixes for number in range(n_each)], dtype=object)

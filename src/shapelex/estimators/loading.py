@@ -1,0 +1,50 @@
+"""Model files back to fitted estimators."""
+
+from pathlib import Path
+from typing import Any
+
+from shapelex.estimators.saving import fill_estimator
+from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.exceptions import ModelFileError
+from shapelex.io.model_file import read_model
+
+_KINDS: dict[str, type[Any]] = {"ShapeDictionary": ShapeDictionary}
+
+
+def load(path: str | Path) -> Any:
+    """Read a fitted model that was written by its ``save``.
+
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
+
+    Returns
+    -------
+    ShapeDictionary
+        The estimator, fitted.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, truncated, of another kind, or of a newer version. Nothing in it is ever executed.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> X = np.random.default_rng(0).normal(size=(40, 6, 2))
+    >>> model = sx.ShapeDictionary(n_atoms=3, n_nonzero=2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     copy = sx.load(model.save(f"{folder}/model"))
+    >>> bool((copy.transform(X) == model.transform(X)).all())
+    True
+    """
+    source = Path(path)
+    model = read_model(source)
+    if model.kind not in _KINDS:
+        raise ModelFileError(f"{source} holds a {model.kind!r}, which this shapelex does not know: upgrade shapelex.")
+    return fill_estimator(_KINDS[model.kind], model, source)

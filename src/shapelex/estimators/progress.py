@@ -1,0 +1,114 @@
+"""Progress of a fit, told to the log, to standard output and to scikit-learn's callbacks.
+
+scikit-learn has callbacks since 1.9; with older versions the estimators do without.
+"""
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shapelex.learning import Iteration, LearningOptions
+
+if TYPE_CHECKING:
+    Method = TypeVar("Method", bound=Callable[..., Any])
+
+    class CallbackSupportMixin:
+        """What scikit-learn's mixin adds."""
+
+        def _init_callback_context(self, **options: Any) -> Any: ...
+
+    def with_callbacks(method: Method) -> Method: ...  # noqa: D103
+
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:
+
+        class CallbackSupportMixin:
+            """Stands in for scikit-learn's mixin before 1.9: no callbacks."""
+
+        def with_callbacks(method):
+            """Return the method as it is."""
+            return method
+
+
+logger = logging.getLogger("shapelex")
+
+
+class FitProgress:
+    """Tells where a fit stands; called after every pass over the shapes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that is fitted.
+    verbose : int
+        0 is silent, 1 tells every tenth pass, 2 every pass, on standard error.
+    data : dict
+        ``X``, ``y`` and ``metadata`` of the fit, for the callbacks.
+    options : LearningOptions
+        How many descents there will be, and of how many updates.
+    fitted_attributes : callable
+        Takes an iteration to the attributes of an estimator that stopped there.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        verbose: int,
+        data: dict[str, Any],
+        options: LearningOptions,
+        fitted_attributes: Callable[[Iteration], dict[str, Any]],
+    ) -> None:
+        self._estimator = estimator
+        self._verbose = verbose
+        self._data = data
+        self._max_iter = options.max_iter
+        self._fitted_attributes = fitted_attributes
+        self._root: Any = None
+        self._descent: Any = None
+        self.was_stopped = False
+        if getattr(estimator, "_skl_callbacks", None):
+            self._root = estimator._init_callback_context(max_subtasks=options.n_restarts)
+            self._root.call_on_fit_task_begin(estimator=estimator, **data)
+
+    def __call__(self, iteration: Iteration) -> bool:
+        """Tell of one pass; return whether a callback asks to stop."""
+        message = (
+            f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, iteration "
+            f"{iteration.iteration}/{iteration.max_iter}, RMSE {iteration.rmse:.6f}, best {iteration.best_rmse:.6f}"
+        )
+        logger.debug(message)
+        if self._verbose > 1 or (self._verbose == 1 and iteration.iteration % 10 == 0):
+            sys.stderr.write(message + "\n")
+        self.was_stopped = self._root is not None and self._tell_callbacks(iteration)
+        return self.was_stopped
+
+    def finish(self) -> None:
+        """Tell the callbacks that the fit is over."""
+        if self._root is not None:
+            self._end_descent()
+            self._root.call_on_fit_task_end(
+                estimator=self._estimator, **self._data, reconstruction_attributes=lambda: vars(self._estimator).copy()
+            )
+
+    def _tell_callbacks(self, iteration: Iteration) -> bool:
+        if iteration.iteration == 0:
+            self._end_descent()
+            self._descent = self._root.subcontext(task_name="descent", max_subtasks=self._max_iter + 1)
+            self._descent.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        task = self._descent.subcontext(task_name="iteration")
+        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        return bool(
+            task.call_on_fit_task_end(
+                estimator=self._estimator,
+                **self._data,
+                reconstruction_attributes=lambda: self._fitted_attributes(iteration),
+            )
+        )
+
+    def _end_descent(self) -> None:
+        if self._descent is not None:
+            self._descent.call_on_fit_task_end(estimator=self._estimator, **self._data)
+            self._descent = None

@@ -1,0 +1,427 @@
+"""The dictionary of planar shapes (paper, sections 4 and 5), as a scikit-learn transformer."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
+from shapelex._validation import as_numeric_array, check_choice, check_count, check_weights
+from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
+from shapelex.estimators.configurations import ConfigurationInput, as_generator, count_jobs
+from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from shapelex.estimators.saving import save_estimator
+from shapelex.exceptions import CodesError
+from shapelex.geometry import pairwise_distances
+from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions, OnlineLearner, RowBlocks
+from shapelex.spaces import Space
+
+_REALISM_BLOCK = 1 << 16
+
+
+class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+    """Few typical shapes that, each scaled and turned on its own, add up to any shape of a set.
+
+    Learns pre-shape atoms ``d_j`` and complex weights that minimize ``Σ_k |z_k − Σ_j a_kj d_j|²_Phi`` over pre-shapes
+    ``z_k``, with at most `n_nonzero` atoms a shape (paper, eq. dico_simple). The error of a shape is its full
+    Procrustes distance to its reconstruction, so nothing has to be aligned first.
+
+    Parameters
+    ----------
+    n_atoms : int, default 20
+        Number of atoms.
+    n_nonzero : int, default 5
+        Most atoms that a shape may use.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
+        How to find the atoms of a shape, see :func:`shapelex.encode`. The paper's is ``"ormp"``; ``"auto"`` takes the
+        true minimum where it is cheap, and a beam elsewhere, which also gives truer atoms.
+    update : {"mod", "ksvd"}, default "mod"
+        How the atoms follow from the codes: method of optimal directions, or a complex K-SVD sweep.
+    distance : {"full", "partial", "geodesic"}, default "full"
+        Distance whose squares are summed.
+    init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
+        First dictionary: shapes far from each other, shapes at random (the paper's), or given configurations.
+    n_restarts : int, default 1
+        How many first dictionaries to try; the best result is kept.
+    max_iter : int, default 100
+        Most updates of each.
+    tol : float, default 1e-5
+        A descent ends when an update changes its loss by no more than this share.
+    batch_size : int, optional
+        Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
+        :meth:`partial_fit` does. By default every update sees all shapes.
+    device : {"cpu"}, default "cpu"
+        Where to compute.
+    n_jobs : int, optional
+        Most threads; −1 or None for all processors. The result does not depend on it, to the bit.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of all that is random.
+    verbose : int, default 0
+        1 reports every tenth iteration on standard error, 2 every one.
+
+    Attributes
+    ----------
+    atoms_ : ndarray of complex, shape (n_atoms, n_coordinates)
+        The atoms: pre-shapes.
+    space_ : Space
+        Space of the configurations.
+    rmse_ : float
+        Root mean squared distance of the shapes to their reconstructions.
+    usage_ : ndarray of float, shape (n_atoms,)
+        Share of the shapes that use each atom.
+    loss_curve_ : ndarray of float, shape (n_iter_ + 1,)
+        Mean squared distance of every dictionary on the way, the first one included.
+    n_iter_ : int
+        Updates made.
+    n_features_in_ : int
+        Number of coordinates.
+
+    Notes
+    -----
+    An interrupted fit (Ctrl-C) leaves the best dictionary so far on the estimator and raises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(30) / 30)
+    >>> X = circle + rng.normal(size=(200, 2)) @ [circle**-1, 0.3 * circle**2]
+    >>> model = sx.ShapeDictionary(n_atoms=4, n_nonzero=3, random_state=0).fit(X)
+    >>> float(model.rmse_) < 1e-6
+    True
+    >>> model.transform(X).shape
+    (200, 4)
+    """
+
+    def __init__(
+        self,
+        n_atoms: int = 20,
+        n_nonzero: int = 5,
+        *,
+        space: Space | None = None,
+        coder: str = "auto",
+        update: str = "mod",
+        distance: DistanceKind = "full",
+        init: str | ArrayLike = "spread",
+        n_restarts: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        batch_size: int | None = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_atoms = n_atoms
+        self.n_nonzero = n_nonzero
+        self.space = space
+        self.coder = coder
+        self.update = update
+        self.distance = distance
+        self.init = init
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> "ShapeDictionary":
+        """Learn the atoms.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+        sample_weight : array_like of float, shape (n_shapes,), optional
+            How much each shape counts; an integer weight is that many copies.
+
+        Returns
+        -------
+        ShapeDictionary
+            The estimator itself.
+        """
+        rows = self._start(X)
+        options = self._options()
+        source = RowBlocks.from_rows(rows, sample_weight)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        progress = FitProgress(self, self.verbose, data, options, self._attributes_at)
+        generator = as_generator(self.random_state)
+        learner: Learner | OnlineLearner
+        if self.batch_size is None:
+            learner = Learner(source, options, generator, progress)
+        else:
+            batch_size = check_count(self.batch_size, 1, "batch_size")
+            learner = OnlineLearner(options, generator, source, batch_size, progress)
+        try:
+            learned = learner.run()
+        except KeyboardInterrupt:
+            if learner.best is not None:
+                self._store(learner.best)
+            raise
+        self._store(learned)
+        if not learned.converged and not progress.was_stopped and options.max_iter > 0:
+            warnings.warn(
+                f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
+                f"tol={self.tol:g} of its loss: raise max_iter, or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        progress.finish()
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,  # noqa: ARG002
+        sample_weight: ArrayLike | None = None,
+    ) -> "ShapeDictionary":
+        """Learn from one more batch of shapes.
+
+        The batch is coded over the dictionary of the moment, its statistics are added to the old ones, and the
+        atoms are updated once. Before batch ``t = 2, 3, …`` the old statistics are multiplied by ``1 − t^(−0.7)``, so
+        that early batches, coded over poor dictionaries, fade. The first batch gives the first dictionary, so it must
+        have at least `n_atoms` shapes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+        sample_weight : array_like of float, shape (n_shapes,), optional
+            How much each shape counts.
+
+        Returns
+        -------
+        ShapeDictionary
+            The estimator itself; ``rmse_`` and ``usage_`` are those of the last batches, forgotten alike.
+        """
+        online: OnlineLearner | None = getattr(self, "_online", None)
+        if online is None:
+            rows = self._start(X)
+            online = OnlineLearner(self._options(), as_generator(self.random_state))
+        else:
+            rows = self._check_new_rows(X)
+        online.learn_batch(RowBlocks.from_rows(rows, sample_weight))
+        assert online.best is not None
+        self._store(online.best)
+        self._online = online
+        return self
+
+    def encode(self, X: ArrayLike) -> SparseCodes:
+        """Code shapes over the atoms.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        SparseCodes
+            Which atoms build the pre-shape of each shape, and with which complex weights.
+        """
+        return self._encode(self._check_new_rows(X))
+
+    def transform(self, X: ArrayLike) -> ComplexArray:
+        """Code shapes over the atoms, as a dense matrix.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_atoms)
+            Complex weights, most of them zero.
+        """
+        return self.encode(X).toarray()
+
+    def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
+        """Configurations that codes stand for.
+
+        Parameters
+        ----------
+        codes : SparseCodes, or array_like of complex, shape (n_shapes, n_atoms)
+            Codes.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            ``Σ_j a_j d_j``: centered, and where the codes come from :meth:`encode`, each in the pose of its pre-shape.
+
+        Raises
+        ------
+        CodesError
+            If the codes belong to another number of atoms.
+        """
+        check_is_fitted(self)
+        if isinstance(codes, SparseCodes):
+            return decode(codes, self.atoms_)
+        dense = as_numeric_array(codes, "codes")
+        if dense.ndim != 2 or dense.shape[1] != len(self.atoms_):
+            raise CodesError(f"codes must have shape (n_shapes, {len(self.atoms_)}), got {dense.shape}.")
+        configurations: ComplexArray = dense @ self.atoms_
+        return configurations
+
+    def reconstruct(self, X: ArrayLike) -> ComplexArray:
+        """Approximate shapes by their codes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
+        """
+        return self.inverse_transform(self.encode(X))
+
+    def errors(self, X: ArrayLike) -> FloatArray:
+        """Full Procrustes distance of each shape to its reconstruction.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes,)
+            Distances between 0 and 1.
+        """
+        rows = self._check_new_rows(X)
+        return residual_norms(rows, self._atom_rows(), self._encode(rows))
+
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
+        """Negative root mean squared error, so that more is better.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+        sample_weight : array_like of float, shape (n_shapes,), optional
+            How much each shape counts.
+
+        Returns
+        -------
+        float
+            ``−sqrt(mean(errors(X)²))``.
+        """
+        errors = self.errors(X).astype(np.float64)
+        shares = check_weights(sample_weight, len(errors), np.dtype(np.float64))
+        return -float(np.sqrt(shares @ errors**2))
+
+    def realism(self, X: ArrayLike) -> FloatArray:
+        """Full distance of each atom to the nearest shape: how much the atoms look like shapes of the set.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations, as a rule those that were fitted.
+
+        Returns
+        -------
+        ndarray of float, shape (n_atoms,)
+            Distances; 0 for an atom that is a shape of the set.
+        """
+        configurations = self._check_new_input(X)
+        blocks = [
+            configurations[start : start + _REALISM_BLOCK] for start in range(0, len(configurations), _REALISM_BLOCK)
+        ]
+        nearest = [pairwise_distances(self.atoms_, block, space=self.space_).min(axis=1) for block in blocks]
+        distances: FloatArray = np.min(nearest, axis=0)
+        return distances
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted dictionary to a model file, which :func:`shapelex.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; ``.npz`` is added where it is missing. An older file there is replaced in one step.
+
+        Returns
+        -------
+        Path
+            Where it went.
+
+        Raises
+        ------
+        ModelFileError
+            If the space holds functions, which a model file cannot.
+        """
+        check_is_fitted(self)
+        return save_estimator(self, path)
+
+    def _start(self, X: ArrayLike) -> ComplexArray:
+        """Check what the caller gave, and return whitened pre-shapes."""
+        check_choice(self.device, ("cpu",), "device")
+        configurations = self._check_fit_input(X)
+        self.__dict__.pop("_online", None)
+        return self.space_.whitened_preshapes(configurations, "X")
+
+    def _check_new_rows(self, X: ArrayLike) -> ComplexArray:
+        configurations = self._check_new_input(X)
+        return self.space_.whitened_preshapes(configurations, "X")
+
+    def _options(self) -> LearningOptions:
+        init = self.init
+        return LearningOptions(
+            n_atoms=self.n_atoms,
+            n_nonzero=self.n_nonzero,
+            coder=self.coder,
+            update=self.update,
+            distance=self.distance,
+            init=init if isinstance(init, str) else self.space_.whitened_preshapes(init, "init"),
+            n_restarts=self.n_restarts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_threads=count_jobs(self.n_jobs),
+        )
+
+    def _attributes_at(self, iteration: Iteration) -> dict[str, Any]:
+        """Attributes of an estimator that had stopped at this iteration."""
+        return {
+            "atoms_": self.space_.unwhiten(iteration.atoms),
+            "space_": self.space_,
+            "n_features_in_": self.n_features_in_,
+            "rmse_": iteration.rmse,
+        }
+
+    def _store(self, learned: LearnedDictionary) -> None:
+        self.atoms_ = self.space_.unwhiten(learned.atoms)
+        self.rmse_ = learned.rmse
+        self.usage_ = learned.usage
+        self.loss_curve_ = learned.loss_curve
+        self.n_iter_ = learned.n_iter
+
+    def _atom_rows(self) -> ComplexArray:
+        return self.space_.whitened_preshapes(self.atoms_, "atoms_")
+
+    def _encode(self, rows: ComplexArray) -> SparseCodes:
+        return encode_rows(
+            rows, self._atom_rows(), self.n_nonzero, method=self.coder, n_threads=count_jobs(self.n_jobs)
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.atoms_)

@@ -1,0 +1,234 @@
+"""Model files: ``.npz`` with a JSON header and plain arrays.
+
+In come the parts of a fitted model; out comes a file, and the parts again. Reading never unpickles: a damaged,
+truncated, too new or hostile file is a :class:`~shapelex.exceptions.ModelFileError`.
+"""
+
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from shapelex.exceptions import ModelFileError
+from shapelex.io.atomic import write_atomically
+from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
+
+FORMAT_NAME = "shapelex model"
+FORMAT_VERSION = 1
+
+_HEADER = "header"
+_HEADER_LIMIT = 1 << 20
+_SPACES: dict[str, type[Landmarks] | type[BSpline] | type[HermiteSpline]] = {
+    "Landmarks": Landmarks,
+    "BSpline": BSpline,
+    "HermiteSpline": HermiteSpline,
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """The parts of a fitted model that a file holds.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the estimator's class.
+    parameters : mapping
+        Its parameters, as JSON values.
+    space : Space
+        Space of its configurations.
+    arrays : mapping of str to ndarray
+        Its fitted arrays.
+    results : mapping
+        Its fitted numbers, as JSON values.
+    provenance : mapping
+        What made it: versions, seed.
+    """
+
+    kind: str
+    parameters: Mapping[str, Any]
+    space: Space
+    arrays: Mapping[str, np.ndarray[Any, Any]]
+    results: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_model(path: str | Path, model: Model) -> Path:
+    """Write a model file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to; ``.npz`` is added where it is missing.
+    model : Model
+        What to write.
+
+    Returns
+    -------
+    Path
+        Where it went.
+
+    Raises
+    ------
+    ModelFileError
+        If the space or a parameter cannot be written as data.
+    """
+    target = Path(path)
+    if target.suffix != ".npz":
+        target = target.with_name(target.name + ".npz")
+    space, space_arrays = _describe_space(model.space)
+    header = {
+        "format": FORMAT_NAME,
+        "version": FORMAT_VERSION,
+        "kind": model.kind,
+        "parameters": dict(model.parameters),
+        "space": space,
+        "results": dict(model.results),
+        "provenance": dict(model.provenance),
+        "arrays": sorted([*model.arrays, *space_arrays]),
+    }
+    try:
+        encoded = json.dumps(header, allow_nan=True, indent=1).encode()
+    except TypeError as error:
+        raise ModelFileError(f"The model cannot be written as data ({error}); pickle the estimator instead.") from error
+    arrays = {**model.arrays, **space_arrays, _HEADER: np.frombuffer(encoded, dtype=np.uint8)}
+
+    def write(stream: BinaryIO) -> None:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+    write_atomically(target, write)
+    return target
+
+
+def read_model(path: str | Path) -> Model:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Model
+        Its parts.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of another kind, or of a newer version.
+    FileNotFoundError
+        If there is no such file.
+    """
+    source = Path(path)
+    try:
+        with source.open("rb") as stream:
+            arrays = _read_arrays(stream, source)
+    except (OSError, ModelFileError):
+        raise
+    # zipfile and NumPy's header parser raise almost anything on hostile bytes.
+    except Exception as error:
+        raise ModelFileError(f"{source} is damaged or no model file: {error}") from error
+    header = _read_header(arrays.pop(_HEADER, None), source)
+    expected = header.get("arrays")
+    if not isinstance(expected, list) or sorted(arrays) != sorted(map(str, expected)):
+        raise ModelFileError(f"{source} is damaged: it holds the arrays {sorted(arrays)}, its header names {expected}.")
+    parts: dict[str, Any] = {name: header.get(name) for name in ("parameters", "space", "results", "provenance")}
+    if not isinstance(header.get("kind"), str) or not all(isinstance(part, dict) for part in parts.values()):
+        raise ModelFileError(f"{source} is damaged: its header is incomplete.")
+    space = _build_space(parts["space"], arrays, source)
+    return Model(header["kind"], parts["parameters"], space, arrays, parts["results"], parts["provenance"])
+
+
+def _read_arrays(stream: BinaryIO, source: Path) -> dict[str, np.ndarray[Any, Any]]:
+    n_bytes = stream.seek(0, 2)
+    stream.seek(0)
+    with zipfile.ZipFile(stream) as archive:
+        members = archive.infolist()
+        # What we write is stored, not compressed, so a member larger than the file is a trap.
+        if sum(member.file_size for member in members) > n_bytes:
+            raise ModelFileError(f"{source} declares more data than it holds: refused.")
+        arrays = {}
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            if name in arrays or member.compress_type != zipfile.ZIP_STORED:
+                raise ModelFileError(
+                    f"{source} was not written by shapelex: its member {name!r} is repeated or compressed."
+                )
+            with archive.open(member) as part:
+                arrays[name] = _read_array(part, member.file_size)
+            if arrays[name].dtype.hasobject:
+                raise ModelFileError(f"{source} holds Python objects: refused.")
+    return arrays
+
+
+def _read_array(part: Any, n_bytes: int) -> np.ndarray[Any, Any]:
+    """Read one array; its declared size is compared with what is there before memory is asked for."""
+    version = npy.read_magic(part)
+    readers: dict[tuple[int, int], Callable[[Any], Any]] = {
+        (1, 0): npy.read_array_header_1_0,
+        (2, 0): npy.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ValueError(f"unknown array version {version}")
+    shape, is_fortran, dtype = readers[version](part)
+    if dtype.hasobject:
+        raise ValueError("arrays of Python objects are not read")
+    n_items = 1
+    for length in shape:
+        n_items *= int(length)
+    if n_items < 0 or n_items * dtype.itemsize > n_bytes:
+        raise ValueError(f"an array of shape {shape} does not fit in {n_bytes} bytes")
+    content = part.read(n_items * dtype.itemsize)
+    # Reading to the end checks the member's checksum.
+    if len(content) != n_items * dtype.itemsize or part.read(1):
+        raise ValueError("an array is shorter or longer than declared")
+    array = np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if is_fortran else "C")
+    return array.copy()
+
+
+def _read_header(encoded: np.ndarray[Any, Any] | None, source: Path) -> dict[str, Any]:
+    if encoded is None or encoded.dtype != np.uint8 or encoded.ndim != 1 or encoded.size > _HEADER_LIMIT:
+        raise ModelFileError(f"{source} is no model file: it has no header.")
+    try:
+        header = json.loads(encoded.tobytes())
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{source} is damaged: its header is no JSON ({error}).") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT_NAME:
+        raise ModelFileError(f"{source} is no model file: its header is of another kind.")
+    version = header.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ModelFileError(f"{source} is damaged: its version is {version!r}.")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{source} has format version {version}, this shapelex reads up to {FORMAT_VERSION}: upgrade shapelex."
+        )
+    return header
+
+
+def _describe_space(space: Space) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    name = type(space).__name__
+    if isinstance(space, Landmarks | BSpline | HermiteSpline):
+        return {"type": name, **asdict(space)}, {}
+    if isinstance(space, CustomSpace) and not space.has_basis:
+        arrays = {"space_gram": np.asarray(space.gram), "space_shift": np.asarray(space.shift)}
+        return {"type": name, "closed": space.closed}, arrays
+    raise ModelFileError(f"{space} holds functions, which a model file cannot: pickle the estimator instead.")
+
+
+def _build_space(description: Any, arrays: dict[str, np.ndarray[Any, Any]], source: Path) -> Space:
+    arguments = dict(description)
+    name = arguments.pop("type", None)
+    try:
+        if name == "CustomSpace":
+            return CustomSpace(arrays.pop("space_gram"), arrays.pop("space_shift"), **arguments)
+        if name in _SPACES:
+            return _SPACES[name](**arguments)
+    except (TypeError, ValueError, KeyError) as error:
+        raise ModelFileError(f"{source} is damaged: its space cannot be built ({error}).") from error
+    raise ModelFileError(f"{source} needs a space {name!r} that this shapelex does not know: upgrade shapelex.")

@@ -1,0 +1,309 @@
+"""ORMP that keeps several supports at each step.
+
+In and out as in :mod:`shapelex.kernels.pursuit`, whose steps it takes. A member of the beam is a pursuit of its own;
+members share the basis rows of the steps they have in common. The first member is always the path of ORMP, so
+that the result is never worse than ORMP's; the others are the best supports that one more atom gives, each once.
+"""
+
+import numpy as np
+from numba import njit
+
+from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.pursuit import append_basis_row, first_largest, project_out, read_column, score_atoms
+from shapelex.kernels.triangle import (
+    EPS,
+    GAIN,
+    INDEPENDENT,
+    TARGET,
+    residual_norm2,
+    solve_levels,
+    solve_triangle,
+    write_support,
+)
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def atom_key(atom):
+    """Well mixed 64-bit key of an atom; the keys of a support add up to its own, whatever the order."""
+    key = np.uint64(atom + 1) * np.uint64(0x9E3779B97F4A7C15)
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def start_member(correlations, gram, state):
+    """State of the empty support."""
+    half = (gram.shape[0] + 3) // 4 * 4
+    state[:] = 0
+    for j in range(gram.shape[0]):
+        state[0, j] = correlations[j]
+        state[1, j] = correlations[half + j]
+        state[2, j] = gram[j, 0, j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def copy_history(level, ints, floats, out_ints, out_floats):
+    """Copy the steps of a member: basis places and atoms; diagonal, smallest left and targets."""
+    for i in range(level):
+        out_ints[0, i] = ints[0, i]
+        out_ints[1, i] = ints[1, i]
+        for part in range(4):
+            out_floats[part, i] = floats[part, i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def write_step(level, atom, place, state, ints, floats):
+    """Note a new step of a member; give back its gain."""
+    corr_re, corr_im, left = state[0, atom], state[1, atom], state[2, atom]
+    inv_norm = state.dtype.type(1) / np.sqrt(left)
+    lowest = left if level == 0 else min(left, floats[1, level - 1])
+    ints[0, level] = place
+    ints[1, level] = atom
+    floats[0, level] = inv_norm
+    floats[1, level] = min(lowest, state.dtype.type(1))
+    floats[2, level] = corr_re * inv_norm
+    floats[3, level] = corr_im * inv_norm
+    return (corr_re * corr_re + corr_im * corr_im) / left
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def read_triangle(basis, places, support, n_chosen, inv_diag, out_triangle):
+    """Triangular factor of the atoms of a member."""
+    for level in range(n_chosen):
+        read_column(basis, places, level, support[level], inv_diag, out_triangle[level])
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def search(
+    correlations,
+    norm2,
+    gram,
+    row,
+    atoms,
+    limits,
+    n_nonzero,
+    basis,
+    states,
+    ints,
+    floats,
+    gains,
+    keys,
+    score_bits,
+    favorite,
+    triangle,
+    coef,
+    residual,
+    out_ints,
+    out_floats,
+):
+    """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats``, give back their number.
+
+    ``states``, ``ints``, ``floats``, ``gains``, ``keys`` hold two generations of members.
+    """
+    beam_width = states.shape[1]
+    scores = score_bits.view(states.dtype)
+    stop_gain = limits[GAIN] * norm2
+    stop_norm2 = limits[TARGET] * norm2
+    margin = 16 * limits[EPS] * norm2
+    start_member(correlations, gram, states[0, 0])
+    gains[0, 0] = 0
+    keys[0, 0] = np.uint64(0)
+    n_members = 1
+    greedy = 0  # place of the path of ORMP, -1 once it has ended
+    done_gain = -norm2
+    done_length = 0
+    for level in range(n_nonzero):
+        old = level % 2
+        new = 1 - old
+        if limits[TARGET] >= 0:
+            best = 0
+            for m in range(1, n_members):
+                if gains[old, m] > gains[old, best] + margin:
+                    best = m
+            if norm2 - gains[old, best] <= stop_norm2 + 64 * limits[EPS] * norm2:
+                steps = floats[old, best]
+                support = ints[old, best, 1]
+                read_triangle(basis, ints[old, best, 0], support, level, steps[0], triangle)
+                solve_triangle(triangle, steps[0], level, steps[2:], coef)
+                if residual_norm2(row, atoms, support, level, coef, residual) <= stop_norm2:
+                    copy_history(level, ints[old, best], steps, out_ints, out_floats)
+                    return level
+        # What each member would take next; a member with nothing to gain has ended.
+        n_going = 0
+        for m in range(n_members):
+            score_atoms(states[old, m, 0], states[old, m, 1], states[old, m, 2], limits[INDEPENDENT], 0, scores[m])
+            favorite[m] = first_largest(score_bits[m])
+            if scores[m, favorite[m]] > stop_gain:
+                n_going += 1
+                continue
+            favorite[m] = -1
+            advantage = margin if m != greedy else -margin
+            if gains[old, m] > done_gain + advantage:
+                done_gain = gains[old, m]
+                done_length = level
+                copy_history(level, ints[old, m], floats[old, m], out_ints, out_floats)
+        if greedy >= 0 and favorite[greedy] < 0:
+            greedy = -1
+        if n_going == 0 or done_gain >= norm2 - margin:
+            return done_length
+        if level == n_nonzero - 1:
+            best = greedy
+            best_gain = -norm2
+            if greedy >= 0:
+                best_gain = gains[old, greedy] + scores[greedy, favorite[greedy]] + margin
+            for m in range(n_members):
+                if favorite[m] >= 0 and m != greedy:
+                    gain = gains[old, m] + scores[m, favorite[m]]
+                    if gain > best_gain:
+                        best_gain = gain
+                        best = m
+            if done_gain > best_gain:
+                return done_length
+            copy_history(level, ints[old, best], floats[old, best], out_ints, out_floats)
+            write_step(level, favorite[best], 0, states[old, best], out_ints, out_floats)
+            return n_nonzero
+        n_new = 0
+        while n_new < beam_width:
+            best = -1
+            if n_new == 0 and greedy >= 0:
+                best = greedy
+            else:
+                best_gain = -norm2
+                for m in range(n_members):
+                    if favorite[m] >= 0:
+                        gain = gains[old, m] + scores[m, favorite[m]]
+                        if gain > best_gain:
+                            best_gain = gain
+                            best = m
+                if best < 0:
+                    break
+            atom = favorite[best]
+            key = keys[old, best] + atom_key(atom)
+            is_new = True
+            for m in range(n_new):
+                if keys[new, m] == key:
+                    is_new = False
+            if is_new:
+                place = level * beam_width + n_new
+                child = states[new, n_new]
+                parent = states[old, best]
+                for part in range(3):
+                    for j in range(parent.shape[1]):
+                        child[part, j] = parent[part, j]
+                steps = floats[new, n_new]
+                history = ints[new, n_new]
+                copy_history(level, ints[old, best], floats[old, best], history, steps)
+                gains[new, n_new] = gains[old, best] + write_step(level, atom, place, child, history, steps)
+                keys[new, n_new] = key
+                read_column(basis, history[0], level, atom, steps[0], triangle[level])
+                append_basis_row(gram, basis, history[0], level, atom, triangle[level], steps[0])
+                project_out(
+                    basis[place, 0],
+                    basis[place, 1],
+                    steps[0, level],
+                    steps[2, level],
+                    steps[3, level],
+                    child[0],
+                    child[1],
+                    child[2],
+                )
+                child[2, atom] = 0
+                n_new += 1
+            scores[best, atom] = 0
+            favorite[best] = first_largest(score_bits[best])
+            if not scores[best, favorite[best]] > stop_gain:
+                favorite[best] = -1
+        greedy = 0 if greedy >= 0 else -1
+        n_members = n_new
+    return done_length
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def beam_batch(
+    correlations,
+    norms2,
+    gram,
+    rows,
+    atoms,
+    limits,
+    beam_width,
+    bits_dtype,
+    out_support,
+    out_coefs,
+):
+    """Code a block of rows by beam search.
+
+    Parameters
+    ----------
+    correlations, norms2, gram, rows, atoms, limits
+        As in :func:`shapelex.kernels.pursuit.pursue_batch`.
+    beam_width : int
+        Supports that are kept at each step.
+    bits_dtype : ndarray of int
+        Any array of integers as wide as the floats.
+    out_support, out_coefs
+        As there, with one level.
+    """
+    n_samples, n_nonzero = out_support.shape
+    width = gram.shape[2]
+    dtype = rows.dtype
+    basis = aligned_like(n_nonzero * beam_width * 2 * width, rows).reshape((n_nonzero * beam_width, 2, width))
+    states = aligned_like(2 * beam_width * 3 * width, rows).reshape((2, beam_width, 3, width))
+    ints = np.empty((2, beam_width, 2, n_nonzero), dtype=np.int64)
+    floats = np.empty((2, beam_width, 4, n_nonzero), dtype=dtype)
+    gains = np.empty((2, beam_width), dtype=dtype)
+    keys = np.empty((2, beam_width), dtype=np.uint64)
+    score_bits = np.empty((beam_width, width), dtype=bits_dtype.dtype)
+    favorite = np.empty(beam_width, dtype=np.int64)
+    triangle = np.empty((n_nonzero, 2, n_nonzero), dtype=dtype)
+    coef = np.empty((2, n_nonzero), dtype=dtype)
+    step = np.empty((2, n_nonzero), dtype=dtype)
+    update = np.empty((2, n_nonzero), dtype=dtype)
+    residual = np.empty(rows.shape[1], dtype=dtype)
+    history = np.empty((2, n_nonzero), dtype=np.int64)
+    steps = np.empty((4, n_nonzero), dtype=dtype)
+    for k in range(n_samples):
+        n_chosen = search(
+            correlations[k],
+            norms2[k],
+            gram,
+            rows[k],
+            atoms,
+            limits,
+            n_nonzero,
+            basis,
+            states,
+            ints,
+            floats,
+            gains,
+            keys,
+            score_bits,
+            favorite,
+            triangle,
+            coef,
+            residual,
+            history,
+            steps,
+        )
+        support = history[1]
+        read_triangle(basis, history[0], support, n_chosen, steps[0], triangle)
+        write_support(support, n_chosen, out_support[k])
+        solve_levels(
+            rows[k],
+            atoms,
+            limits,
+            triangle,
+            steps[0],
+            steps[1],
+            support,
+            n_chosen,
+            steps[2:],
+            coef,
+            residual,
+            step,
+            update,
+            out_coefs[k],
+        )

@@ -1,0 +1,393 @@
+"""Greedy pursuits of one row after another: ORMP and OMP in Cholesky form.
+
+In: correlations of a block of rows (see :mod:`shapelex.kernels.correlations`), the Gram matrix
+of the atoms (unit norm, or zero) and the rows themselves. Out: supports in the order of choice,
+and coefficients.
+
+With `e_l` the part of the `l`-th chosen atom outside the span of those before it, the kernels keep for all atoms
+`d_j` at once ``basis[l, j] = e_l^H d_j``, the correlations ``corr[j] = d_j^H r`` with the residual `r`, and the squared
+norm ``left[j]`` of the part of `d_j` outside the chosen span. Choosing atom `p` costs one new row of ``basis``,
+
+    basis[l] = gram[p] - sum_{i<l} conj(basis[i, p]) basis[i] / |e_i|^2,
+
+and one pass over the atoms. The coefficients come from the triangular factor ``basis[i, p_l] / |e_i|``
+(see :mod:`shapelex.kernels.triangle`).
+
+Complex numbers are pairs of real arrays and atoms are the contiguous axis: the loops vectorize, and
+there are only two specializations, float32 and float64. A loop stays under LLVM's limit on run-time
+alias checks only while it touches few arrays at a time; this is why the updates come in short passes.
+"""
+
+import numpy as np
+from numba import njit
+
+from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.triangle import (
+    EPS,
+    GAIN,
+    INDEPENDENT,
+    TARGET,
+    residual_norm2,
+    solve_levels,
+    solve_triangle,
+    write_support,
+)
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def read_column(basis, places, level, atom, inv_diag, out_weights):
+    """Entries of one atom in the triangular factor."""
+    for i in range(level):
+        out_weights[0, i] = basis[places[i], 0, atom] * inv_diag[i]
+        out_weights[1, i] = basis[places[i], 1, atom] * inv_diag[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def append_basis_row(gram, basis, places, level, atom, weights, inv_diag):
+    """Write row `level` of the basis: what the earlier levels leave of a row of the Gram matrix.
+
+    ``places[i]`` is the row of ``basis`` that holds level `i`: a pursuit stores level `i` in row `i`, a beam
+    shares rows between its members. ``weights[:, i]`` is the entry of the triangular factor for level `i` and `atom`.
+
+    Four levels go in one pass: one load and store of the new row for sixteen multiply-adds. The first pass starts
+    from the Gram row and takes the odd ones; a first pass of two levels is one that LLVM does not vectorize.
+    """
+    width = gram.shape[2]
+    new_re, new_im = basis[places[level], 0], basis[places[level], 1]
+    gram_re, gram_im = gram[atom, 0], gram[atom, 1]
+    odd = level % 4
+    i = 0
+    if level == 0:
+        for j in range(width):
+            new_re[j] = gram_re[j]
+            new_im[j] = gram_im[j]
+    elif odd == 0:
+        re0, im0 = basis[places[i], 0], basis[places[i], 1]
+        re1, im1 = basis[places[i + 1], 0], basis[places[i + 1], 1]
+        re2, im2 = basis[places[i + 2], 0], basis[places[i + 2], 1]
+        re3, im3 = basis[places[i + 3], 0], basis[places[i + 3], 1]
+        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
+        a1, b1 = weights[0, i + 1] * inv_diag[i + 1], weights[1, i + 1] * inv_diag[i + 1]
+        a2, b2 = weights[0, i + 2] * inv_diag[i + 2], weights[1, i + 2] * inv_diag[i + 2]
+        a3, b3 = weights[0, i + 3] * inv_diag[i + 3], weights[1, i + 3] * inv_diag[i + 3]
+        for j in range(width):
+            new_re[j] = gram_re[j] - (
+                a0 * re0[j]
+                + b0 * im0[j]
+                + a1 * re1[j]
+                + b1 * im1[j]
+                + a2 * re2[j]
+                + b2 * im2[j]
+                + a3 * re3[j]
+                + b3 * im3[j]
+            )
+            new_im[j] = gram_im[j] - (
+                a0 * im0[j]
+                - b0 * re0[j]
+                + a1 * im1[j]
+                - b1 * re1[j]
+                + a2 * im2[j]
+                - b2 * re2[j]
+                + a3 * im3[j]
+                - b3 * re3[j]
+            )
+        i = 4
+    elif odd == 3:
+        re0, im0 = basis[places[i], 0], basis[places[i], 1]
+        re1, im1 = basis[places[i + 1], 0], basis[places[i + 1], 1]
+        re2, im2 = basis[places[i + 2], 0], basis[places[i + 2], 1]
+        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
+        a1, b1 = weights[0, i + 1] * inv_diag[i + 1], weights[1, i + 1] * inv_diag[i + 1]
+        a2, b2 = weights[0, i + 2] * inv_diag[i + 2], weights[1, i + 2] * inv_diag[i + 2]
+        for j in range(width):
+            new_re[j] = gram_re[j] - (a0 * re0[j] + b0 * im0[j] + a1 * re1[j] + b1 * im1[j] + a2 * re2[j] + b2 * im2[j])
+            new_im[j] = gram_im[j] - (a0 * im0[j] - b0 * re0[j] + a1 * im1[j] - b1 * re1[j] + a2 * im2[j] - b2 * re2[j])
+        i = 3
+    else:
+        re0, im0 = basis[places[i], 0], basis[places[i], 1]
+        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
+        for j in range(width):
+            new_re[j] = gram_re[j] - (a0 * re0[j] + b0 * im0[j])
+            new_im[j] = gram_im[j] - (a0 * im0[j] - b0 * re0[j])
+        i = 1
+    if odd == 2:
+        re0, im0 = basis[places[i], 0], basis[places[i], 1]
+        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
+        for j in range(width):
+            new_re[j] -= a0 * re0[j] + b0 * im0[j]
+            new_im[j] -= a0 * im0[j] - b0 * re0[j]
+        i = 2
+    while i < level:
+        re0, im0 = basis[places[i], 0], basis[places[i], 1]
+        re1, im1 = basis[places[i + 1], 0], basis[places[i + 1], 1]
+        re2, im2 = basis[places[i + 2], 0], basis[places[i + 2], 1]
+        re3, im3 = basis[places[i + 3], 0], basis[places[i + 3], 1]
+        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
+        a1, b1 = weights[0, i + 1] * inv_diag[i + 1], weights[1, i + 1] * inv_diag[i + 1]
+        a2, b2 = weights[0, i + 2] * inv_diag[i + 2], weights[1, i + 2] * inv_diag[i + 2]
+        a3, b3 = weights[0, i + 3] * inv_diag[i + 3], weights[1, i + 3] * inv_diag[i + 3]
+        for j in range(width):
+            new_re[j] -= (
+                a0 * re0[j]
+                + b0 * im0[j]
+                + a1 * re1[j]
+                + b1 * im1[j]
+                + a2 * re2[j]
+                + b2 * im2[j]
+                + a3 * re3[j]
+                + b3 * im3[j]
+            )
+            new_im[j] -= (
+                a0 * im0[j]
+                - b0 * re0[j]
+                + a1 * im1[j]
+                - b1 * re1[j]
+                + a2 * im2[j]
+                - b2 * re2[j]
+                + a3 * im3[j]
+                - b3 * re3[j]
+            )
+        i += 4
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def project_out(new_re, new_im, inv_norm, target_re, target_im, corr_re, corr_im, left):
+    """Take the direction of a basis row out of correlations and norms."""
+    c_re, c_im, inv_norm2 = target_re * inv_norm, target_im * inv_norm, inv_norm * inv_norm
+    for j in range(new_re.shape[0]):
+        w_re, w_im = new_re[j], new_im[j]
+        corr_re[j] -= w_re * c_re + w_im * c_im
+        corr_im[j] -= w_re * c_im - w_im * c_re
+        left[j] -= (w_re * w_re + w_im * w_im) * inv_norm2
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def project_and_score(new_re, new_im, inv_norm, target_re, target_im, corr_re, corr_im, left, independent, out_score):
+    """Do the work of :func:`project_out` and of ORMP's :func:`score_atoms` in one pass."""
+    zero = left.dtype.type(0)
+    c_re, c_im, inv_norm2 = target_re * inv_norm, target_im * inv_norm, inv_norm * inv_norm
+    for j in range(new_re.shape[0]):
+        w_re, w_im = new_re[j], new_im[j]
+        re = corr_re[j] - (w_re * c_re + w_im * c_im)
+        im = corr_im[j] - (w_re * c_im - w_im * c_re)
+        remaining = left[j] - (w_re * w_re + w_im * w_im) * inv_norm2
+        corr_re[j] = re
+        corr_im[j] = im
+        left[j] = remaining
+        gain = (re * re + im * im) / remaining
+        out_score[j] = gain if remaining > independent else zero
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def score_atoms(corr_re, corr_im, left, independent, by_correlation, out_score):
+    """Score every atom: its gain ``|corr|^2 / left`` (ORMP), or ``|corr|^2`` (OMP)."""
+    zero = left.dtype.type(0)
+    if by_correlation:
+        for j in range(left.shape[0]):
+            square = corr_re[j] * corr_re[j] + corr_im[j] * corr_im[j]
+            out_score[j] = square if left[j] > independent else zero
+    else:
+        for j in range(left.shape[0]):
+            square = corr_re[j] * corr_re[j] + corr_im[j] * corr_im[j]
+            gain = square / left[j]
+            out_score[j] = gain if left[j] > independent else zero
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def first_largest(bits):
+    """Place of the first largest of non-negative floats, given by their bits.
+
+    Non-negative floats are ordered as the integers of the same bits, and a maximum of integers
+    vectorizes without a promise that no NaN occurs.
+    """
+    largest = bits[0]
+    for j in range(bits.shape[0]):
+        largest = max(largest, bits[j])
+    for j in range(bits.shape[0]):
+        if bits[j] == largest:
+            return j
+    return 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def pursue(
+    correlations,
+    norm2,
+    gram,
+    row,
+    atoms,
+    limits,
+    by_correlation,
+    n_nonzero,
+    basis,
+    places,
+    state,
+    score_bits,
+    inv_diag,
+    smallest_left,
+    target,
+    triangle,
+    coef,
+    residual,
+    support,
+):
+    """Choose the atoms of one row; give back their number.
+
+    Leaves ``support``, ``target``, ``inv_diag``, ``triangle`` and ``smallest_left`` for
+    :func:`shapelex.kernels.triangle.solve_row`.
+    """
+    n_atoms = gram.shape[0]
+    corr_re, corr_im, left = state[0], state[1], state[2]
+    score = score_bits.view(state.dtype)
+    one = state.dtype.type(1)
+    half = (n_atoms + 3) // 4 * 4
+    state[:] = 0
+    for j in range(n_atoms):
+        corr_re[j] = correlations[j]
+        corr_im[j] = correlations[half + j]
+        left[j] = gram[j, 0, j]
+    stop_gain = limits[GAIN] * norm2
+    stop_norm2 = limits[TARGET] * norm2
+    # Below this the tracked residual is rounding noise: the true one decides.
+    unsure = limits[EPS] * 64 * norm2
+    left_norm2 = norm2
+    lowest = one
+    n_chosen = n_nonzero
+    score_atoms(corr_re, corr_im, left, limits[INDEPENDENT], by_correlation, score)
+    for level in range(n_nonzero):
+        if left_norm2 <= stop_norm2 + unsure and limits[TARGET] >= 0:
+            solve_triangle(triangle, inv_diag, level, target, coef)
+            if residual_norm2(row, atoms, support, level, coef, residual) <= stop_norm2:
+                n_chosen = level
+                break
+        best = first_largest(score_bits)
+        square = corr_re[best] * corr_re[best] + corr_im[best] * corr_im[best]
+        if not (score[best] > 0 and square > stop_gain * left[best]):
+            n_chosen = level
+            break
+        inv_norm = one / np.sqrt(left[best])
+        lowest = min(lowest, left[best])
+        support[level] = best
+        inv_diag[level] = inv_norm
+        smallest_left[level] = lowest
+        target[0, level] = corr_re[best] * inv_norm
+        target[1, level] = corr_im[best] * inv_norm
+        left_norm2 -= target[0, level] ** 2 + target[1, level] ** 2
+        weights = triangle[level]
+        read_column(basis, places, level, best, inv_diag, weights)
+        if level == n_nonzero - 1:
+            break
+        append_basis_row(gram, basis, places, level, best, weights, inv_diag)
+        new_re, new_im = basis[places[level], 0], basis[places[level], 1]
+        target_re, target_im = target[0, level], target[1, level]
+        if by_correlation:
+            project_out(new_re, new_im, inv_norm, target_re, target_im, corr_re, corr_im, left)
+            score_atoms(corr_re, corr_im, left, limits[INDEPENDENT], by_correlation, score)
+        else:
+            project_and_score(
+                new_re,
+                new_im,
+                inv_norm,
+                target_re,
+                target_im,
+                corr_re,
+                corr_im,
+                left,
+                limits[INDEPENDENT],
+                score,
+            )
+        left[best] = 0
+        score[best] = 0
+    return n_chosen
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pursue_batch(
+    correlations,
+    norms2,
+    gram,
+    rows,
+    atoms,
+    limits,
+    by_correlation,
+    score_bits,
+    out_support,
+    out_coefs,
+):
+    """Code a block of rows by ORMP or OMP.
+
+    Parameters
+    ----------
+    correlations, norms2 : ndarray of float
+        As :func:`shapelex.kernels.correlations.correlate_batch` gives them.
+    gram : ndarray of float, shape (n_atoms, 2, width)
+        ``gram[i, :, j]`` is `atom_i^H atom_j`; columns from ``n_atoms`` on are zero.
+    rows, atoms : ndarray of float, shapes (n_samples, 2 * N), (n_atoms, 2 * N)
+        Rows and atoms, real and imaginary parts interleaved. Atoms have norm 1 or 0.
+    limits : ndarray of float, shape (5,)
+        Tolerances; see :mod:`shapelex.kernels.triangle`.
+    by_correlation : int
+        0 for ORMP, 1 for OMP.
+    score_bits : ndarray of int, shape (width,)
+        Workspace; integers as wide as the floats.
+    out_support : ndarray of int32, shape (n_samples, n_nonzero)
+        Chosen atoms in order of choice, then -1.
+    out_coefs : ndarray of float, shape (n_samples, n_levels, 2 * n_nonzero)
+        Coefficients, interleaved. One level: those of the full support. As many levels as
+        ``n_nonzero``: level ``s - 1`` has the coefficients of the first ``s`` atoms.
+    """
+    n_samples, n_nonzero = out_support.shape
+    width = gram.shape[2]
+    basis = aligned_like(n_nonzero * 2 * width, rows).reshape((n_nonzero, 2, width))
+    places = np.arange(n_nonzero)
+    state = aligned_like(3 * width, rows).reshape((3, width))
+    inv_diag = np.empty(n_nonzero, dtype=rows.dtype)
+    smallest_left = np.empty(n_nonzero, dtype=rows.dtype)
+    target = np.empty((2, n_nonzero), dtype=rows.dtype)
+    triangle = np.empty((n_nonzero, 2, n_nonzero), dtype=rows.dtype)
+    coef = np.empty((2, n_nonzero), dtype=rows.dtype)
+    step = np.empty((2, n_nonzero), dtype=rows.dtype)
+    update = np.empty((2, n_nonzero), dtype=rows.dtype)
+    residual = np.empty(rows.shape[1], dtype=rows.dtype)
+    support = np.empty(n_nonzero, dtype=np.int64)
+    for k in range(n_samples):
+        n_chosen = pursue(
+            correlations[k],
+            norms2[k],
+            gram,
+            rows[k],
+            atoms,
+            limits,
+            by_correlation,
+            n_nonzero,
+            basis,
+            places,
+            state,
+            score_bits,
+            inv_diag,
+            smallest_left,
+            target,
+            triangle,
+            coef,
+            residual,
+            support,
+        )
+        write_support(support, n_chosen, out_support[k])
+        solve_levels(
+            rows[k],
+            atoms,
+            limits,
+            triangle,
+            inv_diag,
+            smallest_left,
+            support,
+            n_chosen,
+            target,
+            coef,
+            residual,
+            step,
+            update,
+            out_coefs[k],
+        )

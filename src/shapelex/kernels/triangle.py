@@ -1,0 +1,138 @@
+"""Coefficients of a chosen support, from its triangular factor.
+
+In: ``triangle[l, :, i] = q_i^H d_l`` for ``i < l``, with `d_l` the chosen atoms and `q_i` the orthonormal vectors
+they span, both in order of choice; ``inv_diag[l] = 1 / (q_l^H d_l)``; ``target[:, l] = q_l^H x``. Out: coefficients and
+residuals. Complex numbers are pairs of reals: parts first in the small arrays, interleaved in rows and atoms.
+
+The pursuit kernels call these functions; numba's disk cache does not see such a dependency, so a change here calls for
+an empty cache.
+"""
+
+from numba import njit
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+# Entries of `limits`, the small float array that every coding kernel takes.
+INDEPENDENT = 0  # an atom with no more than this part of its squared norm left is skipped
+GAIN = 1  # a pursuit stops at a gain below this part of the squared norm of the row
+TARGET = 2  # and at a squared residual below this part of it; negative: no target
+REFINE = 3  # coefficients are refined when a chosen atom had less than this left
+EPS = 4  # machine epsilon of the dtype
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def solve_triangle(triangle, inv_diag, n_chosen, target, out_coef):
+    """Coefficients of the chosen atoms, by back substitution."""
+    for level in range(n_chosen):
+        out_coef[0, level] = target[0, level]
+        out_coef[1, level] = target[1, level]
+    for level in range(n_chosen - 1, -1, -1):
+        re = out_coef[0, level] * inv_diag[level]
+        im = out_coef[1, level] * inv_diag[level]
+        out_coef[0, level] = re
+        out_coef[1, level] = im
+        for i in range(level):
+            t_re, t_im = triangle[level, 0, i], triangle[level, 1, i]
+            out_coef[0, i] -= t_re * re - t_im * im
+            out_coef[1, i] -= t_re * im + t_im * re
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
+    """Residual of a row, from the row itself, and its squared norm."""
+    n_reals = row.shape[0]
+    for n in range(n_reals):
+        out_residual[n] = row[n]
+    for i in range(n_chosen):
+        a_re, a_im = coef[0, i], coef[1, i]
+        atom = atoms[support[i]]
+        for n in range(0, n_reals, 2):
+            out_residual[n] -= a_re * atom[n] - a_im * atom[n + 1]
+            out_residual[n + 1] -= a_re * atom[n + 1] + a_im * atom[n]
+    norm2 = row.dtype.type(0)
+    for n in range(n_reals):
+        norm2 += out_residual[n] * out_residual[n]
+    return norm2
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def refine(row, atoms, triangle, inv_diag, support, n_chosen, coef, residual, step, update):
+    """Correct the coefficients once, from the true residual.
+
+    The Gram matrix squares the condition number; one step of refinement with the residual of the
+    row (the corrected seminormal equations) brings back what that loses.
+    """
+    residual_norm2(row, atoms, support, n_chosen, coef, residual)
+    for level in range(n_chosen):
+        re = row.dtype.type(0)
+        im = row.dtype.type(0)
+        atom = atoms[support[level]]
+        for n in range(0, row.shape[0], 2):
+            re += atom[n] * residual[n] + atom[n + 1] * residual[n + 1]
+            im += atom[n] * residual[n + 1] - atom[n + 1] * residual[n]
+        for i in range(level):
+            t_re, t_im = triangle[level, 0, i], triangle[level, 1, i]
+            re -= t_re * step[0, i] + t_im * step[1, i]
+            im -= t_re * step[1, i] - t_im * step[0, i]
+        step[0, level] = re * inv_diag[level]
+        step[1, level] = im * inv_diag[level]
+    solve_triangle(triangle, inv_diag, n_chosen, step, update)
+    for level in range(n_chosen):
+        coef[0, level] += update[0, level]
+        coef[1, level] += update[1, level]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve_row(
+    row, atoms, limits, triangle, inv_diag, smallest_left, support, n_chosen, target, coef, residual, step, update
+):
+    """Coefficients of one row, refined where the chosen atoms are nearly dependent.
+
+    ``smallest_left[l]`` is the smallest squared norm that the first ``l + 1`` atoms had left when they were chosen.
+    """
+    solve_triangle(triangle, inv_diag, n_chosen, target, coef)
+    if n_chosen > 0 and smallest_left[n_chosen - 1] < limits[REFINE]:
+        refine(row, atoms, triangle, inv_diag, support, n_chosen, coef, residual, step, update)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve_levels(
+    row,
+    atoms,
+    limits,
+    triangle,
+    inv_diag,
+    smallest_left,
+    support,
+    n_chosen,
+    target,
+    coef,
+    residual,
+    step,
+    update,
+    out_coefs,
+):
+    """Write the coefficients of the whole support (one level), or of each of its beginnings."""
+    n_levels = out_coefs.shape[0]
+    for out_level in range(n_levels):
+        n_here = n_chosen if n_levels == 1 else min(out_level + 1, n_chosen)
+        solve_row(
+            row, atoms, limits, triangle, inv_diag, smallest_left, support, n_here, target, coef, residual, step, update
+        )
+        write_coefs(coef, n_here, out_coefs[out_level])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def write_coefs(coef, n_chosen, out_coefs):
+    """Interleave the coefficients, and fill up with zeros."""
+    for level in range(out_coefs.shape[0] // 2):
+        used = level < n_chosen
+        out_coefs[2 * level] = coef[0, level] if used else 0
+        out_coefs[2 * level + 1] = coef[1, level] if used else 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def write_support(support, n_chosen, out_support):
+    """Copy the support, and fill up with -1."""
+    for level in range(out_support.shape[0]):
+        out_support[level] = support[level] if level < n_chosen else -1

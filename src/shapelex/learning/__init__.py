@@ -1,0 +1,31 @@
+"""Dictionaries learned from shapes: statistics, updates, first dictionaries, and the descents over them."""
+
+from shapelex.learning.descent import Iteration, LearnedDictionary, Learner, learn
+from shapelex.learning.initialization import initial_atoms
+from shapelex.learning.online import OnlineLearner
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.passes import Survey, survey
+from shapelex.learning.replacement import find_idle, replace_atoms
+from shapelex.learning.sources import RowBlocks
+from shapelex.learning.statistics import Statistics
+from shapelex.learning.update import mutual_coherences, solve_mod, sweep_ksvd, update_mod
+
+__all__ = [
+    "Iteration",
+    "LearnedDictionary",
+    "Learner",
+    "LearningOptions",
+    "OnlineLearner",
+    "RowBlocks",
+    "Statistics",
+    "Survey",
+    "find_idle",
+    "initial_atoms",
+    "learn",
+    "mutual_coherences",
+    "replace_atoms",
+    "solve_mod",
+    "survey",
+    "sweep_ksvd",
+    "update_mod",
+]

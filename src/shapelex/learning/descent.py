@@ -1,0 +1,296 @@
+"""Learning a dictionary: code all shapes, update the dictionary, repeat (paper, algorithm 2DKSD).
+
+In come a source of whitened rows and options; out goes the best dictionary that any descent visited.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
+from shapelex.learning.exploration import explore
+from shapelex.learning.initialization import initial_atoms
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.passes import Survey
+from shapelex.learning.problem import LearningProblem
+from shapelex.learning.sources import RowBlocks
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Where a learner stands, for callbacks.
+
+    Parameters
+    ----------
+    restart, n_restarts : int
+        Number of the descent, from 0, and how many there will be.
+    iteration, max_iter : int
+        Updates made in this descent, and the most there will be.
+    loss : float
+        Weighted mean squared distance of the shapes to their reconstructions over `atoms`.
+    objective : float
+        What the descent lowers: the root of `loss`, and the tie of atoms to shapes.
+    best_rmse, best_objective : float
+        Root mean squared distance and objective of the best dictionary so far, of all descents. The best is
+        the one of the least objective.
+    n_replaced : int
+        Idle atoms that the last update replaced.
+    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+        The dictionary, whitened rows.
+    """
+
+    restart: int
+    n_restarts: int
+    iteration: int
+    max_iter: int
+    loss: float
+    objective: float
+    best_rmse: float
+    best_objective: float
+    n_replaced: int
+    atoms: ComplexArray
+
+    @property
+    def rmse(self) -> float:
+        """Root of the loss."""
+        return float(np.sqrt(self.loss))
+
+
+Callback = Callable[[Iteration], bool | None]
+
+
+@dataclass(frozen=True)
+class LearnedDictionary:
+    """The best dictionary that a learner visited.
+
+    Parameters
+    ----------
+    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+        Atoms, whitened rows of norm 1.
+    rmse : float
+        Root of the weighted mean squared distance of the shapes to their reconstructions.
+    usage : ndarray of float, shape (n_atoms,)
+        Share of the shapes, by weight, that use each atom.
+    loss_curve : ndarray of float, shape (n_iter + 1,)
+        Weighted mean squared distances of the dictionaries of its descent, each with codes of its own; the first
+        dictionary comes first.
+    n_iter : int
+        Updates that its descent made.
+    converged : bool
+        Whether its descent ended by `tol`.
+    restart : int
+        Number of its descent.
+    """
+
+    atoms: ComplexArray
+    rmse: float
+    usage: FloatArray
+    loss_curve: FloatArray
+    n_iter: int
+    converged: bool
+    restart: int
+
+
+class Learner:
+    """Descents from one or more first dictionaries, and the best dictionary they visit.
+
+    Parameters
+    ----------
+    source : RowBlocks
+        The shapes.
+    options : LearningOptions
+        What to learn and how.
+    generator : numpy.random.Generator
+        The source of chance; nothing else is random.
+    callback : callable, optional
+        Called with an :class:`Iteration` after every pass over the shapes; returning True ends the run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = RowBlocks.from_rows(np.eye(4, dtype=complex))
+    >>> learner = Learner(source, LearningOptions(n_atoms=4, n_nonzero=1), np.random.default_rng(0))
+    >>> learner.run().rmse
+    0.0
+    """
+
+    def __init__(
+        self,
+        source: RowBlocks,
+        options: LearningOptions,
+        generator: np.random.Generator,
+        callback: Callback | None = None,
+    ) -> None:
+        self.source = source
+        self.options = options
+        self.generator = generator
+        self.callback = callback
+        self._problem = LearningProblem(source, options)
+        self._best: Survey | None = None
+        self._best_restart = 0
+        self._curves: list[list[float]] = []
+        self._converged: list[bool] = []
+
+    @property
+    def best(self) -> LearnedDictionary | None:
+        """The best dictionary so far, at any moment: during a callback, or after an interrupted run."""
+        if self._best is None:
+            return None
+        curve = self._curves[self._best_restart]
+        return LearnedDictionary(
+            atoms=self._best.atoms,
+            rmse=float(np.sqrt(self._best.loss)),
+            usage=self._best.usage / self._best.weight,
+            loss_curve=np.array(curve),
+            n_iter=len(curve) - 1,
+            converged=self._converged[self._best_restart],
+            restart=self._best_restart,
+        )
+
+    def run(self) -> LearnedDictionary:
+        """Make all descents.
+
+        Returns
+        -------
+        LearnedDictionary
+            The best dictionary, by the objective: the loss, and the tie of atoms to shapes.
+
+        Raises
+        ------
+        ShapeInputError
+            If there are fewer shapes than atoms, or a given first dictionary does not fit.
+        KeyboardInterrupt
+            As it comes; :attr:`best` then holds what was reached.
+        """
+        for restart in range(self.options.n_restarts):
+            if self._descend(restart):
+                break
+        assert self.best is not None
+        return self.best
+
+    def _descend(self, restart: int) -> bool:
+        """Return whether the callback asked to stop."""
+        self._curves.append([])
+        self._converged.append(False)
+        atoms = initial_atoms(self.source, self.options.n_atoms, self.options.init, self.generator)
+        current = self._problem.survey(atoms)
+        if self._record(restart, current, 0):
+            return True
+        for iteration in range(self.options.max_iter):
+            explores = iteration == 0 and self.options.swap_count > 0
+            following, n_replaced = self._explore(current) if explores else self._problem.improve(current)
+            if following is not None and self._record(restart, following, n_replaced):
+                return True
+            if following is None or (n_replaced == 0 and not explores and self._has_settled(current, following)):
+                self._converged[restart] = True
+                return False
+            current = following
+        return False
+
+    def _explore(self, current: Survey) -> tuple[Survey, int]:
+        explored = explore(self.source, self.options, current.atoms, self.generator)
+        return self._problem.survey(explored), 0
+
+    def _has_settled(self, before: Survey, after: Survey) -> bool:
+        objective = self._problem.objective(before)
+        rounding = 64 * float(np.finfo(before.atoms.dtype).eps)
+        return abs(objective - self._problem.objective(after)) <= self.options.tol * objective + rounding
+
+    def _record(self, restart: int, found: Survey, n_replaced: int) -> bool:
+        """Keep the dictionary if it is the best so far; return whether the callback asks to stop."""
+        self._curves[restart].append(found.loss)
+        if self._best is None or self._problem.objective(found) < self._problem.objective(self._best):
+            self._best, self._best_restart = found, restart
+        if self.callback is None:
+            return False
+        iteration = Iteration(
+            restart=restart,
+            n_restarts=self.options.n_restarts,
+            iteration=len(self._curves[restart]) - 1,
+            max_iter=self.options.max_iter,
+            loss=found.loss,
+            objective=self._problem.objective(found),
+            best_rmse=float(np.sqrt(self._best.loss)),
+            best_objective=self._problem.objective(self._best),
+            n_replaced=n_replaced,
+            atoms=found.atoms,
+        )
+        return bool(self.callback(iteration))
+
+
+def learn(
+    source: RowBlocks | ComplexArray,
+    n_atoms: int,
+    n_nonzero: int,
+    *,
+    coder: str = "auto",
+    update: str = "mod",
+    distance: DistanceKind = "full",
+    init: str | ComplexArray = "spread",
+    n_restarts: int = 1,
+    max_iter: int = 100,
+    tol: float = 1e-5,
+    anchor: float | None = None,
+    n_swaps: int | None = None,
+    generator: np.random.Generator | int | None = None,
+    sample_weight: ArrayLike | None = None,
+    callback: Callback | None = None,
+    n_threads: int | None = None,
+) -> LearnedDictionary:
+    """Learn a dictionary of whitened rows.
+
+    Minimizes the root mean squared distance of the shapes to their sparse reconstructions (paper, eq. dico), plus
+    `anchor` times the mean over atoms of the squared full distance to the nearest shape.
+
+    Parameters
+    ----------
+    source : RowBlocks, or ndarray of complex, shape (n_samples, n_coordinates)
+        Whitened rows of norm 1.
+    n_atoms, n_nonzero, coder, update, distance, init, n_restarts, max_iter, tol, anchor, n_swaps, n_threads
+        As in :class:`~shapelex.learning.options.LearningOptions`.
+    generator : numpy.random.Generator or int, optional
+        The source of chance, or its seed.
+    sample_weight : array_like of float, shape (n_samples,), optional
+        How much each row of an array counts; a source brings its own weights.
+    callback : callable, optional
+        Called with an :class:`Iteration` after every pass over the shapes; returning True ends the run.
+
+    Returns
+    -------
+    LearnedDictionary
+        The best dictionary seen.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+    ShapeInputError
+        If there are fewer shapes than atoms, or arrays do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.eye(4, dtype=complex)
+    >>> learn(rows, n_atoms=4, n_nonzero=1, generator=0).rmse
+    0.0
+    """
+    if not isinstance(source, RowBlocks):
+        source = RowBlocks.from_rows(source, sample_weight)
+    elif sample_weight is not None:
+        raise ValueError("sample_weight belongs to the source: give it to RowBlocks.")
+    options = LearningOptions(
+        n_atoms=n_atoms,
+        n_nonzero=n_nonzero,
+        coder=coder,
+        update=update,
+        distance=distance,
+        init=init,
+        n_restarts=n_restarts,
+        max_iter=max_iter,
+        tol=tol,
+        anchor=anchor,
+        n_swaps=n_swaps,
+        n_threads=n_threads,
+    )
+    return Learner(source, options, np.random.default_rng(generator), callback).run()

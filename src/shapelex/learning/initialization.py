@@ -1,0 +1,191 @@
+"""First dictionaries.
+
+In comes a source of whitened rows; out go atoms of norm 1: shapes of the set that were drawn by one generator, or the
+ones that were given.
+"""
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex._validation import check_choice, name_rows
+from shapelex.exceptions import ShapeInputError
+from shapelex.learning.sources import RowBlocks
+from shapelex.spaces.rows import row_norms
+
+INITIALIZATIONS = ("spread", "random")
+
+MAX_CANDIDATES = 50_000
+"""Rows that atoms are drawn from; a larger set is first thinned to as many, drawn at random."""
+
+# Shapes whose squared full distance is a rounding error are the same shape.
+_SAME_SHAPE = 64.0
+
+
+def initial_atoms(
+    source: RowBlocks, n_atoms: int, init: str | ComplexArray, generator: np.random.Generator
+) -> ComplexArray:
+    """First dictionary of a descent.
+
+    Parameters
+    ----------
+    source : RowBlocks
+        The shapes.
+    n_atoms : int
+        Number of atoms.
+    init : {"spread", "random"} or ndarray of complex, shape (n_atoms, n_coordinates)
+        ``"random"`` shuffles the shapes and takes the first ones, as the paper does; ``"spread"`` draws one
+        after the other, with chances in proportion to the squared full distance to the nearest one drawn before
+        (k-means++). Chances are times the weights. Neither takes a shape twice; where the set has fewer distinct
+        shapes than atoms, the last atoms are repeats. An array is taken as it is and normalized.
+    generator : numpy.random.Generator
+        The source of chance.
+
+    Returns
+    -------
+    ndarray of complex, shape (n_atoms, n_coordinates)
+        Atoms of norm 1.
+
+    Raises
+    ------
+    ShapeInputError
+        If there are fewer shapes than atoms, or the array does not fit.
+
+    Notes
+    -----
+    ``"spread"`` inverts the cumulative chances, in the order of the rows. So a shape of integer weight `w` and `w`
+    neighbouring copies of it draw the same shapes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = RowBlocks.from_rows(np.eye(3, dtype=complex))
+    >>> atoms = initial_atoms(source, 3, "spread", np.random.default_rng(0))
+    >>> np.sort(np.argmax(abs(atoms), axis=1))
+    array([0, 1, 2])
+    """
+    if not isinstance(init, str):
+        return given_atoms(init, n_atoms, source.n_coordinates)
+    check_choice(init, INITIALIZATIONS, "init")
+    rows, weights = draw_candidates(source, n_atoms, generator)
+    draw = _draw_spread if init == "spread" else _draw_random
+    return draw(rows, weights, n_atoms, generator)
+
+
+def _draw_spread(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.random.Generator) -> ComplexArray:
+    squares = np.ones(len(rows))
+    drawn: list[int] = []
+    for _ in range(n_atoms):
+        chances = weights * squares
+        drawn.append(draw_index(chances if chances.any() else weights, generator))
+        squares = np.minimum(squares, _squared_distances(rows, rows[drawn[-1]]))
+    return rows[drawn]
+
+
+def _draw_random(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.random.Generator) -> ComplexArray:
+    # Arrival times of rates `weights`: who comes first is a draw without replacement, for equal weights a shuffle.
+    order = np.argsort(generator.exponential(size=len(rows)) / weights, kind="stable")
+    drawn: list[int] = []
+    for index in order:
+        if not drawn or _squared_distances(rows[drawn], rows[index]).all():
+            drawn.append(int(index))
+        if len(drawn) == n_atoms:
+            return rows[drawn]
+    repeats: ComplexArray = rows[np.resize(drawn, n_atoms)]
+    return repeats
+
+
+def _squared_distances(rows: ComplexArray, row: ComplexArray) -> FloatArray:
+    """Return squared full distances, exactly 0 for the same shape."""
+    squares: FloatArray = 1 - np.abs(rows @ row.conj()).astype(np.float64) ** 2
+    return np.where(squares > _SAME_SHAPE * float(np.finfo(rows.real.dtype).eps), squares, 0)
+
+
+def draw_candidates(source: RowBlocks, n_atoms: int, generator: np.random.Generator) -> tuple[ComplexArray, FloatArray]:
+    """Rows that atoms may be drawn from: all of positive weight, or a random part of a large set.
+
+    Parameters
+    ----------
+    source : RowBlocks
+        The shapes.
+    n_atoms : int
+        Number of atoms.
+    generator : numpy.random.Generator
+        The source of chance.
+
+    Returns
+    -------
+    rows : ndarray of complex, shape (n_candidates, n_coordinates)
+        Rows.
+    weights : ndarray of float64, shape (n_candidates,)
+        Their weights.
+
+    Raises
+    ------
+    ShapeInputError
+        If fewer than `n_atoms` rows have a positive weight.
+    """
+    weights = source.weights(0, source.n_samples)
+    eligible = np.flatnonzero(weights > 0)
+    if eligible.size < n_atoms:
+        counted = "" if eligible.size == source.n_samples else " of positive weight"
+        raise ShapeInputError(
+            f"n_atoms must be at most the number of shapes{counted}, {eligible.size}, got {n_atoms}; learn fewer "
+            "atoms, or give more shapes."
+        )
+    if eligible.size > max(MAX_CANDIDATES, n_atoms):
+        eligible = np.sort(generator.choice(eligible, max(MAX_CANDIDATES, n_atoms), replace=False, shuffle=False))
+    return source.take(eligible), weights[eligible]
+
+
+def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> ComplexArray:
+    """Check and normalize atoms that the caller chose.
+
+    Parameters
+    ----------
+    init : ndarray of complex, shape (n_atoms, n_coordinates)
+        Whitened atoms of any norm.
+    n_atoms, n_coordinates : int
+        What their shape must be.
+
+    Returns
+    -------
+    ndarray of complex, shape (n_atoms, n_coordinates)
+        Atoms of norm 1, a copy.
+
+    Raises
+    ------
+    ShapeInputError
+        If the shape is another, or an atom is zero or not finite.
+    """
+    atoms = np.asarray(init)
+    if atoms.shape != (n_atoms, n_coordinates) or not np.iscomplexobj(atoms):
+        raise ShapeInputError(
+            f"init must be a complex array of n_atoms={n_atoms} rows of {n_coordinates} coordinates, got shape "
+            f'{atoms.shape}, dtype {atoms.dtype}; or use init="spread".'
+        )
+    norms = row_norms(atoms)
+    bad = ~(np.isfinite(norms) & (norms > 0))
+    if bad.any():
+        raise ShapeInputError(f"init has atoms that are zero or not finite in {name_rows(bad)}: give shapes instead.")
+    unit: ComplexArray = atoms / norms[:, None]
+    return unit
+
+
+def draw_index(chances: FloatArray, generator: np.random.Generator) -> int:
+    """Draw an index in proportion to chances.
+
+    Parameters
+    ----------
+    chances : ndarray of float
+        Not negative, one of them positive.
+    generator : numpy.random.Generator
+        The source of chance.
+
+    Returns
+    -------
+    int
+        An index of a positive chance.
+    """
+    totals = np.cumsum(chances)
+    place = int(np.searchsorted(totals, generator.random() * totals[-1], side="right"))
+    return min(place, int(np.flatnonzero(chances)[-1]))

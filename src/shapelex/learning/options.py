@@ -1,0 +1,127 @@
+"""What a learner is asked for, checked once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, DistanceKind
+from shapelex._validation import check_choice, check_count
+from shapelex.coding.coders import CODERS
+from shapelex.learning.initialization import INITIALIZATIONS
+from shapelex.learning.objectives import DISTANCES
+from shapelex.learning.update import UPDATES
+
+DEFAULT_ANCHOR = 0.5
+"""Default strength of the tie of atoms to shapes. At 0.5 an atom that is 0.04 from its nearest shape counts as much as
+0.08 % of root mean squared distance."""
+
+DEFAULT_SWAPS = 80
+"""Default number of swaps before a descent, of up to 20 atoms. It falls as ``1600 / n_atoms`` beyond: one atom of many
+makes less of a difference, and a pass over the shapes takes longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class LearningOptions:
+    """Options of a learner.
+
+    Parameters
+    ----------
+    n_atoms : int
+        Number of atoms.
+    n_nonzero : int
+        Most atoms a shape.
+    coder : str, default "auto"
+        A method of :func:`shapelex.coding.encode_rows`.
+    update : {"mod", "ksvd"}
+        How the dictionary follows from the codes. K-SVD holds all shapes and their codes in memory.
+    distance : {"full", "partial", "geodesic"}
+        Distance whose squares are summed (paper, eq. dico).
+    init : {"spread", "random"} or ndarray of complex, shape (n_atoms, n_coordinates)
+        First dictionary, see :func:`~shapelex.learning.initialization.initial_atoms`.
+    n_restarts : int, default 1
+        Descents from different first dictionaries; the best is kept.
+    max_iter : int, default 100
+        Most updates of a descent.
+    tol : float, default 1e-5
+        A descent ends when an update lowers the objective by no more than this share of it.
+    anchor : float, optional
+        Strength of the tie of atoms to shapes: the objective is the root mean squared distance, plus `anchor`
+        times the mean over atoms of the squared full distance to the nearest shape. Default: 0.5, and 0 for the
+        greedy coders ``"ormp"`` and ``"omp"``, which then run the paper's algorithm as it stands.
+    n_swaps : int, optional
+        Swaps of atoms that are tried out before a descent, see :func:`~shapelex.learning.exploration.explore`.
+        Default: 80, fewer for more than 20 atoms; none for the greedy coders or where `init` is an array.
+    n_threads : int, optional
+        Most threads. Results do not depend on it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not one of these.
+
+    Examples
+    --------
+    >>> LearningOptions(n_atoms=10, n_nonzero=3).anchor_strength
+    0.5
+    """
+
+    n_atoms: int
+    n_nonzero: int
+    coder: str = "auto"
+    update: str = "mod"
+    distance: DistanceKind = "full"
+    init: str | ComplexArray = "spread"
+    n_restarts: int = 1
+    max_iter: int = 100
+    tol: float = 1e-5
+    anchor: float | None = None
+    n_swaps: int | None = None
+    n_threads: int | None = None
+
+    def __post_init__(self) -> None:
+        n_atoms = check_count(self.n_atoms, 1, "n_atoms")
+        n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
+        if n_nonzero > n_atoms:
+            raise ValueError(f"n_nonzero must be between 1 and n_atoms={n_atoms}, got {n_nonzero}.")
+        check_choice(self.coder, ("auto", *CODERS), "coder")
+        check_choice(self.update, UPDATES, "update")
+        check_choice(self.distance, DISTANCES, "distance")
+        if isinstance(self.init, str):
+            check_choice(self.init, INITIALIZATIONS, "init")
+        check_count(self.n_restarts, 1, "n_restarts")
+        check_count(self.max_iter, 0, "max_iter")
+        _check_share(self.tol, "tol")
+        if self.anchor is not None:
+            _check_share(self.anchor, "anchor")
+        if self.n_swaps is not None:
+            check_count(self.n_swaps, 0, "n_swaps")
+        if self.n_threads is not None:
+            check_count(self.n_threads, 1, "n_threads")
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the coder is a pursuit that never looks back, as in the paper."""
+        return self.coder in ("ormp", "omp")
+
+    @property
+    def anchor_strength(self) -> float:
+        """The `anchor`, or its default."""
+        if self.anchor is None:
+            return 0.0 if self.is_greedy else DEFAULT_ANCHOR
+        return float(self.anchor)
+
+    @property
+    def swap_count(self) -> int:
+        """The `n_swaps`, or its default."""
+        if self.n_swaps is None:
+            if self.is_greedy or not isinstance(self.init, str):
+                return 0
+            return min(DEFAULT_SWAPS, 20 * DEFAULT_SWAPS // self.n_atoms)
+        return int(self.n_swaps)
+
+
+def _check_share(value: float, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    if not (np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be finite and not negative, got {value}.")

@@ -1,0 +1,224 @@
+"""One pass over the shapes: code every block, add its statistics, forget its codes.
+
+In come a source and a dictionary; out goes a :class:`Survey`, of a size that does not depend on the number of shapes:
+the loss of this very dictionary, the statistics of its codes, the worst-reconstructed shapes, and the shapes nearest
+to the atoms.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, DistanceKind, FloatArray
+from shapelex.coding import SparseCodes, encode_rows, squared_residuals
+from shapelex.kernels.nearest import nearest_batch
+from shapelex.learning.objectives import objective_slopes, objective_values
+from shapelex.learning.sources import RowBlocks
+from shapelex.learning.statistics import Statistics
+
+# Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list.
+_WORST_PER_ATOM = 4
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one pass found out about a dictionary.
+
+    Parameters
+    ----------
+    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+        The dictionary.
+    loss : float
+        Weighted mean of the squared distances of the shapes to their reconstructions.
+    unrealism : float
+        Mean over atoms of the squared full distance to the nearest shape; 0 where it was not asked for.
+    statistics : Statistics
+        Sums over the shapes, each weighted by the slope of its distance.
+    usage : ndarray of float, shape (n_atoms,)
+        Weight of the shapes that use each atom.
+    weight : float
+        Weight of all shapes.
+    worst : ndarray of complex, shape (n_candidates, n_coordinates)
+        The worst-reconstructed shapes, worst first.
+    nearest : ndarray of complex, shape (n_atoms, n_coordinates)
+        The shape nearest to each atom; no row where it was not asked for.
+    details : Details or None
+        What is known of every single shape, where it was asked for.
+    """
+
+    atoms: ComplexArray
+    loss: float
+    unrealism: float
+    statistics: Statistics
+    usage: FloatArray
+    weight: float
+    worst: ComplexArray
+    nearest: ComplexArray
+    details: "Details | None"
+
+
+@dataclass(frozen=True)
+class Details:
+    """What a pass found out about every shape.
+
+    Parameters
+    ----------
+    codes : SparseCodes
+        The codes.
+    values : ndarray of float, shape (n_samples,)
+        Squared distances to the reconstructions.
+    slope_weights : ndarray of float, shape (n_samples,)
+        Weights, times the slopes of the distances.
+    """
+
+    codes: SparseCodes
+    values: FloatArray
+    slope_weights: FloatArray
+
+
+class _TopRows:
+    """The rows of the largest scores seen so far."""
+
+    def __init__(self, n_kept: int) -> None:
+        self._n_kept = n_kept
+        self._scores: FloatArray = np.empty(0)
+        self._rows: ComplexArray | None = None
+
+    def add(self, scores: FloatArray, rows: ComplexArray) -> None:
+        if scores.size > self._n_kept:
+            chosen = np.argpartition(scores, -self._n_kept)[-self._n_kept :]
+            scores, rows = scores[chosen], rows[chosen]
+        all_scores = np.concatenate([self._scores, scores])
+        all_rows = rows if self._rows is None else np.concatenate([self._rows, rows])
+        order = np.argsort(-all_scores, kind="stable")[: self._n_kept]
+        self._scores, self._rows = all_scores[order], all_rows[order]
+
+    @property
+    def rows(self) -> ComplexArray:
+        return np.empty((0, 0), dtype=np.complex128) if self._rows is None else self._rows
+
+
+class _NearestRows:
+    """The row nearest to each atom seen so far."""
+
+    def __init__(self, atoms: ComplexArray) -> None:
+        self._atoms = np.ascontiguousarray(atoms)
+        self._squares: FloatArray = np.full(len(atoms), -1.0)
+        self.rows: ComplexArray = np.zeros_like(self._atoms)
+
+    def add(self, rows: ComplexArray) -> None:
+        atoms = self._atoms.astype(rows.dtype)
+        found = np.empty(len(atoms), dtype=np.int64)
+        squares = np.empty(len(atoms), dtype=rows.real.dtype)
+        nearest_batch(_as_reals(rows), _as_reals(atoms), _as_reals(1j * atoms), found, squares)
+        nearer = squares > self._squares
+        self._squares = np.where(nearer, squares, self._squares)
+        self.rows[nearer] = rows[found[nearer]]
+
+    def squared_distances(self, atoms: ComplexArray) -> FloatArray:
+        products = np.vecdot(atoms, self.rows)
+        remaining = self.rows - products[:, None] * atoms
+        squares: FloatArray = np.vecdot(remaining, remaining).real.astype(np.float64)
+        return squares
+
+
+def survey(
+    source: RowBlocks,
+    atoms: ComplexArray,
+    n_nonzero: int,
+    *,
+    coder: str = "auto",
+    distance: DistanceKind = "full",
+    with_nearest: bool = False,
+    with_details: bool = False,
+    n_threads: int | None = None,
+) -> Survey:
+    """Code all shapes over a dictionary and sum up what the next update needs.
+
+    Parameters
+    ----------
+    source : RowBlocks
+        The shapes.
+    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+        The dictionary, rows of norm 1.
+    n_nonzero : int
+        Most atoms a shape.
+    coder : str
+        A method of :func:`shapelex.coding.encode_rows`.
+    distance : {"full", "partial", "geodesic"}
+        Distance whose squares are summed.
+    with_nearest : bool, default False
+        Whether to look for the shapes nearest to the atoms.
+    with_details : bool, default False
+        Whether to keep the codes and distances of all shapes: memory that grows with their number.
+    n_threads : int, optional
+        Most threads; the result does not depend on it.
+
+    Returns
+    -------
+    Survey
+        Loss, statistics, worst and nearest shapes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = RowBlocks.from_rows(np.eye(3, dtype=complex))
+    >>> found = survey(source, np.eye(3, dtype=complex)[:2], 1)
+    >>> round(found.loss, 6), found.usage
+    (0.333333, array([1., 1.]))
+    """
+    statistics = Statistics.zeros(len(atoms), source.n_coordinates)
+    usage = np.zeros(len(atoms))
+    total = loss = 0.0
+    worst = _TopRows(_WORST_PER_ATOM * len(atoms))
+    nearest = _NearestRows(atoms) if with_nearest else None
+    kept: list[Details] = []
+    for rows, weights in source.blocks():
+        codes = encode_rows(rows, atoms, n_nonzero, method=coder, n_threads=n_threads)
+        squares = squared_residuals(rows, atoms, codes)
+        values = objective_values(squares, distance)
+        slope_weights = weights * objective_slopes(squares, distance)
+        block = Statistics.of(rows, codes, slope_weights, n_threads)
+        statistics += block
+        usage += block.usage if distance == "full" else _usage(codes, weights)
+        loss += float((weights * values).sum())
+        total += float(weights.sum())
+        if with_details:
+            kept.append(Details(codes, values, slope_weights))
+        counted = weights > 0
+        if not counted.all():
+            rows, values = rows[counted], values[counted]
+        worst.add(values, rows)
+        if nearest is not None:
+            nearest.add(rows)
+    return Survey(
+        atoms=atoms,
+        loss=loss / total,
+        unrealism=0.0 if nearest is None else float(nearest.squared_distances(atoms).mean()),
+        statistics=statistics,
+        usage=usage,
+        weight=total,
+        worst=worst.rows,
+        nearest=np.zeros((0, source.n_coordinates), dtype=atoms.dtype) if nearest is None else nearest.rows,
+        details=_joined(kept) if with_details else None,
+    )
+
+
+def _as_reals(rows: ComplexArray) -> FloatArray:
+    reals: FloatArray = np.ascontiguousarray(rows).view(rows.real.dtype)
+    return reals
+
+
+def _usage(codes: SparseCodes, weights: FloatArray) -> FloatArray:
+    used = codes.support >= 0
+    shares = np.broadcast_to(weights[:, None], used.shape)[used]
+    usage: FloatArray = np.bincount(codes.support[used], shares, minlength=codes.n_atoms).astype(np.float64)
+    return usage
+
+
+def _joined(parts: list[Details]) -> Details:
+    return Details(
+        SparseCodes.concatenate([part.codes for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.slope_weights for part in parts]),
+    )

@@ -1,0 +1,153 @@
+"""Where the learner reads shapes from: whitened rows, in blocks of one fixed size.
+
+In comes an array, or a function that reads any stretch of rows; out go blocks with their weights. Arrays in memory,
+memory maps, files and chunked arrays all look the same to the learner.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
+from shapelex._validation import as_numeric_array, name_rows
+from shapelex.exceptions import EmptySetError, ShapeInputError
+
+BLOCK_ROWS = 8192
+"""Rows of a block. It fixes the order of all sums, so results depend on it and on nothing else."""
+
+
+class RowBlocks:
+    """Whitened rows of norm 1, read block by block.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(start, stop)`` gives rows `start` to `stop` as a complex array (stop − start, n_coordinates); the same
+        numbers every time.
+    n_samples, n_coordinates : int
+        Size of the whole set.
+    sample_weight : array_like of float, shape (n_samples,), optional
+        How much each row counts; an integer weight is that many copies. Default: 1 each.
+
+    Raises
+    ------
+    EmptySetError
+        If there is no row.
+    ShapeInputError
+        If the weights are not `n_samples` finite numbers, none negative and one positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = RowBlocks.from_rows(np.eye(3, dtype=complex))
+    >>> [(rows.shape, weights.tolist()) for rows, weights in source.blocks()]
+    [((3, 3), [1.0, 1.0, 1.0])]
+    """
+
+    def __init__(
+        self,
+        read: Callable[[int, int], ComplexArray],
+        n_samples: int,
+        n_coordinates: int,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        if n_samples < 1:
+            raise EmptySetError("the source holds no shape: give at least one.")
+        self.read = read
+        self.n_samples = n_samples
+        self.n_coordinates = n_coordinates
+        self.sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, n_samples)
+
+    @classmethod
+    def from_rows(cls, rows: ComplexArray, sample_weight: ArrayLike | None = None) -> "RowBlocks":
+        """Rows that an array holds, in memory or mapped.
+
+        Parameters
+        ----------
+        rows : ndarray of complex, shape (n_samples, n_coordinates)
+            Whitened rows of norm 1.
+        sample_weight : array_like of float, shape (n_samples,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        RowBlocks
+            The source.
+
+        Raises
+        ------
+        ShapeInputError
+            If `rows` is no complex 2-D array.
+        """
+        if rows.ndim != 2 or not np.iscomplexobj(rows):
+            raise ShapeInputError(
+                f"rows must be a 2-D complex array (n_samples, n_coordinates), got shape {rows.shape}, "
+                f"dtype {rows.dtype}; whiten configurations first with space.whitened_preshapes."
+            )
+        return cls(lambda start, stop: rows[start:stop], rows.shape[0], rows.shape[1], sample_weight)
+
+    def weights(self, start: int, stop: int) -> FloatArray:
+        """Weights of a stretch of rows.
+
+        Parameters
+        ----------
+        start, stop : int
+            First row, and one past the last.
+
+        Returns
+        -------
+        ndarray of float64, shape (stop − start,)
+            The weights.
+        """
+        if self.sample_weight is None:
+            return np.ones(stop - start)
+        return self.sample_weight[start:stop]
+
+    def blocks(self) -> Iterator[tuple[ComplexArray, FloatArray]]:
+        """Go through all rows once.
+
+        Yields
+        ------
+        rows : ndarray of complex, shape (at most BLOCK_ROWS, n_coordinates)
+            Consecutive rows.
+        weights : ndarray of float64
+            Their weights.
+        """
+        for start in range(0, self.n_samples, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, self.n_samples)
+            yield np.ascontiguousarray(self.read(start, stop)), self.weights(start, stop)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Rows by number.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Which rows, in ascending order: each block is read once.
+
+        Returns
+        -------
+        ndarray of complex, shape (len(indices), n_coordinates)
+            Copies of them.
+        """
+        parts = []
+        for chosen in np.split(indices, np.flatnonzero(np.diff(indices // BLOCK_ROWS)) + 1):
+            start = int(chosen[0])
+            parts.append(self.read(start, int(chosen[-1]) + 1)[chosen - start])
+        return np.concatenate(parts)
+
+
+def _check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> FloatArray:
+    weights = as_numeric_array(sample_weight, "sample_weight")
+    if weights.shape != (n_samples,) or np.iscomplexobj(weights):
+        raise ShapeInputError(
+            f"sample_weight must be {n_samples} real numbers, one a shape, got shape {weights.shape}, "
+            f"dtype {weights.dtype}."
+        )
+    checked: FloatArray = np.ascontiguousarray(weights, dtype=np.float64)
+    usable = np.isfinite(checked) & (checked >= 0)
+    if not usable.all():
+        raise ShapeInputError(f"sample_weight must be finite and not negative, but is not in {name_rows(~usable)}.")
+    if not checked.any():
+        raise ShapeInputError("sample_weight is all zero: at least one shape must count.")
+    return checked

@@ -1,0 +1,431 @@
+"""The estimator: what a user of scikit-learn expects of it."""
+
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import shapelex as sx
+from shapelex.exceptions import (
+    CodesError,
+    CollapsedShapeError,
+    CoordinateCountError,
+    EmptySetError,
+    NonFiniteError,
+    RealLayoutError,
+    ShapeInputError,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
+
+
+def make_shapes(n_shapes=80, n_coordinates=8, n_atoms=5, n_nonzero=2, seed=0, noise=0.02):
+    rng = np.random.default_rng(seed)
+    shape = (n_atoms, n_coordinates)
+    atoms = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    codes = np.zeros((n_shapes, n_atoms), complex)
+    for code in codes:
+        chosen = rng.choice(n_atoms, n_nonzero, replace=False)
+        code[chosen] = rng.normal(size=n_nonzero) + 1j * rng.normal(size=n_nonzero)
+    X = codes @ atoms
+    X += noise * (rng.normal(size=X.shape) + 1j * rng.normal(size=X.shape))
+    return X * np.exp(1j * rng.uniform(0, 6, size=(n_shapes, 1))) + rng.normal(size=(n_shapes, 1))
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    return make_shapes()
+
+
+@pytest.fixture(scope="module")
+def fitted(shapes):
+    return sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=20, tol=0).fit(shapes)
+
+
+class TestFit:
+    def test_attributes(self, fitted, shapes):
+        space = fitted.space_
+        assert space == sx.Landmarks(8)
+        assert fitted.atoms_.shape == (5, 8)
+        np.testing.assert_allclose(space.norm(fitted.atoms_), 1, atol=1e-12)
+        np.testing.assert_allclose(space.center(fitted.atoms_), 0, atol=1e-12)
+        assert fitted.usage_.shape == (5,)
+        assert fitted.usage_.sum() == pytest.approx(fitted.encode(shapes).counts().mean())
+        assert fitted.n_iter_ == 20
+        assert fitted.loss_curve_.shape == (21,)
+        assert fitted.n_features_in_ == 8
+        assert fitted.rmse_ == pytest.approx(np.sqrt(np.mean(fitted.errors(shapes) ** 2)), rel=1e-9)
+        assert fitted.score(shapes) == pytest.approx(-fitted.rmse_, rel=1e-9)
+
+    def test_finds_the_dictionary_that_made_the_shapes(self):
+        X = make_shapes(400, noise=0.0)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, n_restarts=4, random_state=1).fit(X)
+        assert model.rmse_ < 1e-3
+
+    def test_does_not_depend_on_the_pose_of_shapes(self, fitted, shapes):
+        rng = np.random.default_rng(5)
+        poses = rng.uniform(0.1, 10, (80, 1)) * np.exp(1j * rng.uniform(0, 6, (80, 1)))
+        moved = poses * shapes + 3 * rng.normal(size=(80, 1))
+        np.testing.assert_allclose(fitted.errors(moved), fitted.errors(shapes), atol=1e-10)
+        other = clone(fitted).fit(moved)
+        assert other.rmse_ == pytest.approx(fitted.rmse_, rel=1e-6)
+
+    @pytest.mark.parametrize("coder", ["auto", "exact", "beam", "ormp", "omp"])
+    @pytest.mark.parametrize("update", ["mod", "ksvd"])
+    def test_every_coder_and_update_learns(self, shapes, coder, update):
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, coder=coder, update=update, random_state=0, max_iter=10)
+        model.fit(shapes)
+        assert model.rmse_**2 == pytest.approx(model.loss_curve_.min(), rel=0.05)
+        assert model.rmse_**2 < model.loss_curve_[0]
+
+    @pytest.mark.parametrize("distance", ["partial", "geodesic"])
+    def test_other_distances_never_rise(self, shapes, distance):
+        model = sx.ShapeDictionary(n_atoms=4, n_nonzero=1, distance=distance, random_state=0, max_iter=15).fit(shapes)
+        reconstructed = model.reconstruct(shapes)
+        rmse = np.sqrt(np.mean(sx.distance(shapes, reconstructed, kind=distance) ** 2))
+        assert model.rmse_ == pytest.approx(rmse, rel=1e-8)
+
+    def test_same_seed_same_bits_for_any_number_of_threads(self):
+        X = make_shapes(3000, 12, 8, 3)
+        settings = {"n_atoms": 8, "n_nonzero": 3, "max_iter": 5}
+        models = [sx.ShapeDictionary(**settings, n_jobs=n, random_state=3).fit(X) for n in (1, 2, 3, None)]
+        for model in models[1:]:
+            np.testing.assert_array_equal(model.atoms_, models[0].atoms_)
+            np.testing.assert_array_equal(model.transform(X), models[0].transform(X))
+        other = sx.ShapeDictionary(**settings, random_state=4).fit(X)
+        assert not np.array_equal(other.atoms_, models[0].atoms_)
+
+    def test_random_states(self, shapes):
+        def fit(random_state):
+            return sx.ShapeDictionary(n_atoms=4, n_nonzero=2, max_iter=2, random_state=random_state).fit(shapes).atoms_
+
+        np.testing.assert_array_equal(fit(np.random.RandomState(1)), fit(np.random.RandomState(1)))
+        np.testing.assert_array_equal(fit(np.random.default_rng(1)), fit(1))
+        assert fit(None).shape == (4, 8)
+        with pytest.raises(ValueError, match="random_state must be a seed"):
+            fit("seed")
+
+    def test_sample_weight_counts_copies(self, shapes):
+        weights = np.random.default_rng(0).integers(0, 4, len(shapes))
+        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "init": shapes[:4], "max_iter": 8, "tol": 0}
+        weighted = sx.ShapeDictionary(**settings).fit(shapes, sample_weight=weights)
+        repeated = sx.ShapeDictionary(**settings).fit(np.repeat(shapes, weights, axis=0))
+        assert weighted.rmse_ == pytest.approx(repeated.rmse_, rel=1e-9)
+        np.testing.assert_allclose(weighted.atoms_, repeated.atoms_, atol=1e-8)
+        assert weighted.score(shapes, sample_weight=weights) == pytest.approx(-weighted.rmse_, rel=1e-9)
+
+    def test_given_first_dictionary(self, shapes):
+        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, init=5 * shapes[:3] + 1, max_iter=0).fit(shapes)
+        np.testing.assert_allclose(model.atoms_, model.space_.preshape(shapes[:3]), atol=1e-12)
+        with pytest.raises(ShapeInputError, match="init must be"):
+            sx.ShapeDictionary(n_atoms=4, n_nonzero=1, init=shapes[:3]).fit(shapes)
+
+    def test_restarts_keep_the_best(self, shapes):
+        one = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, max_iter=10, random_state=0).fit(shapes)
+        five = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, max_iter=10, random_state=0, n_restarts=5).fit(shapes)
+        assert five.rmse_ <= one.rmse_ * (1 + 1e-6)
+
+    def test_single_precision_stays(self, shapes):
+        single = shapes.astype(np.complex64)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=20).fit(single)
+        double = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=20).fit(shapes)
+        assert model.atoms_.dtype == np.complex64
+        assert model.transform(single).dtype == np.complex64
+        assert model.errors(single).dtype == np.float32
+        assert model.rmse_ == pytest.approx(double.rmse_, rel=0.2)
+
+    def test_curves(self):
+        rng = np.random.default_rng(2)
+        space = sx.HermiteSpline(4)
+        X = rng.normal(size=(60, 8)) + 1j * rng.normal(size=(60, 8))
+        model = sx.ShapeDictionary(n_atoms=6, n_nonzero=3, space=space, random_state=0, max_iter=10).fit(X)
+        np.testing.assert_allclose(space.norm(model.atoms_), 1, atol=1e-12)
+        np.testing.assert_allclose(
+            model.errors(X), sx.distance(X, model.reconstruct(X), space=space), rtol=1e-7, atol=1e-12
+        )
+
+    def test_warns_when_not_converged(self, shapes):
+        with pytest.warns(ConvergenceWarning, match="still changed after max_iter=1 iterations"):
+            sx.ShapeDictionary(n_atoms=5, n_nonzero=2, max_iter=1, random_state=0).fit(shapes)
+
+    def test_real_points_are_the_same_as_complex(self, fitted, shapes):
+        points = sx.to_points(shapes)
+        other = clone(fitted).fit(points)
+        np.testing.assert_array_equal(other.atoms_, fitted.atoms_)
+        np.testing.assert_array_equal(other.transform(points), fitted.transform(shapes))
+
+
+class TestBadInput:
+    def test_bad_shapes(self, shapes):
+        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1)
+        broken = shapes.copy()
+        broken[[3, 7], 1] = np.nan
+        with pytest.raises(NonFiniteError, match="rows 3, 7"):
+            model.fit(broken)
+        collapsed = shapes.copy()
+        collapsed[4] = 2 + 1j
+        with pytest.raises(CollapsedShapeError, match="row 4"):
+            model.fit(collapsed)
+        with pytest.raises(EmptySetError):
+            model.fit(shapes[:0])
+        with pytest.raises(RealLayoutError, match=r'from_columns\(X, layout="blocks"\)'):
+            model.fit(shapes.real)
+        with pytest.raises(ShapeInputError, match=r"n_atoms must be at most the number of shapes, 2, got 3"):
+            model.fit(shapes[:2])
+        with pytest.raises(CoordinateCountError, match="has 8 coordinates per shape, but the space has 9"):
+            sx.ShapeDictionary(space=sx.Landmarks(9)).fit(shapes)
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"n_nonzero": 12, "n_atoms": 10}, "n_nonzero must be between 1 and n_atoms=10, got 12"),
+            ({"n_nonzero": 0}, "n_nonzero must be at least 1, got 0"),
+            ({"n_atoms": 0}, "n_atoms must be at least 1, got 0"),
+            ({"coder": "lasso"}, "coder must be one of 'auto'.*got 'lasso'"),
+            ({"update": "sgd"}, "update must be one of"),
+            ({"distance": "euclid"}, "distance must be one of"),
+            ({"init": "zeros"}, "init must be one of"),
+            ({"n_restarts": 0}, "n_restarts must be at least 1"),
+            ({"max_iter": -1}, "max_iter must be at least 0"),
+            ({"tol": -1}, "tol must be finite and not negative"),
+            ({"batch_size": 0}, "batch_size must be at least 1"),
+            ({"device": "cuda"}, "device must be one of 'cpu', got 'cuda'"),
+            ({"n_jobs": 0}, "n_jobs must be a number of threads"),
+            ({"batch_size": 10, "update": "ksvd"}, 'batches needs update="mod"'),
+        ],
+    )
+    def test_bad_parameters(self, shapes, parameters, message):
+        model = sx.ShapeDictionary(**{"n_atoms": 3, "n_nonzero": 1, **parameters})
+        with pytest.raises(ValueError, match=message):
+            model.fit(shapes)
+
+    def test_not_fitted(self, shapes):
+        model = sx.ShapeDictionary()
+        for method in (model.transform, model.encode, model.errors, model.score, model.reconstruct, model.realism):
+            with pytest.raises(NotFittedError):
+                method(shapes)
+        with pytest.raises(NotFittedError):
+            model.inverse_transform(np.ones((1, 20)))
+        with pytest.raises(NotFittedError):
+            model.save("nowhere")
+
+    def test_new_shapes_are_checked(self, fitted, shapes):
+        with pytest.raises(CoordinateCountError, match="has 7 coordinates per shape, but the space has 8"):
+            fitted.transform(shapes[:, :7])
+        with pytest.raises(CodesError, match=r"codes must have shape \(n_shapes, 5\), got \(2, 4\)"):
+            fitted.inverse_transform(np.ones((2, 4)))
+
+    def test_duplicate_and_too_few_distinct_shapes(self, shapes):
+        repeated = np.repeat(shapes[:3], 20, axis=0)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=1, random_state=0).fit(repeated)
+        assert model.rmse_ < 1e-7
+        assert np.isfinite(model.atoms_).all()
+
+    def test_all_atoms_for_every_shape(self, shapes):
+        model = sx.ShapeDictionary(n_atoms=4, n_nonzero=4, random_state=0, max_iter=60).fit(shapes)
+        rows = model.space_.whitened_preshapes(shapes)
+        energies = np.linalg.eigvalsh(rows.T @ rows.conj() / len(rows))[::-1]
+        assert model.rmse_**2 == pytest.approx(1 - energies[:4].sum(), rel=0.05)
+
+
+class TestCodes:
+    def test_transform_round_trip(self, fitted, shapes):
+        codes = fitted.encode(shapes)
+        dense = fitted.transform(shapes)
+        assert (np.count_nonzero(dense, axis=1) <= 2).all()
+        np.testing.assert_array_equal(codes.toarray(), dense)
+        np.testing.assert_allclose(fitted.inverse_transform(codes), fitted.inverse_transform(dense), atol=1e-12)
+        reconstructed = fitted.reconstruct(shapes)
+        np.testing.assert_allclose(reconstructed, dense @ fitted.atoms_, atol=1e-12)
+        residuals = fitted.space_.norm(fitted.space_.preshape(shapes) - reconstructed)
+        np.testing.assert_allclose(fitted.errors(shapes), residuals, atol=1e-12)
+        np.testing.assert_allclose(fitted.errors(shapes), sx.distance(shapes, reconstructed), atol=1e-10)
+
+    def test_realism(self, fitted, shapes, monkeypatch):
+        expected = sx.pairwise_distances(fitted.atoms_, shapes).min(axis=1)
+        np.testing.assert_allclose(fitted.realism(shapes), expected)
+        monkeypatch.setattr("shapelex.estimators.shape_dictionary._REALISM_BLOCK", 7)
+        np.testing.assert_allclose(fitted.realism(shapes), expected)
+
+
+class TestPartialFit:
+    def test_batches_improve_on_the_first_dictionary(self):
+        X = make_shapes(4000, noise=0.05)
+        first = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=0).fit(X)
+        online = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0)
+        for _ in range(5):
+            for start in range(0, 4000, 200):
+                online.partial_fit(X[start : start + 200])
+        assert -online.score(X) < 0.5 * first.rmse_
+        assert online.n_iter_ == 100
+        # Its batches were coded over earlier dictionaries, as a rule poorer ones.
+        assert -online.score(X) < online.rmse_ < 0.5 * first.rmse_
+
+    def test_batch_size_learns_alike(self):
+        X = make_shapes(2000, noise=0.05)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, batch_size=250, max_iter=10, random_state=0).fit(X)
+        first = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=0).fit(X)
+        assert model.rmse_ == pytest.approx(-model.score(X), rel=1e-9)
+        assert model.rmse_ < 0.5 * first.rmse_
+        again = clone(model).fit(X)
+        np.testing.assert_array_equal(again.atoms_, model.atoms_)
+
+    def test_forgets(self):
+        old, new = make_shapes(300, seed=1), make_shapes(300, seed=2)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0)
+        for _ in range(10):
+            model.partial_fit(old)
+        before = -model.score(new)
+        for _ in range(40):
+            model.partial_fit(new)
+        assert -model.score(new) < 0.5 * before
+
+    def test_fit_starts_anew(self, shapes):
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=5)
+        fresh = clone(model).fit(shapes).atoms_
+        model.partial_fit(make_shapes(seed=9)).fit(shapes)
+        np.testing.assert_array_equal(model.atoms_, fresh)
+
+    def test_first_batch_must_be_large_enough(self, shapes):
+        with pytest.raises(ShapeInputError, match="n_atoms must be at most the number of shapes, 3, got 5"):
+            sx.ShapeDictionary(n_atoms=5, n_nonzero=2).partial_fit(shapes[:3])
+
+    def test_pickles_in_the_middle(self, shapes):
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0).partial_fit(shapes)
+        copy = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(copy.partial_fit(shapes).atoms_, model.partial_fit(shapes).atoms_)
+
+
+class TestCitizenship:
+    def test_clone_and_parameters(self):
+        model = sx.ShapeDictionary(n_atoms=7, space=sx.BSpline(9), random_state=3)
+        copy = clone(model)
+        assert copy.get_params() == model.get_params()
+        assert copy.set_params(n_atoms=3).n_atoms == 3
+
+    def test_pickle_and_joblib(self, fitted, shapes, tmp_path):
+        joblib.dump(fitted, tmp_path / "model.joblib")
+        for copy in (pickle.loads(pickle.dumps(fitted)), joblib.load(tmp_path / "model.joblib")):
+            np.testing.assert_array_equal(copy.transform(shapes), fitted.transform(shapes))
+
+    def test_pipeline_grid_search_and_cross_validation(self):
+        first, second = make_shapes(40, seed=1), make_shapes(40, seed=2)
+        X, y = np.concatenate([first, second]), np.repeat(["a", "b"], 40)
+        pipeline = make_pipeline(
+            sx.ShapeDictionary(n_atoms=8, n_nonzero=2, random_state=0, max_iter=10),
+            sx.CodeFeatures(),
+            LogisticRegression(max_iter=1000),
+        )
+        assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.6
+        search = GridSearchCV(
+            sx.ShapeDictionary(n_atoms=5, random_state=0, max_iter=5), {"n_nonzero": [1, 2, 3]}, cv=3, n_jobs=2
+        ).fit(first)
+        errors = -search.cv_results_["mean_test_score"]
+        assert errors[0] > errors[1] > 0
+        assert search.best_params_["n_nonzero"] > 1
+
+    def test_feature_names(self, fitted):
+        assert list(fitted.get_feature_names_out()) == [f"shapedictionary{j}" for j in range(5)]
+
+    def test_verbose_and_log(self, shapes, capsys, caplog):
+        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, max_iter=3, tol=0, random_state=0)
+        with caplog.at_level(logging.DEBUG, logger="shapelex"):
+            clone(model).fit(shapes)
+        assert len(caplog.messages) == 4
+        assert "restart 1/1, iteration 3/3, RMSE 0." in caplog.messages[-1]
+        captured = capsys.readouterr()
+        assert captured.out == captured.err == ""
+        clone(model).set_params(verbose=2).fit(shapes)
+        assert capsys.readouterr().err.count("iteration") == 4
+
+    def test_scikit_learn_callbacks(self, shapes):
+        callback_module = pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks since 1.9")
+
+        class Stopper:
+            def __init__(self):
+                self.events = []
+
+            def setup(self, estimator, context):
+                self.events.append("setup")
+
+            def teardown(self, estimator, context):
+                self.events.append("teardown")
+
+            def on_fit_task_begin(self, estimator, context):
+                pass
+
+            def on_fit_task_end(self, estimator, context, *, X, fitted_estimator):
+                if context.task_name == "iteration":
+                    self.events.append(fitted_estimator.score(X))
+                    return context.task_id == 2
+                return False
+
+        assert isinstance(Stopper(), callback_module.FitCallback)
+        stopper = Stopper()
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=10, tol=0)
+        model.set_callbacks(stopper).fit(shapes)
+        assert stopper.events[0] == "setup"
+        assert stopper.events[-1] == "teardown"
+        scores = stopper.events[1:-1]
+        assert len(scores) == 3
+        assert model.n_iter_ == 2
+        np.testing.assert_allclose(scores, -np.sqrt(model.loss_curve_), rtol=1e-9)
+
+
+class TestInterruption:
+    def test_interrupt_keeps_the_best_and_raises(self, shapes, monkeypatch):
+        import shapelex.estimators.progress as progress
+
+        def interrupt(self, iteration):
+            if iteration.iteration == 4:
+                raise KeyboardInterrupt
+            return False
+
+        monkeypatch.setattr(progress.FitProgress, "__call__", interrupt)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=50, tol=0)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(shapes)
+        assert model.atoms_.shape == (5, 8)
+        assert model.n_iter_ == 4
+        assert model.rmse_ == pytest.approx(-model.score(shapes), rel=1e-9)
+
+    @pytest.mark.skipif(os.name == "nt", reason="signals")
+    def test_ctrl_c_in_a_real_process(self, tmp_path):
+        script = tmp_path / "long_fit.py"
+        script.write_text(
+            "import numpy as np, shapelex as sx\n"
+            "rng = np.random.default_rng(0)\n"
+            "X = rng.normal(size=(20000, 20)) + 1j * rng.normal(size=(20000, 20))\n"
+            "model = sx.ShapeDictionary(n_atoms=12, n_nonzero=4, coder='ormp', max_iter=100000, tol=0, verbose=2)\n"
+            "try:\n"
+            "    model.fit(X)\n"
+            "except KeyboardInterrupt:\n"
+            "    print('kept', model.atoms_.shape, model.n_iter_ >= 2, flush=True)\n"
+        )
+        process = subprocess.Popen(
+            [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        timer = threading.Timer(120, process.kill)
+        timer.start()
+        for line in process.stderr:
+            if "iteration 3/" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        output = process.stdout.read()
+        process.stderr.close()
+        process.stdout.close()
+        process.wait()
+        timer.cancel()
+        assert output.strip() == "kept (12, 20) True"

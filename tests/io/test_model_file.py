@@ -1,0 +1,207 @@
+"""Model files: round trips, and files that are damaged or mean harm."""
+
+import io
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.exceptions import ModelFileError
+from tests.conftest import FOURIER, custom_space
+
+pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
+
+SPACES = [
+    None,
+    sx.Landmarks(6, closed=True),
+    sx.BSpline(6),
+    sx.BSpline(6, degree=2, closed=False),
+    sx.HermiteSpline(3),
+    custom_space(6),
+]
+
+
+def fit(space=None, dtype=complex, **parameters):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(30, 6)) + 1j * rng.normal(size=(30, 6))).astype(dtype)
+    settings = {"n_atoms": 4, "n_nonzero": 2, "max_iter": 3, "random_state": 0} | parameters
+    return sx.ShapeDictionary(space=space, **settings).fit(X), X
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return fit()[0].save(tmp_path_factory.mktemp("models") / "model")
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_round_trip(space, dtype, tmp_path):
+    model, X = fit(space, dtype)
+    path = model.save(tmp_path / "worms")
+    assert path.name == "worms.npz"
+    copy = sx.load(path)
+    assert copy.get_params() == model.get_params()
+    assert copy.space_ == model.space_
+    for name in ("atoms_", "usage_", "loss_curve_", "rmse_", "n_iter_", "n_features_in_"):
+        np.testing.assert_array_equal(getattr(copy, name), getattr(model, name))
+    np.testing.assert_array_equal(copy.transform(X), model.transform(X))
+    assert sx.load(str(path)).n_atoms == 4
+
+
+def test_parameters_that_are_arrays_or_generators(tmp_path):
+    _, X = fit()
+    model, _ = fit(init=X[:4], random_state=np.random.default_rng(0), tol=np.float64(0.1), n_atoms=np.int64(4))
+    copy = sx.load(model.save(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(copy.init, X[:4])
+    assert copy.random_state is None
+    assert copy.n_atoms == 4
+
+
+def test_header_tells_what_made_it(saved):
+    with np.load(saved, allow_pickle=False) as file:
+        header = json.loads(file["header"].tobytes())
+    assert header["format"] == "shapelex model"
+    assert header["provenance"]["shapelex"] == sx.__version__
+    assert header["provenance"]["random_state"] == "0"
+
+
+def test_functions_cannot_be_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5)) + 1j * rng.normal(size=(30, 5))
+    model = sx.ShapeDictionary(4, 2, space=sx.BasisSpace(FOURIER), max_iter=1).fit(X)
+    with pytest.raises(ModelFileError, match="holds functions, which a model file cannot"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        sx.load(tmp_path / "none.npz")
+
+
+def test_a_failed_write_loses_nothing(saved, tmp_path, monkeypatch):
+    path = tmp_path / "model.npz"
+    path.write_bytes(saved.read_bytes())
+    before = path.read_bytes()
+
+    def full_disk(*arguments, **keywords):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shapelex.io.model_file.np.savez", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        fit()[0].save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]
+
+
+def test_file_mode_follows_the_mask(tmp_path):
+    old = os.umask(0o022)
+    try:
+        path = fit()[0].save(tmp_path / "model")
+    finally:
+        os.umask(old)
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def rewrite(saved, tmp_path, change, compression=zipfile.ZIP_STORED):
+    """Write a model file whose members went through `change`."""
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    path = tmp_path / "changed.npz"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def change_header(members, **changes):
+    header = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+    for name, value in changes.items():
+        if value is None:
+            header.pop(name)
+        else:
+            header[name] = value
+    members["header.npy"] = npy(np.frombuffer(json.dumps(header).encode(), np.uint8))
+
+
+def npy(array, **options):
+    stream = io.BytesIO()
+    np.save(stream, array, **options)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: change_header(m, version=2), "format version 2, this shapelex reads up to 1: upgrade"),
+        (lambda m: change_header(m, version="1"), "its version is '1'"),
+        (lambda m: change_header(m, format="pickle"), "another kind"),
+        (lambda m: change_header(m, kind="os.system"), "holds a 'os.system'"),
+        (lambda m: change_header(m, kind=None), "header is incomplete"),
+        (lambda m: change_header(m, parameters=[1]), "header is incomplete"),
+        (lambda m: change_header(m, parameters={"n_atoms": 4, "code": "x"}), "damaged"),
+        (lambda m: change_header(m, parameters={"n_atoms": 5}), "do not fit"),
+        (lambda m: change_header(m, space={"type": "Landmarks", "n_points": 7}), "do not fit"),
+        (lambda m: change_header(m, space={"type": "Landmarks", "n_points": -1}), "space cannot be built"),
+        (lambda m: change_header(m, space={"type": "Space"}), "does not know"),
+        (lambda m: change_header(m, results={}), "damaged"),
+        (lambda m: m.pop("header.npy"), "no header"),
+        (lambda m: m.pop("atoms_.npy"), "its header names"),
+        (lambda m: m.update({"extra.npy": npy(np.ones(3))}), "its header names"),
+        (lambda m: m.update({"header.npy": npy(np.frombuffer(b"{not json", np.uint8))}), "no JSON"),
+        (lambda m: m.update({"header.npy": npy(np.frombuffer(b"[" * 100_000, np.uint8))}), "no JSON"),
+        (lambda m: m.update({"atoms_.npy": npy(np.full((4, 6), np.nan + 0j))}), "do not fit"),
+        (lambda m: m.update({"atoms_.npy": npy(np.ones((4, 6)))}), "do not fit"),
+        (lambda m: m.update({"atoms_.npy": m["atoms_.npy"][:-8]}), "does not fit|shorter or longer"),
+        (lambda m: m.update({"atoms_.npy": m["atoms_.npy"] + b"more"}), "shorter or longer"),
+        (lambda m: m.update({"atoms_.npy": npy(np.array([{}]), allow_pickle=True)}), "objects"),
+        (lambda m: m.update({"atoms_.npy": m["atoms_.npy"].replace(b"(4, 6)", b"(4, 6000000000)"[:6])}), "damaged"),
+        (lambda m: m.update({"atoms_.npy": b"garbage"}), "damaged"),
+    ],
+)
+def test_changed_files_are_refused(saved, tmp_path, change, message):
+    with pytest.raises(ModelFileError, match=message):
+        sx.load(rewrite(saved, tmp_path, change))
+
+
+def test_compressed_members_are_refused(saved, tmp_path):
+    def bomb(members):
+        members["atoms_.npy"] = npy(np.zeros((4, 2_000_000), complex))
+
+    with pytest.raises(ModelFileError, match="declares more data than it holds"):
+        sx.load(rewrite(saved, tmp_path, bomb, zipfile.ZIP_DEFLATED))
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_truncated_and_flipped_files_give_the_documented_error(data, saved, tmp_path_factory):
+    content = bytearray(saved.read_bytes())
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content) - 1))]
+    else:
+        for _ in range(data.draw(st.integers(1, 8))):
+            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.getbasetemp() / "fuzzed.npz"
+    path.write_bytes(content)
+    try:
+        model = sx.load(path)
+    except ModelFileError:
+        return
+    assert np.isfinite(model.atoms_).all()
+
+
+def test_other_files_are_refused(tmp_path):
+    for name, content in (("a.npz", b""), ("b.npz", b"PK\x03\x04"), ("c.npz", b"\x93NUMPY"), ("d.csv", b"1,2,3")):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match="is damaged or no model file"):
+            sx.load(path)
+    np.savez(tmp_path / "plain.npz", a=np.ones(3))
+    with pytest.raises(ModelFileError, match="no header"):
+        sx.load(tmp_path / "plain.npz")

@@ -1,0 +1,68 @@
+"""Accuracy and realism on real shapes at the paper's sizes; `benchmarks/accuracy.py` has more seeds."""
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.coding import encode_rows
+from shapelex.learning import learn, mutual_coherences
+
+CASES = {
+    "worms": ("6376_open_worms_6ctrlpts", sx.HermiteSpline(6), 10, 5),
+    "hands": ("hands", sx.Landmarks(56), 10, 3),
+    "leaves": ("leaves_Bsplines", sx.BSpline(40), 20, 5),
+}
+
+
+def load_case(load_real, name):
+    file, space, n_atoms, n_nonzero = CASES[name]
+    configurations = load_real(file)
+    return configurations, space, space.whitened_preshapes(configurations), n_atoms, n_nonzero
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("name", "rmse", "realism", "coherence", "weight"),
+    [
+        ("worms", 0.0285, 0.055, 0.99, 10),
+        ("hands", 0.0245, 0.045, 0.9995, 5),
+        ("leaves", 0.0590, 0.100, 0.999, 15),
+    ],
+)
+def test_defaults_are_accurate_and_real(load_real, name, rmse, realism, coherence, weight):
+    configurations, space, rows, n_atoms, n_nonzero = load_case(load_real, name)
+    found = learn(rows, n_atoms, n_nonzero, generator=0)
+    assert found.rmse <= rmse
+    nearest = sx.pairwise_distances(space.unwhiten(found.atoms), configurations, space=space).min(axis=1)
+    assert np.median(nearest) <= realism
+    assert mutual_coherences(found.atoms).max() <= coherence
+    assert np.abs(encode_rows(rows, found.atoms, n_nonzero).coefs).max() <= weight
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("worms", 0.039, 0.042), ("hands", 0.024, 0.028), ("leaves", 0.064, 0.068)]
+)
+def test_the_papers_algorithm_ends_where_the_paper_does(load_real, name, least, most):
+    _, _, rows, n_atoms, n_nonzero = load_case(load_real, name)
+    found = [
+        learn(rows, n_atoms, n_nonzero, coder="ormp", init="random", max_iter=30, generator=seed).rmse
+        for seed in range(3)
+    ]
+    assert least <= np.mean(found) <= most
+
+
+@pytest.mark.realdata
+def test_single_precision_learns_as_well(load_real):
+    _, _, rows, n_atoms, n_nonzero = load_case(load_real, "hands")
+    found = learn(rows.astype(np.complex64), n_atoms, n_nonzero, generator=0)
+    assert found.atoms.dtype == np.complex64
+    assert found.rmse <= 0.0245
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("distance", ["partial", "geodesic"])
+def test_other_distances_on_real_shapes(load_real, distance):
+    _, _, rows, n_atoms, n_nonzero = load_case(load_real, "hands")
+    found = learn(rows, n_atoms, n_nonzero, distance=distance, generator=0)
+    assert found.rmse <= 0.0245

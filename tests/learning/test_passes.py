@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.coding import encode_rows, squared_residuals
+from shapelex.learning import RowBlocks, Statistics, survey
+from shapelex.learning import sources as sources_module
+from tests.learning.samples import clustered, random_rows
+
+KINDS = ["full", "partial", "geodesic"]
+
+
+@pytest.mark.parametrize("coder", ["ormp", "omp", "auto"])
+def test_loss_is_that_of_the_codes_of_the_same_dictionary(coder):
+    rows, atoms = clustered(150), random_rows(6, 10)
+    weights = np.random.default_rng(0).uniform(size=150)
+    found = survey(RowBlocks.from_rows(rows, weights), atoms, 3, coder=coder)
+    codes = encode_rows(rows, atoms, 3, method=coder)
+    squares = squared_residuals(rows, atoms, codes)
+    assert found.loss == pytest.approx(weights @ squares / weights.sum(), rel=1e-13)
+    expected = Statistics.of(rows, codes, weights)
+    np.testing.assert_allclose(found.statistics.products, expected.products, atol=1e-12)
+    np.testing.assert_allclose(found.usage, weights @ (codes.toarray() != 0), atol=1e-12)
+    order = np.argsort(-squares)
+    np.testing.assert_array_equal(found.worst[:10], rows[order[:10]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_distances(kind):
+    rows, atoms = clustered(80), random_rows(5, 10)
+    found = survey(RowBlocks.from_rows(rows), atoms, 2, coder="ormp", distance=kind, with_details=True)
+    space = sx.CustomSpace(np.eye(11), np.eye(11)[10])
+    rebuilt = found.details.codes.toarray() @ atoms
+    distances = sx.distance(np.pad(rows, ((0, 0), (0, 1))), np.pad(rebuilt, ((0, 0), (0, 1))), kind, space)
+    assert found.loss == pytest.approx((distances**2).mean(), rel=1e-10)
+    np.testing.assert_allclose(found.details.values, distances**2, atol=1e-12)
+    assert found.usage.sum() == (found.details.codes.support >= 0).sum()
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_nearest_shapes(dtype):
+    rows, atoms = clustered(300).astype(dtype), random_rows(6, 10, 4).astype(dtype)
+    found = survey(RowBlocks.from_rows(rows), atoms, 2, coder="ormp", with_nearest=True)
+    moduli = np.abs(atoms.conj() @ rows.T)
+    np.testing.assert_array_equal(found.nearest, rows[moduli.argmax(axis=1)])
+    assert found.unrealism == pytest.approx(np.mean(1 - moduli.max(axis=1) ** 2), rel=1e-5)
+
+
+def test_blocks_change_only_the_rounding(monkeypatch):
+    rows, atoms = clustered(500), random_rows(6, 10)
+    whole = survey(RowBlocks.from_rows(rows), atoms, 3, with_nearest=True, with_details=True)
+    monkeypatch.setattr(sources_module, "BLOCK_ROWS", 64)
+    parts = survey(RowBlocks.from_rows(rows), atoms, 3, with_nearest=True, with_details=True)
+    assert parts.loss == pytest.approx(whole.loss, rel=1e-13)
+    np.testing.assert_allclose(parts.statistics.gram, whole.statistics.gram, atol=1e-11)
+    np.testing.assert_array_equal(parts.nearest, whole.nearest)
+    np.testing.assert_array_equal(parts.worst, whole.worst)
+    np.testing.assert_array_equal(parts.details.codes.support, whole.details.codes.support)
+
+
+def test_shapes_of_weight_zero_are_never_the_worst():
+    rows, atoms = clustered(40), random_rows(3, 10)
+    weights = (np.arange(40) < 20).astype(float)
+    found = survey(RowBlocks.from_rows(rows, weights), atoms, 1, coder="ormp")
+    best_kept = found.worst[:12]
+    assert np.abs(best_kept.conj() @ rows[20:].T).max() < 1 - 1e-9
+
+
+def test_memory_map(tmp_path):
+    rows, atoms = clustered(200), random_rows(4, 10)
+    np.save(tmp_path / "rows.npy", rows)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    in_memory, from_disk = (survey(RowBlocks.from_rows(array), atoms, 2) for array in (rows, mapped))
+    assert in_memory.loss == from_disk.loss
+    np.testing.assert_array_equal(in_memory.statistics.gram, from_disk.statistics.gram)

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.coding import SparseCodes, encode_rows
+from shapelex.learning import Statistics, mutual_coherences, solve_mod, sweep_ksvd, update_mod
+from tests import strategies
+from tests.learning.samples import clustered, fixed_code_loss, random_codes, random_rows
+
+RELATIVE = 1 + 1e-12
+
+
+@given(strategies.seeds, st.integers(1, 6), st.integers(1, 6), st.booleans())
+def test_mod_is_least_squares(seed, n_atoms, n_coordinates, weighted):
+    rows, codes = random_rows(40, n_coordinates, seed), random_codes(40, n_atoms, n_atoms, seed)
+    weights = np.random.default_rng(seed).uniform(0.1, 1, size=40) if weighted else np.ones(40)
+    roots = np.sqrt(weights)[:, None]
+    expected = np.linalg.lstsq(roots * codes.toarray(), roots * rows, rcond=None)[0]
+    np.testing.assert_allclose(solve_mod(Statistics.of(rows, codes, weights)), expected, atol=1e-8)
+
+
+@given(strategies.seeds)
+def test_mod_is_the_pseudo_inverse_where_codes_are_dependent(seed):
+    rng = np.random.default_rng(seed)
+    rows = random_rows(30, 5, seed)
+    A = rng.normal(size=(30, 3)) + 1j * rng.normal(size=(30, 3))
+    # The fourth atom always goes with the first, the fifth is never used.
+    dense = np.column_stack([A, (2 - 1j) * A[:, 0], np.zeros(30)])
+    statistics = Statistics.of(rows, SparseCodes.from_dense(dense))
+    np.testing.assert_allclose(solve_mod(statistics), np.linalg.pinv(dense) @ rows, atol=1e-8)
+
+
+def test_mod_with_fewer_shapes_than_atoms():
+    rows, codes = random_rows(4, 6), random_codes(4, 9, 3)
+    expected = np.linalg.pinv(codes.toarray(), rcond=1e-8) @ rows
+    np.testing.assert_allclose(solve_mod(Statistics.of(rows, codes)), expected, atol=1e-8)
+
+
+@given(strategies.seeds, st.integers(2, 8), st.integers(2, 7))
+def test_mod_never_raises_the_loss_of_its_codes(seed, n_atoms, n_coordinates):
+    rows, codes = random_rows(25, n_coordinates, seed), random_codes(25, n_atoms, 2, seed)
+    before = random_rows(n_atoms, n_coordinates, seed + 1)
+    solved = solve_mod(Statistics.of(rows, codes))
+    loss = fixed_code_loss(rows, codes, solved)
+    assert loss <= fixed_code_loss(rows, codes, before) * RELATIVE
+    for seed_away in range(3):
+        away = solved + 1e-2 * random_rows(n_atoms, n_coordinates, seed_away)
+        assert loss <= fixed_code_loss(rows, codes, away) * RELATIVE
+
+
+@given(strategies.stacks(n_shapes=20), strategies.seeds)
+def test_mod_does_not_depend_on_the_gram_matrix(stack, seed):
+    """The paper's lemma: whitening, updating and unwhitening is the plain update of the configurations."""
+    space, Z = stack
+    configurations, codes = space.preshape(Z), random_codes(20, 3, 2, seed)
+    plain = solve_mod(Statistics.of(configurations, codes))
+    whitened = solve_mod(Statistics.of(space.whiten(configurations), codes))
+    np.testing.assert_allclose(space.unwhiten(whitened), plain, atol=1e-7 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_updated_atoms_are_preshapes(dtype):
+    rows = clustered().astype(dtype)
+    atoms = random_rows(5, 10, dtype=dtype)
+    codes = encode_rows(rows, atoms, 2, method="ormp")
+    updated = update_mod(Statistics.of(rows, codes), atoms)
+    assert updated.dtype == dtype
+    np.testing.assert_allclose(np.linalg.norm(updated, axis=1), 1, rtol=10 * np.finfo(dtype).eps)
+
+
+def test_unused_and_vanished_atoms_stay():
+    rows = np.eye(3, dtype=complex)[[0, 0]]
+    atoms = random_rows(3, 3)
+    # Two equal shapes of opposite weights: the least-squares atom is zero.
+    codes = SparseCodes([[0], [0]], [[1], [-1]], n_atoms=3)
+    np.testing.assert_array_equal(update_mod(Statistics.of(rows, codes), atoms), atoms)
+    np.testing.assert_array_equal(update_mod(Statistics.zeros(3, 3), atoms), atoms)
+
+
+@given(strategies.seeds, st.integers(5, 40), st.integers(2, 8), st.booleans())
+def test_ksvd_never_raises_the_loss(seed, n_rows, n_atoms, weighted):
+    rows, codes = clustered(n_rows, 6, seed), random_codes(n_rows, n_atoms, 2, seed)
+    atoms = random_rows(n_atoms, 6, seed + 1)
+    weights = np.random.default_rng(seed).uniform(size=n_rows) if weighted else None
+    loss = fixed_code_loss(rows, codes, atoms, weights)
+    for _ in range(3):
+        atoms, codes = sweep_ksvd(rows, codes, atoms, weights)
+        swept = fixed_code_loss(rows, codes, atoms, weights)
+        assert swept <= loss * RELATIVE + 1e-14
+        loss = swept
+    np.testing.assert_allclose(np.linalg.norm(atoms, axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [4, 60])
+def test_ksvd_of_one_atom_is_the_mean_shape(n_rows):
+    rows = clustered(n_rows, 9)
+    codes = encode_rows(rows, rows[:1], 1, method="ormp")
+    weights = np.random.default_rng(0).uniform(size=n_rows)
+    atoms, _ = sweep_ksvd(rows, codes, rows[:1], weights)
+    space = sx.CustomSpace(np.eye(10), np.eye(10)[9])
+    mean = sx.mean_shape(np.pad(rows, ((0, 0), (0, 1))), weights=weights, space=space)
+    assert sx.distance(np.pad(atoms[0], (0, 1)), mean, space=space) < 1e-7
+
+
+def test_ksvd_keeps_supports_and_unused_atoms():
+    rows, atoms = clustered(30, 6), random_rows(4, 6)
+    codes = SparseCodes(np.tile([2, 0], (30, 1)), np.ones((30, 2), complex), n_atoms=4)
+    swept, new_codes = sweep_ksvd(rows, codes, atoms)
+    np.testing.assert_array_equal(swept[[1, 3]], atoms[[1, 3]])
+    np.testing.assert_array_equal(new_codes.support, codes.support)
+    assert not np.array_equal(swept[0], atoms[0])
+
+
+def test_mutual_coherences():
+    atoms = np.array([[1, 0], [1j, 0], [0.6, 0.8]])
+    np.testing.assert_allclose(mutual_coherences(atoms), [[0, 1, 0.6], [1, 0, 0.6], [0.6, 0.6, 0]])
