@@ -44,7 +44,7 @@ format: $(VENV)/lint.stamp
 # The peers pin old versions of what we use, so they live in an environment of their own.
 bench:
 	@$(MAKE) --no-print-directory VENV=.venv-bench .venv-bench/bench.stamp
-	.venv-bench/bin/python benchmarks/run.py
+	.venv-bench/bin/python benchmarks/run.py $(BENCHMARKS)
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

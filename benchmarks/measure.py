@@ -3,14 +3,14 @@
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 
-def median_times(calls: dict[str, Callable[[], Any]], n_rounds: int = 15) -> dict[str, float]:
+def median_times(calls: Mapping[str, Callable[[], Any]], n_rounds: int = 15) -> dict[str, float]:
     """Return the median seconds of each call; the calls take turns, so that noise hits all alike."""
     for call in calls.values():
         call()

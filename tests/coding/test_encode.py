@@ -316,7 +316,7 @@ def test_bits_depend_on_neither_threads_nor_blocks_nor_neighbors(monkeypatch, me
     assert encode_rows(rows, atoms, n_nonzero, method=method) == whole
     for part in (slice(0, 1), slice(3, 8), slice(127, 130), slice(500, 700)):
         assert encode_rows(rows[part], atoms, n_nonzero, method=method) == whole[part]
-    monkeypatch.setattr(import_module("shapelex.coding.encode"), "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(import_module("shapelex.coding.row_coder"), "_BLOCK_BYTES", 1)
     assert encode_rows(rows, atoms, n_nonzero, method=method, n_threads=2) == whole
 
 

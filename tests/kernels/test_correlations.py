@@ -13,7 +13,7 @@ def correlate(rows, atoms):
     out = np.empty((len(rows), correlation_width(packed, rows.shape[1])), dtype=packed.dtype)
     norms2 = np.empty(len(rows), dtype=packed.dtype)
     correlate_batch(rows.view(packed.dtype), packed, out, norms2)
-    half = half_width(len(atoms))
+    half = half_width(len(atoms), packed.itemsize)
     return out[:, : len(atoms)] + 1j * out[:, half : half + len(atoms)], norms2
 
 

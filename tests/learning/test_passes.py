@@ -73,3 +73,20 @@ def test_memory_map(tmp_path):
     in_memory, from_disk = (survey(RowBlocks.from_rows(array), atoms, 2) for array in (rows, mapped))
     assert in_memory.loss == from_disk.loss
     np.testing.assert_array_equal(in_memory.statistics.gram, from_disk.statistics.gram)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("distance", ["full", "geodesic"])
+def test_thread_count_does_not_change_a_bit(dtype, distance):
+    source = RowBlocks.from_rows(random_rows(20_000, 12, dtype=dtype))
+    atoms = random_rows(10, 12, seed=1, dtype=dtype)
+    found = [
+        survey(source, atoms, 4, coder="ormp", distance=distance, with_nearest=True, n_threads=n) for n in (1, 2, 3, 7)
+    ]
+    for other in found[1:]:
+        assert other.loss == found[0].loss
+        for name in ("gram", "products", "usage"):
+            np.testing.assert_array_equal(getattr(other.statistics, name), getattr(found[0].statistics, name))
+        np.testing.assert_array_equal(other.usage, found[0].usage)
+        np.testing.assert_array_equal(other.worst, found[0].worst)
+        np.testing.assert_array_equal(other.nearest, found[0].nearest)

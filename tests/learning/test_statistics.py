@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,18 +64,6 @@ def test_weight_is_repetition():
     weighted = Statistics.of(rows, codes, counts.astype(float))
     copied = Statistics.of(rows[repeated], codes[repeated])
     assert_same(weighted, (copied.gram, copied.products, copied.usage, copied.weight))
-
-
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_thread_count_does_not_change_a_bit(dtype):
-    rows, codes = random_rows(5000, 40, dtype=dtype), random_codes(5000, 20, 6, dtype=dtype)
-    one = Statistics.of(rows, codes, n_threads=1)
-    # Enough work that several threads start.
-    for n_threads in (2, 3, 7):
-        many = Statistics.of(rows, codes, n_threads=n_threads)
-        np.testing.assert_array_equal(one.gram, many.gram)
-        np.testing.assert_array_equal(one.products, many.products)
-        np.testing.assert_array_equal(one.usage, many.usage)
 
 
 def test_single_precision_is_summed_in_double():

@@ -3,9 +3,11 @@
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.decode import decode, residual_norms, squared_residuals
 from shapelex.coding.encode import encode, encode_path_rows, encode_rows
+from shapelex.coding.row_coder import RowCoder
 
 __all__ = [
     "CodePath",
+    "RowCoder",
     "SparseCodes",
     "decode",
     "encode",

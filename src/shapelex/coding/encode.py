@@ -6,30 +6,19 @@ with the number of shapes. A row's code depends on nothing but the row and the a
 block, the number of threads or its neighbours.
 """
 
-import threading
 from typing import Literal, overload
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_configurations, check_count
-from shapelex.coding.coders import CODERS, CoderOptions, RowBlock, choose_coder
+from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._validation import as_configurations
 from shapelex.coding.codes import CodePath, SparseCodes
-from shapelex.coding.prepared import PreparedAtoms, prepare_atoms
-from shapelex.coding.threads import count_threads, run_blocks
-from shapelex.exceptions import CoordinateCountError, ShapeInputError
-from shapelex.kernels.alignment import aligned_zeros
-from shapelex.kernels.correlations import correlate_batch, correlation_width
+from shapelex.coding.row_coder import RowCoder, as_rows
+from shapelex.coding.threads import single_blas_thread
 from shapelex.spaces import Landmarks, Space
 
-# Correlations of a block fill about this many bytes: they stay in a core's cache.
-_BLOCK_BYTES = 1 << 18
 # Configurations that `encode` whitens at a time.
 _WHITENED_ROWS = 8192
-
-# (independent, gain, refine) by precision: an atom within 1e-4 (3e-3 in single precision) of the span of the
-# chosen ones counts as dependent, which also bounds the weights; a gain below 1e-12 (1e-5) of the norm is noise.
-_TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
 
 
 @overload
@@ -144,17 +133,15 @@ def encode(
     configurations, _ = as_configurations(X, name="X")
     in_space = Landmarks(n_points=configurations.shape[1]) if space is None else space
     atom_rows = in_space.whiten(as_configurations(atoms, name="atoms", n_coordinates=in_space.n_coordinates)[0])
-    if n_threads is not None:
-        n_threads = check_count(n_threads, 1, "n_threads")
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
-    prepared = prepare_atoms(np.ascontiguousarray(atom_rows, dtype=dtype))
-    request = _check_request(prepared, in_space.n_coordinates, n_nonzero, method, width, tol, path)
-    support, coefs = _allocate(configurations.shape[0], request, path, dtype)
-    for start in range(0, configurations.shape[0], _WHITENED_ROWS):
-        part = slice(start, start + _WHITENED_ROWS)
-        rows = np.ascontiguousarray(in_space.whitened_preshapes(configurations[part], "X"), dtype=dtype)
-        _code_rows(prepared, rows, request, n_threads, support[part], coefs[part])
-    return _wrap(support, coefs, prepared, path)
+    coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype)
+    support, coefs = coder.allocate(len(configurations))
+    with single_blas_thread():
+        for start in range(0, len(configurations), _WHITENED_ROWS):
+            part = slice(start, start + _WHITENED_ROWS)
+            rows = in_space.whitened_preshapes(configurations[part], "X")
+            coder.code(rows, support[part], coefs[part], n_threads)
+    return coder.wrap(support, coefs)
 
 
 def encode_rows(
@@ -191,8 +178,9 @@ def encode_rows(
     >>> codes.support
     array([[0, 1]], dtype=int32)
     """
-    support, coefs, prepared = _encode_rows(rows, atom_rows, n_nonzero, method, width, tol, False, n_threads)
-    return SparseCodes._from_coder(support, coefs[:, 0], prepared.n_atoms)
+    dtype = np.result_type(as_rows(rows, "rows").dtype, as_rows(atom_rows, "atom_rows").dtype)
+    coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, dtype=dtype)
+    return coder.encode(rows, n_threads)
 
 
 def encode_path_rows(
@@ -228,138 +216,8 @@ def encode_path_rows(
     >>> path[1].support
     array([[0]], dtype=int32)
     """
-    support, coefs, prepared = _encode_rows(rows, atom_rows, n_nonzero, method, 1, tol, True, n_threads)
-    return CodePath(support, coefs, prepared.n_atoms)
-
-
-class _Request:
-    """A checked request: the coder's name and its options."""
-
-    def __init__(self, coder: str, options: CoderOptions) -> None:
-        self.coder = coder
-        self.options = options
-
-
-def _check_request(
-    prepared: PreparedAtoms,
-    n_coordinates: int,
-    n_nonzero: int | None,
-    method: str,
-    width: int,
-    tol: float | None,
-    path: bool,
-) -> _Request:
-    n_atoms = prepared.n_atoms
-    if n_nonzero is None:
-        if tol is None:
-            raise ValueError("give n_nonzero, tol or both: without them no pursuit knows where to stop.")
-        n_nonzero = min(n_atoms, n_coordinates)
-    if isinstance(n_nonzero, bool) or not isinstance(n_nonzero, int | np.integer):
-        raise TypeError(f"n_nonzero must be an integer, got {n_nonzero!r}.")
-    if not 1 <= n_nonzero <= n_atoms:
-        raise ValueError(f"n_nonzero must be between 1 and n_atoms={n_atoms}, got {n_nonzero}.")
-    if tol is not None and not (np.isfinite(tol) and tol >= 0):
-        raise ValueError(f"tol must be a distance, finite and not negative, got {tol}.")
-    width = check_count(width, 1, "width")
-    if path and method == "auto":
-        method = "ormp"
-    if path and method in CODERS and not CODERS[method].is_nested:
-        nested = " or ".join(f'"{name}"' for name, entry in CODERS.items() if entry.is_nested)
-        raise ValueError(f"path=True needs a nested pursuit, method {nested}, got {method!r}.")
-    coder = choose_coder(method, n_atoms, int(n_nonzero), width, tol is not None)
-    dtype = prepared.gram.dtype
-    independent, gain, refine = _TOLERANCES[dtype.char]
-    target = -1.0 if tol is None else float(tol) ** 2
-    limits = np.array([independent, gain, target, refine, np.finfo(dtype).eps], dtype=dtype)
-    return _Request(coder, CoderOptions(int(n_nonzero), width, limits))
-
-
-def _allocate(
-    n_rows: int, request: _Request, path: bool, dtype: np.dtype[np.complexfloating]
-) -> tuple[IntArray, ComplexArray]:
-    n_nonzero = request.options.n_nonzero
-    support = np.empty((n_rows, n_nonzero), dtype=np.int32)
-    return support, np.empty((n_rows, n_nonzero if path else 1, n_nonzero), dtype=dtype)
-
-
-def _code_rows(
-    prepared: PreparedAtoms,
-    rows: ComplexArray,
-    request: _Request,
-    n_threads: int | None,
-    out_support: IntArray,
-    out_coefs: ComplexArray,
-) -> None:
-    coder = CODERS[request.coder]
-    options = request.options
-    n_rows, n_coordinates = rows.shape
-    if n_rows == 0:
-        return
-    real_rows: FloatArray = rows.view(prepared.atoms.dtype)
-    real_coefs: FloatArray = out_coefs.view(prepared.atoms.dtype)
-    # One division a weight brings the coefficients back to the atoms as they were given.
-    factor = np.where(prepared.norms > 0, 1 / np.where(prepared.norms > 0, prepared.norms, 1), 0)
-    factor = factor.astype(prepared.norms.dtype)
-    is_scaled = bool((factor != 1).any())
-
-    # Fresh memory costs more than filling it: every thread keeps its block of correlations.
-    kept = threading.local()
-    width = correlation_width(prepared.packed, n_coordinates)
-
-    def code_block(start: int, stop: int) -> None:
-        if not hasattr(kept, "correlations"):
-            kept.correlations = aligned_zeros((block_rows, width), real_rows.dtype)
-            kept.norms2 = np.empty(block_rows, dtype=real_rows.dtype)
-        size = stop - start
-        block = RowBlock(real_rows[start:stop], kept.correlations[:size], kept.norms2[:size])
-        correlate_batch(block.rows, prepared.packed, block.correlations, block.norms2)
-        support = out_support[start:stop]
-        coder.code_block(prepared, block, options, support, real_coefs[start:stop])
-        if is_scaled:
-            out_coefs[start:stop] *= factor[support][:, None, :]
-
-    cost = coder.cost_ns(n_coordinates, prepared.n_atoms, options.n_nonzero, options.width)
-    block_rows = max(128, _BLOCK_BYTES // (2 * prepared.width * prepared.gram.dtype.itemsize) // 128 * 128)
-    block_rows = min(block_rows, -(-n_rows // 4) * 4)
-    run_blocks(code_block, n_rows, block_rows, count_threads(n_threads, cost * n_rows))
-
-
-def _encode_rows(
-    rows: ComplexArray,
-    atom_rows: ComplexArray,
-    n_nonzero: int | None,
-    method: str,
-    width: int,
-    tol: float | None,
-    path: bool,
-    n_threads: int | None,
-) -> tuple[IntArray, ComplexArray, PreparedAtoms]:
-    rows, atom_rows = _as_rows(rows, "rows"), _as_rows(atom_rows, "atom_rows")
-    if rows.shape[1] != atom_rows.shape[1]:
-        raise CoordinateCountError(
-            "rows and atom_rows must have the same number of coordinates, "
-            f"got {rows.shape[1]} and {atom_rows.shape[1]}."
-        )
-    if n_threads is not None:
-        n_threads = check_count(n_threads, 1, "n_threads")
-    dtype = np.result_type(rows.dtype, atom_rows.dtype)
-    prepared = prepare_atoms(np.ascontiguousarray(atom_rows, dtype=dtype))
-    request = _check_request(prepared, rows.shape[1], n_nonzero, method, width, tol, path)
-    support, coefs = _allocate(rows.shape[0], request, path, dtype)
-    _code_rows(prepared, np.ascontiguousarray(rows, dtype=dtype), request, n_threads, support, coefs)
-    return support, coefs, prepared
-
-
-def _as_rows(rows: ComplexArray, name: str) -> ComplexArray:
-    array = np.asarray(rows)
-    if array.ndim != 2 or not np.iscomplexobj(array) or array.shape[1] == 0:
-        raise ShapeInputError(
-            f"{name} must be a 2-D complex array (rows, n_coordinates), got shape {array.shape}, dtype {array.dtype}."
-        )
-    return array
-
-
-def _wrap(support: IntArray, coefs: ComplexArray, prepared: PreparedAtoms, path: bool) -> SparseCodes | CodePath:
-    if path:
-        return CodePath(support, coefs, prepared.n_atoms)
-    return SparseCodes._from_coder(support, coefs[:, 0], prepared.n_atoms)
+    dtype = np.result_type(as_rows(rows, "rows").dtype, as_rows(atom_rows, "atom_rows").dtype)
+    coder = RowCoder(atom_rows, n_nonzero, method=method, tol=tol, path=True, dtype=dtype)
+    support, coefs = coder.allocate(len(rows))
+    coder.code(rows, support, coefs, n_threads)
+    return CodePath(support, coefs, coder.n_atoms)

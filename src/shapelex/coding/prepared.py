@@ -8,9 +8,6 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex.kernels.alignment import aligned_zeros
 from shapelex.kernels.correlations import correlate_batch, correlation_width, half_width, pack_atoms
 
-# One AVX-512 register of float64: loops over all atoms have no tail.
-_WIDTH = 8
-
 
 @dataclass(frozen=True)
 class PreparedAtoms:
@@ -97,8 +94,10 @@ def _gram(unit: ComplexArray, packed: FloatArray) -> FloatArray:
     correlations = np.empty((n_atoms, correlation_width(packed, unit.shape[1])), dtype=dtype)
     correlate_batch(unit.view(dtype), packed, correlations, np.empty(n_atoms, dtype=dtype))
     # The kernel gives atom_j^H atom_i in row i; the Gram matrix wants its conjugate.
-    half = half_width(n_atoms)
-    gram = aligned_zeros((n_atoms, 2, -(-n_atoms // _WIDTH) * _WIDTH), dtype)
+    half = half_width(n_atoms, dtype.itemsize)
+    # Rows of whole cache lines: loops over all atoms start on one and have no tail.
+    n_line = 64 // dtype.itemsize
+    gram = aligned_zeros((n_atoms, 2, -(-n_atoms // n_line) * n_line), dtype)
     gram[:, 0, :n_atoms] = correlations[:, :n_atoms]
     gram[:, 1, :n_atoms] = -correlations[:, half : half + n_atoms]
     return gram
@@ -109,8 +108,11 @@ def _find_copies(unit: ComplexArray, gram: FloatArray) -> BoolArray:
     n_atoms = unit.shape[0]
     eps = np.finfo(gram.dtype).eps
     re, im = gram[:, 0, :n_atoms], gram[:, 1, :n_atoms]
-    close = np.triu(re * re + im * im > 1 - 1e3 * eps, k=1)
+    close = re * re + im * im > 1 - 1e3 * eps
     is_copy = np.zeros(n_atoms, dtype=bool)
+    if np.count_nonzero(close) <= n_atoms:
+        return is_copy
+    close = np.triu(close, k=1)
     # The product of nearly equal atoms says little: their difference decides.
     for first, second in zip(*np.nonzero(close), strict=True):
         if not is_copy[first]:

@@ -1,17 +1,39 @@
 """Blocks of rows over threads.
 
 The kernels hold no lock, so ordinary threads run them side by side. No pool outlives a call, none starts for
-a small problem, and neither numba's nor the BLAS's pools are touched. Which thread takes which block
+a small problem, and numba's pool is not touched. Which thread takes which block
 never changes a result: every row is coded by itself.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 
 import numba
+from threadpoolctl import ThreadpoolController
 
 # A thread costs about 0.1 ms to start: below this many nanoseconds of work for each, it does not pay.
-_MIN_WORK_NS = 2_000_000.0
+_MIN_WORK_NS = 500_000.0
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """Keep the BLAS to one thread: its others would go on spinning beside ours after every small product.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
+    with _blas_controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _blas_controller() -> ThreadpoolController:
+    # Looking for the libraries takes milliseconds, setting their threads does not.
+    return ThreadpoolController()
 
 
 def count_threads(n_threads: int | None, work_ns: float) -> int:

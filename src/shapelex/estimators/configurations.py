@@ -47,7 +47,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def count_jobs(n_jobs: int | None) -> int | None:
+def count_jobs(n_jobs: Any) -> int | None:
     """Return the most threads that ``n_jobs`` asks for; None leaves the choice to the coder."""
     if n_jobs is None:
         return None

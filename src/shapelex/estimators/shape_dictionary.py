@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
+from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import ConfigurationInput, as_generator, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.estimators.saving import save_estimator
@@ -136,6 +137,7 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         self.verbose = verbose
 
     @with_callbacks
+    @single_blas_thread()
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> "ShapeDictionary":
         """Learn the atoms.
 
@@ -177,11 +179,12 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
                 f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
                 f"tol={self.tol:g} of its loss: raise max_iter, or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         progress.finish()
         return self
 
+    @single_blas_thread()
     def partial_fit(
         self,
         X: ArrayLike,
@@ -379,6 +382,7 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         self.__dict__.pop("_online", None)
         return self.space_.whitened_preshapes(configurations, "X")
 
+    @single_blas_thread()
     def _check_new_rows(self, X: ArrayLike) -> ComplexArray:
         configurations = self._check_new_input(X)
         return self.space_.whitened_preshapes(configurations, "X")

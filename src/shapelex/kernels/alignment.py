@@ -4,6 +4,8 @@ A vector load that straddles two cache lines takes twice as long; on the widest 
 whole time. NumPy aligns to 16 bytes only.
 """
 
+from math import prod
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -28,10 +30,10 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> FloatArray:
     ndarray
         C-contiguous.
     """
-    size = int(np.prod(shape))
+    size = prod(shape)
     itemsize = np.dtype(dtype).itemsize
     raw: FloatArray = np.zeros(size + _LINE // itemsize, dtype=dtype)
-    first = -raw.ctypes.data % _LINE // itemsize
+    first = -raw.__array_interface__["data"][0] % _LINE // itemsize
     return raw[first : first + size].reshape(shape)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.correlations import half_width
 from shapelex.kernels.pursuit import append_basis_row, first_largest, project_out, read_column, score_atoms
 from shapelex.kernels.triangle import (
     EPS,
@@ -36,7 +37,7 @@ def atom_key(atom):
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def start_member(correlations, gram, state):
     """State of the empty support."""
-    half = (gram.shape[0] + 3) // 4 * 4
+    half = half_width(gram.shape[0], gram.itemsize)
     state[:] = 0
     for j in range(gram.shape[0]):
         state[0, j] = correlations[j]

@@ -24,9 +24,14 @@ THREE_PRODUCTS = 64
 """Atoms from which on a complex product is made of three real ones, not four: below, the loops are too short."""
 
 
-def half_width(n_atoms: int) -> int:
-    """Columns of the real parts in the correlations: `n_atoms`, rounded up to a multiple of 4."""
-    return -(-n_atoms // 4) * 4
+@njit(cache=True, nogil=True, error_model="numpy")
+def half_width(n_atoms, itemsize):
+    """Columns of the real parts in the correlations.
+
+    `n_atoms`, rounded up to 4; with many atoms to a cache line, so that the loops start on one and have no tail.
+    """
+    unit = 64 // itemsize if n_atoms >= THREE_PRODUCTS else 4
+    return (n_atoms + unit - 1) // unit * unit
 
 
 def pack_atoms(atom_rows: ComplexArray) -> FloatArray:
@@ -45,7 +50,7 @@ def pack_atoms(atom_rows: ComplexArray) -> FloatArray:
         parts, the imaginary parts and their difference.
     """
     n_atoms, n_coordinates = atom_rows.shape
-    half = half_width(n_atoms)
+    half = half_width(n_atoms, atom_rows.real.itemsize)
     is_large = n_atoms >= THREE_PRODUCTS
     shape = (3 * n_coordinates, half) if is_large else (2 * n_coordinates, 2 * half)
     packed = aligned_zeros(shape, atom_rows.real.dtype)

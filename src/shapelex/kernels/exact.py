@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.correlations import half_width
 from shapelex.kernels.triangle import (
     EPS,
     GAIN,
@@ -235,7 +236,7 @@ def pursue_among(
     """
     zero = gram.dtype.type(0)
     one = gram.dtype.type(1)
-    half = (gram.shape[0] + 3) // 4 * 4
+    half = half_width(gram.shape[0], gram.itemsize)
     for a in range(n_candidates):
         state[0, a] = correlations[candidates[a]]
         state[1, a] = correlations[half + candidates[a]]
@@ -321,7 +322,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     """
     n_samples, n_nonzero = out_support.shape
     n_atoms = gram.shape[0]
-    half = (n_atoms + 3) // 4 * 4
+    half = half_width(n_atoms, gram.itemsize)
     dtype = rows.dtype
     tree_basis = np.empty((n_nonzero, 2, n_atoms), dtype=dtype)
     tree_left = np.empty((n_nonzero + 1, n_atoms), dtype=dtype)

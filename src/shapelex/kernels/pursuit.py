@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.correlations import half_width
 from shapelex.kernels.triangle import (
     EPS,
     GAIN,
@@ -242,7 +243,7 @@ def pursue(
     corr_re, corr_im, left = state[0], state[1], state[2]
     score = score_bits.view(state.dtype)
     one = state.dtype.type(1)
-    half = (n_atoms + 3) // 4 * 4
+    half = half_width(n_atoms, gram.itemsize)
     state[:] = 0
     for j in range(n_atoms):
         corr_re[j] = correlations[j]

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.correlations import half_width
 from shapelex.kernels.triangle import (
     EPS,
     GAIN,
@@ -187,7 +188,7 @@ def pursue_lanes_batch(correlations, norms2, gram, rows, atoms, limits, by_corre
     """
     n_samples, n_nonzero = out_support.shape
     n_atoms = gram.shape[0]
-    half = (n_atoms + 3) // 4 * 4
+    half = half_width(n_atoms, gram.itemsize)
     dtype = rows.dtype
     gram_rows = np.empty((n_atoms, 2 * n_atoms), dtype=dtype)
     for p in range(n_atoms):

@@ -10,11 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._typing import ComplexArray, DistanceKind, FloatArray
-from shapelex.coding import SparseCodes, encode_rows, squared_residuals
+from shapelex.coding import RowCoder, SparseCodes, squared_residuals
+from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.kernels.nearest import nearest_batch
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.sources import RowBlocks
 from shapelex.learning.statistics import Statistics
+
+# Most rows that are coded and summed in one go. Each such sum is made by one thread and they are added in order, so
+# the bits do not depend on the number of threads.
+_MOST_PART_ROWS = 1024
 
 # Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list.
 _WORST_PER_ATOM = 4
@@ -167,6 +172,7 @@ def survey(
     >>> round(found.loss, 6), found.usage
     (0.333333, array([1., 1.]))
     """
+    row_coder = RowCoder(atoms, n_nonzero, method=coder)
     statistics = Statistics.zeros(len(atoms), source.n_coordinates)
     usage = np.zeros(len(atoms))
     total = loss = 0.0
@@ -174,17 +180,15 @@ def survey(
     nearest = _NearestRows(atoms) if with_nearest else None
     kept: list[Details] = []
     for rows, weights in source.blocks():
-        codes = encode_rows(rows, atoms, n_nonzero, method=coder, n_threads=n_threads)
-        squares = squared_residuals(rows, atoms, codes)
-        values = objective_values(squares, distance)
-        slope_weights = weights * objective_slopes(squares, distance)
-        block = Statistics.of(rows, codes, slope_weights, n_threads)
-        statistics += block
-        usage += block.usage if distance == "full" else _usage(codes, weights)
+        parts = _code_parts(row_coder, atoms, rows, weights, distance, n_threads)
+        for part in parts:
+            statistics += part.statistics
+            usage += part.usage
+        values = np.concatenate([part.details.values for part in parts])
         loss += float((weights * values).sum())
         total += float(weights.sum())
         if with_details:
-            kept.append(Details(codes, values, slope_weights))
+            kept += [part.details for part in parts]
         counted = weights > 0
         if not counted.all():
             rows, values = rows[counted], values[counted]
@@ -202,6 +206,43 @@ def survey(
         nearest=np.zeros((0, source.n_coordinates), dtype=atoms.dtype) if nearest is None else nearest.rows,
         details=_joined(kept) if with_details else None,
     )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one stretch of rows adds to a survey."""
+
+    statistics: Statistics
+    usage: FloatArray
+    details: Details
+
+
+def _code_parts(
+    coder: RowCoder,
+    atoms: ComplexArray,
+    rows: ComplexArray,
+    weights: FloatArray,
+    distance: DistanceKind,
+    n_threads: int | None,
+) -> list[_Part]:
+    """Code rows in stretches of about equal length, on several threads; the sums do not depend on who makes them."""
+    parts: dict[int, _Part] = {}
+
+    def code_part(start: int, stop: int) -> None:
+        stretch = rows[start:stop]
+        codes = coder.encode(stretch, n_threads=1)
+        squares = squared_residuals(stretch, atoms, codes)
+        values = objective_values(squares, distance)
+        slope_weights = weights[start:stop] * objective_slopes(squares, distance)
+        statistics = Statistics.of(stretch, codes, slope_weights)
+        usage = statistics.usage if distance == "full" else _usage(codes, weights[start:stop])
+        parts[start] = _Part(statistics, usage, Details(codes, values, slope_weights))
+
+    # Residuals and statistics take about a nanosecond for each atom and coordinate.
+    cost_ns = coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates
+    part_rows = -(-len(rows) // -(-len(rows) // _MOST_PART_ROWS))
+    run_blocks(code_part, len(rows), part_rows, count_threads(n_threads, cost_ns * len(rows)))
+    return [parts[start] for start in sorted(parts)]
 
 
 def _as_reals(rows: ComplexArray) -> FloatArray:

@@ -114,6 +114,8 @@ class LearningProblem:
         return None, 0
 
     def _update(self, current: Survey) -> ComplexArray:
+        if self.options.update == "mod" and len(current.nearest) == 0:
+            return update_mod(current.statistics, current.atoms)
         codes, weights = self._anchors(current)
         if self.options.update == "mod":
             tie = Statistics.of(current.nearest, codes, weights)

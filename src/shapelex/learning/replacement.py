@@ -93,6 +93,8 @@ def find_idle(atoms: ComplexArray, usage: FloatArray, duplicate_coherence: float
     # A fresh atom has norm 1, a vanished one has not.
     idle: BoolArray = (row_norms(atoms) < 0.5) | (usage <= UNUSED_SHARE * usage.mean())
     duplicate = mutual_coherences(atoms) > duplicate_coherence
+    if not duplicate.any():
+        return idle
     # The most used first; of equals the first. Each keeps its place unless it repeats one that kept its own.
     order = np.argsort(-usage, kind="stable")
     for position, j in enumerate(order):

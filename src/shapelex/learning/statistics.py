@@ -10,12 +10,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding import SparseCodes
-from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.kernels.statistics import accumulate_batch
-
-# Rows that are summed in one go. Each such sum is made by one thread and they are added in order, so the
-# bits do not depend on the number of threads.
-_SUM_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -70,9 +65,7 @@ class Statistics:
         )
 
     @classmethod
-    def of(
-        cls, rows: ComplexArray, codes: SparseCodes, weights: FloatArray | None = None, n_threads: int | None = None
-    ) -> "Statistics":
+    def of(cls, rows: ComplexArray, codes: SparseCodes, weights: FloatArray | None = None) -> "Statistics":
         """Statistics of a block of samples.
 
         Parameters
@@ -83,8 +76,6 @@ class Statistics:
             Their codes.
         weights : ndarray of float, shape (n_samples,), optional
             Their weights. Default: 1 each.
-        n_threads : int, optional
-            Most threads; the result does not depend on it.
 
         Returns
         -------
@@ -93,32 +84,19 @@ class Statistics:
         """
         n_samples, n_coordinates = rows.shape
         checked = np.ones(n_samples) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        n_sums = max(1, -(-n_samples // _SUM_ROWS))
-        gram = np.zeros((n_sums, codes.n_atoms, codes.n_atoms), dtype=np.complex128)
-        products = np.zeros((n_sums, codes.n_atoms, n_coordinates), dtype=np.complex128)
-        usage = np.zeros((n_sums, codes.n_atoms))
-        real_rows = np.ascontiguousarray(rows).view(rows.real.dtype)
-        real_coefs = np.ascontiguousarray(codes.coefs).view(codes.coefs.real.dtype)
-
-        def accumulate(start: int, stop: int) -> None:
-            part = start // _SUM_ROWS
-            accumulate_batch(
-                codes.support[start:stop],
-                real_coefs[start:stop],
-                real_rows[start:stop],
-                checked[start:stop],
-                gram[part].view(np.float64),
-                products[part].view(np.float64),
-                usage[part],
-            )
-
-        cost_ns = codes.n_nonzero * (n_coordinates + 0.5 * codes.n_nonzero)
-        run_blocks(accumulate, n_samples, _SUM_ROWS, count_threads(n_threads, cost_ns * n_samples))
-        upper = gram.sum(axis=0)
-        hermitian = upper + np.triu(upper, 1).conj().T
-        # A fused multiply-add leaves a rounding error where the imaginary part is zero.
-        np.fill_diagonal(hermitian.imag, 0)
-        return cls(hermitian, products.sum(axis=0), usage.sum(axis=0), float(checked.sum()))
+        gram = np.zeros((codes.n_atoms, codes.n_atoms), dtype=np.complex128)
+        products = np.zeros((codes.n_atoms, n_coordinates), dtype=np.complex128)
+        usage = np.zeros(codes.n_atoms)
+        accumulate_batch(
+            codes.support,
+            np.ascontiguousarray(codes.coefs).view(codes.coefs.real.dtype),
+            np.ascontiguousarray(rows).view(rows.real.dtype),
+            checked,
+            gram.view(np.float64),
+            products.view(np.float64),
+            usage,
+        )
+        return cls(gram, products, usage, float(checked.sum()))
 
     def __add__(self, other: "Statistics") -> "Statistics":
         """Statistics of the samples of both."""

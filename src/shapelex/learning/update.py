@@ -55,6 +55,8 @@ def solve_mod(statistics: Statistics) -> ComplexArray:
     used = energies > 0
     if not used.any():
         return solution
+    if used.all():
+        return _solve_hermitian(statistics.gram, statistics.products)
     gram = statistics.gram[np.ix_(used, used)]
     solution[used] = _solve_hermitian(gram, statistics.products[used])
     return solution

@@ -1,0 +1,1 @@
+"""Peers, run beside us on the same arrays."""
