@@ -151,7 +151,7 @@ def check_choice(value: str, choices: Iterable[str], name: str) -> None:
     """Refuse a `value` that is none of the `choices`."""
     known = tuple(choices)
     # Arrays would be compared entry by entry.
-    if not (type(value) is str and value in known):
+    if not (issubclass(type(value), str) and value in known):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
 
 

@@ -115,3 +115,21 @@ def test_path_items():
     for n_nonzero in (0, 4):
         with pytest.raises(IndexError, match=f"between 1 and 3, got {n_nonzero}"):
             path[n_nonzero]
+
+
+def test_path_iterates_over_its_sparsities():
+    rows = np.array([[0.8, 0.6j, 0.1]]) + 0j
+    path = encode_path_rows(rows, np.eye(3, dtype=complex), 3)
+    assert [codes.n_nonzero for codes in path] == [1, 2, 3]
+
+
+def test_supports_beyond_int32_are_refused():
+    with pytest.raises(CodesError, match="support must lie between"):
+        SparseCodes([[2**32 + 1]], [[1.0]], 3)
+
+
+def test_columns_are_not_taken():
+    codes = SparseCodes([[0, 1]], [[1, 2]], n_atoms=3)
+    for wrong in ((slice(None), 0), None, ...):
+        with pytest.raises(CodesError, match="by rows alone"):
+            codes[wrong]

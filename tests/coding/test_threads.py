@@ -3,8 +3,9 @@
 import threading
 
 import pytest
+from threadpoolctl import ThreadpoolController
 
-from shapelex.coding.threads import count_threads, run_blocks
+from shapelex.coding.threads import count_threads, run_blocks, single_blas_thread
 
 
 def test_small_work_gets_one_thread():
@@ -30,6 +31,7 @@ def test_every_block_runs_once(n_threads):
 @pytest.mark.parametrize("failure", [ZeroDivisionError, KeyboardInterrupt])
 def test_failures_come_back_and_stop_the_rest(n_threads, failure):
     seen = []
+    n_before = threading.active_count()
 
     def code_block(start, stop):
         seen.append(start)
@@ -38,4 +40,20 @@ def test_failures_come_back_and_stop_the_rest(n_threads, failure):
     with pytest.raises(failure):
         run_blocks(code_block, 1000, 1, n_threads)
     assert len(seen) <= n_threads
-    assert threading.active_count() == 1
+    assert threading.active_count() == n_before
+
+
+def test_overlapping_users_restore_the_threads_of_the_blas():
+    controller = ThreadpoolController()
+
+    def n_threads():
+        return [library["num_threads"] for library in controller.info() if library["user_api"] == "blas"]
+
+    before = n_threads()
+    first, second = single_blas_thread(), single_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(n_threads()) <= {1}
+    second.__exit__(None, None, None)
+    assert n_threads() == before

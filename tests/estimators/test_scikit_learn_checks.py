@@ -23,12 +23,7 @@ class ColumnsDictionary(sx.ShapeDictionary):
         return X.astype(np.result_type(X.dtype, np.complex64)) * 1j + np.arange(X.shape[1], dtype=X.dtype)
 
     def _check_fit_input(self, X):
-        X = self._to_configurations(X, reset=True)
-        names = getattr(self, "feature_names_in_", None)
-        configurations = super()._check_fit_input(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        return configurations
+        return super()._check_fit_input(self._to_configurations(X, reset=True))
 
     def _check_new_input(self, X):
         from sklearn.utils.validation import check_is_fitted

@@ -203,6 +203,8 @@ class TestBadInput:
             ({"batch_size": 0}, "batch_size must be at least 1"),
             ({"device": "cuda"}, "device must be one of 'cpu', got 'cuda'"),
             ({"n_jobs": 0}, "n_jobs must be a number of threads"),
+            ({"n_jobs": True}, "n_jobs must be a number of threads"),
+            ({"batch_size": 10, "n_restarts": 2}, "batches needs n_restarts=1"),
             ({"batch_size": 10, "update": "ksvd"}, 'batches needs update="mod"'),
         ],
     )
@@ -298,6 +300,25 @@ class TestPartialFit:
         model.partial_fit(make_shapes(seed=9)).fit(shapes)
         np.testing.assert_array_equal(model.atoms_, fresh)
 
+    def test_goes_on_from_a_fitted_dictionary(self, tmp_path):
+        X = make_shapes(600, noise=0.05)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0).fit(X)
+        before, n_before = -model.score(X), model.n_iter_
+        path = model.save(tmp_path / "model")
+        model.partial_fit(X[:20])
+        assert -model.score(X) < 1.2 * before
+        assert model.n_iter_ == n_before + 1
+        loaded = sx.load(path).partial_fit(X[:20])
+        np.testing.assert_array_equal(loaded.atoms_, model.atoms_)
+        loaded.partial_fit(X[:2])
+
+    def test_parameters_may_change_between_batches(self, shapes):
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0).partial_fit(shapes)
+        model.set_params(n_nonzero=4).partial_fit(shapes)
+        assert model.usage_.sum() > 2.5
+        with pytest.raises(ValueError, match="needs n_restarts=1, got 3"):
+            model.set_params(n_restarts=3).partial_fit(shapes)
+
     def test_first_batch_must_be_large_enough(self, shapes):
         with pytest.raises(ShapeInputError, match="n_atoms must be at most the number of shapes, 3, got 5"):
             sx.ShapeDictionary(n_atoms=5, n_nonzero=2).partial_fit(shapes[:3])
@@ -340,7 +361,7 @@ class TestCitizenship:
         assert list(fitted.get_feature_names_out()) == [f"shapedictionary{j}" for j in range(5)]
 
     def test_verbose_and_log(self, shapes, capsys, caplog):
-        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, max_iter=3, tol=0, random_state=0)
+        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, coder="ormp", max_iter=3, tol=0, random_state=0)
         with caplog.at_level(logging.DEBUG, logger="shapelex"):
             clone(model).fit(shapes)
         assert len(caplog.messages) == 4
@@ -383,8 +404,58 @@ class TestCitizenship:
         assert model.n_iter_ == 2
         np.testing.assert_allclose(scores, -np.sqrt(model.loss_curve_), rtol=1e-9)
 
+    @pytest.mark.parametrize("parameters", [{"batch_size": 30}, {"n_restarts": 2}])
+    def test_callbacks_follow_batches_and_restarts(self, shapes, parameters):
+        pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks since 1.9")
+
+        class Counter:
+            def __init__(self):
+                self.names = []
+
+            def setup(self, estimator, context): ...
+            def teardown(self, estimator, context): ...
+            def on_fit_task_begin(self, estimator, context): ...
+            def on_fit_task_end(self, estimator, context):
+                self.names.append(context.task_name)
+
+        counter = Counter()
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=3, tol=0, **parameters)
+        model.set_callbacks(counter).fit(shapes)
+        assert counter.names.count("descent") == parameters.get("n_restarts", 1)
+        assert counter.names.count("iteration") >= 3
+
+    def test_a_failed_fit_leaves_the_model_as_it_was(self, fitted, shapes):
+        model = pickle.loads(pickle.dumps(fitted))
+        with pytest.raises(ShapeInputError):
+            model.fit(shapes[:3, :6])
+        np.testing.assert_array_equal(model.transform(shapes), fitted.transform(shapes))
+
+    def test_strings_of_numpy_are_strings(self, shapes):
+        sx.ShapeDictionary(n_atoms=3, n_nonzero=1, coder=np.str_("ormp"), max_iter=1).fit(shapes)
+
+    def test_weights_out_of_range_are_refused(self, shapes):
+        with pytest.raises(ShapeInputError, match="largest sample_weight must lie between"):
+            sx.ShapeDictionary(n_atoms=3, n_nonzero=1).fit(shapes, sample_weight=np.full(80, 1e308))
+
 
 class TestInterruption:
+    def test_interrupt_while_swaps_are_tried_keeps_the_best(self, monkeypatch):
+        import shapelex.estimators.progress as progress
+
+        X = make_shapes(400, n_atoms=8, n_nonzero=3)
+        first = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, random_state=0, max_iter=0).fit(X)
+
+        def interrupt(self, iteration):
+            if iteration.swap == 40:
+                raise KeyboardInterrupt
+            return False
+
+        monkeypatch.setattr(progress.FitProgress, "__call__", interrupt)
+        model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, random_state=0)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X)
+        assert -model.score(X) < 0.8 * first.rmse_
+
     def test_interrupt_keeps_the_best_and_raises(self, shapes, monkeypatch):
         import shapelex.estimators.progress as progress
 
@@ -405,7 +476,8 @@ class TestInterruption:
     def test_ctrl_c_in_a_real_process(self, tmp_path):
         script = tmp_path / "long_fit.py"
         script.write_text(
-            "import numpy as np, shapelex as sx\n"
+            "import signal, numpy as np, shapelex as sx\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "rng = np.random.default_rng(0)\n"
             "X = rng.normal(size=(20000, 20)) + 1j * rng.normal(size=(20000, 20))\n"
             "model = sx.ShapeDictionary(n_atoms=12, n_nonzero=4, coder='ormp', max_iter=100000, tol=0, verbose=2)\n"

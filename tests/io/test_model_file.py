@@ -99,6 +99,16 @@ def test_a_failed_write_loses_nothing(saved, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]
 
 
+def test_links_and_missing_folders(tmp_path):
+    model = fit()[0]
+    (tmp_path / "link.npz").symlink_to(tmp_path / "target.npz")
+    model.save(tmp_path / "link.npz")
+    assert (tmp_path / "link.npz").is_symlink()
+    assert sx.load(tmp_path / "target.npz").n_atoms == 4
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*nowhere to write model\.npz"):
+        model.save(tmp_path / "nowhere" / "model")
+
+
 def test_file_mode_follows_the_mask(tmp_path):
     old = os.umask(0o022)
     try:
@@ -130,6 +140,11 @@ def change_header(members, **changes):
     members["header.npy"] = npy(np.frombuffer(json.dumps(header).encode(), np.uint8))
 
 
+def change_results(members, **changes):
+    header = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+    change_header(members, results=header["results"] | changes)
+
+
 def npy(array, **options):
     stream = io.BytesIO()
     np.save(stream, array, **options)
@@ -147,17 +162,28 @@ def npy(array, **options):
         (lambda m: change_header(m, parameters=[1]), "header is incomplete"),
         (lambda m: change_header(m, parameters={"n_atoms": 4, "code": "x"}), "damaged"),
         (lambda m: change_header(m, parameters={"n_atoms": 5}), "do not fit"),
-        (lambda m: change_header(m, space={"type": "Landmarks", "n_points": 7}), "do not fit"),
+        (lambda m: change_header(m, space={"type": "Landmarks", "n_points": 7}), "but the space has 7"),
         (lambda m: change_header(m, space={"type": "Landmarks", "n_points": -1}), "space cannot be built"),
         (lambda m: change_header(m, space={"type": "Space"}), "does not know"),
         (lambda m: change_header(m, results={}), "damaged"),
+        (lambda m: change_results(m, n_iter_=float("inf")), "damaged"),
+        (lambda m: change_results(m, rmse_=float("nan")), "do not fit"),
+        (lambda m: change_results(m, n_features_in_=7), "do not fit"),
+        (lambda m: change_header(m, parameters={"n_atoms": 4, "n_nonzero": 99}), "n_nonzero"),
+        (lambda m: change_header(m, parameters={"n_atoms": 4, "n_nonzero": 2, "coder": "evil"}), "coder"),
+        (lambda m: change_header(m, parameters={"n_atoms": 4, "n_nonzero": 2, "space": 5}), "not a parameter"),
+        (lambda m: change_header(m, space={"type": "BSpline", "n_points": 6, "degree": 100_000}), "cannot be built"),
+        (lambda m: m.update({"usage_.npy": npy(np.full(4, np.nan))}), "do not fit"),
+        (lambda m: m.update({"loss_curve_.npy": npy(np.array([b"x"]))}), "do not fit"),
+        (lambda m: m.update({"atoms_.npy": npy(np.zeros((4, 6), complex))}), "collapsed"),
+        (lambda m: m.update({"memory_gram.npy": npy(np.zeros((3, 3), complex))}), "do not fit"),
         (lambda m: m.pop("header.npy"), "no header"),
         (lambda m: m.pop("atoms_.npy"), "its header names"),
         (lambda m: m.update({"extra.npy": npy(np.ones(3))}), "its header names"),
         (lambda m: m.update({"header.npy": npy(np.frombuffer(b"{not json", np.uint8))}), "no JSON"),
         (lambda m: m.update({"header.npy": npy(np.frombuffer(b"[" * 100_000, np.uint8))}), "no JSON"),
-        (lambda m: m.update({"atoms_.npy": npy(np.full((4, 6), np.nan + 0j))}), "do not fit"),
-        (lambda m: m.update({"atoms_.npy": npy(np.ones((4, 6)))}), "do not fit"),
+        (lambda m: m.update({"atoms_.npy": npy(np.full((4, 6), np.nan + 0j))}), "NaN"),
+        (lambda m: m.update({"atoms_.npy": npy(np.ones((4, 6)))}), "real array"),
         (lambda m: m.update({"atoms_.npy": m["atoms_.npy"][:-8]}), "does not fit|shorter or longer"),
         (lambda m: m.update({"atoms_.npy": m["atoms_.npy"] + b"more"}), "shorter or longer"),
         (lambda m: m.update({"atoms_.npy": npy(np.array([{}]), allow_pickle=True)}), "objects"),

@@ -161,6 +161,9 @@ def test_callback_sees_every_pass_and_can_stop():
     rows = clustered()
     seen = []
     found = learn(rows, **QUICK, generator=0, tol=0, callback=seen.append)
+    swaps = [step.swap for step in seen if step.swap is not None]
+    assert swaps == list(range(len(swaps)))
+    seen = [step for step in seen if step.swap is None]
     assert [step.iteration for step in seen] == list(range(9))
     np.testing.assert_array_equal([step.loss for step in seen], found.loss_curve)
     assert (np.diff([step.best_objective for step in seen]) <= 0).all()

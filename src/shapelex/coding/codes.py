@@ -3,7 +3,7 @@
 In come the supports and coefficients of a coder; out go dense or sparse matrices, slices and sums of sets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,6 @@ from scipy import sparse
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, IntArray
 from shapelex._validation import check_count, name_rows
 from shapelex.exceptions import CodesError
-
-RowIndex = slice | IntArray | Sequence[int] | np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,7 +197,9 @@ class SparseCodes:
     def __len__(self) -> int:
         return int(self.support.shape[0])
 
-    def __getitem__(self, rows: RowIndex) -> "SparseCodes":
+    def __getitem__(self, rows: Any) -> "SparseCodes":
+        if isinstance(rows, tuple) or rows is None or rows is Ellipsis:
+            raise CodesError("codes are taken by rows alone: write codes[rows], and support or coefs for columns.")
         if isinstance(rows, int | np.integer):
             raise CodesError(f"codes are taken by slices or arrays of rows: write codes[{rows}:{rows + 1}].")
         return self._from_coder(self.support[rows], self.coefs[rows], self.n_atoms)
@@ -255,6 +255,9 @@ class CodePath:
     def __len__(self) -> int:
         return int(self.support.shape[1])
 
+    def __iter__(self) -> Iterator[SparseCodes]:
+        return (self[n_nonzero] for n_nonzero in range(1, len(self) + 1))
+
     def __getitem__(self, n_nonzero: int) -> SparseCodes:
         if not 1 <= n_nonzero <= len(self):
             raise IndexError(f"n_nonzero must be between 1 and {len(self)}, got {n_nonzero}.")
@@ -272,6 +275,9 @@ def _as_support(support: ArrayLike) -> IntArray:
             f"support must be a 2-D array of integers (n_samples, n_nonzero), got shape {array.shape}, "
             f"dtype {array.dtype}."
         )
+    bad = ((array < -1) | (array > np.iinfo(np.int32).max)).any(axis=1)
+    if bad.any():
+        raise CodesError(f"support must lie between -1 and n_atoms - 1, but does not in {name_rows(bad)}.")
     return np.ascontiguousarray(array, dtype=np.int32)
 
 

@@ -8,7 +8,7 @@ never changes a result: every row is coded by itself.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from typing import Any
 
 import numba
 from threadpoolctl import ThreadpoolController
@@ -17,23 +17,36 @@ from threadpoolctl import ThreadpoolController
 _MIN_WORK_NS = 500_000.0
 
 
-@contextmanager
-def single_blas_thread() -> Iterator[None]:
-    """Keep the BLAS to one thread: its others would go on spinning beside ours after every small product.
+class _SingleBlasThread:
+    """Holds the BLAS at one thread while at least one caller asks for it; the last one to leave restores it."""
 
-    Yields
-    ------
-    None
-        Nothing.
-    """
-    with _blas_controller().limit(limits=1, user_api="blas"):
-        yield
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_users = 0
+        self._controller: ThreadpoolController | None = None
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._n_users == 0:
+                # Looking for the libraries takes milliseconds, setting their threads does not.
+                if self._controller is None:
+                    self._controller = ThreadpoolController()
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+            self._n_users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_users -= 1
+                if self._n_users == 0:
+                    self._limit.restore_original_limits()
 
 
-@cache
-def _blas_controller() -> ThreadpoolController:
-    # Looking for the libraries takes milliseconds, setting their threads does not.
-    return ThreadpoolController()
+single_blas_thread = _SingleBlasThread()
+"""``with single_blas_thread():`` keeps the BLAS to one thread: its others would go on spinning beside ours after every
+small product."""
 
 
 def count_threads(n_threads: int | None, work_ns: float) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
@@ -18,13 +18,13 @@ class ConfigurationInput(BaseEstimator):  # type: ignore[misc]
 
     space: Space | None
 
-    def _check_fit_input(self, X: ArrayLike) -> ComplexArray:
-        """Return configurations; learn their space and how many coordinates they have."""
+    def _check_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
+        """Return configurations and their space. Nothing is learned yet: a fit that fails leaves no trace."""
+        if self.space is not None and not isinstance(self.space, Space):
+            raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {self.space!r}.")
         n_expected = None if self.space is None else self.space.n_coordinates
         configurations, _ = as_configurations(X, n_coordinates=n_expected)
-        self.space_ = self.space if self.space is not None else Landmarks(configurations.shape[1])
-        validate_data(self, configurations, skip_check_array=True)
-        return configurations
+        return configurations, Landmarks(configurations.shape[1]) if self.space is None else self.space
 
     def _check_new_input(self, X: ArrayLike) -> ComplexArray:
         """Return configurations of the space that was fitted."""
@@ -51,7 +51,7 @@ def count_jobs(n_jobs: Any) -> int | None:
     """Return the most threads that ``n_jobs`` asks for; None leaves the choice to the coder."""
     if n_jobs is None:
         return None
-    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a number of threads, -1 for all processors, or None, got {n_jobs!r}.")
     return int(effective_n_jobs(int(n_jobs)))
 

@@ -68,6 +68,7 @@ class FitProgress:
         self._fitted_attributes = fitted_attributes
         self._root: Any = None
         self._descent: Any = None
+        self._restart = 0
         self.was_stopped = False
         if getattr(estimator, "_skl_callbacks", None):
             self._root = estimator._init_callback_context(max_subtasks=options.n_restarts)
@@ -75,6 +76,9 @@ class FitProgress:
 
     def __call__(self, iteration: Iteration) -> bool:
         """Tell of one pass; return whether a callback asks to stop."""
+        if iteration.swap is not None:
+            self._tell_swap(iteration)
+            return False
         message = (
             f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, iteration "
             f"{iteration.iteration}/{iteration.max_iter}, RMSE {iteration.rmse:.6f}, best {iteration.best_rmse:.6f}"
@@ -85,6 +89,15 @@ class FitProgress:
         self.was_stopped = self._root is not None and self._tell_callbacks(iteration)
         return self.was_stopped
 
+    def _tell_swap(self, iteration: Iteration) -> None:
+        message = (
+            f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, "
+            f"{iteration.swap} swaps tried, RMSE of the sample {iteration.rmse:.6f}"
+        )
+        logger.debug(message)
+        if self._verbose > 0 and iteration.swap is not None and iteration.swap % (10 if self._verbose == 1 else 1) == 0:
+            sys.stderr.write(message + "\n")
+
     def finish(self) -> None:
         """Tell the callbacks that the fit is over."""
         if self._root is not None:
@@ -94,8 +107,9 @@ class FitProgress:
             )
 
     def _tell_callbacks(self, iteration: Iteration) -> bool:
-        if iteration.iteration == 0:
+        if self._descent is None or iteration.restart != self._restart:
             self._end_descent()
+            self._restart = iteration.restart
             self._descent = self._root.subcontext(task_name="descent", max_subtasks=self._max_iter + 1)
             self._descent.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         task = self._descent.subcontext(task_name="iteration")

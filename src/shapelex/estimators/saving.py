@@ -12,6 +12,7 @@ import numpy as np
 
 from shapelex.exceptions import ModelFileError
 from shapelex.io.model_file import Model, write_model
+from shapelex.learning import Statistics
 
 _ARRAYS = ("atoms_", "usage_", "loss_curve_")
 _NUMBERS = ("rmse_", "n_iter_", "n_features_in_")
@@ -35,6 +36,8 @@ def save_estimator(estimator: Any, path: str | Path) -> Path:
     parameters = estimator.get_params(deep=False)
     space = parameters.pop("space")
     arrays = {name: np.asarray(getattr(estimator, name)) for name in _ARRAYS}
+    memory = estimator._statistics
+    arrays |= {"memory_gram": memory.gram, "memory_products": memory.products, "memory_usage": memory.usage}
     if not isinstance(parameters["init"], str):
         arrays["init"] = np.asarray(parameters["init"])
         parameters["init"] = "spread"
@@ -46,7 +49,8 @@ def save_estimator(estimator: Any, path: str | Path) -> Path:
         parameters={name: _as_plain(value) for name, value in parameters.items()},
         space=estimator.space_,
         arrays=arrays,
-        results={name: _as_plain(getattr(estimator, name)) for name in _NUMBERS} | {"space_given": space is not None},
+        results={name: _as_plain(getattr(estimator, name)) for name in _NUMBERS}
+        | {"space_given": space is not None, "memory_weight": memory.weight},
         provenance={
             "random_state": repr(seed),
             "python": platform.python_version(),
@@ -75,6 +79,8 @@ def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> An
     """
     arrays, results = dict(model.arrays), model.results
     try:
+        if "space" in model.parameters:
+            raise ValueError("its space is not a parameter")
         estimator = estimator_class(**model.parameters)
         if "init" in arrays:
             estimator.set_params(init=arrays.pop("init"))
@@ -85,9 +91,18 @@ def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> An
         estimator.rmse_ = float(results["rmse_"])
         estimator.n_iter_ = int(results["n_iter_"])
         estimator.n_features_in_ = int(results["n_features_in_"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{source} is damaged: {error}.") from error
-    estimator.space_ = model.space
+        estimator.space_ = model.space
+        estimator._statistics = Statistics(
+            arrays.pop("memory_gram"),
+            arrays.pop("memory_products"),
+            arrays.pop("memory_usage"),
+            float(results["memory_weight"]),
+        )
+        # The checks of a fit: parameters in range, atoms that are shapes.
+        estimator._options(model.space)
+        estimator._atom_rows()
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"{source} is damaged: {str(error).rstrip('.')}.") from error
     atoms, n_coordinates = estimator.atoms_, model.space.n_coordinates
     is_sound = (
         atoms.shape == (estimator.n_atoms, n_coordinates)
@@ -96,10 +111,27 @@ def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> An
         and estimator.usage_.shape == (len(atoms),)
         and estimator.loss_curve_.ndim == 1
         and estimator.n_features_in_ == n_coordinates
+        and _are_finite_floats(estimator.usage_, estimator.loss_curve_, np.array(estimator.rmse_))
+        and _is_sound_memory(estimator._statistics, *atoms.shape)
     )
     if not is_sound:
         raise ModelFileError(f"{source} is damaged: its atoms do not fit its parameters and its space.")
     return estimator
+
+
+def _are_finite_floats(*arrays: np.ndarray[Any, Any]) -> bool:
+    return all(array.dtype.kind == "f" and bool(np.isfinite(array).all()) for array in arrays)
+
+
+def _is_sound_memory(memory: Statistics, n_atoms: int, n_coordinates: int) -> bool:
+    return (
+        memory.gram.shape == (n_atoms, n_atoms)
+        and memory.products.shape == (n_atoms, n_coordinates)
+        and memory.usage.shape == (n_atoms,)
+        and memory.gram.dtype == memory.products.dtype == np.complex128
+        and _are_finite_floats(memory.gram.real, memory.gram.imag, memory.products.real, memory.products.imag)
+        and _are_finite_floats(memory.usage, np.array(memory.weight))
+    )
 
 
 def _as_plain(value: Any) -> Any:

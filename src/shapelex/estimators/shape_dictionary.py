@@ -18,7 +18,15 @@ from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with
 from shapelex.estimators.saving import save_estimator
 from shapelex.exceptions import CodesError
 from shapelex.geometry import pairwise_distances
-from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions, OnlineLearner, RowBlocks
+from shapelex.learning import (
+    Iteration,
+    LearnedDictionary,
+    Learner,
+    LearningOptions,
+    OnlineLearner,
+    RowBlocks,
+    check_online,
+)
 from shapelex.spaces import Space
 
 _REALISM_BLOCK = 1 << 16
@@ -51,12 +59,14 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
     n_restarts : int, default 1
         How many first dictionaries to try; the best result is kept.
     max_iter : int, default 100
-        Most updates of each.
+        Most updates of each; the swaps before a descent count as one.
     tol : float, default 1e-5
-        A descent ends when an update changes its loss by no more than this share.
+        A descent ends when an update changes its objective, the RMSE and the tie of atoms to shapes, by no more than
+        this share (or than rounding, 8e-6 in complex64).
     batch_size : int, optional
         Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
-        :meth:`partial_fit` does. By default every update sees all shapes.
+        :meth:`partial_fit` does: without swaps, ties and restarts, and keeping the last dictionary. By default every
+        update sees all shapes.
     device : {"cpu"}, default "cpu"
         Where to compute.
     n_jobs : int, optional
@@ -73,7 +83,8 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
     space_ : Space
         Space of the configurations.
     rmse_ : float
-        Root mean squared distance of the shapes to their reconstructions.
+        Root mean squared distance of the shapes to their reconstructions, of the kind that `distance` names;
+        :meth:`errors` and :meth:`score` are always in the full one.
     usage_ : ndarray of float, shape (n_atoms,)
         Share of the shapes that use each atom.
     loss_curve_ : ndarray of float, shape (n_iter_ + 1,)
@@ -155,11 +166,11 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         ShapeDictionary
             The estimator itself.
         """
-        rows = self._start(X)
-        options = self._options()
+        rows, space = self._start(X)
+        options = self._options(space)
         source = RowBlocks.from_rows(rows, sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        progress = FitProgress(self, self.verbose, data, options, self._attributes_at)
+        progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
         generator = as_generator(self.random_state)
         learner: Learner | OnlineLearner
         if self.batch_size is None:
@@ -171,10 +182,11 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
             learned = learner.run()
         except KeyboardInterrupt:
             if learner.best is not None:
-                self._store(learner.best)
+                self._store(learner.best, space)
             raise
-        self._store(learned)
-        if not learned.converged and not progress.was_stopped and options.max_iter > 0:
+        self._store(learned, space)
+        # The losses of batches are too noisy to say that nothing changes any more.
+        if not learned.converged and not progress.was_stopped and options.max_iter > 0 and self.batch_size is None:
             warnings.warn(
                 f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
                 f"tol={self.tol:g} of its loss: raise max_iter, or tol.",
@@ -195,8 +207,9 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
 
         The batch is coded over the dictionary of the moment, its statistics are added to the old ones, and the
         atoms are updated once. Before batch ``t = 2, 3, …`` the old statistics are multiplied by ``1 − t^(−0.7)``, so
-        that early batches, coded over poor dictionaries, fade. The first batch gives the first dictionary, so it must
-        have at least `n_atoms` shapes.
+        that early batches, coded over poor dictionaries, fade. A fitted or loaded dictionary goes on from where it is,
+        its `n_iter_` iterations counting as so many batches. Otherwise the first batch gives the first dictionary, so
+        it must have at least `n_atoms` shapes. Swaps, and the tie of atoms to shapes, do not apply.
 
         Parameters
         ----------
@@ -210,17 +223,26 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         Returns
         -------
         ShapeDictionary
-            The estimator itself; ``rmse_`` and ``usage_`` are those of the last batches, forgotten alike.
+            The estimator itself; ``rmse_`` and ``usage_`` are those of the batches it remembers, as they were coded
+            before their updates, ``loss_curve_`` has one value a batch and ``n_iter_`` counts batches.
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
-        if online is None:
-            rows = self._start(X)
-            online = OnlineLearner(self._options(), as_generator(self.random_state))
+        if hasattr(self, "atoms_"):
+            rows, space = self._check_new_rows(X), self.space_
         else:
-            rows = self._check_new_rows(X)
+            rows, space = self._start(X)
+        options = self._options(space)
+        check_online(options)
+        if online is not None:
+            online.options = options
+        elif hasattr(self, "atoms_"):
+            generator = as_generator(self.random_state)
+            online = OnlineLearner.resume(options, generator, self._atom_rows(), self._statistics, self.n_iter_)
+        else:
+            online = OnlineLearner(options, as_generator(self.random_state))
         online.learn_batch(RowBlocks.from_rows(rows, sample_weight))
         assert online.best is not None
-        self._store(online.best)
+        self._store(online.best, space)
         self._online = online
         return self
 
@@ -375,19 +397,19 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         check_is_fitted(self)
         return save_estimator(self, path)
 
-    def _start(self, X: ArrayLike) -> ComplexArray:
-        """Check what the caller gave, and return whitened pre-shapes."""
+    def _start(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
+        """Check what the caller gave, and return whitened pre-shapes and their space."""
         check_choice(self.device, ("cpu",), "device")
-        configurations = self._check_fit_input(X)
-        self.__dict__.pop("_online", None)
-        return self.space_.whitened_preshapes(configurations, "X")
+        check_count(self.verbose, 0, "verbose")
+        configurations, space = self._check_fit_input(X)
+        return space.whitened_preshapes(configurations, "X"), space
 
     @single_blas_thread()
     def _check_new_rows(self, X: ArrayLike) -> ComplexArray:
         configurations = self._check_new_input(X)
         return self.space_.whitened_preshapes(configurations, "X")
 
-    def _options(self) -> LearningOptions:
+    def _options(self, space: Space) -> LearningOptions:
         init = self.init
         return LearningOptions(
             n_atoms=self.n_atoms,
@@ -395,24 +417,19 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
             coder=self.coder,
             update=self.update,
             distance=self.distance,
-            init=init if isinstance(init, str) else self.space_.whitened_preshapes(init, "init"),
+            init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
             tol=self.tol,
             n_threads=count_jobs(self.n_jobs),
         )
 
-    def _attributes_at(self, iteration: Iteration) -> dict[str, Any]:
-        """Attributes of an estimator that had stopped at this iteration."""
-        return {
-            "atoms_": self.space_.unwhiten(iteration.atoms),
-            "space_": self.space_,
-            "n_features_in_": self.n_features_in_,
-            "rmse_": iteration.rmse,
-        }
-
-    def _store(self, learned: LearnedDictionary) -> None:
-        self.atoms_ = self.space_.unwhiten(learned.atoms)
+    def _store(self, learned: LearnedDictionary, space: Space) -> None:
+        self.__dict__.pop("_online", None)
+        self.space_ = space
+        self.n_features_in_ = space.n_coordinates
+        self._statistics = learned.statistics
+        self.atoms_ = space.unwhiten(learned.atoms)
         self.rmse_ = learned.rmse
         self.usage_ = learned.usage
         self.loss_curve_ = learned.loss_curve
@@ -429,3 +446,13 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
     @property
     def _n_features_out(self) -> int:
         return len(self.atoms_)
+
+
+def _attributes_at(iteration: Iteration, space: Space) -> dict[str, Any]:
+    """Attributes of an estimator that had stopped at this iteration."""
+    return {
+        "atoms_": space.unwhiten(iteration.atoms),
+        "space_": space,
+        "n_features_in_": space.n_coordinates,
+        "rmse_": iteration.rmse,
+    }

@@ -20,6 +20,10 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
     write : callable
         Writes the contents to the binary stream it is given.
     """
+    # A link stays a link, to the new file.
+    path = path.resolve()
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to.")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     partial = Path(name)
     try:

@@ -2,7 +2,7 @@
 
 from shapelex.learning.descent import Iteration, LearnedDictionary, Learner, learn
 from shapelex.learning.initialization import initial_atoms
-from shapelex.learning.online import OnlineLearner
+from shapelex.learning.online import OnlineLearner, check_online
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
 from shapelex.learning.replacement import find_idle, replace_atoms
@@ -19,6 +19,7 @@ __all__ = [
     "RowBlocks",
     "Statistics",
     "Survey",
+    "check_online",
     "find_idle",
     "initial_atoms",
     "learn",

@@ -15,6 +15,7 @@ from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.problem import LearningProblem
 from shapelex.learning.sources import RowBlocks
+from shapelex.learning.statistics import Statistics
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ class Iteration:
         Idle atoms that the last update replaced.
     atoms : ndarray of complex, shape (n_atoms, n_coordinates)
         The dictionary, whitened rows.
+    swap : int or None
+        While swaps are tried before the first update: how many were; loss and objective are then those of a sample of
+        the shapes, and the answer of the callback is not heeded. None after a pass over the shapes.
     """
 
     restart: int
@@ -50,6 +54,7 @@ class Iteration:
     best_objective: float
     n_replaced: int
     atoms: ComplexArray
+    swap: int | None = None
 
     @property
     def rmse(self) -> float:
@@ -72,6 +77,8 @@ class LearnedDictionary:
         Root of the weighted mean squared distance of the shapes to their reconstructions.
     usage : ndarray of float, shape (n_atoms,)
         Share of the shapes, by weight, that use each atom.
+    statistics : Statistics
+        Sums over the shapes and their codes: what later batches add to.
     loss_curve : ndarray of float, shape (n_iter + 1,)
         Weighted mean squared distances of the dictionaries of its descent, each with codes of its own; the first
         dictionary comes first.
@@ -86,6 +93,7 @@ class LearnedDictionary:
     atoms: ComplexArray
     rmse: float
     usage: FloatArray
+    statistics: Statistics
     loss_curve: FloatArray
     n_iter: int
     converged: bool
@@ -142,6 +150,7 @@ class Learner:
             atoms=self._best.atoms,
             rmse=float(np.sqrt(self._best.loss)),
             usage=self._best.usage / self._best.weight,
+            statistics=self._best.statistics,
             loss_curve=np.array(curve),
             n_iter=len(curve) - 1,
             converged=self._converged[self._best_restart],
@@ -163,7 +172,9 @@ class Learner:
         KeyboardInterrupt
             As it comes; :attr:`best` then holds what was reached.
         """
-        for restart in range(self.options.n_restarts):
+        # From given atoms and without swaps, every descent would be the same.
+        is_fixed = not isinstance(self.options.init, str) and self.options.swap_count == 0
+        for restart in range(1 if is_fixed else self.options.n_restarts):
             if self._descend(restart):
                 break
         assert self.best is not None
@@ -189,8 +200,17 @@ class Learner:
         return False
 
     def _explore(self, current: Survey) -> tuple[Survey, int]:
-        explored = explore(self.source, self.options, current.atoms, self.generator)
-        return self._problem.survey(explored), 0
+        best = current
+        try:
+            for swap, best in enumerate(explore(self.source, self.options, current.atoms, self.generator)):
+                if self.callback is not None:
+                    self.callback(self._iteration(len(self._curves) - 1, best, 0, swap))
+        except KeyboardInterrupt:
+            reached = self._problem.survey(best.atoms)
+            if self._best is None or self._problem.objective(reached) < self._problem.objective(self._best):
+                self._best, self._best_restart = reached, len(self._curves) - 1
+            raise
+        return self._problem.survey(best.atoms), 0
 
     def _has_settled(self, before: Survey, after: Survey) -> bool:
         objective = self._problem.objective(before)
@@ -204,7 +224,11 @@ class Learner:
             self._best, self._best_restart = found, restart
         if self.callback is None:
             return False
-        iteration = Iteration(
+        return bool(self.callback(self._iteration(restart, found, n_replaced, None)))
+
+    def _iteration(self, restart: int, found: Survey, n_replaced: int, swap: int | None) -> Iteration:
+        assert self._best is not None
+        return Iteration(
             restart=restart,
             n_restarts=self.options.n_restarts,
             iteration=len(self._curves[restart]) - 1,
@@ -215,8 +239,8 @@ class Learner:
             best_objective=self._problem.objective(self._best),
             n_replaced=n_replaced,
             atoms=found.atoms,
+            swap=swap,
         )
-        return bool(self.callback(iteration))
 
 
 def learn(

@@ -4,6 +4,8 @@ In comes a first dictionary; out goes one from which the descent ends lower. Alt
 the nearest local minimum, and which one that is depends on the first dictionary more than on anything else.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from shapelex._typing import ComplexArray
@@ -28,7 +30,7 @@ _TRIAL_UPDATES = 3
 
 def explore(
     source: RowBlocks, options: LearningOptions, atoms: ComplexArray, generator: np.random.Generator
-) -> ComplexArray:
+) -> Iterator[Survey]:
     """Swap atoms for badly reconstructed shapes, and keep the swaps that lower the objective.
 
     A swap draws a shape in proportion to its weight and its squared distance to its reconstruction, and puts it in the
@@ -48,14 +50,15 @@ def explore(
     generator : numpy.random.Generator
         The source of chance.
 
-    Returns
-    -------
-    ndarray of complex, shape (n_atoms, n_coordinates)
-        A better first dictionary.
+    Yields
+    ------
+    Survey
+        The best dictionary so far on the sample: after the first updates, and after every swap that was tried.
     """
     sample = _sample(source, max(SAMPLE_ROWS, 20 * options.n_atoms), generator)
     problem = LearningProblem(sample, options, with_details=True)
     best = _settle(problem, problem.survey(atoms), _SETTLING_UPDATES)
+    yield best
     rounding = float(64 * np.finfo(atoms.dtype).eps) ** 2
     for _ in range(options.swap_count):
         if best.loss <= rounding:
@@ -64,7 +67,7 @@ def explore(
         trial = _settle(problem, problem.survey(swapped), _TRIAL_UPDATES)
         if _judge(problem, trial) < _judge(problem, best):
             best = trial
-    return best.atoms
+        yield best
 
 
 def _sample(source: RowBlocks, n_rows: int, generator: np.random.Generator) -> RowBlocks:

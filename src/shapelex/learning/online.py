@@ -11,7 +11,7 @@ from shapelex.learning.descent import Callback, Iteration, LearnedDictionary
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
-from shapelex.learning.replacement import find_idle, replace_atoms
+from shapelex.learning.replacement import replace_atoms
 from shapelex.learning.sources import RowBlocks
 from shapelex.learning.statistics import Statistics
 from shapelex.learning.update import update_mod
@@ -59,8 +59,7 @@ class OnlineLearner:
         batch_size: int = 4096,
         callback: Callback | None = None,
     ) -> None:
-        if options.update != "mod":
-            raise ValueError(f'learning from batches needs update="mod", got {options.update!r}.')
+        check_online(options)
         self.options = options
         self.generator = generator
         self.source = source
@@ -74,6 +73,40 @@ class OnlineLearner:
         self._curve: list[float] = []
         self._converged = False
 
+    @classmethod
+    def resume(
+        cls,
+        options: LearningOptions,
+        generator: np.random.Generator,
+        atoms: ComplexArray,
+        statistics: Statistics,
+        n_batches: int,
+    ) -> "OnlineLearner":
+        """Go on from a dictionary that was learned before.
+
+        Parameters
+        ----------
+        options, generator
+            As in the class.
+        atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+            The dictionary.
+        statistics : Statistics
+            What is remembered of the shapes it was learned from.
+        n_batches : int
+            How many batches they count as: the next one is number ``n_batches + 1``.
+
+        Returns
+        -------
+        OnlineLearner
+            A learner for further batches.
+        """
+        learner = cls(options, generator)
+        learner.atoms = atoms
+        learner.n_batches = max(n_batches, 1)
+        learner._statistics = statistics
+        learner._usage = statistics.usage.copy()
+        return learner
+
     @property
     def best(self) -> LearnedDictionary | None:
         """The dictionary of the moment, with loss and usage of the batches it remembers; None before the first."""
@@ -82,7 +115,8 @@ class OnlineLearner:
         return LearnedDictionary(
             atoms=self.atoms,
             rmse=float(np.sqrt(self._loss / self._weight)),
-            usage=self._usage / self._weight,
+            usage=self._usage / self._statistics.weight,
+            statistics=self._statistics,
             loss_curve=np.array(self._curve),
             n_iter=self.n_batches,
             converged=self._converged,
@@ -116,7 +150,7 @@ class OnlineLearner:
         updated = update_mod(self._statistics, self.atoms)
         replaced, n_replaced = replace_atoms(updated, self._usage, found.worst)
         if n_replaced:
-            self._forget_atoms(find_idle(updated, self._usage))
+            self._forget_atoms((replaced != updated).any(axis=1))
         self.atoms = replaced
         return found.loss
 
@@ -145,6 +179,7 @@ class OnlineLearner:
             atoms=self.atoms,
             rmse=float(np.sqrt(found.loss)),
             usage=found.usage / found.weight,
+            statistics=self._statistics,
             loss_curve=np.array([*losses, found.loss]),
             n_iter=len(losses),
             converged=self._converged,
@@ -204,3 +239,22 @@ class OnlineLearner:
             n_replaced=0,
             atoms=self.atoms,
         )
+
+
+def check_online(options: LearningOptions) -> None:
+    """Refuse what batches cannot do.
+
+    Parameters
+    ----------
+    options : LearningOptions
+        What is asked for.
+
+    Raises
+    ------
+    ValueError
+        For K-SVD, which needs all shapes at once, and for restarts.
+    """
+    if options.update != "mod":
+        raise ValueError(f'learning from batches needs update="mod", got {options.update!r}.')
+    if options.n_restarts != 1:
+        raise ValueError(f"learning from batches needs n_restarts=1, got {options.n_restarts}.")

@@ -12,6 +12,9 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_numeric_array, name_rows
 from shapelex.exceptions import EmptySetError, ShapeInputError
 
+# Sums of weighted squares stay far from overflow and underflow, in single precision too.
+_WEIGHT_RANGE = 1e12
+
 BLOCK_ROWS = 8192
 """Rows of a block. It fixes the order of all sums, so results depend on it and on nothing else."""
 
@@ -148,6 +151,12 @@ def _check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> FloatArray
     usable = np.isfinite(checked) & (checked >= 0)
     if not usable.all():
         raise ShapeInputError(f"sample_weight must be finite and not negative, but is not in {name_rows(~usable)}.")
-    if not checked.any():
+    largest = float(checked.max())
+    if largest == 0:
         raise ShapeInputError("sample_weight is all zero: at least one shape must count.")
+    if not 1 / _WEIGHT_RANGE <= largest <= _WEIGHT_RANGE:
+        raise ShapeInputError(
+            f"the largest sample_weight must lie between {1 / _WEIGHT_RANGE:g} and {_WEIGHT_RANGE:g}, got {largest:g}: "
+            "divide all weights by it."
+        )
     return checked

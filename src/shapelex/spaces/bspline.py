@@ -12,6 +12,9 @@ from shapelex.spaces.base import Space, check_parameter_range, read_only, revers
 from shapelex.spaces.bspline_basis import clamped_basis, periodic_basis, periodic_gram
 from shapelex.spaces.quadrature import piecewise_gauss_legendre
 
+# Beyond it double precision holds no basis; the exact Gram matrix would only take long.
+_MOST_DEGREE = 50
+
 
 @dataclass(frozen=True)
 class BSpline(Space):
@@ -22,7 +25,7 @@ class BSpline(Space):
     n_points : int
         Number of control points ``M``, which is the number of coordinates.
     degree : int, default 3
-        Degree of the polynomial pieces, at least 1.
+        Degree of the polynomial pieces, from 1 to 50.
     closed : bool, default True
         A closed curve is ``r(t) = Σ z[n] Σ_k beta(M t − n − k M)`` with the centered B-spline ``beta``: near its
         control point ``n`` at ``t = n / M``. An open curve has equispaced knots that repeat at the ends, so it
@@ -48,6 +51,8 @@ class BSpline(Space):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "degree", check_count(self.degree, 1, "degree"))
+        if self.degree > _MOST_DEGREE:
+            raise SpaceError(f"degree must be at most {_MOST_DEGREE}, got {self.degree}.")
         object.__setattr__(self, "n_points", check_count(self.n_points, 2, "n_points"))
         object.__setattr__(self, "closed", check_flag(self.closed, "closed"))
         if self.closed:
