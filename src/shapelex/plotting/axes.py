@@ -35,4 +35,9 @@ def clear_axes(ax: "Axes") -> None:
 def size_in_inches(ax: "Axes") -> tuple[float, float]:
     """Return width and height of the place the figure gives to `ax`, before equal axes shrink it."""
     place, figure = ax.get_position(original=True), ax.figure
-    return place.width * figure.bbox.width / figure.dpi, place.height * figure.bbox.height / figure.dpi
+    width, height = place.width * figure.bbox.width / figure.dpi, place.height * figure.bbox.height / figure.dpi
+    if figure.get_layout_engine() is not None:
+        # Constrained and tight layouts will take away margins that bare axes do not need.
+        margins = figure.subplotpars
+        width, height = width / (margins.right - margins.left), height / (margins.top - margins.bottom)
+    return width, height

@@ -57,7 +57,7 @@ def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float = FONT_SIZE, a
     """
     weights, used = _used_atoms(code)
     ax = resolve_axes(ax)
-    outermost = _draw_circles(ax, float(np.abs(weights[used]).max()), fontsize)
+    outermost = _draw_circles(ax, weights[used], fontsize)
     for color, atom in zip(_colors(len(used)), used, strict=True):
         weight = weights[atom]
         ax.annotate(
@@ -207,26 +207,31 @@ def _polar(weight: complex) -> str:
     return f"{abs(weight):.2f}, {degrees}°".replace("-", "−")
 
 
-def _draw_circles(ax: "Axes", largest: float, fontsize: float) -> float:
+def _draw_circles(ax: "Axes", weights: ComplexArray, fontsize: float) -> float:
     """Draw and label two or three circles of round radius; return that of the outermost, beyond every arrow."""
     from matplotlib.ticker import MaxNLocator
 
-    radii = [radius for radius in MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]).tick_values(0, largest) if radius > 0]
+    ticks = MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]).tick_values(0, float(np.abs(weights).max()))
+    radii = [float(radius) for radius in ticks if radius > 0]
+    # The circles are labeled along the diagonal that is farthest from all arrows, downwards if it does not matter.
+    diagonals = np.exp(1j * np.pi * np.array([-0.375, -0.625, -0.125, -0.875, 0.125, 0.375, 0.625, 0.875]))
+    nearness = np.cos(np.angle(diagonals)[:, None] - np.angle(weights)).max(axis=1)
+    along = complex(diagonals[np.argmin(nearness)])
     turn = np.exp(1j * np.linspace(0, 2 * np.pi, 181))
     for radius in radii:
         circle = radius * turn
         ax.plot(circle.real, circle.imag, color=LIGHT_GRAY, linewidth=0.6, zorder=1)
         ax.annotate(
             f"{radius:g}",
-            (0, -radius),
+            (radius * along.real, radius * along.imag),
             ha="center",
             va="center",
             fontsize=0.85 * fontsize,
             color=DARK_GRAY,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+            bbox={"facecolor": ax.figure.get_facecolor(), "edgecolor": "none", "pad": 0.8},
             zorder=1.5,
         )
-    outermost = float(radii[-1])
+    outermost = radii[-1]
     for end in (1, 1j):
         reach = np.array([-outermost, outermost]) * end
         ax.plot(reach.real, reach.imag, color=LIGHT_GRAY, linewidth=0.6, zorder=1)

@@ -48,7 +48,7 @@ def plot_atoms(
         How to turn the atoms: along their mean, weighted by use, which lies flat; each along its own long axis; not at
         all; or along a given configuration.
     numbers : bool, default True
-        Write the number of each atom, its row in `atoms`, in the corner.
+        Write the number of each atom, its row in `atoms`, in gray before its use.
     n_columns : int, optional
         Atoms in a row; as many as make the atoms largest when not given.
     points : bool, default False
@@ -179,7 +179,7 @@ def plot_reconstructions(
         n_columns=n_columns,
         points=points,
         fontsize=fontsize,
-        **with_defaults(line, color=ORANGE),
+        **with_defaults(line, color=ORANGE, linewidth=1.1),
     )
     return resolved
 

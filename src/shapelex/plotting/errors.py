@@ -56,8 +56,18 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes |
     if not (np.isfinite(losses).all() and losses.min() >= 0):
         raise ValueError("loss_curve must be finite and not negative: mean squared distances.")
     ax = resolve_axes(ax)
-    _draw_line(ax, np.arange(losses.size), 100 * np.sqrt(losses), line, color=BLUE)
-    ax.set_ylim(bottom=0)
+    errors = 100 * np.sqrt(losses)
+    _draw_line(ax, np.arange(losses.size), errors, line, color=BLUE)
+    ax.annotate(
+        f"{errors[-1]:.3g}",
+        (losses.size - 1, errors[-1]),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        fontsize=fontsize,
+        color=ax.lines[-1].get_color(),
+    )
     _finish(ax, "iteration", fontsize)
     return ax
 
@@ -160,13 +170,14 @@ def _draw_line(ax: "Axes", x: Any, y: FloatArray, line: dict[str, Any], **look: 
 
 
 def _use_log_scale(ax: "Axes") -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     ax.set_yscale("log")
     least, greatest = ax.get_ylim()
-    # Within two decades a reader wants 1, 2, 5, 10 written out; powers of ten alone would leave one or two marks.
-    is_short = greatest / least < 100
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if is_short else (1,)))
+    # Powers of ten alone would leave one or two marks on most curves, and 1, 2, 5 none on flat ones.
+    ratio = greatest / least
+    locator = MaxNLocator(5) if ratio < 5 else LogLocator(subs=(1, 2, 5) if ratio < 500 else (1,))
+    ax.yaxis.set_major_locator(locator)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.yaxis.set_minor_locator(NullLocator())

@@ -28,12 +28,12 @@ def draw_gallery(
     fontsize: float = FONT_SIZE,
     **line: Any,
 ) -> None:
-    """Draw shapes in cells: over thick gray ones, where `under` has them, with labels below and numbers in a corner."""
+    """Draw shapes in cells: over thick gray ones, where `under` has them, with gray numbers and labels below."""
     drawn = extents(configurations, space, points)
     if under is not None:
         drawn = np.concatenate([drawn, extents(under, space)], axis=1)
     centers = middles(drawn)
-    room = 1.3 * fontsize + 3 if labels is not None else 0.0
+    room = 1.3 * fontsize + 3 if labels is not None or numbers is not None else 0.0
     grid = arrange(ax, drawn - centers[:, None], len(configurations), n_columns=n_columns, label_points=room)
     for cell, configuration in enumerate(configurations):
         origin = complex(grid.origins[cell] - centers[cell])
@@ -43,5 +43,6 @@ def draw_gallery(
         if labels is not None:
             grid.write_under(ax, cell, labels[cell], fontsize)
         if numbers is not None:
-            corner = grid.origins[cell] + complex(grid.left, grid.top)
-            ax.text(corner.real, corner.imag, str(numbers[cell]), color=DARK_GRAY, fontsize=0.85 * fontsize, va="top")
+            # Clear of the widest label, "100 %".
+            shift, side = (-2.0 * fontsize, "right") if labels is not None else (0.0, "center")
+            grid.write_under(ax, cell, f"{numbers[cell]}", fontsize, shift, ha=side, color=DARK_GRAY, gid="number")

@@ -146,8 +146,10 @@ def plot_mean(
     mean = flat_rotation(mean, space) * mean
     shown = np.unique(np.linspace(0, len(configurations) - 1, min(max_shapes, len(configurations))).astype(int))
     ax = resolve_axes(ax)
+    # Many lines need be fainter, or they merge into a blot.
+    alpha = 0.55 * min(1.0, np.sqrt(40 / max(shown.size, 1)))
     for shape in align_onto(configurations[shown], mean, space) if shown.size else ():
-        draw_shape(ax, shape, space, color=GRAY, linewidth=0.5, alpha=0.55, zorder=1)
+        draw_shape(ax, shape, space, color=GRAY, linewidth=0.5, alpha=alpha, zorder=1)
     draw_shape(ax, mean, space, points=points, **with_defaults(line, linewidth=1.8, zorder=3))
     clear_axes(ax)
     return ax

@@ -5,7 +5,7 @@ large as the axes allow.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,17 +41,17 @@ class Grid:
     top: float
     n_columns: int
 
-    def write_under(self, ax: "Axes", cell: int, text: str, fontsize: float) -> None:
-        """Write `text` under a cell."""
+    def write_under(self, ax: "Axes", cell: int, text: str, fontsize: float, shift: float = 0.0, **look: Any) -> None:
+        """Write `text` under the middle of a cell, or `shift` points to the right of it."""
         origin = self.origins[cell]
         ax.annotate(
             text,
             (origin.real + (self.left + self.right) / 2, origin.imag + self.bottom),
-            xytext=(0, -2),
+            xytext=(shift, -3),
             textcoords="offset points",
-            ha="center",
             va="top",
             fontsize=fontsize,
+            **{"ha": "center", **look},
         )
 
 
