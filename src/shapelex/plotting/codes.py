@@ -11,7 +11,7 @@ from shapelex.plotting.axes import clear_axes, resolve_axes
 from shapelex.plotting.curves import checked_shape, checked_shapes
 from shapelex.plotting.dictionaries import in_percent
 from shapelex.plotting.drawing import draw_shape, extents, with_defaults
-from shapelex.plotting.grids import Grid, arrange
+from shapelex.plotting.grids import Grid, arrange, label_size
 from shapelex.plotting.palette import CYCLE, DARK_GRAY, FONT_SIZE, GRAY, LIGHT_GRAY
 from shapelex.spaces import Space
 
@@ -153,29 +153,21 @@ def plot_combination(
     shape = None if original is None else space.preshape(checked_shape(original, space, "original")[0])
     ax = resolve_axes(ax)
 
-    drawn = np.concatenate([terms, total[None], chosen] + ([] if shape is None else [shape[None]]))
-    grid = arrange(
-        ax,
-        extents(drawn, space),
-        len(used) + 1,
-        n_columns=n_columns,
-        label_points=2.6 * fontsize + 3,
-        gap=_SIGN_ROOM,
-    )
-    for cell, (color, atom) in enumerate(zip(_colors(len(used)), used, strict=True)):
-        origin = complex(grid.origins[cell])
+    labels = [f"atom {atom}\n{_polar(weights[atom])}" for atom in used]
+    labels.append("sum" if shape is None else f"sum\nerror {in_percent(float(space.norm(shape - total)))}")
+    sums = total[None] if shape is None else np.stack([total, shape])
+    cells = [*np.concatenate([extents(terms, space), extents(chosen, space)], axis=1), extents(sums, space)]
+    grid = arrange(ax, cells, n_columns=n_columns, label=label_size(labels, fontsize), gap=_SIGN_ROOM)
+    for cell, (color, origin) in enumerate(zip(_colors(len(used)), grid.origins, strict=False)):
         draw_shape(ax, chosen[cell], space, origin=origin, color=LIGHT_GRAY, linewidth=0.8)
         draw_shape(ax, terms[cell], space, origin=origin, **with_defaults(line, color=color))
-        _mark_cell(ax, grid, cell, "+" if cell else "", fontsize)
-        grid.write_under(ax, cell, f"atom {atom}\n{_polar(weights[atom])}", fontsize)
-    origin = complex(grid.origins[-1])
-    label = "sum"
     if shape is not None:
-        draw_shape(ax, shape, space, origin=origin, color=GRAY, linewidth=3.2, alpha=0.7)
-        label = f"sum\nerror {in_percent(float(space.norm(shape - total)))}"
-    draw_shape(ax, total, space, origin=origin, **line)
-    _mark_cell(ax, grid, len(used), "=", fontsize)
-    grid.write_under(ax, len(used), label, fontsize)
+        draw_shape(ax, shape, space, origin=grid.origins[-1], color=GRAY, linewidth=3.2, alpha=0.7)
+    draw_shape(ax, total, space, origin=grid.origins[-1], **line)
+    signs = ["", *["+"] * (len(used) - 1), "="]
+    for cell, (label, sign) in enumerate(zip(labels, signs, strict=True)):
+        _mark_cell(ax, grid, cell, sign, fontsize)
+        grid.write_under(ax, cell, label, fontsize)
     return ax
 
 
@@ -241,9 +233,9 @@ def _draw_circles(ax: "Axes", weights: ComplexArray, fontsize: float) -> float:
 def _mark_cell(ax: "Axes", grid: Grid, cell: int, sign: str, fontsize: float) -> None:
     """Draw the cross at the origin of a cell, and the sign of the sum before it."""
     origin = complex(grid.origins[cell])
-    ax.plot(
-        [origin.real], [origin.imag], marker="+", color="black", markersize=4, markeredgewidth=0.7, linestyle="none"
-    )
+    look: dict[str, Any] = {"marker": "+", "color": "black", "markersize": 4, "markeredgewidth": 0.7, "zorder": 1.5}
+    ax.plot([origin.real], [origin.imag], linestyle="none", **look)
     if sign:
-        x = origin.real + grid.left - _SIGN_ROOM / 2 * max(grid.right - grid.left, grid.top - grid.bottom)
+        # Halfway to the cell on the left, also where there is none.
+        x = origin.real + (grid.left + grid.right - grid.width) / 2
         ax.text(x, origin.imag, sign, ha="center", va="center", fontsize=1.4 * fontsize)

@@ -7,7 +7,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex.plotting.drawing import draw_shape, extents, middles
-from shapelex.plotting.grids import arrange
+from shapelex.plotting.grids import arrange, label_size
 from shapelex.plotting.palette import DARK_GRAY, FONT_SIZE, GRAY
 from shapelex.spaces import Space
 
@@ -33,16 +33,23 @@ def draw_gallery(
     if under is not None:
         drawn = np.concatenate([drawn, extents(under, space)], axis=1)
     centers = middles(drawn)
-    room = 1.3 * fontsize + 3 if labels is not None or numbers is not None else 0.0
-    grid = arrange(ax, drawn - centers[:, None], len(configurations), n_columns=n_columns, label_points=room)
+    # Numbers and labels together are centered under the shape; a number is clear of the widest share, "100 %".
+    label = label_size(labels or (), fontsize)
+    label_shift, number_shift, side = 0.0, 0.0, "center"
+    if numbers is not None and labels is not None:
+        label = label_size([f"{n}  {text}" for n, text in zip(numbers, labels, strict=True)] + ["10 100 %"], fontsize)
+        label_shift, number_shift, side = 0.8 * fontsize, -1.2 * fontsize, "right"
+    elif numbers is not None:
+        label = label_size([str(n) for n in numbers], fontsize)
+    grid = arrange(ax, list(drawn - centers[:, None]), n_columns=n_columns, label=label)
     for cell, configuration in enumerate(configurations):
         origin = complex(grid.origins[cell] - centers[cell])
         if under is not None:
             draw_shape(ax, under[cell], space, origin=origin, color=GRAY, linewidth=3.2, alpha=0.7)
         draw_shape(ax, configuration, space, points=points, origin=origin, **line)
         if labels is not None:
-            grid.write_under(ax, cell, labels[cell], fontsize)
+            grid.write_under(ax, cell, labels[cell], fontsize, label_shift)
         if numbers is not None:
-            # Clear of the widest label, "100 %".
-            shift, side = (-2.0 * fontsize, "right") if labels is not None else (0.0, "center")
-            grid.write_under(ax, cell, f"{numbers[cell]}", fontsize, shift, ha=side, color=DARK_GRAY, gid="number")
+            grid.write_under(
+                ax, cell, str(numbers[cell]), fontsize, number_shift, ha=side, color=DARK_GRAY, gid="number"
+            )

@@ -10,7 +10,7 @@ from shapelex.geometry import align_onto, geodesic, mean_shape
 from shapelex.plotting.axes import clear_axes, resolve_axes
 from shapelex.plotting.curves import checked_shape, checked_shapes
 from shapelex.plotting.drawing import draw_shape, extents, with_defaults
-from shapelex.plotting.grids import arrange
+from shapelex.plotting.grids import arrange, label_size
 from shapelex.plotting.palette import BLUE, FONT_SIZE, GRAY, ORANGE
 from shapelex.plotting.poses import flat_rotation
 from shapelex.spaces import Space
@@ -81,12 +81,13 @@ def plot_geodesic(
     path = geodesic(start, end, times, space)
     path = 1j * flat_rotation(path, space) * path
     columns = len(path) if n_columns is None else n_columns
-    grid = arrange(ax, extents(path, space, points), len(path), n_columns=columns, label_points=1.3 * fontsize + 3)
+    labels = [f"{'t = ' if cell == 0 else ''}{time:.2g}" for cell, time in enumerate(times)]
+    grid = arrange(ax, list(extents(path, space, points)), n_columns=columns, label=label_size(labels[1:], fontsize))
     blend = LinearSegmentedColormap.from_list("path", [BLUE, "#7B5EA7", ORANGE])
     for cell, (time, shape) in enumerate(zip(times, path, strict=True)):
         look = with_defaults(line, color=to_hex(blend(time)))
         draw_shape(ax, shape, space, points=points, origin=complex(grid.origins[cell]), **look)
-        grid.write_under(ax, cell, f"{'t = ' if cell == 0 else ''}{time:.2g}", fontsize)
+        grid.write_under(ax, cell, labels[cell], fontsize)
     return ax
 
 

@@ -32,7 +32,10 @@ def flat_mean(Z: ComplexArray, space: Space, weights: FloatArray | None = None) 
         # Where several shapes are a mean, each is as good a pose as the others.
         warnings.simplefilter("ignore", NonUniqueMeanWarning)
         mean = mean_shape(Z, weights=weights, space=space)
-    return flat_rotation(mean, space) * mean
+    flat = flat_rotation(mean, space) * mean
+    # Of the two flat poses, the one that turns the shapes less from how they came.
+    agreement = float(np.real(space.inner(space.centered(Z), flat)).sum())
+    return flat if agreement >= 0 else -flat
 
 
 def pose_rotations(
