@@ -50,10 +50,11 @@ def test_pictures_are_saved_in_every_format(name, layout, tmp_path):
 @pytest.mark.parametrize("name", CALLS)
 def test_without_axes_the_current_ones_are_used(name):
     arguments, options = CALLS[name]
+    before = plt.get_fignums()
     figure, (_, second) = plt.subplots(1, 2)
     try:
         assert getattr(sx.plotting, name)(*arguments, **options) is second
-        assert plt.get_fignums() == [figure.number]
+        assert plt.get_fignums() == [*before, figure.number]
     finally:
         plt.close(figure)
 

@@ -64,8 +64,8 @@ def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float = FONT_SIZE, a
             "",
             (weight.real, weight.imag),
             xytext=(0, 0),
-            arrowprops={"arrowstyle": "-|>,head_length=0.5,head_width=0.22", "color": color, "linewidth": 1.6,
-                        "shrinkA": 0, "shrinkB": 0, "mutation_scale": 10},
+            arrowprops={"arrowstyle": "-|>,head_length=0.5,head_width=0.22", "color": color, "linewidth": 1.5,
+                        "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8},
         )  # fmt: skip
         away = 0.8 * fontsize * weight / abs(weight)
         ax.annotate(

@@ -30,7 +30,7 @@ def draw_shape(
     ax.plot(curve.real, curve.imag, **look)
     if points:
         marks = control_points(configuration, space) + origin
-        size = 1.2 + 0.8 * float(look["linewidth"])
+        size = 1.8 + float(look["linewidth"])
         kept = {name: look[name] for name in ("color", "alpha", "zorder", "clip_on") if name in look}
         ax.plot(marks.real, marks.imag, linestyle="none", marker="o", markersize=size, markeredgewidth=0, **kept)
 

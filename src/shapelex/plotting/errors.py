@@ -7,12 +7,13 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray
 from shapelex._validation import as_numeric_array
-from shapelex.plotting.axes import resolve_axes
+from shapelex.plotting.axes import resolve_axes, size_in_inches
 from shapelex.plotting.drawing import with_defaults
 from shapelex.plotting.palette import BLUE, CYCLE, FONT_SIZE, LIGHT_GRAY, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 _COLUMNS = ("method", "n_nonzero", "rmse")
 
@@ -121,6 +122,7 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
             ax.fill_between(found, least, greatest, color=color, alpha=0.15, linewidth=0)
     _use_log_scale(ax)
     _finish(ax, "atoms per shape", fontsize)
+    _make_room_for_legend(ax, list(curves), fontsize)
     return ax
 
 
@@ -183,13 +185,38 @@ def _use_log_scale(ax: "Axes") -> None:
     ax.yaxis.set_minor_locator(NullLocator())
 
 
+def _make_room_for_legend(ax: "Axes", names: list[str], fontsize: float) -> None:
+    """Put the legend into the upper right corner, which falling curves leave free, and raise the axes until they do."""
+    width, height = size_in_inches(ax)
+    # What is left of the place once ticks and their labels have theirs; a legend's handle takes about four characters.
+    inner_width, inner_height = 72 * 0.85 * width, 72 * 0.8 * height
+    share_x = min(0.95, 0.62 * fontsize * (max(map(len, names)) + 5) / inner_width)
+    share_y = min(0.6, 1.5 * fontsize * (len(names) + 0.5) / inner_height)
+    left, right = ax.get_xlim()
+    start = right - share_x * (right - left)
+    highest = max(_highest_from(start, line) for line in ax.lines)
+    least, greatest = np.log(ax.get_ylim())
+    needed = least + (np.log(highest) - least) / (1 - share_y)
+    ax.set_ylim(top=float(np.exp(max(greatest, needed))))
+    ax.legend(loc="upper right", frameon=False, fontsize=fontsize)
+
+
+def _highest_from(start: float, line: "Line2D") -> float:
+    """Return the largest value of a curve to the right of `start`, on a log scale; its least where it has ended."""
+    x, y = np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
+    if x[-1] < start:
+        return float(np.min(y))
+    crossing = np.exp(np.interp(start, x, np.log(y)))
+    return float(max(crossing, y[x >= start].max()))
+
+
 def _finish(ax: "Axes", x_name: str, fontsize: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.set_xlabel(x_name, fontsize=fontsize)
     ax.set_ylabel("RMSE (%)", fontsize=fontsize)
     ax.tick_params(labelsize=fontsize)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     ax.grid(axis="y", color=LIGHT_GRAY, linewidth=0.5)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
