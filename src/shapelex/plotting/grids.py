@@ -115,12 +115,14 @@ def _best_columns(
         candidates = range(columns, columns + 1)
     # Labels that touch are worse than small shapes; where even one column is too narrow, so be it.
     wide_enough = [columns for columns in candidates if columns * label[0] <= size[0]] or candidates[:1]
-    best_columns, best_scale = wide_enough[0], 0.0
+    best_columns, best_scale, best_merit = wide_enough[0], 0.0, 0.0
     for columns in wide_enough:
         heights = [cell[1][start : start + columns].max() for start in range(0, n_cells, columns)]
         # At least a third of the height is for the shapes, however small the axes.
         shape_height = max(size[1] - len(heights) * label[1], size[1] / 3)
-        scale = min(size[0] / (columns * cell[0]), shape_height / sum(heights))
-        if scale > best_scale:
-            best_columns, best_scale = columns, float(scale)
+        scale = float(min(size[0] / (columns * cell[0]), shape_height / sum(heights)))
+        # A full last row is worth shapes a little smaller.
+        merit = scale * (0.85 + 0.15 * n_cells / (columns * len(heights)))
+        if merit > best_merit:
+            best_columns, best_scale, best_merit = columns, scale, merit
     return best_columns, best_scale
