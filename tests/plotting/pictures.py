@@ -32,3 +32,14 @@ def numbers(ax: Axes) -> list[int]:
 def form(curve: np.ndarray) -> np.ndarray:
     """Return a curve moved so that its first point is 0: what is left once its cell is forgotten."""
     return curve - curve[0]
+
+
+def check_text_is_apart(ax: Axes) -> None:
+    """Fail where two texts touch, or a text lies on a curve of another cell."""
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
+    touching = [(k, j) for k, one in enumerate(boxes) for j in range(k) if one.overlaps(boxes[j])]
+    assert touching == []
+    for curve in drawn(ax):
+        pixels = ax.transData.transform(np.column_stack([curve.real, curve.imag]))
+        assert not any(box.contains(*point) for box in boxes for point in pixels)

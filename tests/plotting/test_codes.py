@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import shapelex as sx
 from shapelex.exceptions import CodesError, ShapeInputError
 from shapelex.plotting import plot_code, plot_combination
 from shapelex.plotting.curves import curve_parameters
-from tests.plotting.pictures import drawn, labels, marks
+from tests.plotting.pictures import check_text_is_apart, drawn, labels, marks
 
 CODE = np.array([0, 0.3j, 0, -0.9 + 0.1j, 0.5])
 
@@ -87,3 +88,11 @@ def test_combination_wants_atoms_and_code_to_fit(blobs, ax):
         plot_combination(CODE, Z, space, ax=ax)
     with pytest.raises(ShapeInputError, match="original must be one configuration, got 9"):
         plot_combination([1, 0], Z[:2], space, original=Z, ax=ax)
+
+
+@pytest.mark.parametrize("size", [(3.4, 2.4), (3.4, 4), (7, 1.5)])
+def test_labels_of_a_long_sum_do_not_touch(blobs, size):
+    Z, space = blobs
+    axes = Figure(size, layout="constrained").subplots()
+    code = [-0.9, 0.8j, -0.7 - 0.1j, 0.5, 0.4, -0.3j]
+    check_text_is_apart(plot_combination(code, Z[:6], space, original=Z[7], ax=axes))

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import shapelex as sx
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting import plot_atoms, plot_reconstructions
 from shapelex.plotting.curves import curve_parameters
-from tests.plotting.pictures import drawn, form, labels, numbers
+from tests.plotting.pictures import check_text_is_apart, drawn, form, labels, numbers
 
 USAGE = [0.1, 0.9, 0.5, 0.5, 0.01, 0.3, 0.0, 1.0, 0.2]
 
@@ -137,3 +138,25 @@ def test_small_errors_keep_their_digits(blobs, ax):
     near = Z[:1] + 1e-4 * space.norm(space.centered(Z[0])) * np.eye(14)[:1]
     (label,) = labels(plot_reconstructions(Z[:1], near, space, ax=ax))
     assert label == f"{100 * sx.distance(Z[0], near[0], space=space):.2g} %"
+
+
+def test_shapes_that_lie_flat_are_not_turned_round(blobs, ax):
+    Z, space = blobs
+    for turn in (1, -1):
+        flat = [
+            turn * np.exp(-0.5j * np.angle(np.sum(z**2))) * z
+            for z in sx.rotate_onto(Z, sx.mean_shape(Z, space=space), space)
+        ]
+        lying = np.array([z if np.real(np.vdot(z, flat[0])) > 0 else -z for z in flat])
+        for pose in ("mean", "principal"):
+            ax.clear()
+            curves = drawn(plot_atoms(lying, space, pose=pose, ax=ax))
+            originals = space.sample(lying, curve_parameters(space))
+            assert all(np.real(np.vdot(form(o), form(c))) > 0 for o, c in zip(originals, curves, strict=True))
+
+
+@pytest.mark.parametrize("size", [(3.4, 1.5), (3.4, 3), (7, 1.2), (7, 3)])
+def test_numbers_and_shares_do_not_touch(blobs, size):
+    Z, space = blobs
+    atoms, axes = np.concatenate([Z, Z]), Figure(size, layout="constrained").subplots()
+    check_text_is_apart(plot_atoms(atoms, space, usage=np.ones(18), ax=axes))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from shapelex.plotting import plot_loss, plot_rmse_curves
 
@@ -80,3 +81,17 @@ def test_some_errors_are_written_at_the_axis(ax, factor):
 def test_tables_that_say_too_little(ax, table, words):
     with pytest.raises(ValueError, match=words):
         plot_rmse_curves(table, ax=ax)
+
+
+@pytest.mark.parametrize("size", [(3.4, 2.2), (7, 3)])
+def test_the_legend_hides_no_curve(size):
+    axes = Figure(size, layout="constrained").subplots()
+    names = ["matching pursuit", "order-recursive matching pursuit", "exact search", "complex PCA"]
+    rates = [0.95, 0.8, 0.6, 0.5]
+    plot_rmse_curves({n: {k: 0.2 * r**k for k in range(1, 9)} for n, r in zip(names, rates, strict=True)}, ax=axes)
+    axes.figure.draw_without_rendering()
+    box = axes.get_legend().get_window_extent()
+    for line in axes.lines:
+        x = np.linspace(1, 8, 200)
+        y = np.exp(np.interp(x, line.get_xdata(), np.log(line.get_ydata())))
+        assert not any(box.contains(*point) for point in axes.transData.transform(np.column_stack([x, y])))

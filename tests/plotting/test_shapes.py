@@ -6,7 +6,7 @@ import shapelex as sx
 from shapelex.exceptions import CoordinateCountError, RealLayoutError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.plotting import plot_shape, plot_shapes
 from shapelex.plotting.curves import curve_parameters
-from tests.plotting.pictures import drawn, form, labels, marks
+from tests.plotting.pictures import check_text_is_apart, drawn, form, labels, marks
 
 
 def _random(space, n_shapes=1, seed=0):
@@ -47,6 +47,8 @@ def test_landmarks_are_a_polygon(ax):
     z = _random(sx.Landmarks(6))[0]
     (curve,) = drawn(plot_shape(z, ax=ax))
     np.testing.assert_allclose(curve, z, atol=1e-14)
+    closed = plot_shape(z, sx.Landmarks(6, closed=True), ax=Figure().subplots())
+    np.testing.assert_allclose(drawn(closed)[0], [*z, z[0]], atol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -146,3 +148,10 @@ def test_straight_lines_have_a_gallery(ax):
 def test_columns_are_a_count(blobs, ax):
     with pytest.raises(ValueError, match="n_columns must be at least 1, got 0"):
         plot_shapes(*blobs, n_columns=0, ax=ax)
+
+
+def test_long_labels_take_fewer_columns():
+    tall = np.array([0, 1, 1 + 9j, 9j])
+    axes = Figure((3.4, 3), layout="constrained").subplots()
+    names = [f"specimen number {k}" for k in range(6)]
+    check_text_is_apart(plot_shapes([tall] * 6, sx.Landmarks(4, closed=True), labels=names, ax=axes))

@@ -191,7 +191,7 @@ def _make_room_for_legend(ax: "Axes", names: list[str], fontsize: float) -> None
     # What is left of the place once ticks and their labels have theirs; a legend's handle takes about four characters.
     inner_width, inner_height = 72 * 0.85 * width, 72 * 0.8 * height
     share_x = min(0.95, 0.62 * fontsize * (max(map(len, names)) + 5) / inner_width)
-    share_y = min(0.6, 1.5 * fontsize * (len(names) + 0.5) / inner_height)
+    share_y = min(0.7, fontsize * (1.6 * len(names) + 1.6) / inner_height)
     left, right = ax.get_xlim()
     start = right - share_x * (right - left)
     highest = max(_highest_from(start, line) for line in ax.lines)
