@@ -188,10 +188,10 @@ def _use_log_scale(ax: "Axes") -> None:
 def _make_room_for_legend(ax: "Axes", names: list[str], fontsize: float) -> None:
     """Put the legend into the upper right corner, which falling curves leave free, and raise the axes until they do."""
     width, height = size_in_inches(ax)
-    # What is left of the place once ticks and their labels have theirs; a legend's handle takes about four characters.
-    inner_width, inner_height = 72 * 0.85 * width, 72 * 0.8 * height
-    share_x = min(0.95, 0.62 * fontsize * (max(map(len, names)) + 5) / inner_width)
-    share_y = min(0.7, fontsize * (1.6 * len(names) + 1.6) / inner_height)
+    # Ticks, their labels and a title take about five lines of the height and six characters of the width.
+    inner_width, inner_height = 72 * width - 4 * fontsize, 72 * height - 5 * fontsize
+    share_x = np.clip(0.57 * fontsize * (max(map(len, names)) + 4.5) / max(inner_width, fontsize), 0, 0.95)
+    share_y = np.clip(fontsize * (1.5 * len(names) + 1) / max(inner_height, fontsize), 0, 0.7)
     left, right = ax.get_xlim()
     start = right - share_x * (right - left)
     highest = max(_highest_from(start, line) for line in ax.lines)
