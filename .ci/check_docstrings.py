@@ -18,8 +18,8 @@ IGNORED_STYLE = {"SS05", "YD01"}
 def public_objects() -> list[tuple[str, bool]]:
     """Return dotted names, and whether each is a property."""
     found = []
-    for name in sx.__all__:
-        value = getattr(sx, name)
+    values = [getattr(sx, name) for name in sx.__all__] + [getattr(sx.plotting, name) for name in sx.plotting.__all__]
+    for value in values:
         if inspect.ismodule(value):
             continue
         path = f"{value.__module__}.{value.__qualname__}"

@@ -1,7 +1,7 @@
 """Learn a dictionary of worms made in code, and draw it.
 
-``python examples/dictionary_figures.py FOLDER`` writes the atoms with their use, four shapes with reconstructions,
-and the model, and prints what the code of one worm says.
+``python examples/dictionary_figures.py FOLDER`` writes the atoms with their use and four reconstructions, one worm as a
+sum of atoms, the errors, and the model, and prints what the code of one worm says.
 """
 
 import sys
@@ -13,37 +13,60 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from made_shapes import BLUE, GRAY, ORANGE, STYLE, clear_axes, draw, save, worm_midlines
-
-
-def in_common_pose(model: sx.ShapeDictionary) -> np.ndarray[Any, Any]:
-    """Return the atoms, most used first, rotated along the first of them, which lies flat."""
-    atoms = model.atoms_[np.argsort(-model.usage_)]
-    flat = atoms[0] * np.exp(-0.5j * np.angle(np.sum(model.space_.sample(atoms[0], np.linspace(0, 1, 200)) ** 2)))
-    return sx.rotate_onto(atoms, flat, model.space_)
+from made_shapes import STYLE, worm_midlines
+from shapelex.plotting import (
+    plot_atoms,
+    plot_code,
+    plot_combination,
+    plot_loss,
+    plot_reconstructions,
+    plot_rmse_curves,
+)
 
 
 def figure_dictionary(model: sx.ShapeDictionary, X: np.ndarray[Any, Any], path: Path) -> Path:
     figure = Figure(figsize=(5.6, 3.9), layout="constrained")
-    halves: Any = figure.subfigures(2, 1, height_ratios=[1.25, 1])
+    halves: Any = figure.subfigures(2, 1, height_ratios=[1.6, 1])
     upper, lower = halves
-    order = np.argsort(-model.usage_)
-    upper.suptitle(f"{model.n_atoms} atoms, and the share of worms that use them", fontsize=8.5)
-    for axes, atom, j in zip(upper.subplots(2, 4).ravel(), in_common_pose(model), order, strict=True):
-        draw(axes, model.space_, atom, BLUE, lw=1.6)
-        clear_axes(axes, f"{100 * model.usage_[j]:.0f} %")
-    errors = model.errors(X)
-    chosen = np.argsort(errors)[np.linspace(0, len(X) - 1, 4).astype(int)]
-    lower.suptitle("From the best to the worst of 500 reconstructions, by 3 atoms each", fontsize=8.5)
-    shapes = model.space_.preshape(X[chosen])
-    for axes, shape, approximation, error in zip(
-        lower.subplots(1, 4), shapes, model.reconstruct(X[chosen]), errors[chosen], strict=True
-    ):
-        flat = np.exp(-0.5j * np.angle(np.sum(model.space_.sample(shape, np.linspace(0, 1, 200)) ** 2)))
-        draw(axes, model.space_, flat * shape, GRAY, lw=3.2, alpha=0.7)
-        draw(axes, model.space_, flat * approximation, ORANGE, lw=1.1)
-        clear_axes(axes, f"{100 * error:.1f} %")
-    return save(figure, path)
+    upper.suptitle(f"{model.n_atoms} atoms: number, and share of the worms that use it", fontsize=8.5)
+    plot_atoms(model.atoms_, model.space_, usage=model.usage_, n_columns=4, linewidth=1.6, ax=upper.subplots())
+    chosen = np.argsort(model.errors(X))[np.linspace(0, len(X) - 1, 4).astype(int)]
+    lower.suptitle(f"From the best to the worst of {len(X)} reconstructions, by 3 atoms each", fontsize=8.5)
+    plot_reconstructions(X[chosen], model.reconstruct(X[chosen]), model.space_, n_columns=4, ax=lower.subplots())
+    figure.savefig(path)
+    return path
+
+
+def figure_combination(model: sx.ShapeDictionary, worm: np.ndarray[Any, Any], path: Path) -> Path:
+    figure = Figure(figsize=(5.6, 1.7), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1, 2.6])
+    code = model.encode(worm[None])
+    plot_code(code, ax=left)
+    left.set_title("complex weights")
+    plot_combination(code, model.atoms_, model.space_, original=worm, ax=right)
+    right.set_title("atoms, scaled and turned by them, add up to the worm")
+    for axes in (left, right):
+        axes.set_anchor("N")
+    figure.savefig(path)
+    return path
+
+
+def figure_errors(model: sx.ShapeDictionary, X: np.ndarray[Any, Any], path: Path) -> Path:
+    figure = Figure(figsize=(5.6, 2.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    plot_loss(model.loss_curve_, ax=left)
+    left.set_title("while learning")
+    curves: dict[str, dict[int, float]] = {}
+    for method, name in [("omp", "matching pursuit"), ("ormp", "order-recursive pursuit"), ("exact", "exact search")]:
+        curves[name] = {}
+        for n_nonzero in range(1, 6):
+            codes = sx.encode(X, model.atoms_, n_nonzero, method=method, space=model.space_)
+            errors = sx.distance(X, sx.decode(codes, model.atoms_), space=model.space_)
+            curves[name][n_nonzero] = float(np.sqrt(np.mean(errors**2)))
+    plot_rmse_curves(curves, ax=right)
+    right.set_title(f"three ways to code with the {model.n_atoms} atoms")
+    figure.savefig(path)
+    return path
 
 
 def main() -> None:
@@ -60,6 +83,8 @@ def main() -> None:
     print(f"wrote {model.save(folder / 'worms')}")
     with mpl.rc_context(STYLE):
         print(f"wrote {figure_dictionary(model, X, folder / 'dictionary.png')}")
+        print(f"wrote {figure_combination(model, X[0], folder / 'combination.png')}")
+        print(f"wrote {figure_errors(model, X, folder / 'errors.png')}")
 
 
 if __name__ == "__main__":

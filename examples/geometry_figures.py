@@ -12,7 +12,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from made_shapes import BLUE, GRAY, ORANGE, STYLE, clear_axes, draw, leaf_outlines, save, worm_midlines, worm_outlines
+from made_shapes import STYLE, leaf_outlines, worm_midlines, worm_outlines
+from shapelex.plotting import plot_geodesic, plot_mean, plot_shape
+from shapelex.plotting.palette import BLUE, ORANGE
 
 
 def figure_alignment(folder: Path) -> Path:
@@ -42,33 +44,27 @@ def figure_alignment(folder: Path) -> Path:
             ),
         ]
         for axes, (first, title) in zip(axes_row, panels, strict=True):
-            draw(axes, space, space.preshape(w), ORANGE, lw=1.4, points=True)
-            draw(axes, space, first, BLUE, lw=1.4, points=True)
-            clear_axes(axes, title)
-        axes_row[0].plot([], [], color=BLUE, lw=1.4, label="z")
-        axes_row[0].plot([], [], color=ORANGE, lw=1.4, label="w")
-    grid[0, 0].legend(loc="upper left", frameon=False, handlelength=1.2, borderaxespad=0)
-    return save(figure, folder / "alignment.png")
+            plot_shape(space.preshape(w), space, points=True, color=ORANGE, label="w", ax=axes)
+            plot_shape(first, space, points=True, color=BLUE, label="z", ax=axes)
+            axes.set_title(title)
+            axes.set_anchor("N")
+    grid[0, 0].legend(loc="upper left", frameon=False, handlelength=1.2, borderaxespad=0, reverse=True)
+    path = folder / "alignment.png"
+    figure.savefig(path)
+    return path
 
 
 def figure_geodesic(folder: Path) -> Path:
     rng = np.random.default_rng(21)
     space = sx.HermiteSpline(6)
     start, end = space.fit(worm_midlines(2, rng, bend=2.5))
-    times = np.linspace(0, 1, 7)
-    path = sx.geodesic(start, end, times, space)
-    rho = sx.distance(start, end, "geodesic", space)
-    # One rotation for the whole path lays it flat: relative poses are part of the geodesic.
-    values, axes_of_inertia = np.linalg.eigh(np.cov(np.stack([path.real.ravel(), path.imag.ravel()])))
-    path = path * 1j / complex(*axes_of_inertia[:, np.argmax(values)])
-
     figure = Figure(figsize=(5.6, 1.9), layout="constrained")
-    blend = mpl.colors.LinearSegmentedColormap.from_list("path", [BLUE, "#7B5EA7", ORANGE])
-    for axes, t, shape in zip(figure.subplots(1, 7, sharex=True, sharey=True), times, path, strict=True):
-        draw(axes, space, shape, mpl.colors.to_hex(blend(t)), lw=1.8, points=True)
-        clear_axes(axes, f"$t$ = {t:.2f}" if t not in (0, 1) else f"$t$ = {t:.0f}")
+    plot_geodesic(start, end, space, points=True, linewidth=1.8, ax=figure.subplots())
+    rho = sx.distance(start, end, "geodesic", space)
     figure.suptitle(f"Geodesic between two open Hermite splines, ρ = {rho:.2f}", fontsize=8.5)
-    return save(figure, folder / "geodesic.png")
+    path = folder / "geodesic.png"
+    figure.savefig(path)
+    return path
 
 
 def figure_means(folder: Path) -> Path:
@@ -88,14 +84,13 @@ def figure_means(folder: Path) -> Path:
     ]
     figure = Figure(figsize=(5.6, 3.6), layout="constrained")
     for axes, (name, space, Z) in zip(figure.subplots(2, 2).ravel(), sets, strict=True):
-        mean = sx.mean_shape(Z, space=space)
-        upright = np.exp(-0.5j * np.angle(np.sum(space.sample(mean, space.parameters(200)) ** 2)))
-        for shape in sx.align_to_mean(Z, space=space):
-            draw(axes, space, upright * shape, GRAY, lw=0.5, alpha=0.55, zorder=1)
-        draw(axes, space, upright * mean, BLUE, lw=1.8, points=True, zorder=3)
-        spread = np.sqrt(np.mean(sx.distance(Z, mean, space=space) ** 2))
-        clear_axes(axes, f"{name}\nRMS distance to the mean {spread:.2f}")
-    return save(figure, folder / "means.png")
+        plot_mean(Z, space, points=True, ax=axes)
+        spread = np.sqrt(np.mean(sx.distance(Z, sx.mean_shape(Z, space=space), space=space) ** 2))
+        axes.set_title(f"{name}\nRMS distance to the mean {spread:.2f}")
+        axes.set_anchor("N")
+    path = folder / "means.png"
+    figure.savefig(path)
+    return path
 
 
 def main() -> None:

@@ -1,16 +1,8 @@
-"""Shapes made in code, and how the examples draw them."""
+"""Shapes made in code, and the style of the figures that the examples draw of them."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-import shapelex as sx
-from shapelex.spaces import Space
-
-BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#9A9A9A"  # safe for color-blind readers
 
 STYLE: Any = {
     "font.size": 8,
@@ -18,8 +10,6 @@ STYLE: Any = {
     "figure.dpi": 200,
     "savefig.bbox": "tight",
     "savefig.pad_inches": 0.05,
-    "lines.solid_capstyle": "round",
-    "lines.solid_joinstyle": "round",
 }
 
 
@@ -58,26 +48,3 @@ def leaf_outlines(n_leaves: int, rng: np.random.Generator, n_points: int = 400) 
     pose = np.exp(1j * rng.uniform(0, 2 * np.pi, (n_leaves, 1)))
     leaves: np.ndarray[Any, Any] = pose * (x + 1j * (y + curl * x**2))
     return leaves
-
-
-def draw(axes: Axes, space: Space, configuration: np.ndarray[Any, Any], color: str, **line: Any) -> None:
-    """Draw one configuration as the curve it stands for, with its points where it has few."""
-    points = line.pop("points", False)
-    curve = space.sample(configuration, np.linspace(0, 1, 600))
-    axes.plot(curve.real, curve.imag, color=color, **line)
-    if points:
-        knots = configuration[: space.n_points] if isinstance(space, sx.HermiteSpline) else configuration
-        axes.plot(knots.real, knots.imag, "o", color=color, ms=2.2, zorder=line.get("zorder", 2))
-
-
-def clear_axes(axes: Axes, title: str = "") -> None:
-    axes.set_aspect("equal")
-    axes.set_anchor("N")
-    axes.axis("off")
-    axes.set_title(title)
-    axes.margins(0.06)
-
-
-def save(figure: Figure, path: Path) -> Path:
-    figure.savefig(path)
-    return path

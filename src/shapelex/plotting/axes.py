@@ -1,0 +1,43 @@
+"""Axes to draw on: where they come from, how large they are, and how they are cleared for shapes.
+
+matplotlib is imported here and inside the functions that need it, never when the package is.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def resolve_axes(ax: "Axes | None") -> "Axes":
+    """Return `ax`, or the current axes of pyplot; refuse what is none."""
+    try:
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise ImportError(
+            'shapelex.plotting needs matplotlib, which is not installed: pip install "shapelex[plot]".'
+        ) from error
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        return plt.gca()
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be matplotlib Axes, or None for the current ones, got {type(ax).__name__}.")
+    return ax
+
+
+def clear_axes(ax: "Axes") -> None:
+    """Leave only what is drawn: no frame, no ticks, and one scale for x and y."""
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def size_in_inches(ax: "Axes") -> tuple[float, float]:
+    """Return width and height of the place the figure gives to `ax`, before equal axes shrink it."""
+    place, figure = ax.get_position(original=True), ax.figure
+    width, height = place.width * figure.bbox.width / figure.dpi, place.height * figure.bbox.height / figure.dpi
+    if figure.get_layout_engine() is not None:
+        # Constrained and tight layouts will take away margins that bare axes do not need.
+        margins = figure.subplotpars
+        width, height = width / (margins.right - margins.left), height / (margins.top - margins.bottom)
+    return width, height

@@ -1,0 +1,224 @@
+"""Errors: how they fall while a dictionary is learned, and with the number of atoms a shape may use."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, FloatArray
+from shapelex._validation import as_numeric_array
+from shapelex.plotting.axes import resolve_axes, size_in_inches
+from shapelex.plotting.drawing import with_defaults
+from shapelex.plotting.palette import BLUE, CYCLE, FONT_SIZE, LIGHT_GRAY, MARKERS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+_COLUMNS = ("method", "n_nonzero", "rmse")
+
+
+def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes | None" = None, **line: Any) -> "Axes":
+    """Draw the loss over the iterations of a fit, as root mean squared error in percent.
+
+    Parameters
+    ----------
+    loss_curve : array_like of float, shape (n_iterations,)
+        Mean squared distance of each dictionary on the way, as ``ShapeDictionary.loss_curve_``; entry 0 is that of the
+        initial one.
+    fontsize : float, default 8
+        Size of all text, in points.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; the current ones of pyplot when not given.
+    **line
+        Properties of the line, as in :meth:`matplotlib.axes.Axes.plot`; with a `label`, a legend names it.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ValueError
+        If `loss_curve` is not a list of finite, non-negative numbers.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> import shapelex as sx
+    >>> ax = sx.plotting.plot_loss([0.04, 0.01, 0.0025], ax=Figure().subplots())
+    >>> ax.lines[0].get_ydata().tolist()
+    [20.0, 10.0, 5.0]
+    """
+    losses = as_numeric_array(loss_curve, "loss_curve")
+    if losses.ndim != 1 or not losses.size or np.iscomplexobj(losses):
+        raise ValueError(f"loss_curve must be a list of real losses, one an iteration, got shape {losses.shape}.")
+    if not (np.isfinite(losses).all() and losses.min() >= 0):
+        raise ValueError("loss_curve must be finite and not negative: mean squared distances.")
+    ax = resolve_axes(ax)
+    errors = 100 * np.sqrt(losses)
+    _draw_line(ax, np.arange(losses.size), errors, line, color=BLUE)
+    ax.annotate(
+        f"{errors[-1]:.3g}",
+        (losses.size - 1, errors[-1]),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        fontsize=fontsize,
+        color=ax.lines[-1].get_color(),
+    )
+    _finish(ax, "iteration", fontsize)
+    return ax
+
+
+def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | None" = None, **line: Any) -> "Axes":
+    """Draw the root mean squared error of several methods against sparsity, on a log scale (paper, figure error_rates).
+
+    Parameters
+    ----------
+    table : mapping or table
+        Either the curve of each method, ``{method: {n_nonzero: rmse}}``, or a tidy table with the columns ``method``,
+        ``n_nonzero`` and ``rmse``: a dict of lists, a structured array, a data frame. Of rows that repeat a method and
+        a sparsity, such as the folds of a cross-validation, the mean is drawn, in a band from the least to the
+        greatest.
+    fontsize : float, default 8
+        Size of all text, in points.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; the current ones of pyplot when not given.
+    **line
+        Properties of all the lines, as in :meth:`matplotlib.axes.Axes.plot`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes, with a legend.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks a column, has columns of different lengths, no rows, or errors that are not positive.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> import shapelex as sx
+    >>> curves = {"ours": {1: 0.2, 2: 0.1}, "align-first": {1: 0.2, 2: 0.16}}
+    >>> ax = sx.plotting.plot_rmse_curves(curves, ax=Figure().subplots())
+    >>> [(one.get_label(), one.get_ydata().tolist()) for one in ax.lines]
+    [('ours', [20.0, 10.0]), ('align-first', [20.0, 16.0])]
+    """
+    curves = _as_curves(table)
+    ax = resolve_axes(ax)
+    for k, (method, (sparsities, errors)) in enumerate(curves.items()):
+        found = np.unique(sparsities)
+        groups = [100 * errors[sparsities == n_nonzero] for n_nonzero in found]
+        color, marker = CYCLE[k % len(CYCLE)], MARKERS[k % len(MARKERS)]
+        means = np.array([group.mean() for group in groups])
+        _draw_line(ax, found, means, line, color=color, marker=marker, label=method)
+        if len(errors) > len(found):
+            least, greatest = [group.min() for group in groups], [group.max() for group in groups]
+            ax.fill_between(found, least, greatest, color=color, alpha=0.15, linewidth=0)
+    _use_log_scale(ax)
+    _finish(ax, "atoms per shape", fontsize)
+    _make_room_for_legend(ax, list(curves), fontsize)
+    return ax
+
+
+def _as_curves(table: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return sparsities and errors of each method, in the order in which the methods first appear."""
+    columns = _column_names(table)
+    if any(name in columns for name in _COLUMNS) or not isinstance(table, Mapping):
+        missing = [name for name in _COLUMNS if name not in columns]
+        if missing:
+            raise ValueError(f"table must have the columns method, n_nonzero and rmse, but lacks {', '.join(missing)}.")
+        methods = [str(method) for method in table["method"]]
+        sparsities, errors = _as_reals(table["n_nonzero"], "n_nonzero"), _as_reals(table["rmse"], "rmse")
+        if not len(methods) == len(sparsities) == len(errors):
+            raise ValueError(
+                "table must have columns of one length, got "
+                f"{len(methods)} of method, {len(sparsities)} of n_nonzero, {len(errors)} of rmse."
+            )
+        is_of = {method: np.array([other == method for other in methods]) for method in dict.fromkeys(methods)}
+        curves = {method: (sparsities[rows], errors[rows]) for method, rows in is_of.items()}
+    else:
+        if not all(isinstance(curve, Mapping) for curve in table.values()):
+            raise ValueError("table must give each method its errors by sparsity, as {method: {n_nonzero: rmse}}.")
+        curves = {
+            str(method): (_as_reals(list(curve), "n_nonzero"), _as_reals(list(curve.values()), "rmse"))
+            for method, curve in table.items()
+        }
+    if not curves or not all(len(errors) for _, errors in curves.values()):
+        raise ValueError("table must hold at least one error for each method, got none.")
+    if not all(np.isfinite(errors).all() and errors.min() > 0 for _, errors in curves.values()):
+        raise ValueError("rmse must be finite and positive, since its scale is logarithmic.")
+    return curves
+
+
+def _column_names(table: Any) -> list[Any]:
+    if isinstance(table, np.ndarray):
+        return list(table.dtype.names or ())
+    return list(table.keys()) if hasattr(table, "keys") else []
+
+
+def _as_reals(values: Any, name: str) -> FloatArray:
+    array = as_numeric_array(np.asarray(values, dtype=np.float64), name)
+    return np.atleast_1d(array)
+
+
+def _draw_line(ax: "Axes", x: Any, y: FloatArray, line: dict[str, Any], **look: Any) -> None:
+    ax.plot(x, y, **with_defaults(line, linewidth=1.4, markersize=3.6, solid_joinstyle="round", **look))
+
+
+def _use_log_scale(ax: "Axes") -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+    ax.set_yscale("log")
+    least, greatest = ax.get_ylim()
+    # Powers of ten alone would leave one or two marks on most curves, and 1, 2, 5 none on flat ones.
+    ratio = greatest / least
+    locator = MaxNLocator(5) if ratio < 5 else LogLocator(subs=(1, 2, 5) if ratio < 500 else (1,))
+    ax.yaxis.set_major_locator(locator)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.yaxis.set_minor_locator(NullLocator())
+
+
+def _make_room_for_legend(ax: "Axes", names: list[str], fontsize: float) -> None:
+    """Put the legend into the upper right corner, which falling curves leave free, and raise the axes until they do."""
+    width, height = size_in_inches(ax)
+    # Ticks, their labels and a title take about five lines of the height and six characters of the width.
+    inner_width, inner_height = 72 * width - 4 * fontsize, 72 * height - 5 * fontsize
+    share_x = np.clip(0.57 * fontsize * (max(map(len, names)) + 4.5) / max(inner_width, fontsize), 0, 0.95)
+    share_y = np.clip(fontsize * (1.5 * len(names) + 1) / max(inner_height, fontsize), 0, 0.7)
+    left, right = ax.get_xlim()
+    start = right - share_x * (right - left)
+    highest = max(_highest_from(start, line) for line in ax.lines)
+    least, greatest = np.log(ax.get_ylim())
+    needed = least + (np.log(highest) - least) / (1 - share_y)
+    ax.set_ylim(top=float(np.exp(max(greatest, needed))))
+    ax.legend(loc="upper right", frameon=False, fontsize=fontsize)
+
+
+def _highest_from(start: float, line: "Line2D") -> float:
+    """Return the largest value of a curve to the right of `start`, on a log scale; its least where it has ended."""
+    x, y = np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
+    if x[-1] < start:
+        return float(np.min(y))
+    crossing = np.exp(np.interp(start, x, np.log(y)))
+    return float(max(crossing, y[x >= start].max()))
+
+
+def _finish(ax: "Axes", x_name: str, fontsize: float) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_xlabel(x_name, fontsize=fontsize)
+    ax.set_ylabel("RMSE (%)", fontsize=fontsize)
+    ax.tick_params(labelsize=fontsize)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    ax.grid(axis="y", color=LIGHT_GRAY, linewidth=0.5)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(frameon=False, fontsize=fontsize)

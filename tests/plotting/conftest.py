@@ -1,0 +1,26 @@
+"""Axes that belong to no window, and shapes to draw on them."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import shapelex as sx
+
+mpl.use("Agg")
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return Figure(figsize=(3.4, 2.4), layout="constrained").subplots()
+
+
+@pytest.fixture
+def blobs(rng) -> tuple[np.ndarray, sx.BSpline]:
+    """Nine closed outlines in random poses, and their space."""
+    circle = np.exp(2j * np.pi * np.arange(200) / 200)
+    a, b = 0.3 * rng.normal(size=(2, 9, 1))
+    pose = np.exp(2j * np.pi * rng.uniform(size=(9, 1)))
+    space = sx.BSpline(14)
+    return space.fit(pose * (1.6 * circle + circle**-1 + a * circle**-2 + b * circle**2)), space

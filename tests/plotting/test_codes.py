@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import shapelex as sx
+from shapelex.exceptions import CodesError, ShapeInputError
+from shapelex.plotting import plot_code, plot_combination
+from shapelex.plotting.curves import curve_parameters
+from tests.plotting.pictures import check_text_is_apart, drawn, labels, marks
+
+CODE = np.array([0, 0.3j, 0, -0.9 + 0.1j, 0.5])
+
+
+def _tips(ax):
+    return {int(text.get_text()): complex(*text.xy) for text in ax.texts if text.get_gid() == "atom"}
+
+
+def test_arrows_end_at_the_weights(ax):
+    plot_code(CODE, ax=ax)
+    assert _tips(ax) == {1: 0.3j, 3: -0.9 + 0.1j, 4: 0.5}
+    arrows = [text for text in ax.texts if text.arrow_patch is not None]
+    assert sorted(complex(*arrow.xy).real for arrow in arrows) == [-0.9, 0, 0.5]
+    assert all(tuple(arrow.xyann) == (0, 0) for arrow in arrows)
+    assert ax.get_aspect() == 1
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 40.0])
+def test_all_arrows_are_in_the_picture(ax, scale):
+    plot_code(scale * CODE, ax=ax)
+    circles = [curve for curve in drawn(ax) if len(curve) > 2]
+    assert 2 <= len(circles) <= 4
+    assert max(np.abs(circles[-1])) >= scale * np.abs(CODE).max()
+    assert ax.get_xlim()[1] > scale * np.abs(CODE).max()
+
+
+def test_sparse_codes_and_rows_are_codes(ax):
+    codes = sx.SparseCodes([[3, 1, 4]], [[-0.9 + 0.1j, 0.3j, 0.5]], n_atoms=5)
+    for code in (codes, codes.tocsr(), codes.toarray()):
+        ax.clear()
+        assert _tips(plot_code(code, ax=ax)) == {1: 0.3j, 3: -0.9 + 0.1j, 4: 0.5}
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(np.zeros(4), "uses no atom"), (np.ones((2, 3)), r"shape \(2, 3\)"), ([1, np.nan], "finite"), (1.0, "one shape")],
+)
+def test_a_code_is_that_of_one_shape(ax, code, words):
+    with pytest.raises(CodesError, match=words):
+        plot_code(code, ax=ax)
+
+
+def test_combination_shows_the_terms_and_their_sum(blobs, ax):
+    Z, space = blobs
+    atoms = space.preshape(Z[:5])
+    codes = sx.encode(Z[7], atoms, 3, space=space)
+    plot_combination(codes, atoms, space, original=Z[7], ax=ax)
+    weights = codes.toarray()[0]
+    used = np.argsort(-np.abs(weights))[:3]
+    curves, origins, t = drawn(ax), [complex(mark[0]) for mark in marks(ax)], curve_parameters(space)
+    assert len(curves) == 8
+    assert len(origins) == 4
+    for k, atom in enumerate(used):
+        np.testing.assert_allclose(curves[2 * k] - origins[k], space.sample(atoms[atom], t), atol=1e-12)
+        np.testing.assert_allclose(
+            curves[2 * k + 1] - origins[k], weights[atom] * space.sample(atoms[atom], t), atol=1e-12
+        )
+    original, total = (curve - origins[3] for curve in curves[6:])
+    np.testing.assert_allclose(original, space.sample(space.preshape(Z[7]), t), atol=1e-12)
+    np.testing.assert_allclose(total, sum(curves[2 * k + 1] - origins[k] for k in range(3)), atol=1e-12)
+    found = labels(ax)
+    assert [label for label in found if label in "+="] == ["+", "+", "="]
+    error = sx.distance(Z[7], sx.decode(codes, atoms)[0], space=space)
+    assert found[-1] == f"sum\nerror {100 * error:.1f} %"
+    degrees = np.degrees(np.angle(weights[used[0]]))
+    assert found[0] == f"atom {used[0]}\n{abs(weights[used[0]]):.2f}, {degrees:.0f}°".replace("-", "−")
+
+
+def test_combination_without_original(blobs, ax):
+    Z, space = blobs
+    plot_combination([0.5, 0.5j], Z[:2], space, ax=ax)
+    assert labels(ax)[-1] == "sum"
+    assert len(drawn(ax)) == 5
+
+
+def test_combination_wants_atoms_and_code_to_fit(blobs, ax):
+    Z, space = blobs
+    with pytest.raises(CodesError, match="code is over 5 atoms, but 9 were given"):
+        plot_combination(CODE, Z, space, ax=ax)
+    with pytest.raises(ShapeInputError, match="original must be one configuration, got 9"):
+        plot_combination([1, 0], Z[:2], space, original=Z, ax=ax)
+
+
+@pytest.mark.parametrize("size", [(3.4, 2.4), (3.4, 4), (7, 1.5)])
+def test_labels_of_a_long_sum_do_not_touch(blobs, size):
+    Z, space = blobs
+    axes = Figure(size, layout="constrained").subplots()
+    code = [-0.9, 0.8j, -0.7 - 0.1j, 0.5, 0.4, -0.3j]
+    check_text_is_apart(plot_combination(code, Z[:6], space, original=Z[7], ax=axes))

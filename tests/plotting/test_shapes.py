@@ -1,0 +1,157 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import shapelex as sx
+from shapelex.exceptions import CoordinateCountError, RealLayoutError, ShapeInputError, UnsupportedBySpaceError
+from shapelex.plotting import plot_shape, plot_shapes
+from shapelex.plotting.curves import curve_parameters
+from tests.plotting.pictures import check_text_is_apart, drawn, form, labels, marks
+
+
+def _random(space, n_shapes=1, seed=0):
+    rng = np.random.default_rng(seed)
+    shape = (n_shapes, space.n_coordinates)
+    return rng.normal(size=shape) + 1j * rng.normal(size=shape)
+
+
+def test_the_curve_is_that_of_the_space(curve_space, ax):
+    z = _random(curve_space)[0]
+    (curve,) = drawn(plot_shape(z, curve_space, ax=ax))
+    t = np.linspace(0, 1, len(curve))
+    np.testing.assert_allclose(curve, curve_space.sample(z, t), atol=1e-12)
+    assert len(curve) > 300
+    assert ax.get_aspect() == 1
+    assert not ax.axison
+
+
+def test_knots_are_among_the_samples():
+    space = sx.BSpline(7, degree=1)
+    t = curve_parameters(space)
+    assert all(np.abs(t - k / 7).min() < 1e-12 for k in range(8))
+    corners = _random(space)[0]
+    (curve,) = drawn(plot_shape(corners, space, ax=Figure().subplots()))
+    assert np.abs(curve[:, None] - corners).min(axis=0).max() < 1e-12
+
+
+@pytest.mark.parametrize("space", [sx.BSpline(7), sx.HermiteSpline(5, closed=True), sx.Landmarks(6, closed=True)])
+def test_closed_curves_close_and_open_ones_do_not(space, ax):
+    z = _random(space)[0]
+    (curve,) = drawn(plot_shape(z, space, ax=ax))
+    assert abs(curve[0] - curve[-1]) < 1e-12
+    (curve,) = drawn(plot_shape(z[:5], sx.Landmarks(5), ax=Figure().subplots()))
+    assert abs(curve[0] - curve[-1]) > 1e-3
+
+
+def test_landmarks_are_a_polygon(ax):
+    z = _random(sx.Landmarks(6))[0]
+    (curve,) = drawn(plot_shape(z, ax=ax))
+    np.testing.assert_allclose(curve, z, atol=1e-14)
+    closed = plot_shape(z, sx.Landmarks(6, closed=True), ax=Figure().subplots())
+    np.testing.assert_allclose(drawn(closed)[0], [*z, z[0]], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("space", "n_marks"), [(sx.Landmarks(6), 6), (sx.BSpline(7), 7), (sx.HermiteSpline(4), 4)], ids=str
+)
+def test_points_are_the_points_of_the_space(space, n_marks, ax):
+    z = _random(space)[0]
+    (found,) = marks(plot_shape(z, space, points=True, ax=ax))
+    np.testing.assert_array_equal(found, z[:n_marks])
+
+
+def test_points_need_points(ax):
+    space = sx.BasisSpace([lambda t: np.ones_like(t), lambda t: t])
+    with pytest.raises(UnsupportedBySpaceError, match="BasisSpace has none"):
+        plot_shape([0, 1j], space, points=True, ax=ax)
+
+
+def test_a_space_without_curves_is_refused(ax):
+    with pytest.raises(UnsupportedBySpaceError, match="no basis"):
+        plot_shape([0, 1j], sx.CustomSpace(np.eye(2), [1, 1]), ax=ax)
+
+
+def test_one_shape_is_one_shape(ax):
+    with pytest.raises(ShapeInputError, match="z must be one configuration, got 2"):
+        plot_shape(_random(sx.BSpline(7), 2), sx.BSpline(7), ax=ax)
+    with pytest.raises(CoordinateCountError):
+        plot_shape(_random(sx.BSpline(7)), sx.BSpline(8), ax=ax)
+    with pytest.raises(RealLayoutError):
+        plot_shape(np.zeros((5, 2)), ax=ax)
+    assert not ax.lines
+
+
+def test_names_of_line_properties_may_be_short(ax):
+    plot_shape(_random(sx.Landmarks(4)), ax=ax, lw=3, c="red")
+    assert ax.lines[0].get_linewidth() == 3
+    assert ax.lines[0].get_color() == "red"
+
+
+def test_gallery_shows_each_shape_in_its_own_cell(blobs, ax):
+    Z, space = blobs
+    curves = drawn(plot_shapes(Z, space, n_columns=4, ax=ax))
+    t = curve_parameters(space)
+    for curve, z in zip(curves, Z, strict=True):
+        np.testing.assert_allclose(form(curve), form(space.sample(z, t)), atol=1e-12)
+    boxes = [(c.real.min(), c.real.max(), c.imag.min(), c.imag.max()) for c in curves]
+    for k, (left, right, bottom, top) in enumerate(boxes):
+        for other_left, other_right, other_bottom, other_top in boxes[:k]:
+            assert left > other_right or right < other_left or bottom > other_top or top < other_bottom
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert all(left < box[0] and box[1] < right and bottom < box[2] and box[3] < top for box in boxes)
+    # Four in the first row, one below the first.
+    middles = [(box[0] + box[1]) / 2 for box in boxes]
+    assert middles[0] == pytest.approx(middles[4])
+    assert middles[0] < middles[1] < middles[2] < middles[3]
+    assert boxes[0][2] > boxes[4][3] > boxes[8][3]
+    assert ax.get_aspect() == 1
+
+
+def test_overlay_draws_shapes_where_they_lie(blobs, ax):
+    Z, space = blobs
+    curves = drawn(plot_shapes(Z, space, overlay=True, ax=ax))
+    np.testing.assert_allclose(curves, space.sample(Z, curve_parameters(space)), atol=1e-12)
+
+
+def test_labels_stand_under_their_shapes(blobs, ax):
+    Z, space = blobs
+    names = [f"blob {k}" for k in range(9)]
+    assert labels(plot_shapes(Z, space, labels=names, ax=ax)) == names
+    ax.figure.draw_without_rendering()
+    for curve, text in zip(drawn(ax), ax.texts, strict=True):
+        lowest = ax.transData.transform([(0, curve.imag.min())])[0, 1]
+        box = text.get_window_extent()
+        assert box.y1 <= lowest + 1
+        assert ax.transData.inverted().transform([(box.x0 + box.width / 2, 0)])[0, 0] == pytest.approx(
+            (curve.real.min() + curve.real.max()) / 2, abs=0.05
+        )
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+    with pytest.raises(ShapeInputError, match="one for each of the 9 shapes, got 2"):
+        plot_shapes(Z, space, labels=["a", "b"], ax=ax)
+
+
+@pytest.mark.parametrize("size", [(3.4, 1), (3.4, 6), (7, 1), (7, 4)])
+def test_columns_follow_the_form_of_the_axes(blobs, size):
+    Z, space = blobs
+    curves = drawn(plot_shapes(np.concatenate([Z] * 3), space, ax=Figure(size, layout="constrained").subplots()))
+    n_columns = len({round(float(c.real.min() + c.real.max()), 6) for c in curves})
+    n_rows = len({round(float(c.imag.min() + c.imag.max()), 6) for c in curves})
+    assert n_columns * n_rows >= 27
+    assert 0.2 < (n_columns / n_rows) / (size[0] / size[1]) < 5
+
+
+def test_straight_lines_have_a_gallery(ax):
+    assert len(drawn(plot_shapes([[0, 1, 2 + 0j], [0, 1, 3 + 0j]], ax=ax))) == 2
+
+
+def test_columns_are_a_count(blobs, ax):
+    with pytest.raises(ValueError, match="n_columns must be at least 1, got 0"):
+        plot_shapes(*blobs, n_columns=0, ax=ax)
+
+
+def test_long_labels_take_fewer_columns():
+    tall = np.array([0, 1, 1 + 9j, 9j])
+    axes = Figure((3.4, 3), layout="constrained").subplots()
+    names = [f"specimen number {k}" for k in range(6)]
+    check_text_is_apart(plot_shapes([tall] * 6, sx.Landmarks(4, closed=True), labels=names, ax=axes))
