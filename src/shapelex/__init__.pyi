@@ -6,6 +6,7 @@ from . import spaces as spaces
 from .coding import SparseCodes as SparseCodes
 from .coding import decode as decode
 from .coding import encode as encode
+from .estimators import AlignFirstDictionary as AlignFirstDictionary
 from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ShapeDictionary as ShapeDictionary
 from .estimators import load as load

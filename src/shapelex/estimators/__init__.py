@@ -1,7 +1,8 @@
 """scikit-learn estimators: thin classes over the functions below."""
 
+from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.code_features import CodeFeatures
 from shapelex.estimators.loading import load
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 
-__all__ = ["CodeFeatures", "ShapeDictionary", "load"]
+__all__ = ["AlignFirstDictionary", "CodeFeatures", "ShapeDictionary", "load"]
