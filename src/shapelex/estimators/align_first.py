@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,20 +11,16 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.configurations import ConfigurationInput, as_generator, count_jobs
+from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.estimators.scoring import ReconstructionScore
+from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry import mean_shape
-from shapelex.geometry.preshapes import phases
 from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions, RowBlocks
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_inner
 
 
-class AlignFirstDictionary(  # type: ignore[misc]
-    CallbackSupportMixin, ReconstructionScore, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput
-):
+class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
     """Few typical shapes that, scaled but not turned, add up to any shape of a set that was aligned beforehand.
 
     Turns pre-shapes along their mean of least full distance, ``z~_k``, then learns atoms ``d_j`` and real weights that
@@ -254,7 +249,7 @@ class AlignFirstDictionary(  # type: ignore[misc]
             pre-shapes ``space_.preshape(X)``, in their poses.
         """
         rows = self._check_new_rows(X)
-        turns = self._turns(rows)[:, None]
+        turns = self._turns(rows)
         return np.conj(turns) * decode(self._encode(turns * rows), self.atoms_)
 
     def errors(self, X: ArrayLike) -> FloatArray:
@@ -276,18 +271,11 @@ class AlignFirstDictionary(  # type: ignore[misc]
         turned = self._turned(self._check_new_rows(X))
         return residual_norms(_as_real_rows(turned), self._atom_rows(), self._encode(turned))
 
-    @single_blas_thread()
-    def _check_new_rows(self, X: ArrayLike) -> ComplexArray:
-        configurations = self._check_new_input(X)
-        return self.space_.whitened_preshapes(configurations, "X")
-
     def _turns(self, rows: ComplexArray) -> ComplexArray:
-        """Return the phases that turn whitened pre-shapes along the mean."""
-        mean = self.space_.whitened_preshapes(self.mean_, "mean_")
-        return phases(row_inner(rows, mean)).astype(rows.dtype, copy=False)
+        return turns_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
 
     def _turned(self, rows: ComplexArray) -> ComplexArray:
-        return self._turns(rows)[:, None] * rows
+        return self._turns(rows) * rows
 
     def _options(self) -> LearningOptions:
         init = self.init
