@@ -10,12 +10,12 @@ from shapelex._validation import as_numeric_array, check_choice, name_rows
 from shapelex.estimators.modes import check_component_count, principal_modes
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError, ShapeInputError
-from shapelex.geometry import distance, mean_shape
-from shapelex.geometry.distances import DISTANCE_KINDS
+from shapelex.geometry import mean_shape
+from shapelex.geometry.distances import DISTANCE_KINDS, row_residuals
 from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.geometry.preshapes import remove_along
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_norms
+from shapelex.spaces.rows import row_inner, row_norms
 
 _PROJECTIONS = ("log", "orthogonal")
 
@@ -192,9 +192,7 @@ class TangentPCA(ShapeReconstructor):
             Pre-shapes that approximate ``space_.preshape(X)``, in their poses.
         """
         rows = self._check_new_rows(X)
-        count = check_component_count(n_components, self.n_components_)
-        turns = turns_onto(rows, self._base())
-        return self.space_.unwhiten(np.conj(turns) * self._shape_rows(self._score_rows(rows, count)))
+        return self.space_.unwhiten(self._reconstruct_rows(rows, n_components))
 
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
         """Full Procrustes distance of each shape to its reconstruction.
@@ -211,11 +209,9 @@ class TangentPCA(ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1.
         """
-        configurations = self._check_new_input(X)
-        distances: FloatArray = distance(
-            configurations, self.reconstruct(configurations, n_components), space=self.space_
-        )
-        return distances
+        rows = self._check_new_rows(X)
+        reconstructed = self._reconstruct_rows(rows, n_components)
+        return np.minimum(row_residuals(reconstructed, rows, row_inner(reconstructed, rows)), 1)
 
     def _base(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.mean_, "mean_")
@@ -226,6 +222,12 @@ class TangentPCA(ShapeReconstructor):
         if self.projection == "log":
             return log_rows(base, rows)
         return remove_along(base, turns_onto(rows, base) * rows)
+
+    def _reconstruct_rows(self, rows: ComplexArray, n_components: int | None) -> ComplexArray:
+        """Return whitened pre-shapes in the poses of `rows`."""
+        count = check_component_count(n_components, self.n_components_)
+        reached: ComplexArray = self._shape_rows(self._score_rows(rows, count))
+        return np.conj(turns_onto(rows, self._base())) * reached
 
     def _score_rows(self, rows: ComplexArray, count: int) -> FloatArray:
         deviations = _as_reals(self._vectors(rows) - self.space_.whiten(self.average_))
