@@ -65,7 +65,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         Root mean squared error of the aligned shapes.
     usage_ : ndarray of float, shape (n_atoms,)
         Share of the shapes that use each atom.
-    loss_curve_ : ndarray of float, shape (n_iter_ + 1,)
+    loss_curve_ : ndarray of float, shape (n_iter + 1,)
         Mean squared error of every dictionary on the way, the first one included.
     n_iter_ : int
         Updates made.
