@@ -10,7 +10,7 @@ import accuracy
 import coding_speed
 import geometry_speed
 import import_time
-from against import reference
+from against import align_first, reference
 from measure import describe_machine
 
 BENCHMARKS = {
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "geometry": geometry_speed.main,
     "coding": coding_speed.main,
     "accuracy": accuracy.main,
+    "align_first": align_first.main,
     "reference": reference.main,
 }
 

@@ -22,3 +22,5 @@ autodoc_typehints = "none"
 # No TeX in the pages: MathJax would be fetched from the network when they are read.
 myst_enable_extensions = []
 nitpicky = False
+# Methods that come from scikit-learn point into its own documentation, which is not part of this one.
+suppress_warnings = ["ref.ref", "ref.term"]

@@ -7,8 +7,11 @@ from . import spaces as spaces
 from .coding import SparseCodes as SparseCodes
 from .coding import decode as decode
 from .coding import encode as encode
+from .estimators import AlignFirstDictionary as AlignFirstDictionary
 from .estimators import CodeFeatures as CodeFeatures
+from .estimators import ComplexPCA as ComplexPCA
 from .estimators import ShapeDictionary as ShapeDictionary
+from .estimators import TangentPCA as TangentPCA
 from .estimators import load as load
 from .geometry import align_onto as align_onto
 from .geometry import align_to_mean as align_to_mean

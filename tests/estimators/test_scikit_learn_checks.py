@@ -3,18 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 import shapelex as sx
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-class ColumnsDictionary(sx.ShapeDictionary):
+class RealColumns:
     """Takes the real tables that the checks make: each row is a polygon above equispaced points of the real line."""
-
-    def __init__(self, n_atoms=2, n_nonzero=1, *, max_iter=5, random_state=0):
-        super().__init__(n_atoms, n_nonzero, max_iter=max_iter, random_state=random_state)
 
     def _to_configurations(self, X, *, reset):
         X = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32))
@@ -26,21 +23,64 @@ class ColumnsDictionary(sx.ShapeDictionary):
         return super()._check_fit_input(self._to_configurations(X, reset=True))
 
     def _check_new_input(self, X):
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self)
         return super()._check_new_input(self._to_configurations(X, reset=not hasattr(self, "n_features_in_")))
 
 
-EXPECTED_FAILURES = {
+class ColumnsDictionary(RealColumns, sx.ShapeDictionary):
+    def __init__(self, n_atoms=2, n_nonzero=1, *, max_iter=5, random_state=0):
+        super().__init__(n_atoms, n_nonzero, max_iter=max_iter, random_state=random_state)
+
+
+class ColumnsAlignFirst(RealColumns, sx.AlignFirstDictionary):
+    def __init__(self, n_atoms=2, n_nonzero=1, *, max_iter=5, random_state=0):
+        super().__init__(n_atoms, n_nonzero, max_iter=max_iter, random_state=random_state)
+
+
+class ColumnsComplexPCA(RealColumns, sx.ComplexPCA):
+    def __init__(self, n_components=None, *, subtract_average=False):
+        super().__init__(n_components, subtract_average=subtract_average)
+
+
+class ColumnsTangentPCA(RealColumns, sx.TangentPCA):
+    """Adds a point to every polygon: some checks have two columns, and any two points have the same shape."""
+
+    def __init__(self, n_components=None, *, projection="log"):
+        super().__init__(n_components, projection=projection)
+
+    def _to_configurations(self, X, *, reset):
+        configurations = super()._to_configurations(X, reset=reset)
+        return np.concatenate([configurations, np.full_like(configurations[:, :1], -1)], axis=1)
+
+    def _check_fit_input(self, X):
+        configurations = super()._check_fit_input(X)
+        self.n_features_in_ = configurations.shape[1] - 1
+        return configurations
+
+
+COMPLEX_CODES = {"check_transformer_preserve_dtypes": "codes are complex, so float input cannot give float output"}
+SWAPS = {
     "check_sample_weight_equivalence_on_dense_data": (
         "the swaps before a descent try shapes by row number; for given codes and first atoms weights do count copies"
-    ),
-    "check_transformer_preserve_dtypes": "codes are complex, so float input cannot give float output",
-    "check_fit2d_1sample": 'the error says "the number of shapes, 1", where the check looks for "1 sample"',
+    )
+}
+TOO_FEW_SHAPES = {
+    "check_fit2d_1sample": 'the error says "the number of shapes, 1", where the check looks for "1 sample"'
+}
+NOTHING_VARIES = {
+    "check_fit2d_1sample": 'the error says "one shape only", where the check looks for "1 sample"',
+}
+EXPECTED_FAILURES = {
+    ColumnsDictionary: COMPLEX_CODES | SWAPS | TOO_FEW_SHAPES,
+    ColumnsAlignFirst: SWAPS | TOO_FEW_SHAPES,
+    ColumnsComplexPCA: COMPLEX_CODES,
+    ColumnsTangentPCA: NOTHING_VARIES,
 }
 
 
-@parametrize_with_checks([ColumnsDictionary()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+@parametrize_with_checks(
+    [ColumnsDictionary(), ColumnsAlignFirst(), ColumnsComplexPCA(), ColumnsTangentPCA()],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],
+)
 def test_common_checks(estimator, check):
     check(estimator)

@@ -1,0 +1,309 @@
+"""Align-first dictionaries: real codes out of the complex engine, against real oracles."""
+
+import itertools
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import shapelex as sx
+from shapelex.exceptions import (
+    CodesError,
+    CollapsedShapeError,
+    CoordinateCountError,
+    NonFiniteError,
+    ShapeInputError,
+)
+
+CODERS = ["auto", "exact", "beam", "ormp", "omp"]
+pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
+
+
+def make_shapes(n_shapes=90, n_coordinates=8, seed=0, spread=0.4):
+    """Return shapes around one base shape, in any pose."""
+    rng = np.random.default_rng(seed)
+
+    def draw(*shape):
+        return rng.normal(size=shape) + 1j * rng.normal(size=shape)
+
+    X = draw(n_coordinates) + spread * rng.normal(size=(n_shapes, 3)) @ draw(3, n_coordinates)
+    X += 0.05 * draw(n_shapes, n_coordinates)
+    return X * np.exp(rng.normal(size=(n_shapes, 1)) + 1j * rng.uniform(0, 6, (n_shapes, 1))) + draw(n_shapes, 1)
+
+
+def real_rows(X, mean, space):
+    """Return aligned pre-shapes as real rows, whitened by a square root of the Gram matrix."""
+    values, vectors = np.linalg.eigh(space.gram)
+    root = vectors * np.sqrt(values) @ vectors.conj().T
+    rows = sx.rotate_onto(X, mean, space) @ root.T
+    return np.concatenate([rows.real, rows.imag], axis=1)
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    return make_shapes()
+
+
+@pytest.fixture(scope="module")
+def fitted(shapes):
+    return sx.AlignFirstDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=20, tol=0).fit(shapes)
+
+
+class TestFit:
+    def test_attributes(self, fitted, shapes):
+        space = fitted.space_
+        assert space == sx.Landmarks(8)
+        np.testing.assert_allclose(fitted.mean_, sx.mean_shape(shapes), atol=1e-14)
+        assert fitted.atoms_.shape == (5, 8)
+        np.testing.assert_allclose(space.norm(fitted.atoms_), 1, atol=1e-12)
+        np.testing.assert_allclose(space.center(fitted.atoms_), 0, atol=1e-12)
+        assert fitted.usage_.sum() == pytest.approx(fitted.encode(shapes).counts().mean())
+        assert fitted.loss_curve_.shape == (fitted.n_iter_ + 1,) == (21,)
+        assert fitted.n_features_in_ == 8
+        assert fitted.rmse_ == pytest.approx(np.sqrt(np.mean(fitted.errors(shapes) ** 2)), rel=1e-9)
+        assert fitted.score(shapes) == pytest.approx(-fitted.rmse_, rel=1e-9)
+
+    def test_atoms_are_in_the_pose_of_the_mean(self, fitted):
+        products = fitted.space_.inner(fitted.mean_, fitted.atoms_)
+        np.testing.assert_allclose(products.imag, 0, atol=1e-12)
+
+    @pytest.mark.parametrize("coder", CODERS)
+    @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+    def test_codes_are_real_to_the_last_bit(self, shapes, coder, dtype):
+        X = shapes.astype(dtype)
+        model = sx.AlignFirstDictionary(n_atoms=6, n_nonzero=3, coder=coder, random_state=0, max_iter=10).fit(X)
+        coefs = model.encode(X).coefs
+        assert coefs.dtype == dtype
+        assert not coefs.imag.any()
+        codes = model.transform(X)
+        assert codes.dtype == coefs.real.dtype
+        assert model.atoms_.dtype == model.mean_.dtype == model.reconstruct(X).dtype == dtype
+        assert model.errors(X).dtype == codes.dtype
+        assert (np.count_nonzero(codes, axis=1) <= 3).all()
+
+    def test_exact_codes_are_the_best_real_ones(self, space):
+        X = np.random.default_rng(3).normal(size=(30, space.n_coordinates, 2))
+        n_atoms = min(5, 2 * space.n_coordinates - 3)
+        model = sx.AlignFirstDictionary(n_atoms, 2, space=space, coder="exact", random_state=0, max_iter=4)
+        X = sx.from_points(X)
+        model.fit(X)
+        rows = real_rows(X, model.mean_, space)
+        values, vectors = np.linalg.eigh(space.gram)
+        atoms = model.atoms_ @ (vectors * np.sqrt(values) @ vectors.conj().T).T
+        atoms = np.concatenate([atoms.real, atoms.imag], axis=1)
+        best = np.ones(len(rows))
+        for pair in itertools.combinations(range(n_atoms), 2):
+            weights = np.linalg.lstsq(atoms[list(pair)].T, rows.T, rcond=None)[0]
+            best = np.minimum(best, np.linalg.norm(rows - weights.T @ atoms[list(pair)], axis=1))
+        np.testing.assert_allclose(model.errors(X), best, atol=1e-7)
+
+    def test_one_update_is_real_least_squares(self, shapes):
+        """Compare with the pseudo-inverse of real codes."""
+        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "init": shapes[:4]}
+        first = sx.AlignFirstDictionary(**settings, max_iter=0).fit(shapes)
+        second = sx.AlignFirstDictionary(**settings, max_iter=1, tol=0).fit(shapes)
+        rows = real_rows(shapes, first.mean_, first.space_)
+        atoms = np.linalg.pinv(first.transform(shapes)) @ rows
+        atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+        np.testing.assert_allclose(second.atoms_, atoms[:, :8] + 1j * atoms[:, 8:], atol=1e-10)
+
+    def test_all_atoms_for_every_shape_is_real_pca(self, shapes):
+        model = sx.AlignFirstDictionary(n_atoms=4, n_nonzero=4, random_state=0).fit(shapes)
+        rows = real_rows(shapes, model.mean_, model.space_)
+        left_out = np.linalg.svd(rows, compute_uv=False)[4:]
+        assert model.rmse_**2 == pytest.approx((left_out**2).sum() / len(rows), rel=0.05)
+
+    def test_finds_the_real_dictionary_that_made_the_shapes(self):
+        """Planted atoms are in the pose of the base that outweighs them, so aligning does not mix them."""
+        rng = np.random.default_rng(1)
+        circle = np.exp(2j * np.pi * np.arange(12) / 12)
+        atoms = np.array([circle, circle**-1, circle**2, circle**3])
+        codes = np.zeros((300, 4))
+        codes[:, 0] = 1
+        codes[np.arange(300), rng.integers(1, 4, 300)] = rng.uniform(-0.5, 0.5, 300)
+        X = codes @ atoms * np.exp(1j * rng.uniform(0, 6, (300, 1)))
+        model = sx.AlignFirstDictionary(n_atoms=4, n_nonzero=2, n_restarts=3, random_state=0).fit(X)
+        assert model.rmse_ < 1e-3
+
+    def test_never_beats_complex_weights_over_the_same_atoms(self, fitted, shapes):
+        complex_codes = sx.encode(shapes, fitted.atoms_, 2, "exact")
+        distances = sx.distance(shapes, sx.decode(complex_codes, fitted.atoms_))
+        assert (distances <= fitted.errors(shapes) + 1e-12).all()
+
+    def test_does_not_depend_on_the_pose_of_shapes(self, fitted, shapes):
+        rng = np.random.default_rng(5)
+        poses = rng.uniform(0.1, 10, (90, 1)) * np.exp(1j * rng.uniform(0, 6, (90, 1)))
+        moved = poses * shapes + 3 * rng.normal(size=(90, 1))
+        np.testing.assert_allclose(fitted.transform(moved), fitted.transform(shapes), atol=1e-9)
+        np.testing.assert_allclose(fitted.errors(moved), fitted.errors(shapes), atol=1e-10)
+        assert clone(fitted).fit(moved).rmse_ == pytest.approx(fitted.rmse_, rel=1e-6)
+
+    def test_same_seed_same_bits_for_any_number_of_threads(self):
+        X = make_shapes(3000, 12)
+        settings = {"n_atoms": 6, "n_nonzero": 3, "max_iter": 4}
+        models = [sx.AlignFirstDictionary(**settings, n_jobs=n, random_state=3).fit(X) for n in (1, 2, None)]
+        for model in models[1:]:
+            np.testing.assert_array_equal(model.atoms_, models[0].atoms_)
+        other = sx.AlignFirstDictionary(**settings, random_state=4).fit(X)
+        assert not np.array_equal(other.atoms_, models[0].atoms_)
+
+    def test_sample_weight_counts_copies(self, shapes):
+        weights = np.random.default_rng(0).integers(0, 4, len(shapes))
+        weights[0] = 1  # The first shape sets the pose of the mean.
+        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "init": shapes[:4], "max_iter": 8, "tol": 0}
+        weighted = sx.AlignFirstDictionary(**settings).fit(shapes, sample_weight=weights)
+        repeated = sx.AlignFirstDictionary(**settings).fit(np.repeat(shapes, weights, axis=0))
+        np.testing.assert_allclose(weighted.mean_, repeated.mean_, atol=1e-10)
+        np.testing.assert_allclose(weighted.atoms_, repeated.atoms_, atol=1e-8)
+        assert weighted.score(shapes, sample_weight=weights) == pytest.approx(-weighted.rmse_, rel=1e-9)
+
+    def test_given_first_dictionary_is_turned_along_the_mean(self, shapes):
+        model = sx.AlignFirstDictionary(n_atoms=3, n_nonzero=1, init=5j * shapes[:3] + 1, max_iter=0).fit(shapes)
+        np.testing.assert_allclose(model.atoms_, sx.rotate_onto(shapes[:3], model.mean_), atol=1e-12)
+        again = sx.AlignFirstDictionary(n_atoms=3, n_nonzero=1, init=model.atoms_, max_iter=0).fit(shapes)
+        assert again.rmse_ == pytest.approx(model.rmse_, rel=1e-12)
+
+    def test_warns_when_not_converged(self, shapes):
+        with pytest.warns(ConvergenceWarning, match="still changed after max_iter=1 iterations"):
+            sx.AlignFirstDictionary(n_atoms=5, n_nonzero=2, max_iter=1, random_state=0).fit(shapes)
+
+    def test_an_interrupt_keeps_the_best(self, shapes, monkeypatch):
+        import shapelex.estimators.progress as progress
+
+        def interrupt(self, iteration):
+            if iteration.iteration == 3:
+                raise KeyboardInterrupt
+            return False
+
+        monkeypatch.setattr(progress.FitProgress, "__call__", interrupt)
+        model = sx.AlignFirstDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=50, tol=0)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(shapes)
+        assert model.rmse_ == pytest.approx(-model.score(shapes), rel=1e-9)
+
+
+class TestCodes:
+    def test_round_trip(self, fitted, shapes):
+        space = fitted.space_
+        codes = fitted.transform(shapes)
+        np.testing.assert_allclose(fitted.inverse_transform(codes), codes @ fitted.atoms_, atol=1e-14)
+        np.testing.assert_allclose(
+            fitted.inverse_transform(fitted.encode(shapes)), fitted.inverse_transform(codes), atol=1e-12
+        )
+        aligned = sx.rotate_onto(shapes, fitted.mean_)
+        np.testing.assert_allclose(fitted.errors(shapes), space.norm(aligned - codes @ fitted.atoms_), atol=1e-12)
+
+    def test_reconstructions_are_in_the_poses_of_the_shapes(self, fitted, shapes):
+        reconstructed = fitted.reconstruct(shapes)
+        residuals = fitted.space_.norm(fitted.space_.preshape(shapes) - reconstructed)
+        np.testing.assert_allclose(fitted.errors(shapes), residuals, atol=1e-12)
+
+    def test_errors_are_above_the_distance(self, fitted, shapes):
+        excess = fitted.errors(shapes) - sx.distance(shapes, fitted.reconstruct(shapes))
+        assert excess.min() > -1e-12
+        assert excess.max() > 1e-6
+
+    def test_bad_codes(self, fitted, shapes):
+        with pytest.raises(CodesError, match=r"codes must have shape \(n_shapes, 5\), got \(2, 4\)"):
+            fitted.inverse_transform(np.ones((2, 4)))
+        with pytest.raises(CodesError, match="codes must be real, got complex128"):
+            fitted.inverse_transform(1j * np.ones((2, 5)))
+        with pytest.raises(CodesError, match="codes must be real"):
+            fitted.inverse_transform(sx.encode(shapes, fitted.atoms_, 2))
+        with pytest.raises(NonFiniteError, match="codes must be finite"):
+            fitted.inverse_transform(np.full((2, 5), np.nan))
+
+
+class TestBadInput:
+    def test_bad_shapes(self, shapes, fitted):
+        model = sx.AlignFirstDictionary(n_atoms=3, n_nonzero=1)
+        broken = shapes.copy()
+        broken[[3, 7], 1] = np.nan
+        with pytest.raises(NonFiniteError, match="rows 3, 7"):
+            model.fit(broken)
+        collapsed = shapes.copy()
+        collapsed[4] = 2 + 1j
+        with pytest.raises(CollapsedShapeError, match="row 4"):
+            model.fit(collapsed)
+        with pytest.raises(ShapeInputError, match="n_atoms must be at most the number of shapes, 2, got 3"):
+            model.fit(shapes[:2])
+        with pytest.raises(NotFittedError):
+            model.transform(shapes)
+        with pytest.raises(CoordinateCountError, match="has 7 coordinates per shape, but the space has 8"):
+            fitted.transform(shapes[:, :7])
+        with pytest.raises(ShapeInputError, match="init must be"):
+            sx.AlignFirstDictionary(n_atoms=4, n_nonzero=1, init=shapes[:3]).fit(shapes)
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"n_nonzero": 12, "n_atoms": 10}, "n_nonzero must be between 1 and n_atoms=10, got 12"),
+            ({"coder": "lasso"}, "coder must be one of 'auto'.*got 'lasso'"),
+            ({"init": "zeros"}, "init must be one of"),
+            ({"n_restarts": 0}, "n_restarts must be at least 1"),
+            ({"tol": -1}, "tol must be finite and not negative"),
+            ({"n_jobs": 0}, "n_jobs must be a number of threads"),
+        ],
+    )
+    def test_bad_parameters(self, shapes, parameters, message):
+        with pytest.raises(ValueError, match=message):
+            sx.AlignFirstDictionary(**{"n_atoms": 3, "n_nonzero": 1, **parameters}).fit(shapes)
+
+    def test_not_fitted(self, shapes):
+        model = sx.AlignFirstDictionary()
+        for method in (model.transform, model.encode, model.errors, model.score, model.reconstruct):
+            with pytest.raises(NotFittedError):
+                method(shapes)
+        with pytest.raises(NotFittedError):
+            model.inverse_transform(np.ones((1, 20)))
+
+
+class TestCitizenship:
+    def test_clone_pickle_and_names(self, fitted, shapes):
+        assert clone(fitted).get_params() == fitted.get_params()
+        copy = pickle.loads(pickle.dumps(fitted))
+        np.testing.assert_array_equal(copy.transform(shapes), fitted.transform(shapes))
+        assert list(fitted.get_feature_names_out()) == [f"alignfirstdictionary{j}" for j in range(5)]
+
+    def test_pipeline_and_grid_search(self):
+        X = np.concatenate([make_shapes(40, seed=1), make_shapes(40, seed=2)])
+        y = np.repeat(["a", "b"], 40)
+        pipeline = make_pipeline(
+            sx.AlignFirstDictionary(n_atoms=6, n_nonzero=3, random_state=0, max_iter=5), LogisticRegression()
+        )
+        assert pipeline.fit(X, y).score(X, y) > 0.8
+        search = GridSearchCV(
+            sx.AlignFirstDictionary(n_atoms=5, random_state=0, max_iter=5), {"n_nonzero": [1, 3]}, cv=3
+        ).fit(X)
+        assert search.best_params_["n_nonzero"] == 3
+
+    def test_real_points_and_verbose(self, fitted, shapes, capsys):
+        other = clone(fitted).set_params(verbose=2, max_iter=2).fit(sx.to_points(shapes))
+        assert other.n_features_in_ == 8
+        assert "AlignFirstDictionary: restart 1/1, iteration 2/2" in capsys.readouterr().err
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("file", "space", "n_atoms", "n_nonzero", "spams", "paper"),
+    [
+        ("hands", sx.Landmarks(56), 10, 3, 0.0276, 0.0273),
+        ("6376_open_worms_6ctrlpts", sx.HermiteSpline(6), 10, 5, 0.0779, 0.0795),
+        ("leaves_Bsplines", sx.BSpline(40), 20, 5, 0.0695, 0.0701),
+    ],
+)
+def test_as_accurate_as_spams(load_real, file, space, n_atoms, n_nonzero, spams, paper):
+    """`spams` is the error of its `trainDL` (1000 iterations) and `omp` on the same arrays, mean of ten first atoms."""
+    X = load_real(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        greedy = sx.AlignFirstDictionary(n_atoms, n_nonzero, space=space, coder="ormp", n_restarts=5, random_state=0)
+        assert greedy.fit(X).rmse_ <= 1.05 * spams
+        default = sx.AlignFirstDictionary(n_atoms, n_nonzero, space=space, random_state=0, max_iter=40)
+        assert default.fit(X).rmse_ <= min(spams, paper)
