@@ -3,5 +3,6 @@
 from shapelex.estimators.code_features import CodeFeatures
 from shapelex.estimators.loading import load
 from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 
-__all__ = ["CodeFeatures", "ShapeDictionary", "load"]
+__all__ = ["CodeFeatures", "ShapeDictionary", "ShapeDictionaryClassifier", "load"]
