@@ -60,6 +60,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         The fitted dictionary of each class.
     temperature_ : float
         The `temperature`, or its estimate.
+    n_iter_ : int
+        Most updates that a dictionary took.
     space_ : Space
         Space of the configurations.
     n_features_in_ : int
@@ -152,6 +154,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             dictionary = self._make_dictionary(is_member, int(generator.integers(2**31)))
             shares = None if sample_weight is None else weights[is_member]
             self.dictionaries_.append(dictionary.fit(configurations[is_member], sample_weight=shares))
+        self.n_iter_ = max(dictionary.n_iter_ for dictionary in self.dictionaries_)
         self.temperature_ = self._find_temperature(configurations, numbers, weights)
         return self
 
@@ -168,8 +171,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         ndarray of float, shape (n_shapes, n_classes)
             Distances between 0 and 1, classes as in ``classes_``.
         """
-        configurations = self._check_new_input(X)
-        return np.stack([dictionary.errors(configurations) for dictionary in self.dictionaries_], axis=1)
+        return self._class_errors(self._check_new_input(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Class of least error.
@@ -225,12 +227,15 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             random_state=seed,
         )
 
+    def _class_errors(self, configurations: ComplexArray) -> FloatArray:
+        return np.stack([dictionary.errors(configurations) for dictionary in self.dictionaries_], axis=1)
+
     def _find_temperature(self, configurations: ComplexArray, numbers: IntArray, weights: FloatArray) -> float:
         if self.temperature is not None:
             return _check_temperature(self.temperature)
         if len(self.classes_) == 1:
             return 1.0
-        squares = self.class_errors(configurations).astype(np.float64) ** 2
+        squares = self._class_errors(configurations).astype(np.float64) ** 2
         # No dictionary has seen the shapes of other classes, so unlike errors in the own class these do not vanish
         # where a dictionary has nearly as many atoms as shapes.
         squares[np.arange(len(numbers)), numbers] = np.inf
