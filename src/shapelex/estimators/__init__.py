@@ -2,7 +2,8 @@
 
 from shapelex.estimators.code_features import CodeFeatures
 from shapelex.estimators.loading import load
+from shapelex.estimators.procrustes_kernel import ProcrustesKernel
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 
-__all__ = ["CodeFeatures", "ShapeDictionary", "ShapeDictionaryClassifier", "load"]
+__all__ = ["CodeFeatures", "ProcrustesKernel", "ShapeDictionary", "ShapeDictionaryClassifier", "load"]
