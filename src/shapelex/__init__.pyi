@@ -8,6 +8,7 @@ from .coding import decode as decode
 from .coding import encode as encode
 from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ProcrustesKernel as ProcrustesKernel
+from .estimators import RiemannianDictionary as RiemannianDictionary
 from .estimators import ShapeDictionary as ShapeDictionary
 from .estimators import ShapeDictionaryClassifier as ShapeDictionaryClassifier
 from .estimators import load as load

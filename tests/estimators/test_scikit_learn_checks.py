@@ -50,15 +50,26 @@ class ColumnsClassifier(ColumnsInput, sx.ShapeDictionaryClassifier):
         return tags
 
 
+class ColumnsRiemannian(ColumnsInput, sx.RiemannianDictionary):
+    def __init__(self, n_atoms=2, *, max_iter=5, random_state=0):
+        super().__init__(n_atoms, max_iter=max_iter, random_state=random_state)
+
+
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": (
         "the swaps before a descent try shapes by row number; for given codes and first atoms weights do count copies"
     ),
-    "check_transformer_preserve_dtypes": "codes are complex, so float input cannot give float output",
     "check_fit2d_1sample": 'the error says "the number of shapes, 1", where the check looks for "1 sample"',
 }
+COMPLEX_CODES = {"check_transformer_preserve_dtypes": "codes are complex, so float input cannot give float output"}
 
 
-@parametrize_with_checks([ColumnsDictionary(), ColumnsClassifier()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def expected_failures(estimator):
+    return EXPECTED_FAILURES | (COMPLEX_CODES if isinstance(estimator, sx.ShapeDictionary) else {})
+
+
+@parametrize_with_checks(
+    [ColumnsDictionary(), ColumnsClassifier(), ColumnsRiemannian()], expected_failed_checks=expected_failures
+)
 def test_common_checks(estimator, check):
     check(estimator)

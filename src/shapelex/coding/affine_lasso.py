@@ -14,6 +14,9 @@ from shapelex.exceptions import ConvergenceWarning
 _ROUNDS = 4
 _ROUND = 20
 _RELAXATION = 1.6
+# Added to the diagonal, as a share of the largest entry: it keeps a matrix definite that is singular to rounding, and
+# settles which of many solutions is taken. It shows in the optimality conditions at its own size, far below `tol`.
+_RIDGE = 1e-12
 # The residuals of the two halves may differ by this factor before the penalty follows.
 _IMBALANCE = 4.0
 
@@ -188,9 +191,7 @@ def _solve_for_signs(quadratic: FloatArray, prices: FloatArray, signs: FloatArra
     is_used = signs != 0
     pairs = is_used[:, :, None] & is_used[:, None, :]
     system = np.zeros((n_samples, n_atoms + 1, n_atoms + 1))
-    # The ridge is a rounding of the matrix; it settles which of many solutions is taken where that is singular.
-    ridge = n_atoms * np.finfo(np.float64).eps
-    diagonal = np.where(is_used, ridge, 1)[:, :, None] * np.eye(n_atoms)
+    diagonal = np.where(is_used, _RIDGE, 1)[:, :, None] * np.eye(n_atoms)
     system[:, :n_atoms, :n_atoms] = np.where(pairs, quadratic, 0) + diagonal
     system[:, :n_atoms, n_atoms] = system[:, n_atoms, :n_atoms] = is_used
     right = np.zeros((n_samples, n_atoms + 1, 1))

@@ -11,15 +11,17 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding.affine_lasso import affine_lasso
 from shapelex.geometry.geodesics import exp_rows
+from shapelex.geometry.preshapes import remove_along
 from shapelex.learning.intrinsic_objective import atom_gradient, logarithm_parts, tangent_energy, tangent_grams
 
 logger = logging.getLogger(__name__)
 
-# Gradient steps between two codings: a coding costs far more than a step.
-_STEPS = 10
+# Steps between two codings: more of them gain next to nothing, as the curvature is nearly right.
+_STEPS = 3
 # A step must gain this share of what the gradient promises (Armijo), or it is halved, so often at most.
 _LEAST_GAIN = 1e-4
 _HALVINGS = 30
+_RIDGE = 1e-6
 _BLOCK_ENTRIES = 2_000_000
 
 
@@ -117,13 +119,10 @@ def _losses(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, alpha: f
 
 def _descend(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares: FloatArray) -> ComplexArray:
     """Move the atoms down the gradient for fixed codes, by steps that each lower the loss."""
-    # Where shapes are near atoms this is the curvature for each atom: the natural length of a step is then 1.
-    curvature = 2 * shares @ codes**2
-    inverse = np.where(curvature > 0, 1, 0) / np.where(curvature > 0, curvature, 1)
     length = 1.0
     for _ in range(_STEPS):
         value, gradient = atom_gradient(rows, atoms, codes, shares)
-        direction = -inverse[:, None] * gradient
+        direction = -remove_along(atoms, np.linalg.solve(_curvature(rows, atoms, codes, shares), gradient))
         slope = float(np.vdot(gradient, direction).real)
         for _ in range(_HALVINGS):
             moved = exp_rows(atoms, length * direction)
@@ -137,3 +136,13 @@ def _descend(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares:
         atoms = moved
         length = min(2 * length, 1.0)
     return atoms
+
+
+def _curvature(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares: FloatArray) -> ComplexArray:
+    """Return the second derivatives as if the space were flat: steps of length 1 are then the natural ones."""
+    parts = logarithm_parts(rows, atoms)
+    weights = codes * parts.ratios * parts.rotations.conj()
+    curvature: ComplexArray = 2 * (weights.conj().T * shares) @ weights
+    # Atoms that no shape uses would make it singular.
+    curvature[np.diag_indices(len(atoms))] += _RIDGE * np.trace(curvature).real / len(atoms)
+    return curvature
