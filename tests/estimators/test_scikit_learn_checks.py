@@ -57,7 +57,7 @@ class ColumnsRiemannian(ColumnsInput, sx.RiemannianDictionary):
 
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": (
-        "the swaps before a descent try shapes by row number; for given codes and first atoms weights do count copies"
+        "first atoms and swaps are drawn by row number; for given codes and first atoms weights do count copies"
     ),
     "check_fit2d_1sample": 'the error says "the number of shapes, 1", where the check looks for "1 sample"',
 }

@@ -67,8 +67,8 @@ class RiemannianDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
     Notes
     -----
     The codes are the exact minimum, to rounding. They are seldom sparse: the atoms move outwards until shapes are
-    convex combinations of them, and those cost ``alpha`` however many atoms they use. At geodesic distance ``π / 2`` the
-    logarithm is not unique, see :func:`shapelex.log`.
+    convex combinations of them, and those cost ``alpha`` however many atoms they use. At geodesic distance ``π / 2``
+    the logarithm is not unique, see :func:`shapelex.log`.
 
     Examples
     --------
