@@ -10,7 +10,10 @@ from .coding import encode as encode
 from .estimators import AlignFirstDictionary as AlignFirstDictionary
 from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ComplexPCA as ComplexPCA
+from .estimators import ProcrustesKernel as ProcrustesKernel
+from .estimators import RiemannianDictionary as RiemannianDictionary
 from .estimators import ShapeDictionary as ShapeDictionary
+from .estimators import ShapeDictionaryClassifier as ShapeDictionaryClassifier
 from .estimators import TangentPCA as TangentPCA
 from .estimators import load as load
 from .geometry import align_onto as align_onto

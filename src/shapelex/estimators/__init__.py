@@ -4,7 +4,20 @@ from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.code_features import CodeFeatures
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.loading import load
+from shapelex.estimators.procrustes_kernel import ProcrustesKernel
+from shapelex.estimators.riemannian_dictionary import RiemannianDictionary
 from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 from shapelex.estimators.tangent_pca import TangentPCA
 
-__all__ = ["AlignFirstDictionary", "CodeFeatures", "ComplexPCA", "ShapeDictionary", "TangentPCA", "load"]
+__all__ = [
+    "AlignFirstDictionary",
+    "CodeFeatures",
+    "ComplexPCA",
+    "ProcrustesKernel",
+    "RiemannianDictionary",
+    "ShapeDictionary",
+    "ShapeDictionaryClassifier",
+    "TangentPCA",
+    "load",
+]

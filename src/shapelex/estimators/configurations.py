@@ -18,8 +18,14 @@ class ConfigurationInput(BaseEstimator):  # type: ignore[misc]
 
     space: Space | None
 
-    def _check_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
-        """Return configurations and their space. Nothing is learned yet: a fit that fails leaves no trace."""
+    def _check_fit_input(self, X: ArrayLike) -> ComplexArray:
+        """Return configurations; learn their space and how many coordinates they have."""
+        configurations, self.space_ = self._read_fit_input(X)
+        self.n_features_in_ = self.space_.n_coordinates
+        return configurations
+
+    def _read_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
+        """Return configurations and their space, and learn nothing yet."""
         if self.space is not None and not isinstance(self.space, Space):
             raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {self.space!r}.")
         n_expected = None if self.space is None else self.space.n_coordinates

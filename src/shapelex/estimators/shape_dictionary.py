@@ -401,7 +401,7 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         """Check what the caller gave, and return whitened pre-shapes and their space."""
         check_choice(self.device, ("cpu",), "device")
         check_count(self.verbose, 0, "verbose")
-        configurations, space = self._check_fit_input(X)
+        configurations, space = self._read_fit_input(X)
         return space.whitened_preshapes(configurations, "X"), space
 
     @single_blas_thread()

@@ -1,0 +1,262 @@
+"""The Gaussian kernel of the full distance, for scikit-learn's kernel methods, and sparse coding over it."""
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
+from shapelex._validation import as_numeric_array
+from shapelex.coding import SparseCodes, encode_rows, residual_norms
+from shapelex.coding.feature_space import feature_rows
+from shapelex.estimators.configurations import ConfigurationInput
+from shapelex.exceptions import CodesError, NonFiniteError
+from shapelex.geometry import pairwise_distances
+from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
+from shapelex.spaces import Space, from_columns
+
+
+class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+    """Gaussian kernel of the full Procrustes distance, ``k(z, w) = exp(−gamma d_F²(z, w))`` (Jayasumana et al. 2013).
+
+    It is positive definite for every ``gamma > 0``. As a transformer it turns shapes into their kernel values with the
+    shapes it was fitted on, so it goes in a pipeline before any method with ``kernel="precomputed"``: scikit-learn
+    itself refuses complex arrays, and cross-validation of the pipeline splits the shapes, not the matrix.
+
+    Parameters
+    ----------
+    gamma : float or "scale", default "scale"
+        Inverse square of the width. ``"scale"`` is one over half the mean squared distance of all pairs of shapes that
+        are fitted, which plays the part of the variance in scikit-learn's ``"scale"``.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    layout : {"blocks", "interleaved"}, optional
+        Read real columns so, see :func:`shapelex.from_columns`. By default a real 2-D array is refused.
+
+    Attributes
+    ----------
+    shapes_ : ndarray of complex, shape (n_fitted, n_coordinates)
+        Pre-shapes of the shapes that were fitted.
+    gamma_ : float
+        The `gamma`, or its estimate.
+    space_ : Space
+        Space of the configurations.
+    n_features_in_ : int
+        Number of coordinates.
+
+    Notes
+    -----
+    Called as a function, it is a kernel on any two sets: ``SVC(kernel=ProcrustesKernel(10.0, layout="blocks"))`` works
+    on real columns. `gamma` must be a number then, as scikit-learn copies the kernel and never fits it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(12) / 12)
+    >>> X = circle + rng.normal(size=(40, 2)) @ [0.1 * circle**2, 0.1 * circle**3]
+    >>> X[20:] += 0.5 * circle**-1
+    >>> y = np.repeat(["round", "long"], 20)
+    >>> model = make_pipeline(sx.ProcrustesKernel(), SVC(kernel="precomputed")).fit(X, y)
+    >>> model.predict([1j * circle, circle + 0.5 / circle])
+    array(['round', 'long'], dtype='<U5')
+    """
+
+    def __init__(
+        self,
+        gamma: float | Literal["scale"] = "scale",
+        *,
+        space: Space | None = None,
+        layout: ColumnLayout | None = None,
+    ) -> None:
+        self.gamma = gamma
+        self.space = space
+        self.layout = layout
+
+    def fit(self, X: ArrayLike, y: Any = None) -> "ProcrustesKernel":  # noqa: ARG002
+        """Keep the shapes that others will be compared with.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ProcrustesKernel
+            The transformer itself.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> FloatArray:  # noqa: ARG002
+        """Keep the shapes, and return their kernel values with each other.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes, n_shapes)
+            The Gram matrix: symmetric, ones on its diagonal.
+        """
+        return from_distances(self._fit(X), self.gamma_)
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Kernel values with the shapes that were fitted.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes, n_fitted)
+            Values between 0 and 1.
+        """
+        configurations = self._check_new_input(X)
+        return gaussian_kernel(configurations, self.shapes_, gamma=self.gamma_, space=self.space_)
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
+        """Kernel values between any two sets of shapes; nothing has to be fitted.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_first, n_coordinates) or real (n_first, n_points, 2)
+            Configurations, or columns where `layout` is given; or one shape.
+        Y : array_like, optional
+            As `X`; `X` itself when not given.
+
+        Returns
+        -------
+        ndarray of float, shape (n_first, n_second), or float
+            Values between 0 and 1; one number for two single shapes.
+
+        Raises
+        ------
+        ValueError
+            If `gamma` is ``"scale"`` and nothing was fitted.
+        """
+        gamma = getattr(self, "gamma_", None)
+        if gamma is None:
+            gamma = _check_gamma(self.gamma)
+        if gamma is None:
+            raise ValueError('gamma="scale" needs shapes: give gamma as a number, or call fit first.')
+        first = self._read(X)
+        second = None if Y is None else self._read(Y)
+        values = gaussian_kernel(first, second, gamma=gamma, space=self.space)
+        is_single = np.ndim(X) == 1 and (Y is None or np.ndim(Y) == 1)
+        return values[0, 0] if is_single else values
+
+    def encode(self, X: ArrayLike, n_nonzero: int = 5, coder: str = "ormp") -> FloatArray:
+        """Code shapes over the shapes that were fitted, in the feature space of the kernel.
+
+        Looks for real weights that solve ``min |phi(z) − Σ_j a_j phi(d_j)|²  subject to  |a|_0 ≤ n_nonzero``, where
+        ``phi`` is the feature map of the kernel and the ``d_j`` are ``shapes_``.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        n_nonzero : int, default 5
+            Most shapes that a shape may use.
+        coder : {"ormp", "omp", "beam", "exact", "auto"}, default "ormp"
+            How to search, see :func:`shapelex.encode`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_shapes, n_fitted)
+            Weights, most of them zero.
+
+        Notes
+        -----
+        Decomposes the Gram matrix of ``shapes_``, which takes of the order of ``n_fitted³`` operations.
+        """
+        atom_rows, rows = self._feature_rows(X)
+        return encode_rows(rows, atom_rows, n_nonzero, method=coder).toarray().real.copy()
+
+    def coding_errors(self, X: ArrayLike, codes: ArrayLike) -> FloatArray:
+        """Distance of shapes to what codes stand for, in the feature space of the kernel.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        codes : array_like of float, shape (n_shapes, n_fitted)
+            Weights, as :meth:`encode` gives them.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_shapes,)
+            ``|phi(z) − Σ_j a_j phi(d_j)|``: 1 for zero weights, as ``phi`` has norm 1.
+
+        Raises
+        ------
+        CodesError
+            If there is not one real weight for each shape and each fitted shape.
+        """
+        atom_rows, rows = self._feature_rows(X)
+        weights = as_numeric_array(codes, "codes")
+        expected = (len(rows), len(atom_rows))
+        if weights.shape != expected or np.iscomplexobj(weights):
+            raise CodesError(f"codes must be real and have shape {expected}, got {weights.dtype} of {weights.shape}.")
+        if not np.isfinite(weights).all():
+            raise NonFiniteError("codes must be finite.")
+        return residual_norms(rows, atom_rows, SparseCodes.from_dense(weights.astype(np.complex128)))
+
+    def _fit(self, X: ArrayLike) -> FloatArray:
+        """Fit, and return the distances of all pairs."""
+        gamma = _check_gamma(self.gamma)
+        configurations = self._check_fit_input(X)
+        distances = pairwise_distances(configurations, space=self.space_)
+        self.shapes_ = self.space_.preshape(configurations)
+        self.gamma_ = scale_gamma(distances) if gamma is None else gamma
+        return distances
+
+    def _feature_rows(self, X: ArrayLike) -> tuple[ComplexArray, ComplexArray]:
+        cross = self.transform(X)
+        gram = gaussian_kernel(self.shapes_, gamma=self.gamma_, space=self.space_)
+        return feature_rows(gram, cross)
+
+    def _check_fit_input(self, X: ArrayLike) -> ComplexArray:
+        return super()._check_fit_input(self._read(X))
+
+    def _check_new_input(self, X: ArrayLike) -> ComplexArray:
+        check_is_fitted(self)
+        return super()._check_new_input(self._read(X))
+
+    def _read(self, X: ArrayLike) -> ArrayLike:
+        if self.layout is None:
+            return X
+        columns = as_numeric_array(X, "X")
+        if np.iscomplexobj(columns) or columns.ndim > 2:
+            return columns
+        return from_columns(np.atleast_2d(columns), layout=self.layout)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.shapes_)
+
+
+def _check_gamma(gamma: float | str) -> float | None:
+    """Return `gamma` as a number, None for "scale"."""
+    if isinstance(gamma, str):
+        if gamma == "scale":
+            return None
+        raise ValueError(f'gamma must be a positive number or "scale", got {gamma!r}.')
+    if isinstance(gamma, bool) or not isinstance(gamma, int | float | np.integer | np.floating):
+        raise TypeError(f'gamma must be a positive number or "scale", got {gamma!r}.')
+    if not (np.isfinite(gamma) and gamma > 0):
+        raise ValueError(f"gamma must be finite and positive, got {gamma}.")
+    return float(gamma)

@@ -1,0 +1,183 @@
+"""Sparse representation classification, as a user of scikit-learn meets it."""
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+
+import shapelex as sx
+from shapelex.exceptions import CoordinateCountError, NonFiniteError, RealLayoutError, ShapeInputError
+
+pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
+
+CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
+
+
+def make_classes(n_each=20, seed=0, noise=0.02):
+    """Three kinds of outlines, each with its own way to vary, in any pose."""
+    rng = np.random.default_rng(seed)
+    modes = [CIRCLE**-1, CIRCLE**2, CIRCLE**-3]
+    X = np.concatenate([CIRCLE + 0.4 * rng.normal(size=(n_each, 1)) * mode for mode in modes])
+    X += noise * (rng.normal(size=X.shape) + 1j * rng.normal(size=X.shape))
+    poses = rng.uniform(0.5, 2, (len(X), 1)) * np.exp(1j * rng.uniform(0, 6, (len(X), 1)))
+    return poses * X + rng.normal(size=(len(X), 1)), np.repeat(["long", "bent", "star"], n_each)
+
+
+def make_model(**options):
+    return sx.ShapeDictionaryClassifier(**{"n_atoms": 3, "n_nonzero": 2, "max_iter": 20, "random_state": 0} | options)
+
+
+@pytest.fixture(scope="module")
+def classes():
+    return make_classes()
+
+
+@pytest.fixture(scope="module")
+def fitted(classes):
+    return make_model().fit(*classes)
+
+
+def test_errors_are_those_of_the_class_dictionaries(classes, fitted):
+    X, y = classes
+    errors = fitted.class_errors(X)
+    assert errors.shape == (60, 3)
+    assert list(fitted.classes_) == ["bent", "long", "star"]
+    for number, label in enumerate(fitted.classes_):
+        dictionary = fitted.dictionaries_[number]
+        distances = sx.distance(X, dictionary.reconstruct(X))
+        np.testing.assert_allclose(errors[:, number], distances, atol=1e-12)
+        assert errors[y == label, number].mean() < 0.5 * errors[y != label, number].mean()
+
+
+def test_predicts_the_class_of_least_error(fitted):
+    X, y = make_classes(seed=1)
+    predicted = fitted.predict(X)
+    np.testing.assert_array_equal(predicted, fitted.classes_[fitted.class_errors(X).argmin(axis=1)])
+    assert fitted.score(X, y) == np.mean(predicted == y) > 0.8
+    weights = np.where(predicted == y, 1.0, 0.0)
+    assert fitted.score(X, y, sample_weight=weights) == 1
+
+
+def test_probabilities_follow_the_formula(classes, fitted):
+    X, y = classes
+    squares = fitted.class_errors(X) ** 2
+    others = np.where(y[:, None] == fitted.classes_, np.inf, squares).min(axis=1)
+    assert fitted.temperature_ == pytest.approx(others.mean() / 4)
+    chances = np.exp(-squares / fitted.temperature_)
+    probabilities = fitted.predict_proba(X)
+    np.testing.assert_allclose(probabilities, chances / chances.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_array_equal(fitted.classes_[probabilities.argmax(axis=1)], fitted.predict(X))
+    cold = make_model(temperature=1e-300).fit(X, y).predict_proba(X)
+    assert set(np.unique(cold)) == {0.0, 1.0}
+
+
+def test_does_not_depend_on_pose_or_threads(classes, fitted):
+    X, _ = classes
+    np.testing.assert_allclose(fitted.class_errors(2j * X + 3), fitted.class_errors(X), atol=1e-12)
+    again = make_model(n_jobs=1).fit(*classes)
+    for one, other in zip(again.dictionaries_, fitted.dictionaries_, strict=True):
+        np.testing.assert_array_equal(one.atoms_, other.atoms_)
+
+
+def test_cross_validation_grid_search_clone_and_pickle(classes, fitted):
+    X, y = classes
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    assert cross_val_score(make_model(), X, y, cv=folds).mean() > 0.8
+    search = GridSearchCV(make_model(), {"n_nonzero": [1, 2]}, cv=folds, scoring="neg_log_loss").fit(X, y)
+    assert search.best_params_ == {"n_nonzero": 2}
+    assert clone(fitted).get_params() == fitted.get_params()
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.predict_proba(X), fitted.predict_proba(X))
+
+
+@pytest.mark.parametrize("space", [sx.BSpline(12), sx.HermiteSpline(6)], ids=repr)
+def test_spaces(classes, space):
+    X, y = classes
+    model = make_model(space=space).fit(X, y)
+    assert model.space_ == space
+    assert model.score(X, y) > 0.8
+
+
+def test_single_precision_and_points(classes, fitted):
+    X, _ = classes
+    single = make_model().fit(X.astype(np.complex64), classes[1])
+    assert single.class_errors(X.astype(np.complex64)).dtype == np.float32
+    assert single.dictionaries_[0].atoms_.dtype == np.complex64
+    np.testing.assert_allclose(single.predict_proba(X).sum(axis=1), 1)
+    np.testing.assert_allclose(fitted.class_errors(sx.to_points(X)), fitted.class_errors(X), atol=1e-12)
+
+
+def test_a_small_class_gets_as_many_atoms_as_shapes(classes):
+    X, y = classes
+    keep = np.r_[:20, 20:22, 40:60]
+    model = make_model(n_atoms=4, n_nonzero=3).fit(X[keep], y[keep])
+    assert [len(dictionary.atoms_) for dictionary in model.dictionaries_] == [2, 4, 4]
+    assert [dictionary.n_nonzero for dictionary in model.dictionaries_] == [2, 3, 3]
+    np.testing.assert_allclose(model.class_errors(X[20:22])[:, 0], 0, atol=1e-9)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_weights(classes):
+    X, y = classes
+    weights = np.ones(60)
+    weights[[0, 25, 59]] = 0
+    without = make_model().fit(X[weights > 0], y[weights > 0], sample_weight=np.ones(57))
+    zero = make_model().fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(zero.class_errors(X), without.class_errors(X), atol=1e-12)
+    heavy = make_model(n_atoms=1, n_nonzero=1, coder="ormp").fit(X, y, sample_weight=np.r_[1e6, np.ones(59)])
+    assert heavy.class_errors(X[:1])[0, 1] < 1e-3
+
+
+def test_integer_labels_and_a_single_class(classes):
+    X, y = classes
+    numbers = np.searchsorted(["bent", "long", "star"], y) * 5 - 5
+    model = make_model().fit(X, numbers)
+    assert set(model.predict(X)) <= {-5, 0, 5}
+    alone = make_model().fit(X[:20], y[:20])
+    assert set(alone.predict(X)) == {"long"}
+    np.testing.assert_array_equal(alone.predict_proba(X), 1)
+
+
+def test_bad_input(classes, fitted):
+    X, y = classes
+    with pytest.raises(NotFittedError):
+        make_model().predict(X)
+    with pytest.raises(ShapeInputError, match=r"at least 2 shapes .* 1 of 3 have a single one \('bent'\)"):
+        make_model().fit(X[19:41][[0, 1, 20, 21, 21, 0]], np.array(["long", "bent", "star", "star", "star", "long"]))
+    with pytest.raises(ShapeInputError, match="X has 60 shapes, y 59 labels"):
+        make_model().fit(X, y[:59])
+    with pytest.raises(ValueError, match="requires y"):
+        make_model().fit(X, None)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        make_model().fit(X, np.linspace(0, 1, 60))
+    with pytest.raises(ValueError, match="y contains NaN"):
+        make_model().fit(X, np.r_[np.nan, np.ones(59)])
+    with pytest.raises(NonFiniteError, match="row 3"):
+        make_model().fit(np.where(np.arange(60)[:, None] == 3, np.nan, X), y)
+    with pytest.raises(CoordinateCountError):
+        fitted.predict(X[:, :8])
+    with pytest.raises(RealLayoutError):
+        make_model().fit(X.real, y)
+    with pytest.raises(ValueError, match="n_nonzero must be between 1 and n_atoms=3, got 4"):
+        make_model(n_nonzero=4).fit(X, y)
+    with pytest.raises(ValueError, match="temperature must be finite and positive, got 0"):
+        make_model(temperature=0).fit(X, y)
+    with pytest.raises(TypeError, match="temperature must be a number"):
+        make_model(temperature="auto").fit(X, y)
+    with pytest.raises(ValueError, match="coder must be one of"):
+        make_model(coder="greedy").fit(X, y)
+
+
+@pytest.mark.realdata
+def test_hearts_by_author(load_real):
+    X = load_real("hearts_outlines_80")
+    with np.load(Path(os.environ["SHAPELEX_DATA"]) / "hearts_outlines_80.npz", allow_pickle=False) as file:
+        y = file["labels"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    model = sx.ShapeDictionaryClassifier(n_atoms=8, n_nonzero=3, random_state=0)
+    assert cross_val_score(model, X, y, cv=folds).mean() > 0.65
