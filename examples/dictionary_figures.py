@@ -74,7 +74,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     space = sx.HermiteSpline(6)
     X = space.fit(worm_midlines(500, np.random.default_rng(0), bend=1.5, wave=2.0))
-    model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, space=space, random_state=0).fit(X)
+    model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, space=space, tol=1e-4, random_state=0).fit(X)
     print(f"{len(X)} worms, 3 of 8 atoms each: RMSE {100 * model.rmse_:.2f} % after {model.n_iter_} iterations")
     code = model.encode(X[:1])
     for atom, weight in zip(code.support[0], code.coefs[0], strict=True):

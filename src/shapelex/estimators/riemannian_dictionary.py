@@ -55,7 +55,7 @@ class RiemannianDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
         The atoms: pre-shapes.
     objective_ : float
         The mean that was minimized.
-    loss_curve_ : ndarray of float, shape (n_iter_ + 1,)
+    loss_curve_ : ndarray of float, shape (n_losses,)
         Objective of every dictionary on the way, the first one included. It never rises.
     n_iter_ : int
         Updates made.

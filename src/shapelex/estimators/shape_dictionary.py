@@ -87,7 +87,7 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         :meth:`errors` and :meth:`score` are always in the full one.
     usage_ : ndarray of float, shape (n_atoms,)
         Share of the shapes that use each atom.
-    loss_curve_ : ndarray of float, shape (n_iter_ + 1,)
+    loss_curve_ : ndarray of float, shape (n_losses,)
         Mean squared distance of every dictionary on the way, the first one included.
     n_iter_ : int
         Updates made.
