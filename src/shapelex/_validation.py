@@ -171,20 +171,20 @@ def check_flag(value: bool, name: str) -> bool:
     return bool(value)
 
 
-def check_weights(weights: ArrayLike | None, n_samples: int, dtype: np.dtype[Any]) -> FloatArray:
+def check_weights(weights: ArrayLike | None, n_samples: int, dtype: np.dtype[Any], name: str = "weights") -> FloatArray:
     """Return non-negative sample weights that sum to one."""
     if weights is None:
         return np.full(n_samples, 1.0 / n_samples, dtype=dtype)
-    values = as_numeric_array(weights, "weights")
+    values = as_numeric_array(weights, name)
     if values.shape != (n_samples,) or np.iscomplexobj(values):
-        raise ShapeInputError(f"weights must be {n_samples} real numbers, one a shape, got shape {values.shape}.")
+        raise ShapeInputError(f"{name} must be {n_samples} real numbers, one a shape, got shape {values.shape}.")
     values = values.astype(np.float64)
     usable = np.isfinite(values) & (values >= 0)
     if not usable.all():
-        raise ShapeInputError(f"weights must be finite and not negative, but are not in {name_rows(~usable)}.")
+        raise ShapeInputError(f"{name} must be finite and not negative, but are not in {name_rows(~usable)}.")
     largest = values.max()
     if largest == 0:
-        raise ShapeInputError("weights are all zero: at least one shape must count.")
+        raise ShapeInputError(f"{name} is all zero: at least one shape must count.")
     # Dividing by the largest first keeps the sum finite for any finite weights.
     values /= largest
     shares: FloatArray = (values / values.sum()).astype(dtype)

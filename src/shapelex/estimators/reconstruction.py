@@ -1,5 +1,6 @@
-"""What all methods that stand beside the dictionary share: they code shapes, and are judged by what they lose."""
+"""What the dictionary and the methods beside it share: they code shapes, and are judged by what they lose."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from shapelex.geometry.preshapes import phases
 from shapelex.spaces.rows import row_inner
 
 
-class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput, ABC):  # type: ignore[misc]
     """A transformer of shapes whose score follows from the errors of its reconstructions."""
 
+    @abstractmethod
     def errors(self, X: ArrayLike) -> FloatArray:
         """Error of each shape; every method says what it measures.
 
@@ -29,7 +31,6 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Conf
         ndarray of float, shape (n_shapes,)
             Errors.
         """
-        raise NotImplementedError
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
         """Negative root mean squared error, so that more is better.
@@ -49,7 +50,7 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Conf
             ``−sqrt(mean(errors(X)²))``.
         """
         errors = self.errors(X).astype(np.float64)
-        shares = check_weights(sample_weight, len(errors), np.dtype(np.float64))
+        shares = check_weights(sample_weight, len(errors), np.dtype(np.float64), name="sample_weight")
         return -float(np.sqrt(shares @ errors**2))
 
     @single_blas_thread()

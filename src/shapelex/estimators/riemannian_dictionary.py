@@ -4,13 +4,13 @@ import warnings
 from typing import Any, NoReturn
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.configurations import ConfigurationInput, as_generator
+from shapelex.estimators.configurations import as_generator
+from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning import RowBlocks
 from shapelex.learning.initialization import initial_atoms
@@ -19,7 +19,7 @@ from shapelex.learning.intrinsic_objective import logarithm_parts, tangent_energ
 from shapelex.spaces import Space
 
 
-class RiemannianDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+class RiemannianDictionary(ShapeReconstructor):
     """Dictionary whose atoms are combined in the tangent space of each shape.
 
     Learns pre-shape atoms ``d_j`` and real weights that minimize the mean over shapes ``z_k`` of
@@ -235,27 +235,6 @@ class RiemannianDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
         rows = self._as_rows(configurations)
         angles = np.sqrt(tangent_energy(rows, self._atom_rows(), self._code(rows)))
         return np.abs(np.sin(angles)).astype(configurations.real.dtype)
-
-    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
-        """Negative root mean squared error, so that more is better.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-        y : None
-            Ignored.
-        sample_weight : array_like of float, shape (n_shapes,), optional
-            How much each shape counts.
-
-        Returns
-        -------
-        float
-            ``−sqrt(mean(errors(X)²))``.
-        """
-        errors = self.errors(X).astype(np.float64)
-        shares = check_weights(sample_weight, len(errors), np.dtype(np.float64))
-        return -float(np.sqrt(shares @ errors**2))
 
     def _as_rows(self, configurations: ComplexArray) -> ComplexArray:
         # Angles and their ratios lose half the digits near zero: single precision would leave too few.

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
-from shapelex._validation import as_numeric_array, check_choice, check_count, check_weights
+from shapelex._validation import as_numeric_array, check_choice, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.configurations import ConfigurationInput, as_generator, count_jobs
+from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.estimators.saving import save_estimator
 from shapelex.exceptions import CodesError
 from shapelex.geometry import pairwise_distances
@@ -32,7 +32,7 @@ from shapelex.spaces import Space
 _REALISM_BLOCK = 1 << 16
 
 
-class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
     """Few typical shapes that, each scaled and turned on its own, add up to any shape of a set.
 
     Learns pre-shape atoms ``d_j`` and complex weights that minimize ``Σ_k |z_k − Σ_j a_kj d_j|²_Phi`` over pre-shapes
@@ -334,27 +334,6 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         rows = self._check_new_rows(X)
         return residual_norms(rows, self._atom_rows(), self._encode(rows))
 
-    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
-        """Negative root mean squared error, so that more is better.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-        y : None
-            Ignored.
-        sample_weight : array_like of float, shape (n_shapes,), optional
-            How much each shape counts.
-
-        Returns
-        -------
-        float
-            ``−sqrt(mean(errors(X)²))``.
-        """
-        errors = self.errors(X).astype(np.float64)
-        shares = check_weights(sample_weight, len(errors), np.dtype(np.float64))
-        return -float(np.sqrt(shares @ errors**2))
-
     def realism(self, X: ArrayLike) -> FloatArray:
         """Full distance of each atom to the nearest shape: how much the atoms look like shapes of the set.
 
@@ -403,11 +382,6 @@ class ShapeDictionary(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         check_count(self.verbose, 0, "verbose")
         configurations, space = self._read_fit_input(X)
         return space.whitened_preshapes(configurations, "X"), space
-
-    @single_blas_thread()
-    def _check_new_rows(self, X: ArrayLike) -> ComplexArray:
-        configurations = self._check_new_input(X)
-        return self.space_.whitened_preshapes(configurations, "X")
 
     def _options(self, space: Space) -> LearningOptions:
         init = self.init
