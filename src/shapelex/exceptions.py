@@ -65,6 +65,14 @@ class ModelFileError(ShapelexError, ValueError):
     """A model file is damaged, of another kind or too new, or a model cannot be written as one."""
 
 
+class ShapeFileError(ShapelexError, ValueError):
+    """A file of shapes, or one record in it, is damaged, hostile, or holds what cannot be read as planar shapes."""
+
+
+class SkippedRecordsWarning(UserWarning):
+    """Some records of a file could not be read and were left out, as asked for."""
+
+
 class ConvergenceWarning(UserWarning):
     """An iteration stopped before it reached its tolerance."""
 
