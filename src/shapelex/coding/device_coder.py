@@ -270,7 +270,7 @@ class DeviceCoder:
         return int(max(1, min(_MOST_BLOCK_ROWS, scratch // self._bytes_per_row())))
 
     def _bytes_per_row(self) -> int:
-        size = int(self.dtype.itemsize)
+        size: int = self.dtype.itemsize
         plain = size * (4 * self.n_coordinates + 6 * self.n_atoms + 4 * self.n_nonzero)
         if self.method == "exact":
             n_supports = count_supports(self.n_atoms, self.n_nonzero, has_target=False)

@@ -168,9 +168,9 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ShapeDictionary
             The estimator itself.
         """
-        rows, space = self._start(X)
+        configurations, space = self._start(X)
         options = self._options(space)
-        source = RowBlocks.from_rows(rows, sample_weight)
+        source = self._source(configurations, space, sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
         generator = as_generator(self.random_state)
@@ -230,9 +230,9 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
         if hasattr(self, "atoms_"):
-            rows, space = self._check_new_rows(X), self.space_
+            configurations, space = self._check_new_input(X), self.space_
         else:
-            rows, space = self._start(X)
+            configurations, space = self._start(X)
         options = self._options(space)
         check_online(options)
         if online is not None:
@@ -242,7 +242,7 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             online = OnlineLearner.resume(options, generator, self._atom_rows(), self._statistics, self.n_iter_)
         else:
             online = OnlineLearner(options, as_generator(self.random_state))
-        online.learn_batch(RowBlocks.from_rows(rows, sample_weight))
+        online.learn_batch(self._source(configurations, space, sample_weight))
         assert online.best is not None
         self._store(online.best, space)
         self._online = online
@@ -379,10 +379,15 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         return save_estimator(self, path)
 
     def _start(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
-        """Check what the caller gave, and return whitened pre-shapes and their space."""
+        """Check what the caller gave, and return configurations and their space."""
         check_count(self.verbose, 0, "verbose")
-        configurations, space = self._read_fit_input(X)
-        return space.whitened_preshapes(configurations, "X"), space
+        return self._read_fit_input(X)
+
+    def _source(self, configurations: ComplexArray, space: Space, sample_weight: ArrayLike | None) -> RowBlocks:
+        if self.device == "cpu":
+            return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight)
+        # Where rows are whitened on the device, those of host memory need not be.
+        return RowBlocks.from_configurations(configurations, space, sample_weight)
 
     def _options(self, space: Space) -> LearningOptions:
         init = self.init

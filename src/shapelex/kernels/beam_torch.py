@@ -102,7 +102,7 @@ def _choose_children(
     n_children = min(width, n_members * n_atoms)
     places, exists = [], []
     for child in range(n_children):
-        top, place = first_largest(open_totals)
+        _, place = first_largest(open_totals)
         if child == 0:
             place = torch.where(has_greedy, favorite[:, 0], place)
         found = torch.isfinite(open_totals[rows, place])

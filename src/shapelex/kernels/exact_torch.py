@@ -24,8 +24,8 @@ class Supports:
     """All supports of one size, in lexicographic order.
 
     ``atoms`` has shape (n, size), ``parents`` the place of the support without its last atom among those of
-    one atom less, ``directions`` (n, J) the conjugated combination that makes its last orthonormal vector: zero where the
-    other atoms span the last.
+    one atom less, ``directions`` (n, J) the conjugated combination that makes its last orthonormal vector: zero where
+    the other atoms span the last.
     """
 
     atoms: Tensor

@@ -31,8 +31,8 @@ class Limits:
 class Chosen:
     """What a pursuit leaves: supports ``(B, S)`` padded with −1, and their triangular factors.
 
-    ``triangle[b, i, l] = q_i^H d_l`` is upper triangular with ones on the diagonal of unused levels, ``targets[b, l]`` is
-    ``q_l^H x``, and ``lowest[b]`` the smallest squared norm that a chosen atom had left.
+    ``triangle[b, i, l] = q_i^H d_l`` is upper triangular with ones on the diagonal of unused levels, ``targets[b, l]``
+    is ``q_l^H x``, and ``lowest[b]`` the smallest squared norm that a chosen atom had left.
     """
 
     support: Tensor

@@ -1,7 +1,7 @@
 """One pass over the shapes on a torch device: the twin of :func:`shapelex.learning.passes.survey`.
 
-In come a source and a dictionary; out goes the same :class:`~shapelex.learning.passes.Survey`, up to rounding. Rows that
-fit in a part of the device's memory stay there from pass to pass; others stream through in blocks.
+In come a source and a dictionary; out goes the same :class:`~shapelex.learning.passes.Survey`, up to rounding. Rows
+that fit in a part of the device's memory stay there from pass to pass; others stream through in blocks.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,6 @@ from shapelex.learning.sources import RowBlocks
 from shapelex.learning.statistics import Statistics
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
 # Part of the free memory that resident rows may fill; blocks of codes need the rest.
