@@ -164,6 +164,15 @@ def check_count(value: int, minimum: int, name: str) -> int:
     return int(value)
 
 
+def check_not_negative(value: float, name: str) -> float:
+    """Refuse what is no number, negative, NaN or infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    if not (np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be finite and not negative, got {value}.")
+    return float(value)
+
+
 def check_flag(value: bool, name: str) -> bool:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):

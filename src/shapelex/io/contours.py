@@ -188,7 +188,7 @@ def outlines_from_mask(
     target = _target_space(n_points, space)
     least_area = check_count(min_area, 1, "min_area")
     check_choice(border, ("keep", "drop"), "border")
-    find_contours = _load_find_contours()
+    find_contours = load_find_contours()
     image = np.asarray(mask)
     outlines: list[ComplexArray] = []
     kept: list[ObjectReport] = []
@@ -203,7 +203,7 @@ def outlines_from_mask(
             dropped.append(_report(found, is_tiny=False, dropped=reason))
             continue
         contour = _contour(found, len(image), connectivity, find_contours)
-        outlines.append(contour if target is None else _fit(contour, target))
+        outlines.append(contour if target is None else fit_outline(contour, target))
         is_tiny = target is not None and 2 * len(contour) < target.n_coordinates
         kept.append(_report(found, is_tiny))
     return MaskOutlines(tuple(outlines), target, tuple(kept), tuple(dropped))
@@ -222,12 +222,13 @@ def _target_space(n_points: int | None, space: Space | None) -> Space | None:
     return space
 
 
-def _load_find_contours() -> Callable[..., list[Any]]:
+def load_find_contours() -> Callable[..., list[Any]]:
+    """Return scikit-image's contour finder, or say how to install it."""
     try:
         from skimage.measure import find_contours
     except ImportError as error:
         raise ImportError(
-            'outlines_from_mask needs scikit-image, which is not installed: pip install "shapelex[io]".'
+            'Outlines of images need scikit-image, which is not installed: pip install "shapelex[io]".'
         ) from error
     found: Callable[..., list[Any]] = find_contours
     return found
@@ -243,18 +244,29 @@ def _contour(
     contour = np.empty(len(rows), dtype=np.complex128)
     contour.real = columns + found.column
     contour.imag = height - 1 - (rows + found.row)
-    # Coordinates are halves, so the area and the comparisons below are exact.
-    if np.sum(contour.real * np.roll(contour.imag, -1) - contour.imag * np.roll(contour.real, -1)) < 0:
-        contour = contour[::-1]
-    start = np.lexsort((contour.real, -contour.imag))[0]
-    return np.roll(contour, -start)
+    return orient_outline(contour)
 
 
-def _fit(contour: ComplexArray, space: Space) -> ComplexArray:
+def signed_area(outline: ComplexArray) -> float:
+    """Return the area inside a closed outline, negative where it runs clockwise."""
+    x, y = outline.real - outline.real[0], outline.imag - outline.imag[0]
+    return float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2
+
+
+def orient_outline(outline: ComplexArray) -> ComplexArray:
+    """Return the outline counter-clockwise, from the leftmost of its topmost points."""
+    if signed_area(outline) < 0:
+        outline = outline[::-1]
+    start = np.lexsort((outline.real, -outline.imag))[0]
+    return np.roll(outline, -start)
+
+
+def fit_outline(outline: ComplexArray, space: Space) -> ComplexArray:
+    """Return the configuration of a closed space that follows the outline: points at equal steps, or least squares."""
     if isinstance(space, Landmarks):
-        return resample_polyline(contour, space.n_points, closed=True)
+        return resample_polyline(outline, space.n_points, closed=True)
     n_samples = _SAMPLES_PER_COORDINATE * space.n_coordinates
-    return space.fit(resample_polyline(contour, n_samples, closed=True), t=space.parameters(n_samples))
+    return space.fit(resample_polyline(outline, n_samples, closed=True), t=space.parameters(n_samples))
 
 
 def _report(found: MaskObject, is_tiny: bool, dropped: str = "") -> ObjectReport:
