@@ -11,8 +11,7 @@ from scipy import ndimage
 
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
-from shapelex.exceptions import UnsupportedBySpaceError
-from shapelex.io.contours import fit_outline, load_find_contours, orient_outline, signed_area
+from shapelex.io.contours import check_closed_space, fit_outline, load_find_contours, orient_outline, signed_area
 from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
@@ -60,9 +59,8 @@ def load_digits_outlines(n_points: int = 64, *, space: Space | None = None, only
     >>> sx.datasets.load_digits_outlines(32)
     ShapeSet(1793 shapes, space=Landmarks(n_points=32, closed=True), 10 labels, metadata: largest_part)
     """
-    target = Landmarks(check_count(n_points, 3, "n_points"), closed=True) if space is None else space
-    if not target.closed:
-        raise UnsupportedBySpaceError(f"{target} holds open curves, but outlines are closed: use closed=True.")
+    n_wanted = check_count(n_points, 3, "n_points")
+    target = Landmarks(n_wanted, closed=True) if space is None else check_closed_space(space)
     from sklearn.datasets import load_digits
 
     find_contours = load_find_contours()

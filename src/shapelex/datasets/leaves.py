@@ -7,7 +7,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count, check_not_negative
-from shapelex.io.contours import fit_outline
+from shapelex.io.contours import check_closed_space, fit_outline
 from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
@@ -73,7 +73,8 @@ def make_leaves(
     if check_count(n_species, 1, "n_species") > len(_LEAF_FORMS):
         raise ValueError(f"n_species must be at most {len(_LEAF_FORMS)}, got {n_species}.")
     spread = check_not_negative(variation, "variation")
-    target = Landmarks(check_count(n_points, 3, "n_points"), closed=True) if space is None else space
+    n_wanted = check_count(n_points, 3, "n_points")
+    target = Landmarks(n_wanted, closed=True) if space is None else check_closed_space(space)
     generator = np.random.default_rng(random_state)
     labels = np.array(list(_LEAF_FORMS)[:n_species] * n_each)
     outlines = np.empty((len(labels), target.n_coordinates), dtype=np.complex128)

@@ -4,18 +4,14 @@ In comes a name of the registry; out goes the set of shapes that the file holds.
 """
 
 import hashlib
-import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from shapelex._validation import check_choice
 from shapelex.datasets.registry import REGISTRY, Dataset
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.shapeset import ShapeSet
-from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space, from_points
+from shapelex.io import ShapeSet, read
 
 _FOLDER_VARIABLE = "SHAPELEX_DATA"
 
@@ -71,14 +67,12 @@ def fetch(name: str, *, folder: str | Path | None = None) -> ShapeSet:
     Traceback (most recent call last):
     ValueError: name must be one of ...
     """
-    if not isinstance(name, str) or name not in REGISTRY:
-        known = ", ".join(REGISTRY)
-        raise ValueError(f"name must be one of the names that list_datasets() gives ({known}), got {name!r}.")
+    check_choice(name, REGISTRY, "name")
     entry = REGISTRY[name]
     path = _find(f"{name}.npz", folder)
-    contents = _read_verified(path, entry)
-    with np.load(io.BytesIO(contents), allow_pickle=False) as file:
-        return _as_shape_set({key: file[key] for key in file.files}, name, entry)
+    _verify(path, entry)
+    provenance = {"dataset": name, "source": entry.source, "license": entry.license}
+    return read(path).replace(provenance=provenance)
 
 
 def _find(file_name: str, folder: str | Path | None) -> Path:
@@ -116,42 +110,16 @@ def _cache_folder() -> Path:
     return Path(pooch.os_cache("shapelex"))
 
 
-def _read_verified(path: Path, entry: Dataset) -> bytes:
-    """Return the bytes of the file; what is checked is what is read."""
+def _verify(path: Path, entry: Dataset) -> None:
     n_bytes = path.stat().st_size
     if n_bytes != entry.n_bytes:
         raise ShapeFileError(
             f"{path} has {n_bytes} bytes, but should have {entry.n_bytes}: it is damaged or another file; replace it, "
             "or open it with read."
         )
-    contents = path.read_bytes()
-    found = hashlib.sha256(contents).hexdigest()
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != entry.sha256:
         raise ShapeFileError(
             f"{path} has the SHA-256 checksum {found}, but should have {entry.sha256}: it is damaged or another file; "
             "replace it, or open it with read."
         )
-    return contents
-
-
-def _as_shape_set(arrays: Mapping[str, np.ndarray[Any, Any]], name: str, entry: Dataset) -> ShapeSet:
-    columns = dict(arrays)
-    points = from_points(columns.pop("points"))
-    space = _space(str(columns.pop("kind", "landmarks")), points.shape[1], bool(columns.pop("closed")))
-    return ShapeSet(
-        points,
-        space,
-        ids=columns.pop("ids", columns.pop("names", None)),
-        labels=columns.pop("labels", None),
-        sequence=columns.pop("sequence", None),
-        metadata=columns,
-        provenance={"dataset": name, "source": entry.source, "license": entry.license},
-    )
-
-
-def _space(kind: str, n_coordinates: int, closed: bool) -> Space:
-    if kind == "hermite":
-        return HermiteSpline(n_coordinates // 2, closed=closed)
-    if kind == "bspline":
-        return BSpline(n_coordinates, closed=closed)
-    return Landmarks(n_coordinates, closed=closed)

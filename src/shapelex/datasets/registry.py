@@ -1,4 +1,4 @@
-"""The shape files that :func:`shapelex.datasets.fetch` knows: what they hold, where they come from, and their checksums.
+"""The shape files that :func:`shapelex.datasets.fetch` knows: what they hold, where from, and their checksums.
 
 The files themselves are not part of shapelex. Sources are public repositories, owner and name.
 """

@@ -16,6 +16,7 @@ from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import EmptySetError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.io.mask_objects import MaskObject, ObjectChoice, find_objects
 from shapelex.io.resampling import resample_polyline
+from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
 # A least-squares fit sees the outline as this many points for each coordinate.
@@ -113,6 +114,35 @@ class MaskOutlines:
             named = [report.label for report in self.dropped if report.dropped == reason]
             lines.append(f"Dropped, {reason}: {_name_labels(named)}.")
         return "\n".join(lines)
+
+    def to_shape_set(self, name: str = "") -> ShapeSet:
+        """Return the outlines as a set, with what was reported on each as columns; needs `n_points` or `space`.
+
+        Parameters
+        ----------
+        name : str, default ""
+            Name of the mask; ids are ``name-label``, or the labels alone.
+
+        Returns
+        -------
+        ShapeSet
+            The outlines, with columns ``area``, ``hole_area``, ``n_fragments``, ``lost_area``, ``touches_border`` and
+            ``is_tiny``. What was dropped is in the notes.
+
+        Raises
+        ------
+        EmptySetError
+            If there is no outline.
+        """
+        columns = ("area", "hole_area", "n_fragments", "lost_area", "touches_border", "is_tiny")
+        prefix = f"{name}-" if name else ""
+        return ShapeSet(
+            self.configurations,
+            self.space,
+            ids=[f"{prefix}{report.label}" for report in self.kept],
+            metadata={column: [getattr(report, column) for report in self.kept] for column in columns},
+            notes=[f"{prefix}{report.label} dropped, {report.dropped}" for report in self.dropped],
+        )
 
 
 def outlines_from_mask(
@@ -212,11 +242,15 @@ def outlines_from_mask(
 def _target_space(n_points: int | None, space: Space | None) -> Space | None:
     if space is None:
         return None if n_points is None else Landmarks(check_count(n_points, 3, "n_points"), closed=True)
-    if not isinstance(space, Space):
-        raise TypeError(f"space must be a Space, such as BSpline(40), got {space!r}.")
     if n_points is not None:
         raise ValueError(f"n_points={n_points} and space={space} cannot both be given: choose one.")
-    # A configuration of closed=False landmarks would say that the outline has two ends.
+    return check_closed_space(space)
+
+
+def check_closed_space(space: Space) -> Space:
+    """Refuse what is no space of closed curves."""
+    if not isinstance(space, Space):
+        raise TypeError(f"space must be a Space, such as BSpline(40), got {space!r}.")
     if not space.closed:
         raise UnsupportedBySpaceError(f"{space} holds open curves, but outlines are closed: use closed=True.")
     return space
