@@ -33,6 +33,8 @@ from .geometry import rotate_onto as rotate_onto
 from .io import ShapeSet as ShapeSet
 from .io import read as read
 from .io import write as write
+from .io.contours import outlines_from_mask as outlines_from_mask
+from .io.resampling import resample as resample
 from .spaces import BasisSpace as BasisSpace
 from .spaces import BSpline as BSpline
 from .spaces import CustomSpace as CustomSpace
