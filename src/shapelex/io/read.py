@@ -189,7 +189,9 @@ class _Session:
         named = "; ".join(self.skipped[:_SKIPPED_NAMED])
         n_more = len(self.skipped) - _SKIPPED_NAMED
         more = f"; and {n_more} more, in the notes of the set" if n_more > 0 else ""
-        warnings.warn(f"Left out {len(self.skipped)} records: {named}{more}", SkippedRecordsWarning, stacklevel=3)
+        noun = "record" if len(self.skipped) == 1 else "records"
+        message = f"Left out {len(self.skipped)} {noun}: {named}{more}"
+        warnings.warn(message, SkippedRecordsWarning, stacklevel=3)
 
     def notes(self, ignored: Sequence[Path]) -> list[str]:
         """Return a note for every record left out, and one for files of other kinds."""
