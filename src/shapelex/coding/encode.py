@@ -13,6 +13,7 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
 from shapelex.coding.codes import CodePath, SparseCodes
+from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.row_coder import RowCoder, as_rows
 from shapelex.coding.threads import single_blas_thread
 from shapelex.spaces import Landmarks, Space
@@ -34,6 +35,7 @@ def encode(
     path: Literal[False] = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
+    device: str = ...,
 ) -> SparseCodes: ...
 
 
@@ -49,6 +51,7 @@ def encode(
     path: Literal[True],
     space: Space | None = ...,
     n_threads: int | None = ...,
+    device: str = ...,
 ) -> CodePath: ...
 
 
@@ -63,6 +66,7 @@ def encode(
     path: bool = False,
     space: Space | None = None,
     n_threads: int | None = None,
+    device: str = "cpu",
 ) -> SparseCodes | CodePath:
     """Code shapes over a dictionary (paper, eq. sparse_coding).
 
@@ -99,6 +103,9 @@ def encode(
         Space of the configurations. Default: landmarks.
     n_threads : int, optional
         Most threads to use. Default: all processors of this process. Few shapes are coded by one thread.
+    device : str, default "cpu"
+        Where to code: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on the
+        CPU. Supports are the same everywhere, except where two are equally good to rounding.
 
     Returns
     -------
@@ -113,6 +120,8 @@ def encode(
         If an exact search would take too long.
     NonFiniteError
         If a coordinate is NaN or infinite.
+    DeviceError
+        If there is no such device.
 
     Notes
     -----
@@ -137,6 +146,12 @@ def encode(
     in_space.check_space_of(X, "X")
     atom_rows = in_space.whiten(as_configurations(atoms, name="atoms", n_coordinates=in_space.n_coordinates)[0])
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
+    if device != "cpu":
+        rows = in_space.whitened_preshapes(configurations, "X")
+        on_device = DeviceCoder(
+            atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype, device=device
+        )
+        return on_device.encode(rows)
     coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype)
     support, coefs = coder.allocate(len(configurations))
     with single_blas_thread():
@@ -156,6 +171,7 @@ def encode_rows(
     width: int = 16,
     tol: float | None = None,
     n_threads: int | None = None,
+    device: str = "cpu",
 ) -> SparseCodes:
     """Code whitened rows over whitened atoms.
 
@@ -165,7 +181,7 @@ def encode_rows(
         Whitened rows; finite, not checked. `tol` is relative to their norms.
     atom_rows : ndarray of complex, shape (n_atoms, n_coordinates)
         Whitened atoms of any norm.
-    n_nonzero, method, width, tol, n_threads
+    n_nonzero, method, width, tol, n_threads, device
         As in :func:`encode`.
 
     Returns
@@ -182,6 +198,11 @@ def encode_rows(
     array([[0, 1]], dtype=int32)
     """
     dtype = np.result_type(as_rows(rows, "rows").dtype, as_rows(atom_rows, "atom_rows").dtype)
+    if device != "cpu":
+        on_device = DeviceCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, dtype=dtype, device=device)
+        codes = on_device.encode(rows)
+        assert isinstance(codes, SparseCodes)
+        return codes
     coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, dtype=dtype)
     return coder.encode(rows, n_threads)
 

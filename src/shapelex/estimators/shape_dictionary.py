@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
-from shapelex._validation import as_numeric_array, check_choice, check_count
+from shapelex._validation import as_numeric_array, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
@@ -67,8 +67,10 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
         :meth:`partial_fit` does: without swaps, ties and restarts, and keeping the last dictionary. By default every
         update sees all shapes.
-    device : {"cpu"}, default "cpu"
-        Where to compute.
+    device : str, default "cpu"
+        Where to compute: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on
+        the CPU. All give the same codes up to rounding; a loaded model may use another device than the one it was
+        learned on.
     n_jobs : int, optional
         Most threads; −1 or None for all processors. The result does not depend on it, to the bit.
     random_state : int, Generator, RandomState or None, default None
@@ -378,7 +380,6 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
 
     def _start(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
         """Check what the caller gave, and return whitened pre-shapes and their space."""
-        check_choice(self.device, ("cpu",), "device")
         check_count(self.verbose, 0, "verbose")
         configurations, space = self._read_fit_input(X)
         return space.whitened_preshapes(configurations, "X"), space
@@ -396,6 +397,7 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             max_iter=self.max_iter,
             tol=self.tol,
             n_threads=count_jobs(self.n_jobs),
+            device=self.device,
         )
 
     def _store(self, learned: LearnedDictionary, space: Space) -> None:
@@ -414,7 +416,12 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
 
     def _encode(self, rows: ComplexArray) -> SparseCodes:
         return encode_rows(
-            rows, self._atom_rows(), self.n_nonzero, method=self.coder, n_threads=count_jobs(self.n_jobs)
+            rows,
+            self._atom_rows(),
+            self.n_nonzero,
+            method=self.coder,
+            n_threads=count_jobs(self.n_jobs),
+            device=self.device,
         )
 
     @property
