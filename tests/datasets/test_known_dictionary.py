@@ -52,9 +52,7 @@ def test_a_dictionary_finds_the_atoms():
     sample = sx.datasets.make_from_dictionary(1500, 6, 2, space=sx.BSpline(16), random_state=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = sx.ShapeDictionary(6, 2, space=sample.shapes.space, random_state=0, max_iter=60).fit(
-            np.asarray(sample.shapes)
-        )
+        model = sx.ShapeDictionary(6, 2, random_state=0, max_iter=60).fit(sample.shapes)
     nearest = sx.pairwise_distances(sample.atoms, model.atoms_, space=sample.shapes.space).min(axis=1)
     assert nearest.max() < 0.05
 
