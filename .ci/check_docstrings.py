@@ -18,7 +18,8 @@ IGNORED_STYLE = {"SS05", "YD01"}
 def public_objects() -> list[tuple[str, bool]]:
     """Return dotted names, and whether each is a property."""
     found = []
-    values = [getattr(sx, name) for name in sx.__all__] + [getattr(sx.plotting, name) for name in sx.plotting.__all__]
+    modules = (sx, sx.datasets, sx.plotting)
+    values = [getattr(module, name) for module in modules for name in module.__all__]
     for value in values:
         if inspect.ismodule(value):
             continue
