@@ -303,12 +303,14 @@ class DeviceCoder:
         """
         import torch
 
+        from shapelex.kernels.pursuit_torch import squares
+
         correlations = rows @ self._atoms.mH
         if self._is_fused() and self.method in ("ormp", "omp"):
             coded = self._code_fused(rows, correlations)
             if coded is not None:
                 return coded
-        norms2 = torch.linalg.vecdot(rows, rows).real
+        norms2 = squares(rows).sum(dim=1)
         if self.method in ("ormp", "omp"):
             support, coefs = self._code_pursuit(rows, correlations, norms2)
         elif self._has_target:
