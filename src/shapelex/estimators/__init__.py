@@ -2,6 +2,7 @@
 
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.code_features import CodeFeatures
+from shapelex.estimators.comparison import Comparison, compare
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.loading import load
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
@@ -13,11 +14,13 @@ from shapelex.estimators.tangent_pca import TangentPCA
 __all__ = [
     "AlignFirstDictionary",
     "CodeFeatures",
+    "Comparison",
     "ComplexPCA",
     "ProcrustesKernel",
     "RiemannianDictionary",
     "ShapeDictionary",
     "ShapeDictionaryClassifier",
     "TangentPCA",
+    "compare",
     "load",
 ]
