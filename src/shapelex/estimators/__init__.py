@@ -9,6 +9,7 @@ from shapelex.estimators.procrustes_kernel import ProcrustesKernel
 from shapelex.estimators.riemannian_dictionary import RiemannianDictionary
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
+from shapelex.estimators.suggestion import Suggestion, suggest
 from shapelex.estimators.tangent_pca import TangentPCA
 
 __all__ = [
@@ -20,7 +21,9 @@ __all__ = [
     "RiemannianDictionary",
     "ShapeDictionary",
     "ShapeDictionaryClassifier",
+    "Suggestion",
     "TangentPCA",
     "compare",
     "load",
+    "suggest",
 ]

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_flag
+from shapelex.estimators.configurations import all_or_nothing
 from shapelex.estimators.modes import check_component_count, principal_modes
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError
@@ -89,6 +90,7 @@ class ComplexPCA(ShapeReconstructor):
         self.subtract_average = subtract_average
         self.align = align
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "ComplexPCA":  # noqa: ARG002
         """Find the modes.
 

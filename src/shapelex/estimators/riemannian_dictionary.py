@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.configurations import as_generator
+from shapelex.estimators.configurations import all_or_nothing, as_generator
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning import RowBlocks
@@ -104,6 +104,7 @@ class RiemannianDictionary(ShapeReconstructor):
         self.tol = tol
         self.random_state = random_state
 
+    @all_or_nothing
     @single_blas_thread()
     def fit(
         self,
@@ -156,7 +157,7 @@ class RiemannianDictionary(ShapeReconstructor):
                 f"The objective still fell after max_iter={max_iter} iterations, by more than tol={tol:g} of it: raise "
                 "max_iter, or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self
 

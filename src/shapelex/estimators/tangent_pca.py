@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, name_rows
+from shapelex.estimators.configurations import all_or_nothing
 from shapelex.estimators.modes import check_component_count, principal_modes
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError, ShapeInputError
@@ -94,6 +95,7 @@ class TangentPCA(ShapeReconstructor):
         self.projection = projection
         self.mean = mean
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "TangentPCA":  # noqa: ARG002
         """Find the mean and the modes.
 
