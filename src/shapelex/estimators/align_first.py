@@ -12,6 +12,7 @@ from shapelex._validation import as_numeric_array, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
+from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError
@@ -20,7 +21,7 @@ from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOpt
 from shapelex.spaces import Space
 
 
-class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
+class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor):
     """Few typical shapes that, scaled but not turned, add up to any shape of a set that was aligned beforehand.
 
     Turns pre-shapes along their mean of least full distance, ``z~_k``, then learns atoms ``d_j`` and real weights that
@@ -98,6 +99,16 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
     >>> model.transform(X).dtype
     dtype('float64')
     """
+
+    _parts = PeerParts(
+        stacks=("atoms_",),
+        configurations=("mean_",),
+        columns=("usage_",),
+        curves=("loss_curve_",),
+        floats=("rmse_",),
+        counts=("n_iter_",),
+        n_rows="n_atoms",
+    )
 
     def __init__(
         self,
@@ -308,6 +319,10 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
             method=self.coder,
             n_threads=count_jobs(self.n_jobs),
         )
+
+    def _check_parameters(self) -> None:
+        check_count(self.verbose, 0, "verbose")
+        self._options(self.space_, self.mean_)
 
     @property
     def _n_features_out(self) -> int:
