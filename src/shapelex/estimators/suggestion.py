@@ -7,20 +7,20 @@ sparsities, their elbow, and how well the atoms of each size come back from othe
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from math import exp
 from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray, FloatArray
+from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, check_count
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.atom_stability import AtomStability, measure_stability
 from shapelex.estimators.configurations import as_generator, count_jobs
-from shapelex.estimators.error_surface import PRECISION, ErrorSurface, SurfaceMeasurer
+from shapelex.estimators.elbow import choose, most_stable
+from shapelex.estimators.error_surface import ErrorSurface, SurfaceMeasurer
 from shapelex.estimators.folds import make_folds
 from shapelex.estimators.row_order import RowOrder, describe_order
+from shapelex.estimators.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
 from shapelex.exceptions import ShapeInputError
 from shapelex.learning import learn
 from shapelex.spaces import Landmarks, Space
@@ -29,13 +29,6 @@ logger = logging.getLogger("shapelex")
 
 DEFAULT_SIZES = (3, 4, 6, 8, 11, 15, 20)
 MOST_NONZERO = 10
-
-LEAST_STEP = 0.1
-"""One more atom per shape must lower the held-out error at least by this share, also where it costs less."""
-
-# A size close to the elbow is preferred for its atoms only where they come back this much better.
-_WORTHWHILE_STABILITY = 0.15
-_CLOSE_ERROR = 1.03
 
 Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
@@ -276,177 +269,21 @@ class _Search:
             self.stability_rows.append({"n_atoms": size, "n_nonzero": n_nonzero, **found})
 
 
-def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
-    """Return size and sparsity at the elbow of a surface.
-
-    Parameters
-    ----------
-    surface : ErrorSurface
-        Held-out errors.
-    min_gain : float
-        Share of the error that a further atom must save.
-
-    Returns
-    -------
-    n_atoms, n_nonzero : int
-        The elbow.
-    """
-    cells = sorted({(int(row["n_atoms"]), int(row["n_nonzero"])) for row in surface.rows()})
-    _, n_nonzero = min(cells, key=lambda cell: (surface.description_length(*cell), cell))
-    n_atoms = choose_size(surface, n_nonzero, min_gain)
-    # Each atom of a shape must earn its place, also where coordinates are many and weights cost next to nothing.
-    while n_nonzero > 1 and (n_atoms, n_nonzero - 1) in cells:
-        step = surface.rmse(n_atoms, n_nonzero) / surface.rmse(n_atoms, n_nonzero - 1)
-        if step <= 1 - LEAST_STEP:
-            break
-        n_nonzero -= 1
-        n_atoms = choose_size(surface, n_nonzero, min_gain)
-    return n_atoms, n_nonzero
-
-
-def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
-    """Return the size beyond which further atoms save less than `min_gain` each, at one sparsity.
-
-    Savings are those along the lower convex hull of the logarithm of the error, so that sizes that happened to be
-    learned badly do not hide what larger ones save.
-
-    Parameters
-    ----------
-    surface : ErrorSurface
-        Held-out errors.
-    n_nonzero : int
-        Sparsity.
-    min_gain : float
-        Share of the error that a further atom must save.
-
-    Returns
-    -------
-    int
-        The size.
-    """
-    sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
-    errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
-    hull = _lower_hull(np.array(sizes, dtype=float), errors)
-    for here, beyond in pairwise(hull):
-        slope = (errors[beyond] - errors[here]) / (sizes[beyond] - sizes[here])
-        if slope > np.log1p(-min_gain):
-            return sizes[here]
-    return sizes[hull[-1]]
-
-
-def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
-    hull: list[int] = []
-    for k in range(len(x)):
-        while len(hull) > 1:
-            i, j = hull[-2], hull[-1]
-            if (y[j] - y[i]) * (x[k] - x[i]) < (y[k] - y[i]) * (x[j] - x[i]):
-                break
-            hull.pop()
-        hull.append(k)
-    return hull
-
-
 def _conclude(
     search: _Search, gain: float, order: RowOrder, folds: Sequence[Any], has_groups: bool, n_shapes: int
 ) -> Suggestion:
     learned = search.measurer.surface
     n_atoms, n_nonzero = choose(learned, gain)
     stability = AtomStability(sorted(search.stability_rows, key=lambda row: row["n_atoms"]))
-    elbow, n_atoms = n_atoms, _most_stable(learned, stability, n_atoms, n_nonzero)
+    elbow, n_atoms = n_atoms, most_stable(learned, stability, n_atoms, n_nonzero)
     reasons = [
-        _say_error(learned, n_atoms, n_nonzero, len(folds), has_groups, len(search.rows), n_shapes),
-        _say_sparsity(learned, n_atoms, n_nonzero),
-        _say_size(learned, n_atoms, n_nonzero, elbow, gain),
-        _say_stability(stability, n_atoms),
+        say_error(learned, n_atoms, n_nonzero, len(folds), has_groups, len(search.rows), n_shapes),
+        say_sparsity(learned, n_atoms, n_nonzero),
+        say_size(learned, n_atoms, n_nonzero, elbow, gain),
+        say_stability(stability, n_atoms),
         order.say(folds, has_groups),
     ]
     return Suggestion(n_atoms, n_nonzero, learned, stability, [reason for reason in reasons if reason])
-
-
-def _most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
-    """Return a smaller size of nearly the same error whose atoms come back clearly better, if there is one."""
-    best = n_atoms
-    for row in stability.rows():
-        size = int(row["n_atoms"])
-        is_close = surface.rmse(size, n_nonzero) <= _CLOSE_ERROR * surface.rmse(n_atoms, n_nonzero)
-        if size < n_atoms and is_close and row["stability"] > stability.of(best) + _WORTHWHILE_STABILITY:
-            best = size
-    return best
-
-
-def _say_error(
-    surface: ErrorSurface, n_atoms: int, n_nonzero: int, n_folds: int, has_groups: bool, n_used: int, n_shapes: int
-) -> str:
-    held_out = "whole groups" if has_groups else "parts of the set"
-    used = f"{n_used} of {n_shapes} shapes, evenly spaced" if n_used < n_shapes else f"all {n_shapes} shapes"
-    spread = surface.spread(n_atoms, n_nonzero)
-    margin = "" if np.isnan(spread) else f" ± {100 * spread:.2f}"
-    return (
-        f"Error: shapes that were held out are rebuilt to {100 * surface.rmse(n_atoms, n_nonzero):.2f}{margin} % "
-        f"(root mean squared full distance; {n_folds} {held_out} held out in turn; {used})."
-    )
-
-
-def _say_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> str:
-    here, tried = surface.rmse(n_atoms, n_nonzero), surface.sparsities(n_atoms)
-    parts = []
-    if n_nonzero - 1 in tried:
-        parts.append(
-            f"the last of {n_nonzero} lowers the error by {_percent(here, surface.rmse(n_atoms, n_nonzero - 1))}"
-        )
-    if n_nonzero + 1 in tried:
-        # With n − s − 1 dimensions left, this error would make both descriptions equally long.
-        excess = surface.description_length(n_atoms, n_nonzero + 1) - surface.description_length(n_atoms, n_nonzero)
-        there = max(surface.rmse(n_atoms, n_nonzero + 1), PRECISION)
-        even = there * exp(-excess / (2 * max(surface.n_dimensions - n_nonzero - 1, 1)))
-        needed = max(1 - even / max(here, PRECISION), LEAST_STEP)
-        parts.append(
-            f"one more would lower it by {_percent(surface.rmse(n_atoms, n_nonzero + 1), here)}, where "
-            f"{100 * needed:.0f} % would pay for the longer code"
-        )
-    elif n_nonzero == max(surface.sparsities()) and n_nonzero < n_atoms:
-        parts.append("more were not tried, and may pay: give a longer range of n_nonzero")
-    return f"Atoms per shape: {', '.join(parts)}." if parts else ""
-
-
-def _say_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, gain: float) -> str:
-    sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
-    here = surface.rmse(n_atoms, n_nonzero)
-    smaller, larger = [size for size in sizes if size < n_atoms], [size for size in sizes if size > n_atoms]
-    parts = []
-    if smaller:
-        parts.append(f"with {smaller[-1]}, the error is {100 * surface.rmse(smaller[-1], n_nonzero):.2f} %")
-    parts.append(f"with {n_atoms}, {100 * here:.2f} %")
-    if larger:
-        parts.append(f"with {larger[-1]}, {100 * surface.rmse(larger[-1], n_nonzero):.2f} %")
-        last = f"beyond {elbow} a further atom saves less than {100 * gain:.0f} % of it"
-    else:
-        last = "no larger size was tried, and more atoms may pay: give larger n_atoms"
-    if elbow != n_atoms:
-        last += f", and the atoms of {n_atoms} come back better than those of {elbow}"
-    return f"Atoms: {', '.join(parts)}; {last}."
-
-
-def _say_stability(stability: AtomStability, n_atoms: int) -> str:
-    value = stability.of(n_atoms)
-    if np.isnan(value):
-        return ""
-    row = next(row for row in stability.rows() if row["n_atoms"] == n_atoms)
-    verdict = (
-        "the same atoms come back: they can be named and interpreted"
-        if value > 0.8
-        else "most atoms come back, some change: interpret those that do"
-        if value > 0.5
-        else "atoms change from seed to seed: use the codes and reconstructions, but do not interpret single atoms"
-    )
-    return (
-        f"Stability: learned again from another seed, an atom is {row['distance']:.3f} from its partner on average, "
-        f"where random shapes would be {row['chance']:.3f} apart; {verdict}."
-    )
-
-
-def _percent(value: float, before: float) -> str:
-    return f"{100 * (1 - value / before):.0f} %"
 
 
 def _spaced_rows(n_rows: int, most: int) -> np.ndarray[Any, np.dtype[np.intp]]:

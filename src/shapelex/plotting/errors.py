@@ -127,7 +127,7 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
         if len(errors) > len(found):
             least, greatest = [group.min() for group in groups], [group.max() for group in groups]
             ax.fill_between(found, least, greatest, color=color, alpha=0.15, linewidth=0)
-    _use_log_scale(ax)
+    use_log_scale(ax)
     _finish(ax, "atoms per shape", fontsize)
     _make_room_for_legend(ax, names, fontsize)
     return ax
@@ -180,7 +180,8 @@ def _draw_line(ax: "Axes", x: Any, y: FloatArray, line: dict[str, Any], **look: 
     ax.plot(x, y, **with_defaults(line, linewidth=1.4, markersize=3.6, solid_joinstyle="round", **look))
 
 
-def _use_log_scale(ax: "Axes") -> None:
+def use_log_scale(ax: "Axes") -> None:
+    """Make the errors logarithmic, with plain numbers at a few marks."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     ax.set_yscale("log")
