@@ -99,8 +99,8 @@ def _draw_stability(ax: "Axes", suggestion: Any, fontsize: float) -> None:
     strip.set_yticks([0, 0.5, 1])
     _label(strip, ax.get_xlabel(), "stability", fontsize)
     # A constrained layout takes the height of the strip from axes that it then enlarges: an empty line is the slack.
-    below = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": fontsize}
-    strip.annotate(" ", (0.5, 0), xytext=(0, -4.6 * fontsize), **below)
+    slack = (0, -4.6 * fontsize)
+    strip.annotate(" ", (0.5, 0), slack, "axes fraction", textcoords="offset points", fontsize=fontsize)
     ax.tick_params(labelbottom=False)
     ax.set_xlabel("")
 
