@@ -17,7 +17,9 @@ from .estimators import RiemannianDictionary as RiemannianDictionary
 from .estimators import ShapeDictionary as ShapeDictionary
 from .estimators import ShapeDictionaryClassifier as ShapeDictionaryClassifier
 from .estimators import TangentPCA as TangentPCA
+from .estimators import compare as compare
 from .estimators import load as load
+from .estimators import suggest as suggest
 from .geometry import align_onto as align_onto
 from .geometry import align_to_mean as align_to_mean
 from .geometry import distance as distance

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_weights
-from shapelex.estimators.configurations import ConfigurationInput, as_generator
+from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing, as_generator
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Space
@@ -110,6 +110,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "ShapeDictionaryClassifier":
         """Learn a dictionary for each class.
 
