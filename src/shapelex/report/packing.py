@@ -65,7 +65,7 @@ def quantize(configurations: ComplexArray) -> tuple[np.ndarray[Any, np.dtype[np.
 
 
 def dump_json(value: Any) -> str:
-    """Return JSON that stays data inside a script element, whatever texts it holds.
+    r"""Return JSON that stays data inside a script element, whatever texts it holds.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def dump_json(value: Any) -> str:
     Examples
     --------
     >>> dump_json(["</script>"])
-    '["\\\\u003c/script\\\\u003e"]'
+    '["\\u003c/script\\u003e"]'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # A lone surrogate, as in a file name that is no text, has no bytes in UTF-8.

@@ -12,7 +12,7 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.estimators import ShapeDictionary, TangentPCA
-from shapelex.exceptions import NonUniqueMeanWarning, SearchTooLargeError
+from shapelex.exceptions import NonUniqueMeanWarning, SearchTooLargeError, ShapeInputError
 from shapelex.plotting.poses import flat_mean, pose_rotations
 from shapelex.report.packing import pack_array, quantize
 from shapelex.report.sampling import choose_shapes
@@ -65,7 +65,7 @@ def make_payload(
     mean = flat_mean(kept, space)
     levels = _codes_of_every_sparsity(model, kept)
     atom_summary = summarize_atoms(codes)
-    payload = {
+    payload: dict[str, Any] = {
         "title": title,
         "kind": name_kind(space),
         "closed": bool(space.closed),
@@ -168,14 +168,17 @@ def _place_on_map(kept: ComplexArray, space: Space) -> dict[str, Any]:
     """First two tangent principal components of the shapes, and their shares of the variance."""
     scores, shares = np.zeros((len(kept), 2)), [0.0, 0.0]
     spread = np.linspace(0, len(kept) - 1, min(len(kept), _MOST_FOR_MAP)).astype(int)
-    n_axes = min(2, len(kept) - 1, 2 * space.n_coordinates - 4)
-    if n_axes > 0:
+    try:
         with warnings.catch_warnings():
             # Any of several means will do for a map.
             warnings.simplefilter("ignore", NonUniqueMeanWarning)
-            pca = TangentPCA(n_axes, space=space).fit(kept[spread])
-        scores[:, :n_axes] = pca.transform(kept)
-        shares[:n_axes] = np.nan_to_num(pca.explained_variance_ratio_).tolist()
+            pca = TangentPCA(space=space).fit(kept[spread])
+    except ShapeInputError:
+        # One shape, or copies of it: all lie in the middle of the map.
+        return {"places": pack_array(scores, "float32"), "shares": shares}
+    n_axes = min(2, pca.n_components_)
+    scores[:, :n_axes] = pca.transform(kept)[:, :n_axes]
+    shares[:n_axes] = pca.explained_variance_ratio_[:n_axes].tolist()
     return {"places": pack_array(scores, "float32"), "shares": shares}
 
 

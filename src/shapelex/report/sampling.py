@@ -1,6 +1,7 @@
 """Which shapes a page holds, where they are too many for one file.
 
-In come labels, series and errors of all shapes; out go the rows to keep, in order, and words that say how they were chosen.
+In come labels, series and errors of all shapes; out go the rows to keep, in order, and words that say
+how they were chosen.
 """
 
 from typing import Any
@@ -39,22 +40,22 @@ def choose_shapes(
     --------
     >>> rows, words = choose_shapes(4, np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]), labels=list("aaaaaabb"))
     >>> rows
-    array([1, 4, 6, 7])
+    array([1, 3, 5, 7])
     """
     n_shapes = len(errors)
     if n_kept >= n_shapes:
         return np.arange(n_shapes), ""
     strata: np.ndarray[Any, Any]
     if labels is not None:
-        strata, by = np.unique(labels, return_inverse=True)[1], "by label"
+        strata, how = np.unique(labels, return_inverse=True)[1], "stratified by label"
     elif sequence is not None and int(sequence.max()) > 0:
-        strata, by = np.asarray(sequence), "by series"
+        strata, how = np.asarray(sequence), "stratified by series"
     elif sequence is not None:
-        strata, by = np.zeros(n_shapes, dtype=np.int64), "evenly over time"
+        strata, how = np.zeros(n_shapes, dtype=np.int64), "spread evenly over time"
     else:
         # Deciles: shapes of every error are there.
         ranks = np.argsort(np.argsort(errors, kind="stable"), kind="stable")
-        strata, by = ranks * 10 // n_shapes, "by error"
+        strata, how = ranks * 10 // n_shapes, "stratified by error"
     n_worst = min(N_WORST, n_kept // 4)
     worst = np.argsort(-errors, kind="stable")[:n_worst]
     is_kept = np.zeros(n_shapes, dtype=bool)
@@ -67,5 +68,4 @@ def choose_shapes(
     rest = order[~is_kept[order]]
     n_more = n_kept - int(is_kept.sum())
     is_kept[rest[((np.arange(n_more) + 0.5) * len(rest) / max(n_more, 1)).astype(np.int64)]] = True
-    words = f"chosen in proportion, {by}" if by.startswith("by") else f"spread {by}"
-    return np.flatnonzero(is_kept), f"{words}; the {n_worst} worst reconstructions are always among them"
+    return np.flatnonzero(is_kept), f"a sample {how}, with the {n_worst} worst reconstructions"

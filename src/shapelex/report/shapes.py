@@ -60,7 +60,8 @@ def read_shapes(
     Parameters
     ----------
     X : array_like, or an object with an attribute ``configurations``
-        Configurations, or a set of shapes: ``configurations``, ``space``, ``ids``, ``labels``, ``sequence``, ``metadata``.
+        Configurations, or a set of shapes: ``configurations``, ``space``, ``ids``, ``labels``, ``sequence``,
+        ``metadata``.
     space : Space
         The space of the model.
     ids, labels, sequence, frames
@@ -79,7 +80,9 @@ def read_shapes(
     if hasattr(X, "configurations"):
         given = getattr(X, "space", None)
         if given is not None and given != space:
-            raise ShapeInputError(f"X holds shapes of {given}, but the model was fitted in {space}: convert them first.")
+            raise ShapeInputError(
+                f"X holds shapes of {given}, but the model was fitted in {space}: convert them first."
+            )
         ids = _first_given(ids, getattr(X, "ids", None))
         labels = _first_given(labels, getattr(X, "labels", None))
         sequence = _first_given(sequence, getattr(X, "sequence", None))

@@ -70,7 +70,10 @@ def list_settings(model: Any) -> list[list[str]]:
         ["Distance", f"{model.distance} Procrustes distance"],
         ["Start", model.init if isinstance(model.init, str) else "a given dictionary"],
         ["Restarts", str(model.n_restarts)],
-        ["Iterations", f"{model.n_iter_} of at most {model.max_iter}, tolerance {model.tol:g}, {n_fitted} losses recorded"],
+        [
+            "Iterations",
+            f"{model.n_iter_} of at most {model.max_iter}, tolerance {model.tol:g}, {n_fitted} losses recorded",
+        ],
         ["Error when fitted", f"{100 * float(model.rmse_):.2f} % (root mean square)"],
         ["Seed", repr(model.random_state)],
     ]

@@ -34,8 +34,8 @@ def write_report(
 ) -> Path:
     """Write one HTML page to explore a dictionary and the shapes it codes.
 
-    The page shows the atoms with their use, a map of the shapes, each shape with its weights as arrows to drag, codes of
-    every sparsity, geodesics between shapes, and the errors. It is a single file without links: it opens from disk.
+    The page shows the atoms with their use, a map of the shapes, each shape with its weights as arrows to drag, codes
+    of every sparsity, geodesics between shapes, and the errors. It is a single file without links: it opens from disk.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ export function startAbout() {
   if (page.how_chosen) {
     paragraphs.push(
       `This page holds ${count(nShapes)} of the ${count(page.n_shapes)} shapes, ${page.how_chosen}. ` +
-        "The numbers above, the use of the atoms and the histogram are of all shapes.",
+        "The numbers, the use of the atoms and the histogram are of all shapes.",
     );
   }
   byId("prose").append(...paragraphs.map((text, i) => make("p", { text, class: i ? "notice" : null })));

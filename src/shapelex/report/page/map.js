@@ -59,8 +59,8 @@ function fit(canvas) {
 /** The value that dots are colored by, between 0 and 1, or null for labels. */
 function shareOf() {
   if (state.colorBy === "error") {
-    const most = page.errors.largest || 1;
-    return (k) => Math.sqrt(errorOf(k) / most);
+    const most = page.errors.p95 || 1;
+    return (k) => Math.min(1, errorOf(k) / most);
   }
   if (state.colorBy === "atom" && state.atom >= 0) {
     const values = Float64Array.from({ length: nShapes }, (_, k) => modulusOf(k, state.atom));
@@ -334,7 +334,7 @@ function drawLegend() {
     return;
   }
   const words = {
-    error: ["error 0", percent(page.errors.largest)],
+    error: ["error 0", `${percent(page.errors.p95)} or more`],
     atom: [`atom ${state.atom} not used`, "most"],
     time: ["first", "last"],
   }[colorBy];

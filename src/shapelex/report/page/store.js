@@ -80,7 +80,7 @@ export function start(farFrom) {
   const middle = worstFirst[Math.floor(nShapes / 2)];
   selectShape(middle);
   set({ start: middle, end: farFrom(middle) });
-  touch("start", "end", "time", "colorBy", "atom");
+  touch("selected", "sparsity", "start", "end", "time", "colorBy", "atom");
 }
 
 /** Error of the shape at the sparsity on the slider, as Python computed it. */

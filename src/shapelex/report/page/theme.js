@@ -15,7 +15,7 @@ export function color(name) {
 }
 
 /** How many colors tell things apart. */
-export const N_COLORS = 6;
+export const N_COLORS = 8;
 
 /** Colors for so many things, in turn. */
 export function seriesColor(index) {

@@ -139,7 +139,7 @@ function alongTime() {
   return [
     make("p", {
       class: "hint",
-      text: `Along time, ${names.length > 1 ? `${count(names.length)} series one after the other` : span}: how strongly each atom is used (mean modulus of its weight, darker is more in the light theme, brighter in the dark one).${gap}${more} Click or drag to go to a shape.`,
+      text: `Along time, ${names.length > 1 ? `${count(names.length)} series one after the other` : span}: how strongly each atom is used (mean modulus of its weight).${gap}${more} Click or drag to go to a shape.`,
     }),
     region,
     words,

@@ -6,30 +6,30 @@ import { arrowOf, weightOf } from "./sum.js";
 import { seriesColor } from "./theme.js";
 import { scaled } from "./complex.js";
 
-const REACH = 84; // units of the drawing from the origin to the outermost circle
+const REACH = 84; // units of the drawing from the origin to the longest arrow
 const HEAD = 7;
 let plane, circles, arrows, list, reset;
-let range = 1; // modulus at the outermost circle
+let range = 1; // modulus at REACH
 let handles = [];
 let rows = [];
 
-/** Round radii up to a little more than the longest arrow. */
-function niceRadii(longest) {
-  const raw = Math.max(longest, 0.05) / 2.5;
+/** Round radii, two to four of them, up to `range`. */
+function roundRadii() {
+  const raw = range / 3.5;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((value) => value >= raw);
-  const nCircles = Math.max(2, Math.ceil((1.02 * longest) / step));
-  return Array.from({ length: nCircles }, (_, i) => step * (i + 1));
+  return Array.from({ length: Math.floor(range / step) }, (_, i) => step * (i + 1));
 }
 
 function drawPlane() {
   const arrowEnds = state.terms.map(arrowOf);
-  const radii = niceRadii(Math.max(0.05, ...arrowEnds.map(([x, y]) => Math.hypot(x, y))));
-  range = radii[radii.length - 1];
+  range = 1.04 * Math.max(0.05, ...arrowEnds.map(([x, y]) => Math.hypot(x, y)));
+  const radii = roundRadii();
   // Radii are written where no arrow is near.
   const angles = [-70, -110, -20, -160, 20, 160, 70, 110].map((angle) => (angle * Math.PI) / 180);
   const nearness = (angle) => Math.max(-1, ...arrowEnds.map(([x, y]) => Math.cos(Math.atan2(y, x) - angle)));
   const along = angles.reduce((best, angle) => (nearness(angle) < nearness(best) - 1e-9 ? angle : best));
+  const isBelow = arrowEnds.some(([x, y]) => x > 0.5 * range && y < 0 && y > -0.25 * range);
   circles.replaceChildren(
     makeSvg("path", { class: "grid", d: `M${-REACH} 0H${REACH}M0 ${-REACH}V${REACH}` }),
     ...radii.map((radius) => makeSvg("circle", { class: "grid", r: (REACH * radius) / range })),
@@ -41,7 +41,7 @@ function drawPlane() {
         text: String(Number(radius.toPrecision(3))),
       }),
     ),
-    makeSvg("text", { class: "grid-text", x: REACH + 2, y: -3, "text-anchor": "end", text: "as drawn" }),
+    makeSvg("text", { class: "grid-text", x: REACH, y: isBelow ? -6 : 7, text: "as drawn" }),
   );
 }
 
@@ -153,7 +153,24 @@ function makeRow(term, index) {
   return { item, box, numbers, turned: thumbnail.lastChild, atomCurve: posedAtom(term.atom) };
 }
 
+/** Where the numbers of the arrows stand: beyond their tips, short arrows further out where numbers would touch. */
+function placeNumbers() {
+  const tips = state.terms.map((term) => arrowOf(term).map((value) => (REACH * value) / range));
+  const order = tips.map((_, i) => i).sort((i, j) => Math.hypot(...tips[j]) - Math.hypot(...tips[i]));
+  const placed = [];
+  for (const i of order) {
+    const length = Math.hypot(...tips[i]);
+    const [ux, uy] = length > 1e-9 ? tips[i].map((value) => value / length) : [1, 0];
+    let away = length + 8;
+    const touches = () => Object.values(placed).some(([x, y]) => Math.hypot(x - away * ux, y - away * uy) < 10);
+    while (touches() && away < 94) away += 3;
+    placed[i] = [away * ux, away * uy];
+  }
+  return placed;
+}
+
 function drawArrows() {
+  const numbers = placeNumbers();
   state.terms.forEach((term, index) => {
     const [x, y] = arrowOf(term);
     const [px, py] = [(REACH * x) / range, (-REACH * y) / range];
@@ -165,8 +182,8 @@ function drawArrows() {
     line.setAttribute("y2", uy * back);
     const [bx, by] = [px - HEAD * ux, py - HEAD * uy];
     head.setAttribute("d", `M${px} ${py}L${bx - 3.2 * uy} ${by + 3.2 * ux}L${bx + 3.2 * uy} ${by - 3.2 * ux}Z`);
-    text.setAttribute("x", px + 8 * ux);
-    text.setAttribute("y", py + 8 * uy);
+    text.setAttribute("x", numbers[index][0]);
+    text.setAttribute("y", -numbers[index][1]);
     target.setAttribute("cx", px - 3 * ux);
     target.setAttribute("cy", py - 3 * uy);
     group.classList.toggle("off", !term.on);
