@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.plotting.poses import flat_mean
 from shapelex.report.payload import drawing_parameters
+from shapelex.report.pose import common_pose
 from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
 
 pytestmark = pytest.mark.browser
@@ -93,7 +93,7 @@ def first_angle(view: Visit, before: dict, atom: int) -> float:
     """Angle on the screen of the arrow before it was dragged."""
     model = view.reported.model
     X = view.reported.X
-    mean = flat_mean(model.space_.preshape(X), model.space_)
+    mean = common_pose(model.space_.preshape(X), model.space_)
     pose = sx.optimal_rotation(X[before["selected"]], mean, model.space_)
     return float(np.angle(before["weights"][atom]) + pose - sx.optimal_rotation(model.atoms_[atom], mean, model.space_))
 
@@ -313,9 +313,28 @@ def test_codes_and_views_can_be_saved(visit, landmark_page, tmp_path):
 
 
 def test_prints_without_controls(visit, landmark_page):
-    view = visit(landmark_page)
+    view = visit(landmark_page, color_scheme="dark")
     view.page.emulate_media(media="print")
+    assert view.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')") == "#ffffff"
     assert not view.page.locator("#theme").is_visible()
     assert not view.page.locator("#search-input").is_visible()
     assert view.page.locator("#sum-path").is_visible()
     assert view.page.pdf().startswith(b"%PDF")
+
+
+def test_atoms_can_be_added_and_get_their_best_weights(visit, reported):
+    view = visit(reported)
+    model, space = reported.model, reported.model.space_
+    view.page.locator(".terms input").first.uncheck()
+    before = view.state()
+    added = next(atom for atom in range(len(model.atoms_)) if atom not in {term["atom"] for term in before["terms"]})
+    view.page.get_by_role("combobox", name="Add an atom").select_option(str(added))
+    assert set(assert_drawn_sum(view)["weights"]) == {*before["weights"], added}
+    view.page.locator("#refit").click()
+    after = assert_drawn_sum(view)
+    chosen = list(after["weights"])
+    rows = space.whiten(model.atoms_[chosen])
+    expected = np.linalg.lstsq(rows.T, space.whitened_preshapes(reported.X[after["selected"]])[0], rcond=None)[0]
+    np.testing.assert_allclose([after["weights"][atom] for atom in chosen], expected, atol=10 * QUANTIZED)
+    view.page.locator("#reset").click()
+    assert len(view.state()["terms"]) == model.n_nonzero

@@ -13,8 +13,9 @@ from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.estimators import ShapeDictionary, TangentPCA
 from shapelex.exceptions import NonUniqueMeanWarning, SearchTooLargeError, ShapeInputError
-from shapelex.plotting.poses import flat_mean, pose_rotations
+from shapelex.plotting.poses import pose_rotations
 from shapelex.report.packing import pack_array, quantize
+from shapelex.report.pose import common_pose
 from shapelex.report.sampling import choose_shapes
 from shapelex.report.shapes import ReportedShapes
 from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_labels, summarize_times
@@ -62,7 +63,7 @@ def make_payload(
     n_kept = min(max_shapes, _count_affordable(space, len(atoms), codes.n_nonzero))
     rows, how_chosen = choose_shapes(n_kept, errors, shapes.labels, shapes.sequence)
     kept = space.preshape(shapes.configurations[rows]).astype(np.complex128)
-    mean = flat_mean(kept, space)
+    mean = common_pose(kept, space)
     levels = _codes_of_every_sparsity(model, kept)
     atom_summary = summarize_atoms(codes)
     payload: dict[str, Any] = {

@@ -111,23 +111,43 @@ function drawDots() {
   const context = fit(dots);
   context.clearRect(0, 0, width, height);
   drawAxes(context);
+  if (state.colorBy === "time" && frameOf) drawPaths(context);
   const radius = nShapes > 2000 ? 2.1 : nShapes > 300 ? 2.7 : 4;
   const muted = color("--muted");
-  for (const [fill, members] of groupByColor()) {
+  const isStrong = state.colorBy === "label" && emphasized() >= 0;
+  const fillGroup = (fill, members, size) => {
     context.fillStyle = fill;
     context.globalAlpha = fill === muted ? 0.45 : nShapes > 1000 ? 0.75 : 0.9;
     context.beginPath();
     for (const k of members) {
       if (k < 0) continue;
       const [x, y] = [screen[2 * k], screen[2 * k + 1]];
-      context.moveTo(x + radius, y);
-      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.moveTo(x + size, y);
+      context.arc(x, y, size, 0, 2 * Math.PI);
     }
     context.fill();
-  }
+  };
+  const groups = [...groupByColor()];
+  const isTop = ([fill]) => isStrong && fill !== muted;
+  for (const group of groups) if (!isTop(group)) fillGroup(...group, radius);
   if (showShapes) drawShapes(context);
+  // The shapes of the chosen label lie above all others.
+  for (const group of groups) if (isTop(group)) fillGroup(...group, radius + 1.5);
   isDrawn = true;
   drawMarks();
+}
+
+/** Joins the shapes of each series in the order of time. */
+function drawPaths(context) {
+  const order = Array.from({ length: nShapes }, (_, k) => k).sort((i, j) => seriesOf[i] - seriesOf[j] || frameOf[i] - frameOf[j]);
+  context.strokeStyle = color("--edge");
+  context.lineWidth = 1;
+  context.beginPath();
+  order.forEach((k, i) => {
+    const isStart = i === 0 || seriesOf[k] !== seriesOf[order[i - 1]];
+    context[isStart ? "moveTo" : "lineTo"](screen[2 * k], screen[2 * k + 1]);
+  });
+  context.stroke();
 }
 
 function drawAxes(context) {

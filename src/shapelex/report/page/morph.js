@@ -72,7 +72,7 @@ function makeEnd(which) {
     make("button", {
       type: "button",
       class: "quiet",
-      text: "Use the shape above",
+      text: "Use shape above",
       "aria-label": `Morph ${which === "start" ? "from" : "to"} the shape on the workbench`,
       onclick: () => set({ [which]: state.selected }),
     }),

@@ -75,6 +75,14 @@ export function changeTerm(index, values) {
   touch("terms", "isEdited");
 }
 
+/** Adds an atom to the sum, with a small weight. */
+export function addTerm(term) {
+  // A new list, so that views draw it from scratch.
+  state.terms = [...state.terms, { ...term, on: true }];
+  state.isEdited = true;
+  touch("terms", "isEdited");
+}
+
 /** A shape of median error to begin with, and another one to morph to, far away. */
 export function start(farFrom) {
   const middle = worstFirst[Math.floor(nShapes / 2)];

@@ -41,6 +41,8 @@ export function startTheme() {
     tell();
   });
   media.addEventListener("change", tell);
+  // Paper is always light.
+  matchMedia("print").addEventListener("change", tell);
   tell();
 }
 

@@ -1,14 +1,16 @@
 // The weights as arrows in the complex plane. Dragging an arrow turns and scales its atom.
-import { announce, byId, degrees, make, makeSvg } from "./dom.js";
+import { atomOrder } from "./data.js";
+import { announce, byId, degrees, make, makeSelect, makeSvg } from "./dom.js";
 import { makeThumbnail, outline, pathOf, posedAtom } from "./drawing.js";
-import { changeTerm, loadCode, on, state } from "./store.js";
-import { arrowOf, weightOf } from "./sum.js";
+import { bestWeights } from "./least_squares.js";
+import { addTerm, changeTerm, loadCode, on, state } from "./store.js";
+import { arrowOf, originalConfiguration, weightOf } from "./sum.js";
 import { seriesColor } from "./theme.js";
 import { scaled } from "./complex.js";
 
 const REACH = 84; // units of the drawing from the origin to the longest arrow
 const HEAD = 7;
-let plane, circles, arrows, list, reset;
+let plane, circles, arrows, list, reset, adder;
 let range = 1; // modulus at REACH
 let handles = [];
 let rows = [];
@@ -73,8 +75,8 @@ function makeHandle(term, index) {
     },
     line,
     head,
-    text,
     target,
+    text,
   );
   group.style.setProperty("--color", seriesColor(index));
   group.addEventListener("pointerdown", (event) => {
@@ -127,6 +129,28 @@ function pressed(event, index) {
   else if (event.key === "Escape") restore(index);
   else return;
   event.preventDefault();
+}
+
+/** Gives the atoms that are on the weights that come nearest to the shape. */
+function refit() {
+  const used = state.terms.map((_, index) => index).filter((index) => state.terms[index].on);
+  const weights = bestWeights(originalConfiguration(), used.map((index) => state.terms[index].atom));
+  used.forEach((index, i) => changeTerm(index, { re: weights[i][0], im: weights[i][1] }));
+  drawPlane();
+  announce("The atoms that are on have their best weights.");
+}
+
+function add(atom) {
+  const [re, im] = weightOf(atom, 0.3 * range, 0);
+  addTerm({ atom, re, im });
+}
+
+/** Offers the atoms that are not in the sum. */
+function offerAtoms() {
+  const used = new Set(state.terms.map((term) => term.atom));
+  const options = atomOrder.filter((atom) => !used.has(atom)).map((atom) => [String(atom), `atom ${atom}`]);
+  const select = makeSelect("Add an atom to the sum", [["", "Add an atom…"], ...options], "", (value) => value && add(Number(value)));
+  adder.replaceChildren(select);
 }
 
 function restore(index) {
@@ -211,8 +235,9 @@ function update() {
   // New terms, or the same ones changed?
   if (built !== state.terms) {
     built = state.terms;
-    for (const term of built) [term.re0, term.im0] = [term.re, term.im];
+    for (const term of built) if (term.re0 === undefined) [term.re0, term.im0] = [term.re, term.im];
     rebuild();
+    offerAtoms();
   } else drawArrows();
 }
 
@@ -232,10 +257,13 @@ export function startWeights() {
       announce("The weights are those of the shape again.");
     },
   });
-  byId("weights-tools").append(reset);
+  adder = make("span", {});
+  const best = make("button", { type: "button", class: "quiet", id: "refit", text: "Best weights", onclick: refit });
+  byId("weights-tools").append(best, reset);
   byId("weights").append(
     plane,
     list,
+    adder,
     make("p", { class: "hint", text: "Drag an arrow, or focus it and use the arrow keys. To the right means: not turned against the atom as it is drawn above." }),
   );
   on(["terms", "selected"], update);
