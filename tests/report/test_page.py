@@ -216,6 +216,7 @@ def test_keyboard_chooses_shapes_and_changes_weights(visit, landmark_page):
     card = page.locator(".atom").first
     card.focus()
     page.keyboard.press("Enter")
+    view.state()
     assert card.get_attribute("aria-pressed") == "true"
     page.locator("#atom-users button").first.focus()
     page.keyboard.press("Enter")
@@ -338,3 +339,43 @@ def test_atoms_can_be_added_and_get_their_best_weights(visit, reported):
     np.testing.assert_allclose([after["weights"][atom] for atom in chosen], expected, atol=10 * QUANTIZED)
     view.page.locator("#reset").click()
     assert len(view.state()["terms"]) == model.n_nonzero
+
+
+def test_a_finger_drags_an_arrow_and_the_page_stays(visit, landmark_page):
+    view = visit(landmark_page, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    plane = view.page.locator(".plane")
+    plane.evaluate("element => element.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    box = view.page.locator(".arrow-target").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    scrolled = view.page.evaluate("scrollY")
+    before = view.state()
+    session = view.context.new_cdp_session(view.page)
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for step in (10, 25, 40):
+        session.send(
+            "Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x - step, "y": y - 2 * step}]}
+        )
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    after = assert_drawn_sum(view)
+    assert after["isEdited"]
+    assert after["weights"] != before["weights"]
+    assert view.page.evaluate("scrollY") == scrolled
+
+
+def test_landmarks_without_a_line_are_points(visit, landmarks, tmp_path):
+    model, X = landmarks
+    path = sx.report.write_report(model, X, tmp_path / "points", joined=False)
+    view = visit(Reported(path, model, X))
+    text = view.page.locator("#sum-path").get_attribute("d")
+    assert "L" not in text
+    assert text.count("h0") == X.shape[1]
+
+
+def test_labels_of_the_legend_stand_out_and_keep_the_focus(visit, landmark_page):
+    view = visit(landmark_page)
+    button = view.page.locator("#legend button").first
+    button.focus()
+    view.page.keyboard.press("Enter")
+    view.state()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert button.evaluate("element => element === document.activeElement")

@@ -87,3 +87,11 @@ def test_shapes_of_another_size_and_broken_ones_are_refused(configurations):
         read_shapes(configurations[:, :5], SPACE, **NOTHING)
     with pytest.raises(NonFiniteError):
         read_shapes(np.append(configurations[:, :5], [[np.nan]] * 3, axis=1), SPACE, **NOTHING)
+
+
+def test_missing_and_binary_entries(configurations):
+    pd = pytest.importorskip("pandas")
+
+    shapes = read_shapes(configurations, SPACE, **NOTHING | {"labels": [pd.NA, b"b", "c"], "ids": pd.Series([1, 2, 3])})
+    assert shapes.labels == ["", "b", "c"]
+    assert shapes.ids == ["1", "2", "3"]

@@ -231,6 +231,9 @@ def test_bad_arguments_are_refused_before_any_work(landmarks, tmp_path):
         write_report(model, X, tmp_path / "missing" / "page.html")
     with pytest.raises(ValueError, match="max_shapes must be at least 1"):
         write_report(model, X, tmp_path / "page", max_shapes=0)
+    curves = sx.ShapeDictionary(3, 1, space=sx.BSpline(24), random_state=0, tol=1e-2).fit(X)
+    with pytest.raises(ValueError, match="joined=False draws landmarks"):
+        write_report(curves, X, tmp_path / "page", joined=False)
     with pytest.raises(ShapeInputError, match="labels must have one entry"):
         write_report(model, X, tmp_path / "page", labels=["a"])
     assert list(tmp_path.iterdir()) == []

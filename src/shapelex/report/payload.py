@@ -35,6 +35,7 @@ def make_payload(
     *,
     title: str,
     max_shapes: int,
+    joined: bool = True,
     provenance: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Gather what the page shows.
@@ -49,6 +50,8 @@ def make_payload(
         Title of the page.
     max_shapes : int
         Most shapes that the page may hold.
+    joined : bool, default True
+        Whether landmarks are joined by a line.
     provenance : mapping, optional
         Where it comes from.
 
@@ -59,7 +62,10 @@ def make_payload(
     """
     space = model.space_
     atoms = model.atoms_.astype(np.complex128)
-    codes, errors = model.encode(shapes.configurations), model.errors(shapes.configurations).astype(np.float64)
+    rows_of_all = model._check_new_rows(shapes.configurations)
+    codes = model._encode(rows_of_all)
+    errors = residual_norms(rows_of_all, model._atom_rows(), codes).astype(np.float64)
+    del rows_of_all
     n_kept = min(max_shapes, _count_affordable(space, len(atoms), codes.n_nonzero))
     rows, how_chosen = choose_shapes(n_kept, errors, shapes.labels, shapes.sequence)
     kept = space.preshape(shapes.configurations[rows]).astype(np.complex128)
@@ -70,6 +76,7 @@ def make_payload(
         "title": title,
         "kind": name_kind(space),
         "closed": bool(space.closed),
+        "joined": joined,
         "n_shapes": len(shapes),
         "how_chosen": how_chosen,
         "n_nonzero": codes.n_nonzero,
@@ -83,7 +90,9 @@ def make_payload(
             "rows": rows.tolist(),
             "ids": [shapes.ids[row] for row in rows],
             **_pack_shapes(kept, space, mean),
-            "supports": [pack_array(level.support, "int16") for level, _ in levels],
+            "supports": [
+                pack_array(level.support, "int16" if len(atoms) < 1 << 15 else "int32") for level, _ in levels
+            ],
             "weights": [pack_array(level.coefs, "float32") for level, _ in levels],
             "errors": [pack_array(level_errors, "float32") for _, level_errors in levels],
         },

@@ -115,12 +115,22 @@ def _first_given(first: Any, second: Any) -> Any:
 
 def _as_texts(values: Any, n_shapes: int, name: str) -> list[str]:
     entries = _one_a_shape(values, n_shapes, name)
-    # Missing labels of tables come as None or NaN.
-    return ["" if value is None or value != value else str(value) for value in entries]
+    return [_as_text(value) for value in entries]
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    try:
+        # Missing entries of tables come as None, NaN, or an NA that is not even unequal to itself.
+        is_missing = value is None or bool(value != value)
+    except TypeError:
+        is_missing = True
+    return "" if is_missing else str(value)
 
 
 def _as_series(values: Any, n_shapes: int) -> tuple[IntArray, list[str]]:
-    entries = [str(value) for value in _one_a_shape(values, n_shapes, "sequence")]
+    entries = _as_texts(values, n_shapes, "sequence")
     numbers: dict[str, int] = {}
     series = np.array([numbers.setdefault(entry, len(numbers)) for entry in entries], dtype=np.int64)
     return series, list(numbers)

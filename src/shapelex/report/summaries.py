@@ -120,27 +120,43 @@ def summarize_times(shapes: ReportedShapes, codes: SparseCodes) -> dict[str, Any
     spans = np.array([_count_steps(column) for column in times], dtype=np.float64)
     n_columns = np.maximum(1, np.minimum(spans, np.floor(_MOST_COLUMNS * spans / spans.sum()))).astype(int)
     n_columns = n_columns[:_MOST_COLUMNS]
-    moduli = np.abs(codes.toarray())
-    weights, series_of, first, last, one_of = [], [], [], [], []
+    column_of = np.full(len(codes), -1)
+    series_of, first, last = [], [], []
     for series, (rows, column, count) in enumerate(zip(members, times, n_columns, strict=False)):
         edges = np.linspace(column.min(), column.max() + 1e-9 * max(1.0, abs(column.max())), count + 1)
         bins = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, count - 1)
+        column_of[rows] = len(series_of) + bins
         for place in range(count):
-            inside = rows[bins == place]
-            weights.append(moduli[inside].mean(axis=0) if len(inside) else np.full(codes.n_atoms, -1.0))
-            one_of.append(int(inside[len(inside) // 2]) if len(inside) else -1)
-            series_of.append(series)
             here = column[bins == place]
             first.append(float(here.min()) if len(here) else float(edges[place]))
             last.append(float(here.max()) if len(here) else float(edges[place + 1]))
+        series_of += [series] * int(count)
     return {
-        "weights": np.array(weights).T,
+        "weights": _mean_moduli(codes, column_of, len(series_of)),
         "series": series_of,
         "first": first,
         "last": last,
-        "rows": one_of,
+        "rows": _one_of_each(column_of, len(series_of)),
         "n_left_out": len(members) - len(n_columns),
     }
+
+
+def _mean_moduli(codes: SparseCodes, column_of: IntArray, n_columns: int) -> FloatArray:
+    """Mean modulus of every atom's weight in every column, (n_atoms, n_columns); −1 in columns without a shape."""
+    columns = np.broadcast_to(column_of[:, None], codes.support.shape)
+    is_used = (codes.support >= 0) & (columns >= 0)
+    places = codes.support[is_used].astype(np.int64) * n_columns + columns[is_used]
+    sums = np.bincount(places, weights=np.abs(codes.coefs[is_used]), minlength=codes.n_atoms * n_columns)
+    counts = np.bincount(column_of[column_of >= 0], minlength=n_columns)
+    means: FloatArray = sums.reshape(codes.n_atoms, n_columns) / np.maximum(counts, 1)
+    means[:, counts == 0] = -1
+    return means
+
+
+def _one_of_each(column_of: IntArray, n_columns: int) -> list[int]:
+    """A shape in the middle of each column; −1 where there is none."""
+    rows = [np.flatnonzero(column_of == column) for column in range(n_columns)]
+    return [int(inside[len(inside) // 2]) if len(inside) else -1 for inside in rows]
 
 
 def _times_of(shapes: ReportedShapes, rows: IntArray) -> FloatArray:

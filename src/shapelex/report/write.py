@@ -8,12 +8,13 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike
-from shapelex._validation import check_count
+from shapelex._validation import check_count, check_flag
 from shapelex.estimators import ShapeDictionary
 from shapelex.io.atomic import write_atomically
 from shapelex.report.document import make_document
 from shapelex.report.payload import make_payload
 from shapelex.report.shapes import read_shapes
+from shapelex.spaces import Landmarks
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ def write_report(
     sequence: Sequence[Any] | ArrayLike | None = None,
     frames: ArrayLike | None = None,
     title: str | None = None,
+    joined: bool = True,
     max_shapes: int = 5000,
     overwrite: bool = False,
     provenance: Mapping[str, Any] | None = None,
@@ -56,6 +58,9 @@ def write_report(
         Time or frame number of each shape in its series, so that gaps show.
     title : str, optional
         Title of the page.
+    joined : bool, default True
+        Whether a line is drawn through the points. False for landmarks whose order means nothing, such as anatomical
+        ones: they are drawn as points alone.
     max_shapes : int, default 5000
         Most shapes that the page holds; of more, a sample in proportion to labels, series or errors, and the page says
         so. Numbers and figures are of all. Fewer are held where they would make the file larger than 15 MB.
@@ -100,12 +105,17 @@ def write_report(
         # Said before the work, not after it.
         raise FileNotFoundError(f"There is no folder {target.resolve().parent} to write {target.name} to.")
     check_count(max_shapes, 1, "max_shapes")
+    if not check_flag(joined, "joined") and not isinstance(model.space_, Landmarks):
+        raise ValueError(
+            f"joined=False draws landmarks as points, but {model.space_} is a space of curves: leave it out."
+        )
     shapes = read_shapes(X, model.space_, ids=ids, labels=labels, sequence=sequence, frames=frames)
     payload = make_payload(
         model,
         shapes,
         title="Dictionary of shapes" if title is None else str(title),
         max_shapes=max_shapes,
+        joined=joined,
         provenance=provenance,
     )
     page = make_document(payload).encode("utf-8")

@@ -63,7 +63,7 @@ function applyGram(w) {
 /** The points to draw of a configuration: its curve, or its landmarks, the first repeated where it is closed. */
 export function curveOf(z) {
   if (!basis) {
-    if (!page.closed) return z;
+    if (!page.closed || !page.joined) return z;
     const points = new Float64Array(z.length + 2);
     points.set(z);
     points[z.length] = z[0];

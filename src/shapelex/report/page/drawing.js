@@ -8,10 +8,12 @@ export const UNIT = 1000;
 /** The text of a path through points. */
 export function pathOf(points) {
   let path = "";
+  // Without a line, a point is a stroke of no length: round, as wide as the line would be.
+  const next = page.joined ? "L" : "h0M";
   for (let i = 0; i < points.length; i += 2) {
-    path += `${i ? "L" : "M"}${(UNIT * points[i]).toFixed(2)} ${(-UNIT * points[i + 1]).toFixed(2)}`;
+    path += `${i ? next : "M"}${(UNIT * points[i]).toFixed(2)} ${(-UNIT * points[i + 1]).toFixed(2)}`;
   }
-  return path;
+  return page.joined ? path : `${path}h0`;
 }
 
 /** The box around curves, with a margin, as the viewBox of a drawing; at least as wide as `ratio` times its height. */
@@ -52,4 +54,6 @@ export function makeThumbnail(curves, classes) {
 }
 
 /** Class of outlines that may be filled. */
-export const outline = page.closed ? "curve closed" : "curve";
+export const outline = page.closed && page.joined ? "curve closed" : "curve";
+
+document.documentElement.toggleAttribute("data-points", !page.joined);

@@ -3,7 +3,7 @@ import { atomOrder } from "./data.js";
 import { announce, byId, degrees, make, makeSelect, makeSvg } from "./dom.js";
 import { makeThumbnail, outline, pathOf, posedAtom } from "./drawing.js";
 import { bestWeights } from "./least_squares.js";
-import { addTerm, changeTerm, loadCode, on, state } from "./store.js";
+import { addTerm, changeTerm, flush, loadCode, on, state } from "./store.js";
 import { arrowOf, originalConfiguration, weightOf } from "./sum.js";
 import { seriesColor } from "./theme.js";
 import { scaled } from "./complex.js";
@@ -97,6 +97,8 @@ function makeHandle(term, index) {
     group.addEventListener("pointerup", drop);
     group.addEventListener("pointercancel", drop);
   });
+  // The style's touch-action does not reach inside a drawing: without this a finger would scroll the page.
+  group.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   group.addEventListener("keydown", (event) => pressed(event, index));
   return { group, line, head, text, target };
 }
@@ -143,6 +145,8 @@ function refit() {
 function add(atom) {
   const [re, im] = weightOf(atom, 0.3 * range, 0);
   addTerm({ atom, re, im });
+  flush();
+  handles[handles.length - 1].group.focus();
 }
 
 /** Offers the atoms that are not in the sum. */
