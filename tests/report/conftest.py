@@ -85,7 +85,9 @@ def browser():
     if chromium is None:
         _give_up("there is no chromium: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
         yield browser
         browser.close()
 

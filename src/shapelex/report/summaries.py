@@ -121,7 +121,8 @@ def summarize_times(shapes: ReportedShapes, codes: SparseCodes) -> dict[str, Any
     n_columns = np.maximum(1, np.minimum(spans, np.floor(_MOST_COLUMNS * spans / spans.sum()))).astype(int)
     n_columns = n_columns[:_MOST_COLUMNS]
     column_of = np.full(len(codes), -1)
-    series_of, first, last = [], [], []
+    series_of: list[int] = []
+    first, last = [], []
     for series, (rows, column, count) in enumerate(zip(members, times, n_columns, strict=False)):
         edges = np.linspace(column.min(), column.max() + 1e-9 * max(1.0, abs(column.max())), count + 1)
         bins = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, count - 1)

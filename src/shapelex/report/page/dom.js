@@ -37,12 +37,12 @@ export function announce(text) {
 /** A number in percent, with as many digits as it needs. */
 export function percent(value) {
   const hundred = 100 * value;
-  return `${hundred.toFixed(hundred >= 9.95 ? 1 : 2)}\u2009%`;
+  return `${hundred.toFixed(hundred >= 9.95 ? 1 : 2)}\u202f%`;
 }
 
 /** A share in percent, without digits. */
 export function share(value) {
-  return value > 0 && value < 0.005 ? "<\u20091\u2009%" : `${Math.round(100 * value)}\u2009%`;
+  return value > 0 && value < 0.005 ? "<\u202f1\u202f%" : `${Math.round(100 * value)}\u202f%`;
 }
 
 /** A count with separators. */

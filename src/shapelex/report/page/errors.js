@@ -9,7 +9,7 @@ import { outline } from "./drawing.js";
 import { on, state } from "./store.js";
 
 const N_WORST = 8;
-const inPercent = (value) => `${Number((100 * value).toPrecision(3))}\u2009%`;
+const inPercent = (value) => `${Number((100 * value).toPrecision(3))}\u202f%`;
 
 function figure(title, note, drawing, name) {
   return make(
