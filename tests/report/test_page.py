@@ -240,12 +240,24 @@ def test_time_line_goes_to_shapes(visit, series_page):
     view = visit(series_page)
     line = view.page.get_by_role("slider", name="Weights along time")
     line.focus()
+    view.page.evaluate("window.shapelex.select(3)")
+    view.state()
     places = []
     for _ in range(4):
         view.page.keyboard.press("ArrowRight")
         places.append(view.state()["selected"])
     assert places == sorted(set(places))
-    assert "series" in line.get_attribute("aria-valuetext")
+    assert "series first" in line.get_attribute("aria-valuetext")
+    view.page.evaluate("window.shapelex.select(79)")
+    view.state()
+    assert line.get_attribute("aria-valuetext") == "in no series"
+    rows = list(csv.DictReader(io.StringIO(view.page.evaluate("window.shapelex.codes()"))))
+    assert [(row["series"], row["frame"]) for row in rows[76:]] == [
+        ("second", "26"),
+        ("second", "27"),
+        ("", ""),
+        ("", ""),
+    ]
 
 
 @pytest.mark.parametrize("width", [320, 390])

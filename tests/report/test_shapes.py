@@ -63,6 +63,21 @@ def test_a_set_of_shapes_brings_its_columns(configurations):
     assert shapes.frames.tolist() == [4, 5, 6]
 
 
+def test_shapes_of_no_series(configurations):
+    shapes = read_shapes(configurations, SPACE, **NOTHING | {"sequence": [-1, 4, 4]})
+    assert shapes.sequence.tolist() == [-1, 0, 0]
+    assert shapes.sequence_names == ["4"]
+    assert read_shapes(configurations, SPACE, **NOTHING | {"sequence": [-1, -1, -1]}).sequence is None
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"frame": [1, np.nan, 2]}, {"frame": list("abc")}, {"frame": [0, 1, -1]}, {}, None]
+)
+def test_times_of_a_set_that_cannot_be_used_are_left_out(configurations, metadata):
+    given = SimpleNamespace(configurations=configurations, sequence=[0, 0, 0], metadata=metadata)
+    assert read_shapes(given, SPACE, **NOTHING).frames is None
+
+
 def test_a_set_of_another_space_is_refused(configurations):
     given = SimpleNamespace(configurations=configurations, space=sx.Landmarks(6, closed=True), ids=None)
     with pytest.raises(ShapeInputError, match="fitted in"):

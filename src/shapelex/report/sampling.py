@@ -61,7 +61,7 @@ def choose_shapes(
     is_kept = np.zeros(n_shapes, dtype=bool)
     is_kept[worst] = True
     order = np.argsort(strata, kind="stable")
-    starts = np.flatnonzero(np.diff(strata[order], prepend=-1))
+    starts = np.flatnonzero(np.diff(strata[order], prepend=strata.min() - 1))
     middles = order[(starts + np.append(starts[1:], n_shapes)) // 2]
     if len(middles) <= n_kept - n_worst:
         is_kept[middles] = True

@@ -28,7 +28,7 @@ class ReportedShapes:
     labels : list of str or None
         A class for each, ``""`` where it is not known.
     sequence : ndarray of int or None
-        Number of the time series that each belongs to, in order of appearance.
+        Number of the time series that each belongs to, in order of appearance; −1 for none.
     sequence_names : list of str
         Their names.
     frames : ndarray of float or None
@@ -86,9 +86,8 @@ def read_shapes(
         ids = _first_given(ids, getattr(X, "ids", None))
         labels = _first_given(labels, getattr(X, "labels", None))
         sequence = _first_given(sequence, getattr(X, "sequence", None))
-        metadata = getattr(X, "metadata", None)
-        if isinstance(metadata, Mapping):
-            frames = _first_given(frames, metadata.get("frames", metadata.get("frame")))
+        if frames is None and sequence is not None:
+            frames = _frames_in(getattr(X, "metadata", None))
         X = X.configurations
     configurations, _ = as_configurations(X, n_coordinates=space.n_coordinates)
     n_shapes = len(configurations)
@@ -96,6 +95,8 @@ def read_shapes(
     if texts is not None and not any(texts):
         texts = None
     series, names = (None, []) if sequence is None else _as_series(sequence, n_shapes)
+    if not names:
+        series = None
     times = None if frames is None else _as_times(frames, n_shapes)
     if times is not None and series is None:
         series, names = np.zeros(n_shapes, dtype=np.int64), [""]
@@ -111,6 +112,19 @@ def read_shapes(
 
 def _first_given(first: Any, second: Any) -> Any:
     return second if first is None else first
+
+
+def _frames_in(metadata: Any) -> Any:
+    """Return the column of times that a set of shapes has, if all of it can be used."""
+    for name in ("frame", "frames", "time", "t"):
+        column = np.asarray(metadata.get(name) if isinstance(metadata, Mapping) else None)
+        if column.dtype.kind not in "iuf" or not np.isfinite(column).all():
+            continue
+        # A frame that is not known is −1.
+        if name.startswith("frame") and (column < 0).any():
+            continue
+        return column
+    return None
 
 
 def _as_texts(values: Any, n_shapes: int, name: str) -> list[str]:
@@ -131,9 +145,10 @@ def _as_text(value: Any) -> str:
 
 def _as_series(values: Any, n_shapes: int) -> tuple[IntArray, list[str]]:
     entries = _as_texts(values, n_shapes, "sequence")
-    numbers: dict[str, int] = {}
-    series = np.array([numbers.setdefault(entry, len(numbers)) for entry in entries], dtype=np.int64)
-    return series, list(numbers)
+    # Shapes of no series: −1 in a set of shapes, nothing in a table.
+    numbers = {"": -1, "-1": -1}
+    series = np.array([numbers.setdefault(entry, len(numbers) - 2) for entry in entries], dtype=np.int64)
+    return series, list(numbers)[2:]
 
 
 def _as_times(values: Any, n_shapes: int) -> FloatArray:

@@ -53,9 +53,10 @@ def write_report(
     labels : sequence, optional
         Class of each shape; empty, None or NaN where it is not known.
     sequence : sequence, optional
-        Time series of each shape; shapes of a series are in the order of time.
+        Time series of each shape, −1 or nothing for none; shapes of a series are in the order of time.
     frames : array_like of float, optional
-        Time or frame number of each shape in its series, so that gaps show.
+        Time or frame number of each shape in its series, so that gaps show. A set of shapes that has series gives its
+        metadata ``frame``, ``frames``, ``time`` or ``t``.
     title : str, optional
         Title of the page.
     joined : bool, default True

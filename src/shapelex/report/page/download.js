@@ -103,7 +103,7 @@ export function codesText() {
   for (let k = 0; k < nShapes; k++) {
     const row = [quote(nameOf(k))];
     if (labelNames) row.push(quote(labelNames[labelOf[k]]));
-    if (seriesOf) row.push(quote(page.times.names[seriesOf[k]]), frameOf[k]);
+    if (seriesOf) row.push(quote(page.times.names[seriesOf[k]] ?? ""), seriesOf[k] < 0 ? "" : frameOf[k]);
     row.push(errorOf(k).toPrecision(6));
     const terms = codeOf(k, nNonzero);
     for (let l = 0; l < nNonzero; l++) {

@@ -27,7 +27,7 @@ function hover(k) {
   if (k >= 0) {
     const lines = [make("b", { text: nameOf(k) })];
     if (labelText(k)) lines.push(make("span", { text: labelText(k) }));
-    if (frameOf && page.times.has_frames) lines.push(make("span", { text: `frame ${frameOf[k]}` }));
+    if (frameOf && page.times.has_frames && seriesOf[k] >= 0) lines.push(make("span", { text: `frame ${frameOf[k]}` }));
     lines.push(make("span", { text: `error ${percent(errorOf(k))}` }));
     tip.replaceChildren(makeThumbnail([posedShape(k)], [outline]), ...lines);
     const [x, y] = [screen[2 * k], screen[2 * k + 1]];

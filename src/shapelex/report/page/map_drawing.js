@@ -94,7 +94,8 @@ export function drawDots() {
 
 /** Joins the shapes of each series in the order of time. */
 function drawPaths(context) {
-  const order = Array.from({ length: nShapes }, (_, k) => k).sort((i, j) => seriesOf[i] - seriesOf[j] || frameOf[i] - frameOf[j]);
+  const inSeries = Array.from({ length: nShapes }, (_, k) => k).filter((k) => seriesOf[k] >= 0);
+  const order = inSeries.sort((i, j) => seriesOf[i] - seriesOf[j] || frameOf[i] - frameOf[j]);
   context.strokeStyle = color("--edge");
   context.lineWidth = 1;
   context.beginPath();

@@ -1,5 +1,5 @@
 // The shape on the workbench: original under reconstruction, error, sparsity.
-import { frameOf, labelText, nameOf, nNonzero, nShapes, page } from "./data.js";
+import { frameOf, labelText, nameOf, nNonzero, nShapes, page, seriesOf } from "./data.js";
 import { curveOf, scaled } from "./complex.js";
 import { byId, make, makeSvg, percent } from "./dom.js";
 import { outline, pathOf, viewBoxOf } from "./drawing.js";
@@ -14,7 +14,7 @@ function drawOriginal() {
   drawing.setAttribute("viewBox", viewBoxOf([points], 0.14));
   originalPath.setAttribute("d", pathOf(points));
   const facts = [labelText(state.selected)];
-  if (frameOf) facts.push(page.times.has_frames ? `frame ${frameOf[state.selected]}` : `number ${frameOf[state.selected]} in time`);
+  if (frameOf && seriesOf[state.selected] >= 0) facts.push(page.times.has_frames ? `frame ${frameOf[state.selected]}` : `number ${frameOf[state.selected]} in time`);
   about.textContent = facts.filter(Boolean).join(" · ");
   byId("shape-title").textContent = `Shape ${nameOf(state.selected)}`;
 }

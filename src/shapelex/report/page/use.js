@@ -60,7 +60,7 @@ function alongTime() {
   let width = 0;
   const columnOf = (k) => {
     for (let c = 0; c < nColumns; c++) if (series[c] === seriesOf[k] && frameOf[k] <= last[c] + 1e-9) return c;
-    return nColumns - 1;
+    return -1;
   };
   const draw = () => {
     if (!width) return;
@@ -89,7 +89,9 @@ function alongTime() {
     });
     context.fillStyle = color("--ink");
     for (let c = 1; c < nColumns; c++) if (series[c] !== series[c - 1]) context.fillRect(TEXT + c * wide - 0.75, 0, 1.5, nAtoms * ROW);
-    const at = TEXT + (columnOf(state.selected) + 0.5) * wide;
+    const column = columnOf(state.selected);
+    if (column < 0) return;
+    const at = TEXT + (column + 0.5) * wide;
     context.fillStyle = color("--accent");
     context.fillRect(at - 1, 0, 2, nAtoms * ROW + 3);
     context.beginPath();
@@ -101,9 +103,9 @@ function alongTime() {
   const tell = () => {
     const k = state.selected;
     const name = names[seriesOf[k]];
-    const text = `${names.length > 1 ? `series ${name}, ` : ""}${page.times.has_frames ? "frame" : "number"} ${frameOf[k]}, error ${percent(errorOf(k))}`;
+    const text = seriesOf[k] < 0 ? "in no series" : `${names.length > 1 ? `series ${name}, ` : ""}${page.times.has_frames ? "frame" : "number"} ${frameOf[k]}, error ${percent(errorOf(k))}`;
     words.textContent = `The shape above: ${text}.`;
-    region.setAttribute("aria-valuenow", columnOf(k));
+    region.setAttribute("aria-valuenow", Math.max(0, columnOf(k)));
     region.setAttribute("aria-valuetext", text);
     draw();
   };
