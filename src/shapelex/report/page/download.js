@@ -1,6 +1,6 @@
 // Drawings as SVG and PNG, codes as CSV: made in the page, written by the browser.
 import { codeOf, errorOf, frameOf, labelNames, labelOf, nameOf, nNonzero, nShapes, page, seriesOf } from "./data.js";
-import { make, makeSvg } from "./dom.js";
+import { count, make, makeSvg } from "./dom.js";
 import { color } from "./theme.js";
 
 const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
@@ -118,7 +118,7 @@ export function codesText() {
 
 /** A button that saves the codes. */
 export function codesButton() {
-  const text = nShapes < page.n_shapes ? `Codes of these ${nShapes} shapes (CSV)` : "Codes (CSV)";
+  const text = nShapes < page.n_shapes ? `Codes of these ${count(nShapes)} shapes (CSV)` : "Codes (CSV)";
   return make("button", {
     type: "button",
     class: "quiet",
