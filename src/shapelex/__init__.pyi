@@ -5,6 +5,7 @@ from . import exceptions as exceptions
 from . import geometry as geometry
 from . import io as io
 from . import plotting as plotting
+from . import report as report
 from . import spaces as spaces
 from .coding import SparseCodes as SparseCodes
 from .coding import decode as decode
