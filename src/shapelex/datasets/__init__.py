@@ -1,0 +1,5 @@
+"""Shapes to try things on."""
+
+from shapelex.datasets.deformation import deform
+
+__all__ = ["deform"]

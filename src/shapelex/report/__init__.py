@@ -1,0 +1,1 @@
+"""Pages: what was learned, for people to read."""
