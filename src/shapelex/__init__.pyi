@@ -1,4 +1,5 @@
 from . import coding as coding
+from . import datasets as datasets
 from . import estimators as estimators
 from . import exceptions as exceptions
 from . import geometry as geometry

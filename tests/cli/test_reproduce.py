@@ -10,6 +10,7 @@ from shapelex.cli.app import app
 from shapelex.cli.reproduce import DATASETS
 from shapelex.report.reproduction import PAPER_SETS
 from shapelex.report.reproduction import run as reproduction_run
+from shapelex.report.reproduction.measure import measure_set
 from tests.report.made_data import write_shapes
 
 
@@ -108,16 +109,27 @@ def test_damaged_file(data, tmp_path):
     assert "hands.npz cannot be read as shapes" in result.stderr
 
 
-def test_interrupted_run_says_where_the_rest_is(data, tmp_path, monkeypatch):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
+def test_interrupted_run_says_what_is_kept(data, tmp_path, monkeypatch, no_figures):
+    def interrupt_after(name):
+        def interrupt(paper_set, *arguments, **options):
+            if paper_set.name != name:
+                raise KeyboardInterrupt
+            return measure(paper_set, *arguments, **options)
 
-    monkeypatch.setattr(reproduction_run, "measure_set", interrupt)
-    result = reproduce("--data", data, "-o", tmp_path / "out", "--quiet")
+        measure = measure_set
+        monkeypatch.setattr(reproduction_run, "measure_set", interrupt)
+
+    out = tmp_path / "out"
+    interrupt_after("none")
+    result = reproduce("--data", data, "-o", out, "--quiet")
     assert result.exit_code == 130
-    assert result.stderr == (
-        f"shapelex: interrupted: what was finished is in {tmp_path / 'out'}; run again with --force.\n"
-    )
+    assert result.stderr == "shapelex: interrupted: no dataset was finished; run again with --force.\n"
+    write_shapes(data, "leaves_Bsplines", 40)
+    interrupt_after("3")
+    result = reproduce("--data", data, "-o", out, "--quiet", "--quick", "--force")
+    assert result.exit_code == 130
+    assert result.stderr == f"shapelex: interrupted: {out} has dataset 3; run again with --force.\n"
+    assert "## Dataset 3" in (out / "reproduction.md").read_text()
 
 
 @pytest.mark.realdata

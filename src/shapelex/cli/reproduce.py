@@ -43,15 +43,18 @@ def reproduce(
         raise CommandError("no data: pass --data FOLDER, or set SHAPELEX_DATA to the folder of the shape data.")
     if not data.is_dir():
         raise CommandError(f"there is no folder {data}: pass --data FOLDER with the shape data.")
-    from shapelex.report.reproduction import PAPER_SETS
+    from shapelex.report.reproduction import find_sets
     from shapelex.report.reproduction import reproduce as run_reproduction
 
-    wanted = [one for one in PAPER_SETS if names is None or one.name in names]
-    if not any(one.path(data).is_file() for one in wanted):
-        files = ", ".join(f"{one.file}.npz" for one in wanted)
-        raise CommandError(f"none of the datasets is in {data}: expected at least one of {files}.")
+    find_sets(data, names)
     target = claim_folder(out, force)
     screen = Screen(quiet, as_json)
+    finished: list[SetResult] = []
+
+    def note(result: "SetResult") -> None:
+        finished.append(result)
+        screen.say(_line(result))
+
     try:
         with screen.progress("reproducing") as tell:
             found = run_reproduction(
@@ -62,10 +65,12 @@ def reproduce(
                 random_state=seed,
                 command=typed_command(),
                 tell=tell,
-                finished=lambda result: screen.say(_line(result)),
+                finished=note,
             )
     except KeyboardInterrupt:
-        report_error(f"interrupted: what was finished is in {target}; run again with --force.")
+        kept = ", ".join(result.paper_set.name for result in finished)
+        what = f"{target} has dataset {kept}" if kept else "no dataset was finished"
+        report_error(f"interrupted: {what}; run again with --force.")
         raise typer.Exit(STATUS_INTERRUPTED) from None
     if found.missing:
         screen.say(f"skipped, not there: {', '.join(one.file + '.npz' for one in found.missing)}")

@@ -183,7 +183,7 @@ def _draw_dictionaries(result: SetResult) -> "Figure":
         left.set_title(f"{name}: {some}, with their use")
         plot_atoms(
             model.atoms_[shown], model.space_, usage=model.usage_[shown], numbers=is_whole, points=paper_set.points,
-            fontsize=7, linewidth=1.1, ax=left,
+            n_columns=5, fontsize=7, linewidth=1.1, ax=left,
         )  # fmt: skip
         right.set_title(f"four reconstructions, RMSE {100 * result.measured[name].rmse:.2f} %")
         plot_reconstructions(shapes[chosen], model.reconstruct(shapes[chosen]), model.space_, fontsize=7, ax=right)

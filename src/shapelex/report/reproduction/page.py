@@ -133,8 +133,8 @@ def _table(results: Sequence[SetResult]) -> str:
     if any(not result.paper_set.is_same_data for result in results):
         notes.append(
             "⁺ **Other data than the paper's**: close relatives, described with each dataset below. There the columns "
-            "compare methods on the same shapes; beside the paper's numbers they only show that sizes and difficulty "
-            "agree."
+            "compare methods on the same shapes, and the rerun of the paper's algorithm says how hard these are. The "
+            "paper's numbers stand beside them for orientation only."
         )
     return "## Errors\n\n" + _markdown_table(_HEAD, rows) + "\n\n" + "\n\n".join(notes)
 
@@ -168,10 +168,10 @@ def _curves(name: str) -> str:
     return (
         "## Errors by sparsity\n\n"
         + _image(name, "RMSE of the three methods against the number of atoms a shape may use")
-        + "\n\nThe paper's figure of error rates: for every number of atoms a shape may use, dictionaries are "
-        "learned anew. A cross is the paper's own number. Where a shape may use all atoms, a dictionary spans at "
-        "best the space of as many modes of complex PCA, which here also has the average at no charge; atoms that "
-        "are to look like shapes then cost a little."
+        + "\n\nThe paper's figure of error rates: dictionaries are learned anew for every number of atoms a shape may "
+        "use (for numbers above the paper's, from the atoms learned for that one). A cross is the paper's own number. "
+        "Where a shape may use all atoms, a dictionary spans at best the space of as many modes of complex PCA, which "
+        "here also has the average at no charge; atoms that are to look like shapes then cost a little."
     )
 
 

@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -73,8 +72,8 @@ class PaperSet:
     sparsities: tuple[int, ...] = ()
     n_deformations: int = 0
     n_seeds: int = 5
-    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    refinement: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    refinement: Mapping[str, Any] = field(default_factory=dict)
     points: bool = False
     cost: float = 10.0
 
@@ -205,8 +204,8 @@ PAPER_SETS: tuple[PaperSet, ...] = (
         "large its deformations are; here their root mean squared norm is 0.3 of the shape's.",
         n_deformations=10,
         n_seeds=1,
-        settings=MappingProxyType({"coder": "ormp", "max_iter": 30}),
-        refinement=MappingProxyType({"coder": "beam", "max_iter": 5}),
+        settings={"coder": "ormp", "max_iter": 30},
+        refinement={"coder": "beam", "max_iter": 5},
         cost=200,
     ),
 )

@@ -103,16 +103,12 @@ def reproduce(
     KeyboardInterrupt
         If interrupted; the page has what was finished.
     """
-    wanted = _choose(only)
     folder, target = Path(data), Path(out)
-    found = [paper_set for paper_set in wanted if paper_set.path(folder).is_file()]
-    if not found:
-        names = ", ".join(f"{paper_set.file}.npz" for paper_set in wanted)
-        raise NoDatasetError(f"none of the datasets is in {folder}: expected at least one of {names}.")
+    found, missing = find_sets(folder, only)
     # A damaged file must show before hours of work, not after.
     for paper_set in found:
         paper_set.load(folder, random_state, max_shapes=1)
-    state = Reproduction(target / PAGE, missing=[one for one in wanted if one not in found], unfinished=list(found))
+    state = Reproduction(target / PAGE, missing=missing, unfinished=list(found))
     run = describe_run(command, random_state)
     (target / FIGURES).mkdir(parents=True, exist_ok=True)
     say = tell or (lambda done, text: None)  # noqa: ARG005
@@ -134,6 +130,34 @@ def reproduce(
             finished(result)
     say(1.0, "done")
     return state
+
+
+def find_sets(data: str | Path, only: Iterable[str] | None = None) -> tuple[list[PaperSet], list[PaperSet]]:
+    """Look for the files of the datasets.
+
+    Parameters
+    ----------
+    data : str or Path
+        Folder of the data.
+    only : iterable of str, optional
+        Datasets to look for; all by default.
+
+    Returns
+    -------
+    found, missing : list of PaperSet
+        Those that are there, and those that are not.
+
+    Raises
+    ------
+    NoDatasetError
+        If none is there.
+    """
+    folder, wanted = Path(data), _choose(only)
+    found = [paper_set for paper_set in wanted if paper_set.path(folder).is_file()]
+    if not found:
+        names = ", ".join(f"{paper_set.file}.npz" for paper_set in wanted)
+        raise NoDatasetError(f"none of the datasets is in {folder}: expected at least one of {names}.")
+    return found, [paper_set for paper_set in wanted if paper_set not in found]
 
 
 def _choose(only: Iterable[str] | None) -> list[PaperSet]:
