@@ -160,9 +160,9 @@ def test_bar_follows_the_log_and_leaves_it_as_it_was(capsys, monkeypatch):
     with Screen().progress("working") as tell:
         tell(0.5, "half of it")
         assert len(logger.handlers) == len(before[1]) + 1
-        logger.debug("iteration 3, [bold]RMSE 0.02")
+        logger.debug("restart 1/1, iteration 3/9, RMSE 0.0246, best 0.02")
     assert (logger.level, logger.handlers) == before
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "half of it" in shown.err
-    assert "[bold]RMSE" in shown.err
+    assert "RMSE 2.46 %" in shown.err

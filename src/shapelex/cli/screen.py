@@ -5,6 +5,7 @@ In come a command's messages; what is printed depends on ``--quiet`` and ``--jso
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,7 +58,7 @@ class Screen:
 
         columns = (
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=16),
             TaskProgressColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[detail]}", style="dim", markup=False),
@@ -81,7 +82,13 @@ class _BarHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show one message."""
-        self._bar.update(self._task, detail=record.getMessage()[:72])
+        self._bar.update(self._task, detail=_shorten(record.getMessage()))
+
+
+def _shorten(message: str) -> str:
+    """Return what of a message fits beside a bar: the error, where it tells one."""
+    error = re.search(r"RMSE[^,]*?(\d+\.\d+)", message)
+    return f"RMSE {100 * float(error[1]):.2f} %" if error else message[:24]
 
 
 @contextmanager
