@@ -1,5 +1,12 @@
-"""Shapes to try things on."""
+"""Shapes to try things on. The names below load on first use."""
 
-from shapelex.datasets.deformation import deform
+import lazy_loader as _lazy
 
-__all__ = ["deform"]
+__getattr__, __dir__, __all__ = _lazy.attach(
+    __name__,
+    submod_attrs={
+        "deformation": ["deform"],
+    },
+)
+
+del _lazy

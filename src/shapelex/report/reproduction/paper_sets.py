@@ -13,7 +13,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex._validation import as_configurations
-from shapelex.datasets import deform
+from shapelex.datasets.deformation import deform
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
