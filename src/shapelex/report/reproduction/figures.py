@@ -169,7 +169,8 @@ def _draw_dictionaries(result: SetResult) -> "Figure":
     from matplotlib.figure import Figure
 
     paper_set, shapes = result.paper_set, result.shapes
-    figure = Figure(figsize=(7.6, 5.6), layout="constrained")
+    height = 4.6 if paper_set.n_atoms <= _MOST_ATOMS // 2 else 7.6
+    figure = Figure(figsize=(7.6, height), layout="constrained")
     halves: Any = figure.subfigures(2, 1, hspace=0.04)
     chosen = choose_examples(result.dictionary.errors(shapes))
     for half, (name, model) in zip(
@@ -186,7 +187,9 @@ def _draw_dictionaries(result: SetResult) -> "Figure":
             n_columns=5, fontsize=7, linewidth=1.1, ax=left,
         )  # fmt: skip
         right.set_title(f"four reconstructions, RMSE {100 * result.measured[name].rmse:.2f} %")
-        plot_reconstructions(shapes[chosen], model.reconstruct(shapes[chosen]), model.space_, fontsize=7, ax=right)
+        plot_reconstructions(
+            shapes[chosen], model.reconstruct(shapes[chosen]), model.space_, n_columns=2, fontsize=7, ax=right
+        )
         for axes in (left, right):
             axes.set_anchor("N")
     return figure
@@ -229,10 +232,8 @@ def _mark_paper(axes: Any, result: SetResult) -> None:
     """Mark the paper's own number, where the data are the same."""
     paper_set = result.paper_set
     if paper_set.is_same_data:
-        place = (paper_set.n_nonzero, paper_set.paper_rmse)
         look = {"marker": "x", "markersize": 5, "markeredgewidth": 1.2, "color": "black", "zorder": 5}
-        axes.plot(*([coordinate] for coordinate in place), linestyle="none", **look)
-        axes.annotate("paper", place, xytext=(4, 3), textcoords="offset points", fontsize=7)
+        axes.plot([paper_set.n_nonzero], [paper_set.paper_rmse], linestyle="none", **look)
 
 
 def _save(figure: "Figure", stem: Path, run: Mapping[str, Any]) -> None:

@@ -201,11 +201,20 @@ def _section(result: SetResult, figures: Mapping[str, str]) -> str:
             "their errors: shapes at the 5th, 35th, 65th and 95th percentile of the shape dictionary's errors, "
             "the same ones in both rows.",
             _image(figures["learning"], f"Mean shape, loss and RMSE curves, dataset {paper_set.name}"),
+            _learning_caption(result),
             _image(figures["combination"], f"A shape as a sum of atoms, dataset {paper_set.name}"),
             "Complex weights scale an atom and turn it: in gray the atom as it is, in color times its weight, and "
             "the sum over the original. Crosses mark the origin.",
         ]
     )
+
+
+def _learning_caption(result: SetResult) -> str:
+    caption = "Left: the mean shape over shapes aligned to it. Then the error while the dictionary is learned"
+    if not result.curves:
+        return f"{caption}."
+    cross = " (cross: the paper's)" if result.paper_set.is_same_data else ""
+    return f"{caption}, and the errors of the three methods by the number of atoms a shape may use{cross}."
 
 
 def _settings(paper_set: PaperSet) -> str:

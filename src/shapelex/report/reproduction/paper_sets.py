@@ -53,7 +53,7 @@ class PaperSet:
     refinement : mapping
         Options of a second fit, which starts where the first one ended; none if empty.
     points : bool
-        Whether figures mark control points, as the paper's do.
+        Whether figures mark the knots of the atoms, as the paper does.
     cost : float
         Seconds it takes, roughly, for the progress bar.
     """
@@ -185,7 +185,6 @@ PAPER_SETS: tuple[PaperSet, ...] = (
         6.41,
         7.01,
         sparsities=_TWENTY,
-        points=True,
         cost=150,
     ),
     PaperSet(
