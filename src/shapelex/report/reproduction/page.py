@@ -203,8 +203,8 @@ def _section(result: SetResult, figures: Mapping[str, str]) -> str:
             _image(figures["learning"], f"Mean shape, loss and RMSE curves, dataset {paper_set.name}"),
             _learning_caption(result),
             _image(figures["combination"], f"A shape as a sum of atoms, dataset {paper_set.name}"),
-            "Complex weights scale an atom and turn it: in gray the atom as it is, in color times its weight, and "
-            "the sum over the original. Crosses mark the origin.",
+            "One shape by three atoms alone. Complex weights scale an atom and turn it: in gray the atom as it "
+            "is, in color times its weight, and the sum over the original. Crosses mark the origin.",
         ]
     )
 
