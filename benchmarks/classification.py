@@ -1,8 +1,8 @@
 """How well shapes are told apart: accuracy in five stratified folds, seeded, of methods with and without dictionaries.
 
-What a method leaves open (number of modes, C of a machine, shrinkage, atoms) is chosen by three folds inside the training
-part, never on the shapes that are judged. Shapes that belong together, such as the two wings of a bee, stay in one
-fold, outside and inside. All methods see the same folds, and shapes as they come: outlines are not registered.
+What a method leaves open (number of modes, C of a machine, shrinkage, atoms) is chosen by three folds inside the
+training part, never on the shapes that are judged. Shapes that belong together, such as the two wings of a bee, stay in
+one fold. All methods see the same folds, and shapes as they come: outlines are not registered.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Sets of shapes with classes, and which of their shapes belong together; read from the folder that SHAPELEX_DATA names."""
+"""Sets of shapes with classes, and which of their shapes belong together, from the folder that SHAPELEX_DATA names."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -33,8 +33,8 @@ class ErrorCalibration:
 def calibrate(errors: FloatArray, numbers: IntArray, weights: FloatArray) -> ErrorCalibration:
     """Find the scales and offsets of most likely labels, held near a common scale and equal chances.
 
-    Minimizes ``−Σ_k weight_k log softmax_c(b_c − exp(s + t_c) d_kc²)[number_k] + 6 |t|² + 3/2 |b|²``, with weights that sum
-    to the number of shapes.
+    Minimizes ``−Σ_k weight_k log softmax_c(b_c − exp(s + t_c) d_kc²)[number_k] + 6 |t|² + 3/2 |b|²``, with weights that
+    sum to the number of shapes.
 
     Parameters
     ----------
