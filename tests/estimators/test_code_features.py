@@ -44,7 +44,9 @@ def make_shapes(seed=0):
 
 
 def make_dictionary(**options):
-    return sx.ShapeDictionary(**{"n_atoms": 5, "n_nonzero": 2, "max_iter": 5, "random_state": 0} | options)
+    return sx.ShapeDictionary(
+        **{"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "max_iter": 5} | options, random_state=0
+    )
 
 
 class TestOracles:
@@ -155,7 +157,7 @@ class TestShapes:
         X, y = make_shapes()
         features = sx.CodeFeatures(kind, dictionary=make_dictionary())
         model = make_pipeline(features, StandardScaler(), LogisticRegression())
-        scores = cross_val_score(model, X, y, cv=4)
+        scores = cross_val_score(model, X, y, cv=3)
         if kind == "tangent":
             assert scores.mean() > 0.95
         copy = pickle.loads(pickle.dumps(model.fit(X, y)))
@@ -166,10 +168,13 @@ class TestShapes:
         X, y = make_shapes()
         model = make_pipeline(sx.CodeFeatures(dictionary=make_dictionary()), StandardScaler(), LogisticRegression())
         grid = {"codefeatures__kind": ["modulus", "tangent"], "codefeatures__dictionary__n_nonzero": [1, 2]}
-        search = GridSearchCV(model, grid, cv=4).fit(X, y)
-        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-        assert search.best_params_["codefeatures__kind"] == "tangent"
-        assert search.best_estimator_[0].dictionary_.n_nonzero in (1, 2)
+        search = GridSearchCV(model, grid, cv=3).fit(X, y)
+        scores = search.cv_results_["mean_test_score"]
+        assert np.isfinite(scores).all()
+        assert scores.max() > 0.95
+        best = search.best_estimator_[0]
+        assert best.kind_ == search.best_params_["codefeatures__kind"]
+        assert best.dictionary_.n_nonzero == search.best_params_["codefeatures__dictionary__n_nonzero"]
 
     def test_bad_input(self):
         X, _ = make_shapes()

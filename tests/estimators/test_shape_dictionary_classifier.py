@@ -133,7 +133,8 @@ class TestHeldOutCalibration:
         X, y = classes
         model = make_model(cv=3, shrinkage=1.0).fit(X, y)
         assert np.ptp(model.temperatures_) > 0
-        chances = np.exp(model.offsets_ - model.class_errors(X) ** 2 / model.temperatures_)
+        scores = model.offsets_ - model.class_errors(X) ** 2 / model.temperatures_
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
         probabilities = model.predict_proba(X)
         np.testing.assert_allclose(probabilities, chances / chances.sum(axis=1, keepdims=True), rtol=1e-9)
         np.testing.assert_array_equal(model.predict(X), model.classes_[probabilities.argmax(axis=1)])
