@@ -7,6 +7,7 @@ left out without them. Names of benchmarks as arguments run those alone.
 import sys
 
 import accuracy
+import classification
 import coding_speed
 import geometry_speed
 import import_time
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "accuracy": accuracy.main,
     "align_first": align_first.main,
     "reference": reference.main,
+    "classification": classification.main,
 }
 
 
@@ -30,7 +32,7 @@ def main() -> None:
     unknown = set(chosen) - set(BENCHMARKS)
     if unknown:
         raise SystemExit(f"unknown benchmarks {sorted(unknown)}; known: {', '.join(BENCHMARKS)}")
-    print(describe_machine(["numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn"]))
+    print(describe_machine(["numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn", "pyefd"]))
     for name in chosen:
         BENCHMARKS[name]()
 
