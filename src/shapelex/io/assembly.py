@@ -132,7 +132,8 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
     if closed:
         lines, n_dropped = _drop_repeated_ends(lines)
         if n_dropped:
-            notes.append(f"The last point of {n_dropped} closed shapes repeated the first and was dropped.")
+            noun = "shape" if n_dropped == 1 else "shapes"
+            notes.append(f"The last point of {n_dropped} closed {noun} repeated the first and was dropped.")
     space, rows, note = _make_rows(found, lines, wanted, closed)
     notes += [note] if note else []
     records = [one.record for one in found]
