@@ -31,11 +31,18 @@ def parse_number(text: str, decimal: str = ".") -> float:
     ValueError
         If it is no number, or an infinite one.
     """
+    if decimal == ".":
+        try:
+            number: float | None = float(text)
+        except ValueError:
+            number = None
+        # The usual case, in few steps; float also takes 1_000, which no file of numbers means.
+        if number is not None and not math.isinf(number) and "_" not in text:
+            return number
     word = text.strip()
     if decimal == ",":
         word = word.replace(",", ".")
     try:
-        # float takes 1_000, which no file of numbers means.
         number = float(word) if "_" not in word else None
     except ValueError:
         number = None
