@@ -31,23 +31,14 @@ def parse_number(text: str, decimal: str = ".") -> float:
     ValueError
         If it is no number, or an infinite one.
     """
-    if decimal == ".":
-        try:
-            number: float | None = float(text)
-        except ValueError:
-            number = None
-        # The usual case, in few steps; float also takes 1_000, which no file of numbers means.
-        if number is not None and not math.isinf(number) and "_" not in text:
-            return number
-    word = text.strip()
-    if decimal == ",":
-        word = word.replace(",", ".")
+    word = text if decimal == "." else text.replace(decimal, ".")
     try:
-        number = float(word) if "_" not in word else None
+        number: float | None = float(word)
     except ValueError:
         number = None
-    if number is None:
-        if word.lower() in MISSING_WORDS:
+    # float also takes 1_000, which no file of numbers means.
+    if number is None or "_" in word:
+        if word.strip().lower() in MISSING_WORDS:
             return math.nan
         raise ValueError(f"{text.strip()[:40]!r} is no number")
     if math.isinf(number):
