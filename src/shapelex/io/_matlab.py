@@ -1,0 +1,141 @@
+"""Worm Tracker 2 feature files: a MATLAB file comes in, one record for each frame that has a skeleton goes out.
+
+The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each. Files of MATLAB 5 to 7.2 are read with SciPy,
+those of 7.3, which are HDF5, with h5py. Any other variable is read by its name: a struct with x and y like those, or an
+array ``(n, n_points, 2)``, ``(n, 2, n_points)`` or complex ``(n, n_points)``.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ComplexArray
+from shapelex.exceptions import ShapeFileError
+from shapelex.io._hdf5 import as_rows, follow, read_values
+from shapelex.io._time_series import check_series_options, series_records
+from shapelex.io.records import BadRecord, Record
+
+_MAX_BYTES = 2**30
+_COMPRESSED = 15
+_DAMAGED = (
+    OSError, KeyError, RuntimeError, ValueError, TypeError, OverflowError, MemoryError, IndexError, AttributeError,
+    NotImplementedError, struct.error, zlib.error, EOFError, ZeroDivisionError, RecursionError,
+)  # fmt: skip
+
+
+def read_records(
+    path: Path,
+    *,
+    variable: str = "worm.posture.skeleton",
+    missing: str = "skip",
+    max_gap: int | None = None,
+    y_down: bool = False,
+    closed: bool = False,
+) -> Iterator[Record | BadRecord]:
+    """Yield a record for each frame that has a skeleton.
+
+    Parameters
+    ----------
+    path : Path
+        File to read.
+    variable : str, default: "worm.posture.skeleton"
+        Variable to read, with the fields of structs after dots.
+    missing : {"skip", "allow"}, default: "skip"
+        Whether frames with missing points are left out, or kept with NaN.
+    max_gap : int, optional
+        A new sequence begins where more frames than this are missing; None keeps all in one sequence.
+    y_down : bool, default: False
+        Whether y points down in the file; it is then negated.
+    closed : bool, default: False
+        Whether the points are closed outlines rather than midlines.
+    """
+    check_series_options(missing, max_gap)
+    with path.open("rb") as file:
+        header = file.read(128)
+    try:
+        if header.startswith(b"MATLAB 7.3"):
+            points = _from_hdf5(path, variable)
+        elif header.startswith(b"MATLAB 5.0"):
+            points = _from_scipy(path, variable, "<" if header[126:128] == b"IM" else ">")
+        else:
+            raise ShapeFileError(f"{path} is no MATLAB file of version 5 to 7.3: save it with '-v7' in MATLAB.")
+    except ShapeFileError:
+        raise
+    except _DAMAGED as error:
+        raise ShapeFileError(f"{path} cannot be read as a MATLAB file: {error}.") from error
+    yield from series_records(
+        points.conj() if y_down else points, None, None, path.stem, missing=missing, max_gap=max_gap, closed=closed
+    )
+
+
+def _from_scipy(path: Path, variable: str, byte_order: str) -> ComplexArray:
+    from scipy.io import loadmat
+
+    _check_packing(path, byte_order)
+    name, *fields = variable.split(".")
+    value: Any = loadmat(path, variable_names=[name]).get(name)
+    if value is None:
+        raise ShapeFileError(f"{path} has no variable {name!r}: name another with variable=.")
+    for field in fields:
+        value = _field(value, field, f"{path}: {variable}")
+    if value.dtype.names and {"x", "y"} <= set(value.dtype.names):
+        return _from_columns(*(_field(value, axis, f"{path}: {variable}") for axis in "xy"), f"{path}: {variable}")
+    return as_rows(value, f"{path}: {variable}")
+
+
+def _field(value: Any, name: str, source: str) -> np.ndarray[Any, Any]:
+    if not isinstance(value, np.ndarray) or name not in (value.dtype.names or ()) or value.size != 1:
+        raise ShapeFileError(f"{source} is no struct with a field {name!r}: name another with variable=.")
+    found = value[name].item()
+    if not isinstance(found, np.ndarray):
+        raise ShapeFileError(f"{source}.{name} is no array.")
+    return found
+
+
+def _from_columns(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], source: str) -> ComplexArray:
+    """Return frames as rows from x and y of shape ``(n_points, n_frames)``."""
+    if x.dtype.kind not in "iuf" or y.dtype.kind not in "iuf" or x.ndim != 2 or x.shape != y.shape:
+        raise ShapeFileError(
+            f"{source} must have x and y of one shape (n_points, n_frames), got {x.dtype} {x.shape} and {y.dtype} {y.shape}."
+        )
+    return np.ascontiguousarray((x.astype(float) + 1j * y.astype(float)).T)
+
+
+def _check_packing(path: Path, byte_order: str) -> None:
+    """Refuse a file whose compressed variables unpack to more than memory should hold."""
+    content = path.read_bytes()
+    place, total = 128, 0
+    while place + 8 <= len(content):
+        kind, n_bytes = struct.unpack(f"{byte_order}II", content[place : place + 8])
+        place += 8
+        if n_bytes > len(content) - place:
+            raise ShapeFileError(f"{path} is damaged: a variable ends after the file does.")
+        if kind == _COMPRESSED:
+            unpacker, rest = zlib.decompressobj(), content[place : place + n_bytes]
+            while rest and not unpacker.eof:
+                total += len(unpacker.decompress(rest, 2**20))
+                rest = unpacker.unconsumed_tail
+                if total > _MAX_BYTES:
+                    raise ShapeFileError(f"{path} is refused: its variables unpack to more than {_MAX_BYTES} bytes.")
+        place += n_bytes
+
+
+def _from_hdf5(path: Path, variable: str) -> ComplexArray:
+    import h5py
+
+    # MATLAB stores arrays column by column, so h5py sees the axes in reverse order.
+    name = variable.replace(".", "/")
+    with h5py.File(path, "r") as file:
+        found = follow(file, name, path)
+        if isinstance(found, h5py.Group):
+            columns = [follow(file, f"{name}/{axis}", path) for axis in "xy"]
+            if all(isinstance(column, h5py.Dataset) for column in columns):
+                x, y = (read_values(column, name, path).T for column in columns)
+                return _from_columns(x, y, f"{path}: {variable}")
+        if isinstance(found, h5py.Dataset):
+            return as_rows(read_values(found, name, path).T, f"{path}: {variable}")
+    raise ShapeFileError(f"{path} has no variable {variable!r}: name another with variable=.")
