@@ -76,3 +76,12 @@ def load_real() -> Callable[[str], np.ndarray]:
             return sx.from_points(file["points"])
 
     return load
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Return the folder of the shared data, or skip."""
+    folder = os.environ.get("SHAPELEX_DATA")
+    if not folder:
+        pytest.skip("SHAPELEX_DATA is not set")
+    return Path(folder)

@@ -29,6 +29,8 @@ from .geometry import pairwise_distances as pairwise_distances
 from .geometry import parallel_transport as parallel_transport
 from .geometry import real_gram as real_gram
 from .geometry import rotate_onto as rotate_onto
+from .io.contours import outlines_from_mask as outlines_from_mask
+from .io.resampling import resample as resample
 from .spaces import BasisSpace as BasisSpace
 from .spaces import BSpline as BSpline
 from .spaces import CustomSpace as CustomSpace

@@ -1,0 +1,275 @@
+"""Outlines of the objects in a mask.
+
+In comes a mask, ``(height, width)`` with its first row on top; out go closed outlines as complex points ``x + iy`` with
+y up, counter-clockwise from the topmost point, and for each object what is worth knowing: its area, its fragments,
+whether it touches the border.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._validation import check_choice, check_count
+from shapelex.exceptions import EmptySetError, ShapeInputError, UnsupportedBySpaceError
+from shapelex.io.mask_objects import MaskObject, ObjectChoice, find_objects
+from shapelex.io.resampling import resample_polyline
+from shapelex.spaces import Landmarks, Space
+
+# A least-squares fit sees the outline as this many points for each coordinate.
+_SAMPLES_PER_COORDINATE = 20
+
+
+@dataclass(frozen=True)
+class ObjectReport:
+    """What became of one object of a mask.
+
+    Parameters
+    ----------
+    label : int
+        Its value in a label image; the number of its component, from 1, otherwise.
+    area : int
+        Pixels inside its outline, filled holes included.
+    hole_area : int
+        Pixels of the holes that were filled.
+    n_fragments : int
+        In how many pieces it was. The largest is outlined; with ``which="largest"`` all components count.
+    lost_area : int
+        Pixels of the pieces left out.
+    touches_border : bool
+        Whether it reaches the edge of the image: a part of it may be missing, and the edge is part of its outline.
+    is_tiny : bool
+        Whether there are more than two coordinates for each vertex of its contour, so that they follow its pixels.
+    dropped : str
+        Why it has no outline; empty when it has one.
+    """
+
+    label: int
+    area: int
+    hole_area: int
+    n_fragments: int
+    lost_area: int
+    touches_border: bool
+    is_tiny: bool
+    dropped: str = ""
+
+
+@dataclass(frozen=True)
+class MaskOutlines:
+    """Outlines of the objects in a mask, and a report on every object.
+
+    Parameters
+    ----------
+    outlines : tuple of ndarray of complex
+        One array an object that was kept: `n_points` points, a configuration of `space`, or the whole contour.
+    space : Space or None
+        Space of the outlines; None for whole contours, which differ in length.
+    kept : tuple of ObjectReport
+        One report an outline, in the same order.
+    dropped : tuple of ObjectReport
+        Reports on the objects without an outline.
+    """
+
+    outlines: tuple[ComplexArray, ...]
+    space: Space | None
+    kept: tuple[ObjectReport, ...]
+    dropped: tuple[ObjectReport, ...]
+
+    def __len__(self) -> int:
+        return len(self.outlines)
+
+    @property
+    def configurations(self) -> ComplexArray:
+        """Outlines as one array, shape (n_outlines, n_coordinates); needs `n_points` or `space`."""
+        if self.space is None:
+            raise ShapeInputError(
+                "Whole contours differ in length and make no array: ask for n_points or a space, or use outlines."
+            )
+        if not self.outlines:
+            raise EmptySetError(f"The mask gave no outline. {self.summary()}")
+        return np.stack(self.outlines)
+
+    def summary(self) -> str:
+        """Say in words what was found, kept and dropped.
+
+        Returns
+        -------
+        str
+            One line on what was kept, and one for each kind of trouble.
+        """
+        lines = [f"{len(self.kept)} of {len(self.kept) + len(self.dropped)} objects outlined."]
+        troubles = (
+            ("Touching the border", [report.touches_border for report in self.kept]),
+            ("In fragments, the largest of which is outlined", [report.n_fragments > 1 for report in self.kept]),
+            ("Tiny", [report.is_tiny for report in self.kept]),
+        )
+        for words, flags in troubles:
+            named = [report.label for report, flag in zip(self.kept, flags, strict=True) if flag]
+            if named:
+                lines.append(f"{words}: {_name_labels(named)}.")
+        for reason in dict.fromkeys(report.dropped for report in self.dropped):
+            named = [report.label for report in self.dropped if report.dropped == reason]
+            lines.append(f"Dropped, {reason}: {_name_labels(named)}.")
+        return "\n".join(lines)
+
+
+def outlines_from_mask(
+    mask: ArrayLike,
+    n_points: int | None = None,
+    *,
+    space: Space | None = None,
+    which: ObjectChoice = "largest",
+    threshold: float | None = None,
+    min_area: int = 1,
+    border: Literal["keep", "drop"] = "keep",
+    connectivity: Literal[4, 8] = 4,
+) -> MaskOutlines:
+    """Return the outlines of objects in a mask, to a fraction of a pixel.
+
+    Each object is reduced to its largest fragment, its holes are filled, and the contour halfway between object and
+    background is followed (``skimage.measure.find_contours``). Outlines run counter-clockwise with y up, from the
+    leftmost of the topmost points; x and y count pixels from the center of the lower left one. Equal masks
+    give equal bits, and an object gives the same outline whatever else is in the mask.
+
+    Parameters
+    ----------
+    mask : array_like, shape (height, width)
+        Booleans; 0 and one other value; labels, for ``which="labels"``; or gray values, with `threshold`.
+    n_points : int, optional
+        Return this many points at equal steps of arc length: configurations of ``Landmarks(n_points, closed=True)``.
+        With neither `n_points` nor `space`, whole contours are returned, about a vertex for each pixel along them.
+    space : Space, optional
+        Return the configurations of this closed space that fit the outlines in least squares, such as ``BSpline(40)``.
+        Landmarks are taken at equal steps, as with `n_points`.
+    which : {"largest", "components", "labels"}, default "largest"
+        The largest connected component; every component; or every label of a label image (0 is background).
+    threshold : float, optional
+        Pixels above it are foreground: 127 for black and white JPEG files, whose edges are not clean. For dark
+        objects on a bright ground, give ``mask < 128``.
+    min_area : int, default 1
+        Objects of fewer pixels are dropped, and reported.
+    border : {"keep", "drop"}, default "keep"
+        Whether to keep objects that touch the border of the image. They are reported either way.
+    connectivity : {4, 8}, default 4
+        With 4, pixels that share only a corner do not belong together: specks at a corner fall off, and
+        touching objects stay apart. With 8 they do, which keeps lines one pixel wide whole.
+
+    Returns
+    -------
+    MaskOutlines
+        The outlines in the order of labels, with reports on what was kept and dropped. An empty mask gives none.
+
+    Raises
+    ------
+    ShapeInputError
+        If the mask is not two-dimensional, or not binary where it should be.
+    UnsupportedBySpaceError
+        If `space` is open.
+    ImportError
+        If scikit-image is not installed; it comes with ``pip install "shapelex[io]"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = np.zeros((40, 60), dtype=int)
+    >>> labels[10:30, 5:25] = 1
+    >>> labels[0:15, 40:50] = 7
+    >>> found = outlines_from_mask(labels, 100, which="labels")
+    >>> found.configurations.shape
+    (2, 100)
+    >>> complex(found.outlines[0][0])
+    (5+29.5j)
+    >>> print(found.summary())
+    2 of 2 objects outlined.
+    Touching the border: 7.
+    """
+    target = _target_space(n_points, space)
+    least_area = check_count(min_area, 1, "min_area")
+    check_choice(border, ("keep", "drop"), "border")
+    find_contours = _load_find_contours()
+    image = np.asarray(mask)
+    outlines: list[ComplexArray] = []
+    kept: list[ObjectReport] = []
+    dropped: list[ObjectReport] = []
+    for found in find_objects(image, which, connectivity, threshold):
+        reason = ""
+        if found.area < least_area:
+            reason = f"smaller than min_area={least_area}"
+        elif found.touches_border and border == "drop":
+            reason = "touching the border"
+        if reason:
+            dropped.append(_report(found, is_tiny=False, dropped=reason))
+            continue
+        contour = _contour(found, len(image), connectivity, find_contours)
+        outlines.append(contour if target is None else _fit(contour, target))
+        is_tiny = target is not None and 2 * len(contour) < target.n_coordinates
+        kept.append(_report(found, is_tiny))
+    return MaskOutlines(tuple(outlines), target, tuple(kept), tuple(dropped))
+
+
+def _target_space(n_points: int | None, space: Space | None) -> Space | None:
+    if space is None:
+        return None if n_points is None else Landmarks(check_count(n_points, 3, "n_points"), closed=True)
+    if not isinstance(space, Space):
+        raise TypeError(f"space must be a Space, such as BSpline(40), got {space!r}.")
+    if n_points is not None:
+        raise ValueError(f"n_points={n_points} and space={space} cannot both be given: choose one.")
+    # A configuration of closed=False landmarks would say that the outline has two ends.
+    if not space.closed:
+        raise UnsupportedBySpaceError(f"{space} holds open curves, but outlines are closed: use closed=True.")
+    return space
+
+
+def _load_find_contours() -> Callable[..., list[Any]]:
+    try:
+        from skimage.measure import find_contours
+    except ImportError as error:
+        raise ImportError(
+            'outlines_from_mask needs scikit-image, which is not installed: pip install "shapelex[io]".'
+        ) from error
+    found: Callable[..., list[Any]] = find_contours
+    return found
+
+
+def _contour(
+    found: MaskObject, height: int, connectivity: int, find_contours: Callable[..., list[Any]]
+) -> ComplexArray:
+    # Without holes and in one piece, with the saddles joined as its pixels are, an object has exactly one contour.
+    contours = find_contours(found.pixels, 0.5, fully_connected="low" if connectivity == 4 else "high")
+    assert len(contours) == 1
+    rows, columns = contours[0][:-1].T - 1
+    contour = np.empty(len(rows), dtype=np.complex128)
+    contour.real = columns + found.column
+    contour.imag = height - 1 - (rows + found.row)
+    # Coordinates are halves, so the area and the comparisons below are exact.
+    if np.sum(contour.real * np.roll(contour.imag, -1) - contour.imag * np.roll(contour.real, -1)) < 0:
+        contour = contour[::-1]
+    start = np.lexsort((contour.real, -contour.imag))[0]
+    return np.roll(contour, -start)
+
+
+def _fit(contour: ComplexArray, space: Space) -> ComplexArray:
+    if isinstance(space, Landmarks):
+        return resample_polyline(contour, space.n_points, closed=True)
+    n_samples = _SAMPLES_PER_COORDINATE * space.n_coordinates
+    return space.fit(resample_polyline(contour, n_samples, closed=True), t=space.parameters(n_samples))
+
+
+def _report(found: MaskObject, is_tiny: bool, dropped: str = "") -> ObjectReport:
+    return ObjectReport(
+        label=found.label,
+        area=found.area,
+        hole_area=found.hole_area,
+        n_fragments=found.n_fragments,
+        lost_area=found.lost_area,
+        touches_border=found.touches_border,
+        is_tiny=is_tiny,
+        dropped=dropped,
+    )
+
+
+def _name_labels(labels: list[int]) -> str:
+    named = ", ".join(map(str, labels[:10]))
+    return f"{named} and {len(labels) - 10} more" if len(labels) > 10 else named

@@ -1,0 +1,156 @@
+"""Polylines resampled at equal steps of arc length.
+
+In come polylines of any lengths, open or closed; out go configurations of one length, complex ``(n_shapes, n_points)``.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._validation import as_numeric_array, check_count, check_flag, points_to_complex
+from shapelex.exceptions import CollapsedShapeError, EmptySetError, NonFiniteError, ShapeInputError
+
+
+def resample(polylines: ArrayLike, n_points: int, *, closed: bool) -> ComplexArray:
+    """Return points at equal steps along polylines, by linear interpolation.
+
+    Parameters
+    ----------
+    polylines : array_like or sequence of array_like
+        One polyline, complex (n_vertices,) or real (n_vertices, 2); a stack of them, complex (n_shapes, n_vertices) or
+        real (n_shapes, n_vertices, 2); or a list of polylines, which may differ in their numbers of vertices. Vertices
+        that repeat the one before change nothing, nor does a closed polyline that repeats its first vertex at the end.
+    n_points : int
+        How many points to return, at least 2 for open polylines and 3 for closed ones.
+    closed : bool
+        Whether the last vertex is joined to the first. There is no default: an outline taken for an open curve would
+        lose an edge, and no error would tell. An open polyline keeps both its ends exactly, a closed one its first
+        vertex.
+
+    Returns
+    -------
+    ndarray of complex, shape (n_shapes, n_points) or (n_points,)
+        The points; complex64 where all input is single precision.
+
+    Raises
+    ------
+    NonFiniteError
+        If a vertex is NaN or infinite.
+    CollapsedShapeError
+        If all vertices of a polyline coincide, so that it has no length.
+    ShapeInputError
+        If a polyline has too few vertices, or is no list of points in the plane.
+
+    Examples
+    --------
+    >>> resample([0, 1, 1 + 1j, 1j], 8, closed=True)
+    array([0. +0.j , 0.5+0.j , 1. +0.j , 1. +0.5j, 1. +1.j , 0.5+1.j ,
+           0. +1.j , 0. +0.5j])
+    >>> resample([[0, 1, 4], [0j, 2, 1j]], 3, closed=False)[0]
+    array([0.+0.j, 2.+0.j, 4.+0.j])
+    """
+    is_closed = check_flag(closed, "closed")
+    n_wanted = check_count(
+        n_points, 3 if is_closed else 2, f"n_points of {'closed' if is_closed else 'open'} polylines"
+    )
+    lines, is_single = _as_polylines(polylines)
+    if not lines:
+        raise EmptySetError("polylines holds no polyline: give at least one.")
+    is_single_precision = all(line.dtype == np.complex64 for line in lines)
+    points = np.empty((len(lines), n_wanted), dtype=np.complex64 if is_single_precision else np.complex128)
+    for row, line in enumerate(lines):
+        name = "polylines" if is_single else f"polylines[{row}]"
+        _check_polyline(line, is_closed, name)
+        points[row] = resample_polyline(line, n_wanted, is_closed, name)
+    return points[0] if is_single else points
+
+
+def resample_polyline(line: ComplexArray, n_points: int, closed: bool, name: str = "polyline") -> ComplexArray:
+    """Return `n_points` points at equal steps along one polyline of finite vertices.
+
+    Parameters
+    ----------
+    line : ndarray of complex, shape (n_vertices,)
+        The vertices.
+    n_points : int
+        How many points.
+    closed : bool
+        Whether the last vertex is joined to the first.
+    name : str
+        What to call the polyline in errors.
+
+    Returns
+    -------
+    ndarray of complex, shape (n_points,)
+        The points, from the first vertex on.
+
+    Raises
+    ------
+    CollapsedShapeError
+        If the polyline has no length.
+    """
+    vertices = np.append(line, line[0]) if closed else line
+    vertices = vertices.astype(np.complex128, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(vertices)))])
+    total = lengths[-1]
+    if not np.isfinite(total):
+        raise ShapeInputError(f"{name} has coordinates so large that its length overflows: scale it down.")
+    if total == 0:
+        raise CollapsedShapeError(f"{name} has no length: all its {len(line)} vertices coincide; remove it.")
+    steps = np.arange(n_points) / (n_points if closed else n_points - 1)
+    at = steps * total
+    points = np.empty(n_points, dtype=np.complex128)
+    points.real = np.interp(at, lengths, vertices.real)
+    points.imag = np.interp(at, lengths, vertices.imag)
+    if not closed:
+        # The sum of the edges may end a rounding error before its last vertex.
+        points[-1] = vertices[-1]
+    return points
+
+
+def _as_polylines(polylines: Any) -> tuple[list[ComplexArray], bool]:
+    """Return complex polylines, and whether a single one was given."""
+    is_list = isinstance(polylines, list | tuple)
+    if is_list and any(np.ndim(line) > 0 for line in polylines if not isinstance(line, list | tuple)):
+        return [_as_one_polyline(line, f"polylines[{row}]") for row, line in enumerate(polylines)], False
+    if is_list and len({len(line) for line in polylines if isinstance(line, list | tuple)}) > 1:
+        return [_as_one_polyline(line, f"polylines[{row}]") for row, line in enumerate(polylines)], False
+    array = as_numeric_array(polylines, "polylines")
+    if array.size == 0 and array.ndim <= 1:
+        return [], False
+    if np.iscomplexobj(array) and array.ndim == 2:
+        return list(_single_or_double(array)), False
+    if not np.iscomplexobj(array) and array.ndim == 3 and array.shape[2] == 2:
+        return list(points_to_complex(array)), False
+    return [_as_one_polyline(array, "polylines")], True
+
+
+def _as_one_polyline(line: Any, name: str) -> ComplexArray:
+    array = as_numeric_array(line, name)
+    if np.iscomplexobj(array) and array.ndim == 1:
+        return _single_or_double(array)
+    if not np.iscomplexobj(array) and array.ndim == 2 and array.shape[1] == 2:
+        return points_to_complex(array)
+    kind = "complex" if np.iscomplexobj(array) else "real"
+    raise ShapeInputError(
+        f"{name} must be complex (n_vertices,) or real (n_vertices, 2), got a {kind} array of shape {array.shape}; "
+        "from_columns converts tables of coordinates."
+    )
+
+
+def _single_or_double(array: np.ndarray[Any, Any]) -> ComplexArray:
+    return array.astype(np.complex64 if array.dtype == np.complex64 else np.complex128, copy=False)
+
+
+def _check_polyline(line: ComplexArray, closed: bool, name: str) -> None:
+    n_least = 3 if closed else 2
+    if len(line) < n_least:
+        kind = "a closed" if closed else "an open"
+        raise ShapeInputError(f"{name} has {len(line)} vertices, but {kind} polyline needs at least {n_least}.")
+    is_finite = np.isfinite(line)
+    if not is_finite.all():
+        bad = np.flatnonzero(~is_finite)
+        named = ", ".join(map(str, bad[:5])) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
+        raise NonFiniteError(f"{name} has NaN or infinite vertices at {named}: remove or fill them in first.")

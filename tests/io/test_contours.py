@@ -1,0 +1,278 @@
+"""Outlines of the objects in masks."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+
+import shapelex as sx
+from shapelex.exceptions import ArrayTypeError, EmptySetError, ShapeInputError, UnsupportedBySpaceError
+
+masks = nps.arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.booleans())
+label_images = nps.arrays(np.uint8, st.tuples(st.integers(1, 8), st.integers(1, 8)), elements=st.integers(0, 4))
+connectivities = st.sampled_from([4, 8])
+
+
+def flood(pixels: set[tuple[int, int]], start: tuple[int, int], connectivity: int) -> set[tuple[int, int]]:
+    """Return the pixels that are reached from `start`, one step at a time."""
+    steps = [(0, 1), (1, 0), (0, -1), (-1, 0)] + [(1, 1), (1, -1), (-1, 1), (-1, -1)] * (connectivity == 8)
+    reached, todo = {start}, [start]
+    while todo:
+        row, column = todo.pop()
+        for down, right in steps:
+            step = (row + down, column + right)
+            if step in pixels and step not in reached:
+                reached.add(step)
+                todo.append(step)
+    return reached
+
+
+def components(mask: np.ndarray, connectivity: int) -> list[set[tuple[int, int]]]:
+    left = {(int(r), int(c)) for r, c in np.argwhere(mask)}
+    found = []
+    for pixel in sorted(left):
+        if not any(pixel in component for component in found):
+            found.append(flood(left, pixel, connectivity))
+    return found
+
+
+def filled(component: set[tuple[int, int]], shape: tuple[int, int]) -> set[tuple[int, int]]:
+    everything = {(r, c) for r in range(-1, shape[0] + 1) for c in range(-1, shape[1] + 1)}
+    return everything - flood(everything - component, (-1, -1), 4)
+
+
+def inside(outline: np.ndarray, height: int, width: int) -> set[tuple[int, int]]:
+    """Return the pixels whose centers the outline winds around once, counter-clockwise."""
+    pixels = set()
+    for row in range(height):
+        for column in range(width):
+            rays = outline - complex(column, height - 1 - row)
+            turns = np.angle(np.roll(rays, -1) / rays).sum() / (2 * np.pi)
+            assert np.isclose(turns, 0, atol=1e-6) or np.isclose(turns, 1, atol=1e-6)
+            if turns > 0.5:
+                pixels.add((row, column))
+    return pixels
+
+
+def area(outline: np.ndarray) -> float:
+    return float(np.imag(np.conj(outline) * np.roll(outline, -1)).sum() / 2)
+
+
+@given(masks, connectivities)
+def test_every_component_is_enclosed_with_its_holes_filled(mask, connectivity):
+    found = sx.outlines_from_mask(mask, which="components", connectivity=connectivity)
+    expected = components(mask, connectivity)
+    assert [report.label for report in found.kept] == list(range(1, len(expected) + 1))
+    assert len(found) == len(expected)
+    for outline, report, component in zip(found.outlines, found.kept, expected, strict=True):
+        whole = filled(component, mask.shape)
+        assert inside(outline, *mask.shape) == whole
+        assert (report.area, report.hole_area) == (len(whole), len(whole) - len(component))
+        assert (report.n_fragments, report.lost_area) == (1, 0)
+        at_border = any(r in (0, mask.shape[0] - 1) or c in (0, mask.shape[1] - 1) for r, c in whole)
+        assert report.touches_border == at_border
+
+
+@given(masks, connectivities)
+def test_the_largest_component_is_the_first_largest(mask, connectivity):
+    found = sx.outlines_from_mask(mask, connectivity=connectivity)
+    expected = components(mask, connectivity)
+    assert len(found) == bool(expected)
+    if expected:
+        largest = max(expected, key=len)
+        assert inside(found.outlines[0], *mask.shape) == filled(largest, mask.shape)
+        assert found.kept[0].n_fragments == len(expected)
+        assert found.kept[0].lost_area == mask.sum() - len(largest)
+
+
+@given(label_images, connectivities)
+def test_every_label_is_outlined_by_its_largest_fragment(image, connectivity):
+    found = sx.outlines_from_mask(image, which="labels", connectivity=connectivity)
+    assert [report.label for report in found.kept] == [value for value in np.unique(image) if value]
+    for outline, report in zip(found.outlines, found.kept, strict=True):
+        fragments = components(image == report.label, connectivity)
+        largest = max(fragments, key=len)
+        assert inside(outline, *image.shape) == filled(largest, image.shape)
+        assert report.n_fragments == len(fragments)
+        assert report.lost_area == (image == report.label).sum() - len(largest)
+
+
+@given(masks, connectivities)
+def test_outlines_are_counter_clockwise_from_the_leftmost_of_the_topmost_points(mask, connectivity):
+    for outline in sx.outlines_from_mask(mask, which="components", connectivity=connectivity).outlines:
+        assert area(outline) > 0
+        topmost = outline[outline.imag == outline.imag.max()]
+        assert outline[0] == complex(topmost.real.min(), outline.imag.max())
+        # Vertices lie halfway between two pixels, and neighbors in cells of one pixel.
+        assert np.isin(np.abs(outline.real % 1 - outline.imag % 1), 0.5).all()
+        assert np.abs(np.diff(outline)).max() <= 1
+
+
+@given(label_images, st.integers(0, 2**16))
+def test_labels_of_any_size_are_the_same_objects(image, step):
+    few = sx.outlines_from_mask(image, 12, which="labels")
+    huge = image.astype(np.uint64) * (10**12 + step)
+    many = sx.outlines_from_mask(huge, 12, which="labels")
+    assert [r.label for r in many.kept] == [r.label * (10**12 + step) for r in few.kept]
+    for a, b in zip(few.outlines, many.outlines, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def disk(height: int, width: int, center: complex, radius: float) -> np.ndarray:
+    rows, columns = np.mgrid[:height, :width]
+    return np.abs(columns + 1j * (height - 1 - rows) - center) <= radius
+
+
+def test_a_disk_gives_its_circle_in_every_form():
+    mask = disk(120, 150, 70 + 50j, 40)
+    assert np.abs(np.abs(sx.outlines_from_mask(mask).outlines[0] - (70 + 50j)) - 40).max() < 0.8
+    points = sx.outlines_from_mask(mask, 60).configurations
+    assert points.shape == (1, 60)
+    space = sx.BSpline(12)
+    spline = sx.outlines_from_mask(mask, space=space)
+    assert spline.space == space
+    curve = space.sample(spline.configurations, np.linspace(0, 1, 100))
+    # Least squares averages the stairs of pixels.
+    assert np.abs(np.abs(curve - (70 + 50j)) - 40).max() < 0.25
+    hermite = sx.HermiteSpline(8, closed=True)
+    assert sx.outlines_from_mask(mask, space=hermite).configurations.shape == (1, 16)
+    by_space = sx.outlines_from_mask(mask, space=sx.Landmarks(60, closed=True))
+    np.testing.assert_array_equal(by_space.configurations, points)
+
+
+def test_points_are_equal_steps_of_the_contour():
+    mask = disk(40, 50, 20 + 18j, 12) & ~disk(40, 50, 28 + 18j, 7)
+    contour = sx.outlines_from_mask(mask).outlines[0]
+    points = sx.outlines_from_mask(mask, 33).outlines[0]
+    np.testing.assert_array_equal(points, sx.resample(contour, 33, closed=True))
+
+
+@given(masks)
+def test_an_object_does_not_depend_on_its_place_or_its_neighbors(mask):
+    alone = sx.outlines_from_mask(mask, 20)
+    image = np.zeros((30, 40), dtype=np.int32)
+    image[3 : 3 + mask.shape[0], 7 : 7 + mask.shape[1]][mask] = 5
+    image[20:25, 20:30] = 2
+    both = sx.outlines_from_mask(image, 20, which="labels")
+    if len(alone):
+        moved = alone.outlines[0] + complex(7, 30 - 3 - mask.shape[0])
+        np.testing.assert_allclose(both.outlines[-1], moved, atol=1e-12)
+
+
+def test_equal_masks_give_equal_bits():
+    mask = np.random.default_rng(4).random((200, 200)) < 0.7
+    first, second = (sx.outlines_from_mask(mask.copy(order), space=sx.BSpline(30)) for order in "CF")
+    assert first.configurations.tobytes() == second.configurations.tobytes()
+
+
+def test_drops_and_reports():
+    image = np.zeros((50, 60), dtype=np.uint16)
+    image[0:12, 0:12] = 3
+    image[20:40, 20:40] = 4
+    image[25:30, 25:30] = 0
+    image[45, 50] = 4
+    image[5:7, 30:32] = 9
+    kept = sx.outlines_from_mask(image, 40, which="labels")
+    assert kept.summary() == (
+        "3 of 3 objects outlined.\n"
+        "Touching the border: 3.\n"
+        "In fragments, the largest of which is outlined: 4.\n"
+        "Tiny: 9."
+    )
+    assert (kept.kept[1].area, kept.kept[1].hole_area, kept.kept[1].lost_area) == (400, 25, 1)
+    fewer = sx.outlines_from_mask(image, 40, which="labels", min_area=5, border="drop")
+    assert [report.label for report in fewer.kept] == [4]
+    assert [(report.label, report.dropped) for report in fewer.dropped] == [
+        (3, "touching the border"),
+        (9, "smaller than min_area=5"),
+    ]
+    assert "Dropped, smaller than min_area=5: 9." in fewer.summary()
+    np.testing.assert_array_equal(fewer.configurations[0], kept.configurations[1])
+
+
+def test_gray_and_inverted_images():
+    mask = disk(30, 30, 15 + 15j, 9)
+    gray = np.where(mask, 254, 1).astype(np.uint8)
+    expected = sx.outlines_from_mask(mask, 30).configurations
+    np.testing.assert_array_equal(sx.outlines_from_mask(gray, 30, threshold=127).configurations, expected)
+    np.testing.assert_array_equal(sx.outlines_from_mask(mask * 0.5, 30).configurations, expected)
+    np.testing.assert_array_equal(sx.outlines_from_mask(mask * 3.0, 30, which="labels").configurations, expected)
+    assert sx.outlines_from_mask(~mask).kept[0].touches_border
+
+
+def test_empty_masks_give_no_outline():
+    found = sx.outlines_from_mask(np.zeros((5, 5), dtype=np.uint8), 10)
+    assert (len(found), found.dropped) == (0, ())
+    assert found.summary() == "0 of 0 objects outlined."
+    with pytest.raises(EmptySetError, match="no outline"):
+        _ = found.configurations
+    with pytest.raises(ShapeInputError, match="differ in length"):
+        _ = sx.outlines_from_mask(np.ones((5, 5))).configurations
+
+
+@pytest.mark.parametrize(
+    ("mask", "options", "error", "words"),
+    [
+        (np.zeros((4, 4, 3)), {}, ShapeInputError, "one channel"),
+        (np.zeros((0, 4)), {}, ShapeInputError, "no pixel"),
+        (np.zeros((4, 4), dtype=complex), {}, ArrayTypeError, "complex128"),
+        (np.arange(16).reshape(4, 4), {}, ShapeInputError, 'which="labels"'),
+        (np.full((4, 4), np.nan), {"which": "labels"}, ShapeInputError, "whole numbers"),
+        (np.full((4, 4), 0.5), {"which": "labels"}, ShapeInputError, "fractions"),
+        (-np.ones((4, 4), dtype=int), {"which": "labels"}, ShapeInputError, "negative labels, down to -1"),
+        (np.ones((4, 4)), {"which": "labels", "threshold": 1}, ValueError, 'which="components"'),
+        (np.ones((4, 4)), {"threshold": np.nan}, ValueError, "threshold must be finite"),
+        (np.ones((4, 4)), {"threshold": "127"}, TypeError, "threshold must be a number"),
+        (np.ones((4, 4)), {"which": "all"}, ValueError, "'labels'"),
+        (np.ones((4, 4)), {"connectivity": 6}, ValueError, "4 or 8"),
+        (np.ones((4, 4)), {"border": "cut"}, ValueError, "border"),
+        (np.ones((4, 4)), {"min_area": 0}, ValueError, "min_area"),
+        (np.ones((4, 4)), {"n_points": 2}, ValueError, "n_points"),
+        (np.ones((4, 4)), {"n_points": 9, "space": sx.BSpline(9)}, ValueError, "choose one"),
+        (np.ones((4, 4)), {"space": sx.BSpline(9, closed=False)}, UnsupportedBySpaceError, "open curves"),
+        (np.ones((4, 4)), {"space": sx.Landmarks(9)}, UnsupportedBySpaceError, "closed=True"),
+        (np.ones((4, 4)), {"space": 40}, TypeError, "BSpline"),
+    ],
+)
+def test_what_is_refused(mask, options, error, words):
+    with pytest.raises(error, match=words):
+        sx.outlines_from_mask(mask, **options)
+
+
+def test_without_scikit_image_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage.measure", None)
+    with pytest.raises(ImportError, match=r"shapelex\[io\]"):
+        sx.outlines_from_mask(np.ones((4, 4)))
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("file", "data", "key", "name"),
+    [
+        ("mpeg7_horse-1.png", "mpeg7_outlines_200", "names", "horse-1"),
+        ("mpeg7_rat-09_inverted.png", "mpeg7_outlines_200", "names", "rat-09"),
+        ("kaggle_leaf_100.jpg", "leaves_kaggle_outlines_200", "ids", "100"),
+    ],
+)
+def test_silhouettes_give_the_outlines_made_of_them_before(data_folder: Path, file, data, key, name):
+    image = pytest.importorskip("skimage.io").imread(data_folder / "formats" / "masks" / file)
+    gray = image[..., 0] if image.ndim == 3 else image
+    mask = gray < 128 if "inverted" in file else gray > 127
+    with np.load(data_folder / f"{data}.npz", allow_pickle=False) as stored:
+        row = [str(value) for value in stored[key]].index(name)
+        expected = sx.from_points(stored["points"][row])
+    np.testing.assert_allclose(sx.outlines_from_mask(mask, 200).configurations[0], expected, atol=1e-10)
+
+
+@pytest.mark.realdata
+def test_nuclei(data_folder: Path):
+    labels = pytest.importorskip("skimage.io").imread(data_folder / "formats" / "masks" / "nuclei_label_mask.tif")
+    found = sx.outlines_from_mask(labels, 50, which="labels")
+    assert found.configurations.shape == (125, 50)
+    assert sum(report.n_fragments > 1 for report in found.kept) == 1
+    for outline, report in zip(found.outlines, found.kept, strict=True):
+        assert area(outline) == pytest.approx(report.area, rel=0.15)

@@ -1,0 +1,152 @@
+"""Arc-length resampling of open and closed polylines."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.exceptions import (
+    ArrayTypeError,
+    CollapsedShapeError,
+    EmptySetError,
+    NonFiniteError,
+    ShapeInputError,
+)
+
+coordinates = st.floats(-100, 100).map(lambda x: round(x, 3))
+polylines = st.lists(st.tuples(coordinates, coordinates), min_size=3, max_size=12).map(
+    lambda points: np.array([complex(*point) for point in points])
+)
+
+
+def walk(line: np.ndarray, n_points: int, closed: bool) -> np.ndarray:
+    """Walk along the edges, one at a time, to each point wanted."""
+    vertices = [complex(z) for z in line] + ([complex(line[0])] if closed else [])
+    edges = [abs(b - a) for a, b in pairwise(vertices)]
+    total, points = math.fsum(edges), []
+    for k in range(n_points):
+        left = total * k / (n_points if closed else n_points - 1)
+        for (start, end), length in zip(pairwise(vertices), edges, strict=True):
+            if left <= length and length > 0:
+                points.append(start + (end - start) * left / length)
+                break
+            left -= length
+        else:
+            points.append(vertices[-1])
+    return np.array(points)
+
+
+@given(polylines, st.integers(3, 40), st.booleans())
+def test_agrees_with_a_walk_along_the_edges(line, n_points, closed):
+    assume(np.abs(np.diff(line)).sum() > 1e-3)
+    np.testing.assert_allclose(sx.resample(line, n_points, closed=closed), walk(line, n_points, closed), atol=1e-9)
+
+
+@given(polylines, st.integers(2, 40))
+def test_open_polylines_keep_both_ends_exactly(line, n_points):
+    assume(np.abs(np.diff(line)).sum() > 0)
+    points = sx.resample(line, n_points, closed=False)
+    assert (points[0], points[-1]) == (line[0], line[-1])
+
+
+@given(polylines, st.integers(3, 40))
+def test_closed_polylines_keep_their_first_vertex_and_have_no_two_ends(line, n_points):
+    assume(np.abs(np.diff(line)).sum() > 1e-3)
+    points = sx.resample(line, n_points, closed=True)
+    assert points[0] == line[0]
+    around = np.append(line, line[0])
+    np.testing.assert_allclose(points, sx.resample(around, n_points + 1, closed=False)[:-1], atol=1e-9)
+
+
+@given(st.integers(3, 60), st.booleans(), st.floats(-1e6, 1e6))
+def test_equispaced_polylines_stay_as_they_are(n_points, closed, offset):
+    circle = offset + np.exp(2j * np.pi * np.arange(n_points) / n_points)
+    np.testing.assert_allclose(sx.resample(circle, n_points, closed=closed), circle, atol=1e-9 + 1e-15 * abs(offset))
+
+
+@given(polylines, st.integers(4, 60), st.booleans())
+def test_steps_along_the_polyline_are_equal(line, n_points, closed):
+    assume(np.abs(np.diff(line)).min() > 1e-3 and abs(line[-1] - line[0]) > 1e-3)
+    n_fine = 60 * (n_points - (not closed)) + (not closed)
+    fine = sx.resample(line, n_fine, closed=closed)
+    np.testing.assert_allclose(fine[::60], sx.resample(line, n_points, closed=closed), atol=1e-8)
+    length = np.abs(np.diff(line)).sum() + (abs(line[-1] - line[0]) if closed else 0)
+    # A chord is never longer than its piece of the polyline.
+    assert np.abs(np.diff(fine)).max() <= length / (n_fine - (not closed)) * (1 + 1e-9)
+
+
+@given(polylines, st.data(), st.booleans())
+def test_repeated_vertices_change_nothing(line, data, closed):
+    assume(np.abs(np.diff(line)).sum() > 1e-3)
+    repeats = data.draw(st.lists(st.integers(1, 3), min_size=len(line), max_size=len(line)))
+    again = np.repeat(line, repeats)
+    if closed:
+        again = np.append(again, again[0])
+    np.testing.assert_allclose(
+        sx.resample(again, 17, closed=closed), sx.resample(line, 17, closed=closed), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_every_layout_gives_the_same_points():
+    stack = np.array([[0, 3, 3 + 4j], [1j, 2, 5 - 1j]])
+    expected = sx.resample(stack, 5, closed=True)
+    assert expected.shape == (2, 5)
+    pairs = sx.to_points(stack)
+    for layout in (pairs, list(stack), tuple(pairs), stack.tolist(), pairs.tolist()):
+        np.testing.assert_array_equal(sx.resample(layout, 5, closed=True), expected)
+    for single in (stack[0], pairs[0], stack[0].tolist(), pairs[0].tolist()):
+        np.testing.assert_array_equal(sx.resample(single, 5, closed=True), expected[0])
+
+
+def test_polylines_of_different_lengths():
+    lines = [np.array([0, 4]) + 0j, [[0, 0], [1, 0], [1, 3]], [0, 1, 2, 3, 4j]]
+    found = sx.resample(lines, 3, closed=False)
+    np.testing.assert_allclose(found[:2], [[0, 2, 4], [0, 1 + 1j, 1 + 3j]])
+    nested = sx.resample([[[0, 0], [4, 0]], [[0, 0], [1, 0], [1, 3]]], 3, closed=False)
+    np.testing.assert_allclose(nested, found[:2])
+
+
+def test_single_precision_stays_single():
+    line = np.array([0, 1, 1 + 1j], dtype=np.complex64)
+    assert sx.resample(line, 5, closed=True).dtype == np.complex64
+    assert sx.resample([line, line.astype(complex)], 5, closed=True).dtype == np.complex128
+    assert sx.resample(sx.to_points(line), 5, closed=True).dtype == np.complex64
+
+
+@pytest.mark.parametrize(
+    ("lines", "closed", "error", "words"),
+    [
+        ([1 + 1j] * 4, True, CollapsedShapeError, "all its 4 vertices coincide"),
+        ([[0, 1, 1j], [2 + 0j] * 3], True, CollapsedShapeError, r"polylines\[1\] has no length"),
+        ([0, np.nan, 1j], True, NonFiniteError, "vertices at 1:"),
+        ([0, np.inf, 1j, 1], False, NonFiniteError, "NaN or infinite"),
+        ([0, 1j], True, ShapeInputError, "a closed polyline needs at least 3"),
+        ([1j], False, ShapeInputError, "an open polyline needs at least 2"),
+        ([], False, EmptySetError, "at least one"),
+        (np.zeros((4, 3)), False, ShapeInputError, r"real array of shape \(4, 3\)"),
+        (np.zeros((2, 2, 2), dtype=complex), False, ShapeInputError, "complex array"),
+        ([np.zeros(3)], False, ShapeInputError, r"polylines\[0\] must be"),
+        (["a", "b"], False, ArrayTypeError, "numbers"),
+        ([0, 1e308, -1e308 + 1j], False, ShapeInputError, "overflows"),
+    ],
+)
+def test_what_is_refused(lines, closed, error, words):
+    with pytest.raises(error, match=words):
+        sx.resample(lines, 10, closed=closed)
+
+
+@pytest.mark.parametrize(("n_points", "closed"), [(1, False), (2, True), (0, True), (-3, False)])
+def test_too_few_points_are_refused(n_points, closed):
+    with pytest.raises(ValueError, match="n_points of"):
+        sx.resample([0, 1, 1j], n_points, closed=closed)
+
+
+def test_closed_must_be_said():
+    with pytest.raises(TypeError, match="closed"):
+        sx.resample([0, 1, 1j], 5)
+    with pytest.raises(TypeError, match="closed must be True or False"):
+        sx.resample([0, 1, 1j], 5, closed="yes")
