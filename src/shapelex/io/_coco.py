@@ -1,8 +1,9 @@
 """COCO segmentations: an annotation file comes in, one record for each annotation goes out.
 
-Segmentations are polygons, or run lengths (RLE) in COCO's two spellings, whose outline is then traced. Of an annotation in several
-parts the largest is read, noted in the metadata as ``n_parts``. The label is the category's name. Coordinates are pixels with
-y down. Crowd regions stand for many objects at once, and are left out unless asked for.
+Segmentations are polygons, or run lengths (RLE) in COCO's two spellings, whose outline is then traced. Of an
+annotation in several parts the largest is read, noted in the metadata as ``n_parts``. The label is the category's
+name. Coordinates are pixels with y down. Crowd regions stand for many objects at once, and are left out unless
+asked for.
 """
 
 import logging
@@ -16,6 +17,8 @@ from shapelex._typing import BoolArray, FloatArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._json import describe, number_array, parse_json, text_of
 from shapelex.io._rings import largest_ring, to_complex
+from shapelex.io.contours import outlines_from_mask
+from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
 
 _LOGGER = logging.getLogger(__name__)
@@ -35,7 +38,7 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
     crowd : bool, default: False
         Whether to read crowd regions too.
     """
-    document = parse_json(path.read_bytes(), path)
+    document = parse_json(read_bytes(path), path)
     annotations, images, categories = _tables(document, path)
     n_crowds = 0
     for number, annotation in enumerate(annotations, start=1):
@@ -139,7 +142,7 @@ def _whole_numbers(counts: Any) -> list[int]:
 
 
 def _unpack_counts(text: str) -> list[int]:
-    """Unpack COCO's compressed run lengths: 5 bits a character, low ones first, differences from the run before last."""
+    """Unpack compressed run lengths: 5 bits a character, low ones first, differences from the run before last."""
     runs: list[int] = []
     value = shift = 0
     for character in text:
@@ -161,4 +164,10 @@ def _unpack_counts(text: str) -> list[int]:
 
 def _traced(mask: BoolArray) -> tuple[FloatArray, int]:
     """Return the outline of the largest piece in pixels, y down, and the number of pieces."""
-    raise NotImplementedError
+    found = outlines_from_mask(mask, which="largest")
+    if not len(found):
+        raise ValueError("its run lengths cover no pixel")
+    outline = found.outlines[0]
+    # COCO counts from the corner of the first pixel, outlines from the center of the lowest.
+    points = np.stack([outline.real + 0.5, len(mask) - 0.5 - outline.imag], axis=1)
+    return points, found.kept[0].n_fragments

@@ -1,8 +1,9 @@
 """GeoJSON as QuPath writes it: a file of features comes in, one record for each polygon or line goes out.
 
-The file holds a FeatureCollection, one Feature, a bare geometry, or a list of features. Of a polygon with holes the outer ring is
-read, of a multi-part geometry the largest part; both are noted in the metadata (``n_holes``, ``n_parts``). The label is the
-name of QuPath's classification. Coordinates are pixels with y down unless ``y_down=False`` says that the file is a map.
+The file holds a FeatureCollection, one Feature, a bare geometry, or a list of features. Of a polygon with holes the
+outer ring is read, of a multi-part geometry the largest part; both are noted in the metadata (``n_holes``,
+``n_parts``). The label is the name of QuPath's classification. Coordinates are pixels with y down unless
+``y_down=False`` says that the file is a map.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from shapelex._typing import FloatArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._json import describe, parse_json, position_array, text_of
 from shapelex.io._rings import path_length, ring_area, to_complex
+from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
 
 _GEOMETRIES = frozenset(
@@ -34,7 +36,7 @@ def read_records(path: Path, *, y_down: bool = True, geometry: str = "geometry")
     geometry : str, default: "geometry"
         Member of a feature to read; ``"nucleusGeometry"`` reads the nuclei of QuPath's cells.
     """
-    document = parse_json(path.read_bytes(), path)
+    document = parse_json(read_bytes(path), path)
     for number, feature in enumerate(_features(document, path), start=1):
         where = f"feature {number}"
         try:
@@ -63,12 +65,13 @@ def _features(document: Any, path: Path) -> list[Any]:
 def _record_of(feature: Any, member: str, y_down: bool, fallback_id: str, where: str) -> Record:
     if not isinstance(feature, dict):
         raise ValueError(f"a feature must be an object, got {describe(feature)}")
+    shape: Any
+    told: Any
     if feature.get("type") in _GEOMETRIES:
-        shape, properties = feature, {}
+        shape, told = feature, None
     else:
-        shape, properties = feature.get(member), feature.get("properties")
-        if not isinstance(properties, dict):
-            properties = {}
+        shape, told = feature.get(member), feature.get("properties")
+    properties: dict[str, Any] = told if isinstance(told, dict) else {}
     if not isinstance(shape, dict):
         raise ValueError(f"its {member} must be an object, got {describe(shape)}")
     points, closed, found = _outline(shape)

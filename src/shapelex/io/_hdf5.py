@@ -1,8 +1,9 @@
 """Skeletons in HDF5: a file of Tierpsy, WormPose or anyone's comes in, one record for each frame goes out.
 
-Tierpsy keeps skeletons in ``/coordinates/skeletons`` or ``/skeleton``, with a table that tells the worm and frame of each row; others
-use ``/skeletons``. Any other dataset is read by its name: ``(n, n_points, 2)``, ``(n, 2, n_points)`` or complex ``(n, n_points)``.
-Datasets whose values lie in other files are refused, as is one that declares far more than its file holds.
+Tierpsy keeps skeletons in ``/coordinates/skeletons`` or ``/skeleton``, with a table that tells the worm and frame
+of each row; others use ``/skeletons``. Any other dataset is read by its name: ``(n, n_points, 2)``, ``(n, 2,
+n_points)`` or complex ``(n, n_points)``. Datasets whose values lie in other files are refused, as is one that
+declares far more than its file holds.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._time_series import check_series_options, series_records
+from shapelex.io._extras import load_library
+from shapelex.io._time_series import check_max_gap, series_records
 from shapelex.io.records import BadRecord, Record
 
 if TYPE_CHECKING:
@@ -35,10 +37,8 @@ def read_records(
     path: Path,
     *,
     dataset: str | None = None,
-    missing: str = "skip",
     max_gap: int | None = None,
     y_down: bool = False,
-    closed: bool = False,
 ) -> Iterator[Record | BadRecord]:
     """Yield a record for each row of skeletons that has one, ordered by worm and frame.
 
@@ -48,18 +48,13 @@ def read_records(
         File to read.
     dataset : str, optional
         Name of the dataset; None looks for those of known programs, then for the only one that may hold points.
-    missing : {"skip", "allow"}, default: "skip"
-        Whether rows with missing points are left out, or kept with NaN.
     max_gap : int, optional
         A new sequence begins where more frames than this are missing; None keeps each worm in one sequence.
     y_down : bool, default: False
         Whether y points down in the file; it is then negated. Trackers differ, so the default takes values as they are.
-    closed : bool, default: False
-        Whether the points are closed outlines rather than midlines.
     """
-    import h5py
-
-    check_series_options(missing, max_gap)
+    h5py = load_library("h5py", "h5py", "Reading HDF5 files")
+    check_max_gap(max_gap)
     try:
         with h5py.File(path, "r") as file:
             name, found = _choose(file, dataset, path)
@@ -70,7 +65,12 @@ def read_records(
     except _DAMAGED as error:
         raise ShapeFileError(f"{path} cannot be read as HDF5: {error}.") from error
     yield from series_records(
-        points.conj() if y_down else points, worms, frames, path.stem, missing=missing, max_gap=max_gap, closed=closed
+        points.conj() if y_down else points,
+        worms,
+        frames,
+        path.stem,
+        max_gap=max_gap,
+        closed=None if dataset else False,
     )
 
 
@@ -107,7 +107,8 @@ def _choose(file: "h5py.File", dataset: str | None, path: Path) -> tuple[str, "h
     names = _point_like(file)
     if len(names) != 1:
         raise ShapeFileError(
-            f"{path} has no skeletons under a known name, and {_listed(names)} that may hold points: name one with dataset=."
+            f"{path} has no skeletons under a known name, and {_listed(names)} that may hold points: "
+            "name one with dataset=."
         )
     return names[0], file[names[0]]
 
@@ -192,8 +193,8 @@ def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntAr
             return worms[inside][order], frames[inside][order]
     if tables:
         raise ShapeFileError(
-            f"{path}: none of {_listed([table for table, _ in tables])} tells the worm and frame of the {n_rows} rows of "
-            f"{name!r}; dataset={name.lstrip('/')!r} reads them as one series."
+            f"{path}: none of {_listed([table for table, _ in tables])} tells the worm and frame of the "
+            f"{n_rows} rows of {name!r}; dataset={name.lstrip('/')!r} reads them as one series."
         )
     return None, None
 

@@ -17,7 +17,7 @@ from shapelex.exceptions import ShapeFileError
 def parse_json(content: bytes, source: Path | str) -> Any:
     """Return the value that `content` spells; NaN and Infinity, which some writers emit, become NaN."""
     try:
-        return json.loads(content, parse_constant=lambda name: float("nan"))
+        return json.loads(content, parse_constant=lambda _: float("nan"))
     except RecursionError as error:
         raise ShapeFileError(f"{source} is refused: its JSON is nested too deeply.") from error
     except (ValueError, OverflowError) as error:  # also bad UTF-8, and integers of thousands of digits
@@ -75,7 +75,7 @@ def describe(value: Any) -> str:
         return "a number"
     if isinstance(value, str):
         return f"the text {value[:40]!r}"
-    return {list: "a list", dict: "an object"}.get(type(value), type(value).__name__)
+    return "a list" if isinstance(value, list) else "an object"
 
 
 def text_of(value: Any) -> str:

@@ -1,8 +1,8 @@
 """Worm Tracker 2 feature files: a MATLAB file comes in, one record for each frame that has a skeleton goes out.
 
-The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each. Files of MATLAB 5 to 7.2 are read with SciPy,
-those of 7.3, which are HDF5, with h5py. Any other variable is read by its name: a struct with x and y like those, or an
-array ``(n, n_points, 2)``, ``(n, 2, n_points)`` or complex ``(n, n_points)``.
+The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each. Files of MATLAB 5 to 7.2
+are read with SciPy, those of 7.3, which are HDF5, with h5py. Any other variable is read by its name: a struct with
+x and y like those, or an array ``(n, n_points, 2)``, ``(n, 2, n_points)`` or complex ``(n, n_points)``.
 """
 
 import struct
@@ -15,11 +15,14 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex.exceptions import ShapeFileError
+from shapelex.io._extras import load_library
 from shapelex.io._hdf5 import as_rows, follow, read_values
-from shapelex.io._time_series import check_series_options, series_records
+from shapelex.io._time_series import check_max_gap, series_records
+from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
 
 _MAX_BYTES = 2**30
+_SKELETON = "worm.posture.skeleton"
 _COMPRESSED = 15
 _DAMAGED = (
     OSError, KeyError, RuntimeError, ValueError, TypeError, OverflowError, MemoryError, IndexError, AttributeError,
@@ -30,11 +33,9 @@ _DAMAGED = (
 def read_records(
     path: Path,
     *,
-    variable: str = "worm.posture.skeleton",
-    missing: str = "skip",
+    variable: str = _SKELETON,
     max_gap: int | None = None,
     y_down: bool = False,
-    closed: bool = False,
 ) -> Iterator[Record | BadRecord]:
     """Yield a record for each frame that has a skeleton.
 
@@ -44,16 +45,12 @@ def read_records(
         File to read.
     variable : str, default: "worm.posture.skeleton"
         Variable to read, with the fields of structs after dots.
-    missing : {"skip", "allow"}, default: "skip"
-        Whether frames with missing points are left out, or kept with NaN.
     max_gap : int, optional
         A new sequence begins where more frames than this are missing; None keeps all in one sequence.
     y_down : bool, default: False
         Whether y points down in the file; it is then negated.
-    closed : bool, default: False
-        Whether the points are closed outlines rather than midlines.
     """
-    check_series_options(missing, max_gap)
+    check_max_gap(max_gap)
     with path.open("rb") as file:
         header = file.read(128)
     try:
@@ -68,7 +65,12 @@ def read_records(
     except _DAMAGED as error:
         raise ShapeFileError(f"{path} cannot be read as a MATLAB file: {error}.") from error
     yield from series_records(
-        points.conj() if y_down else points, None, None, path.stem, missing=missing, max_gap=max_gap, closed=closed
+        points.conj() if y_down else points,
+        None,
+        None,
+        path.stem,
+        max_gap=max_gap,
+        closed=False if variable == _SKELETON else None,
     )
 
 
@@ -83,7 +85,8 @@ def _from_scipy(path: Path, variable: str, byte_order: str) -> ComplexArray:
     for field in fields:
         value = _field(value, field, f"{path}: {variable}")
     if value.dtype.names and {"x", "y"} <= set(value.dtype.names):
-        return _from_columns(*(_field(value, axis, f"{path}: {variable}") for axis in "xy"), f"{path}: {variable}")
+        x, y = (_field(value, axis, f"{path}: {variable}") for axis in "xy")
+        return _from_columns(x, y, f"{path}: {variable}")
     return as_rows(value, f"{path}: {variable}")
 
 
@@ -100,14 +103,15 @@ def _from_columns(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], source: str)
     """Return frames as rows from x and y of shape ``(n_points, n_frames)``."""
     if x.dtype.kind not in "iuf" or y.dtype.kind not in "iuf" or x.ndim != 2 or x.shape != y.shape:
         raise ShapeFileError(
-            f"{source} must have x and y of one shape (n_points, n_frames), got {x.dtype} {x.shape} and {y.dtype} {y.shape}."
+            f"{source} must have x and y of one shape (n_points, n_frames), got {x.dtype} {x.shape} and "
+            f"{y.dtype} {y.shape}."
         )
     return np.ascontiguousarray((x.astype(float) + 1j * y.astype(float)).T)
 
 
 def _check_packing(path: Path, byte_order: str) -> None:
     """Refuse a file whose compressed variables unpack to more than memory should hold."""
-    content = path.read_bytes()
+    content = read_bytes(path, _MAX_BYTES)
     place, total = 128, 0
     while place + 8 <= len(content):
         kind, n_bytes = struct.unpack(f"{byte_order}II", content[place : place + 8])
@@ -125,7 +129,7 @@ def _check_packing(path: Path, byte_order: str) -> None:
 
 
 def _from_hdf5(path: Path, variable: str) -> ComplexArray:
-    import h5py
+    h5py = load_library("h5py", "h5py", "Reading MATLAB files of version 7.3")
 
     # MATLAB stores arrays column by column, so h5py sees the axes in reverse order.
     name = variable.replace(".", "/")

@@ -1,18 +1,21 @@
 """ImageJ regions of interest: a ``.roi`` file, or a zip of them, comes in; one record for each region goes out.
 
-Polygons, freehand and traced regions are closed outlines; lines, segmented and freehand lines and angles are open; points
-are landmarks. A rectangle becomes its four corners, an oval a polygon of 100 points. Of a composite region the largest part is read,
-noted in the metadata as ``n_parts``. Text and images that lie over a picture are no shapes. ImageJ counts y downwards.
+Polygons, freehand and traced regions are closed outlines; lines, segmented and freehand lines and angles are open;
+points are landmarks. A rectangle becomes its four corners, an oval a polygon of 100 points. Of a composite region
+the largest part is read, noted in the metadata as ``n_parts``. Text and images that lie over a picture are no
+shapes. ImageJ counts y downwards.
 """
 
 import struct
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from shapelex._typing import FloatArray
+from shapelex.io._archives import read_members
+from shapelex.io._extras import load_library
 from shapelex.io._rings import largest_ring, to_complex
 from shapelex.io.records import BadRecord, Record
 
@@ -33,23 +36,18 @@ def read_records(path: Path, *, y_down: bool = True) -> Iterator[Record | BadRec
     y_down : bool, default: True
         Whether y points down in the file, as ImageJ has it; it is then negated.
     """
-    for name, content in _members(path):
+    roifile = load_library("roifile", "roifile", "Reading ImageJ regions")
+    for name, content in read_members(path, ".roi"):
         where = f"region {name!r}"
         try:
-            yield _record_of(content, Path(name).stem, y_down, where)
+            yield _record_of(roifile, content, PurePosixPath(name).stem, y_down, where)
         except ValueError as error:
             yield BadRecord(where, f"{error}.")
 
 
-def _members(path: Path) -> Iterator[tuple[str, bytes]]:
-    raise NotImplementedError
-
-
-def _record_of(content: bytes, stem: str, y_down: bool, where: str) -> Record:
-    from roifile import ImagejRoi
-
+def _record_of(roifile: Any, content: bytes, stem: str, y_down: bool, where: str) -> Record:
     try:
-        region = ImagejRoi.frombytes(content)
+        region = roifile.ImagejRoi.frombytes(content)
         kind, subtype = region.roitype.name, region.subtype.name
         parts = _parts(region, kind)
     except _DAMAGED as error:

@@ -1,7 +1,8 @@
 """Shapes over time, as worm trackers store them: rows of points with frame numbers in, records with sequences out.
 
-A row with a missing point is left out (``missing="skip"``) or kept with NaN (``missing="allow"``). Each animal is one sequence; with
-`max_gap`, a sequence ends where more than that many frames are missing, since head and tail may be exchanged after a gap.
+Frames without any point, in which the tracker lost the animal, are left out; frame numbers tell where. Each animal
+is one sequence; with `max_gap`, a sequence ends where more than that many frames are missing, since head and tail
+may be exchanged after a gap.
 """
 
 import logging
@@ -9,26 +10,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shapelex._typing import BoolArray, ComplexArray, IntArray
-from shapelex._validation import check_choice
+from shapelex._typing import ComplexArray, IntArray
+from shapelex._validation import check_count
 from shapelex.io.records import Record
 
 _LOGGER = logging.getLogger(__name__)
-MISSING_CHOICES = ("skip", "allow")
 
 
-def check_series_options(missing: str, max_gap: int | None) -> None:
-    """Refuse a `missing` or `max_gap` that means nothing."""
-    check_choice(missing, MISSING_CHOICES, "missing")
-    if max_gap is not None and (isinstance(max_gap, bool) or not isinstance(max_gap, int | np.integer) or max_gap < 0):
-        raise ValueError(f"max_gap must be a whole number of frames from 0, or None for no limit, got {max_gap!r}.")
-
-
-def rows_to_keep(points: ComplexArray, missing: str) -> BoolArray:
-    """Return which rows ``(n, n_points)`` become shapes: those complete, or those with any point at all."""
-    present = np.isfinite(points)
-    kept: BoolArray = present.all(axis=1) if missing == "skip" else present.any(axis=1)
-    return kept
+def check_max_gap(max_gap: int | None) -> None:
+    """Refuse a `max_gap` that is no number of frames."""
+    if max_gap is not None:
+        check_count(max_gap, 0, "max_gap")
 
 
 def number_sequences(animals: IntArray, frames: IntArray, max_gap: int | None) -> IntArray:
@@ -50,20 +42,19 @@ def series_records(
     frames: IntArray | None,
     stem: str,
     *,
-    missing: str,
     max_gap: int | None,
-    closed: bool,
+    closed: bool | None,
 ) -> Iterator[Record]:
-    """Yield a record for each row ``(n, n_points)`` that is kept, ordered by worm and frame.
+    """Yield a record for each row ``(n, n_points)`` that has points, ordered by worm and frame.
 
     One worm, and frames in the order of the rows, is what None for `worms` and `frames` means.
     """
     n_rows = len(points)
     frames = np.arange(n_rows) if frames is None else frames
     order = np.lexsort((frames, np.zeros(n_rows, dtype=int) if worms is None else worms))
-    order = order[rows_to_keep(points[order], missing)]
+    order = order[np.isfinite(points[order]).any(axis=1)]
     if len(order) < n_rows:
-        _LOGGER.info("%s: left out %d of %d frames with missing points.", stem, n_rows - len(order), n_rows)
+        _LOGGER.info("%s: left out %d of %d frames without any point.", stem, n_rows - len(order), n_rows)
     animals = np.zeros(len(order), dtype=int) if worms is None else worms[order]
     sequences = number_sequences(animals, frames[order], max_gap)
     for row, animal, sequence in zip(order, animals, sequences, strict=True):

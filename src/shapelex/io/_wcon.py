@@ -1,8 +1,9 @@
-"""WCON, the Worm tracker Commons Object Notation: a file or zip of them comes in, one record for each worm and time goes out.
+"""WCON, the Worm tracker Commons Object Notation: a file comes in, one record for each worm and time goes out.
 
-Spines are read, or perimeters on request: as points, or as a walk over pixels. Origins (``ox``, ``oy``) are added, as the format asks; the
-centroid goes into the metadata. Coordinates are in the unit of x, to which those of y and the origins are converted. Records are ordered
-by worm, each a sequence of its own, then by time. Times become frame numbers by their usual step.
+Spines are read, or perimeters on request: as points, or as a walk over pixels. Origins (``ox``, ``oy``) are added,
+as the format asks; the centroid goes into the metadata. Coordinates are in the unit of x, to which those of y and
+the origins are converted. Records are ordered by worm, each a sequence of its own, then by time. Times become frame
+numbers by their usual step. Points that are null are missing (NaN); a curve without any point is left out.
 """
 
 import base64
@@ -18,8 +19,9 @@ import numpy as np
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
+from shapelex.io._archives import read_members
 from shapelex.io._json import describe, number_array, parse_json, text_of
-from shapelex.io._time_series import check_series_options, number_sequences
+from shapelex.io._time_series import check_max_gap, number_sequences
 from shapelex.io._wcon_units import unit_ratio
 from shapelex.io.records import BadRecord, Record
 
@@ -42,7 +44,6 @@ def read_records(
     path: Path,
     *,
     curve: str = "spine",
-    missing: str = "skip",
     max_gap: int | None = None,
     head_first: bool = False,
     y_down: bool = False,
@@ -55,8 +56,6 @@ def read_records(
         A ``.wcon`` file, or a zip archive of the pieces of one recording.
     curve : {"spine", "perimeter"}, default: "spine"
         What to read of a worm.
-    missing : {"skip", "allow"}, default: "skip"
-        Whether curves with missing points are left out, or kept with NaN.
     max_gap : int, optional
         A new sequence begins where more frames than this are missing; None keeps each worm in one sequence.
     head_first : bool, default: False
@@ -65,10 +64,11 @@ def read_records(
         Whether y points down in the file; it is then negated. WCON does not say.
     """
     check_choice(curve, ("spine", "perimeter"), "curve")
-    check_series_options(missing, max_gap)
+    check_max_gap(max_gap)
     moments: dict[str, list[_Moment]] = {}
-    for name, content in _members(path):
-        for found in _moments(parse_json(content, name), name, curve):
+    for name, content in read_members(path, ".wcon"):
+        source = str(path) if name == path.name else f"{path}, {name}"
+        for found in _moments(parse_json(content, source), source, curve):
             if isinstance(found, BadRecord):
                 yield found
             else:
@@ -77,10 +77,10 @@ def read_records(
     for series in moments.values():
         bad, series = _sort_out_repeats(series)
         yield from bad
-        kept = [moment for moment in series if _is_kept(moment.points, missing)]
-        n_left_out += len(series) - len(kept)
         frames = _frame_numbers(np.array([moment.t for moment in series]))
-        frames = frames[[_is_kept(moment.points, missing) for moment in series]]
+        is_kept = [bool(np.isfinite(moment.points).any()) for moment in series]
+        kept, frames = [moment for moment, is_there in zip(series, is_kept, strict=True) if is_there], frames[is_kept]
+        n_left_out += len(series) - len(kept)
         sequences = n_sequences + number_sequences(np.zeros(len(kept), dtype=int), frames, max_gap)
         n_sequences = int(sequences[-1]) + 1 if len(kept) else n_sequences
         for moment, frame, sequence in zip(kept, frames, sequences, strict=True):
@@ -98,11 +98,7 @@ def read_records(
                 where=moment.where,
             )
     if n_left_out:
-        _LOGGER.info("%s: left out %d curves with missing points.", path, n_left_out)
-
-
-def _members(path: Path) -> Iterator[tuple[str, bytes]]:
-    raise NotImplementedError
+        _LOGGER.info("%s: left out %d times at which no point of the worm is known.", path, n_left_out)
 
 
 def _moments(document: Any, source: str, curve: str) -> Iterator[_Moment | BadRecord]:
@@ -260,11 +256,6 @@ def _sort_out_repeats(series: list[_Moment]) -> tuple[list[BadRecord], list[_Mom
         if first is not moment and not np.array_equal(first.points, moment.points, equal_nan=True):
             bad.append(BadRecord(moment.where, f"this worm has other points at this time in {first.where}."))
     return bad, sorted(kept.values(), key=lambda moment: moment.t)
-
-
-def _is_kept(points: Any, missing: str) -> bool:
-    present = np.isfinite(points)
-    return bool(present.all() if missing == "skip" else present.any())
 
 
 def _frame_numbers(times: FloatArray) -> Any:
