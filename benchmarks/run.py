@@ -10,6 +10,7 @@ import accuracy
 import coding_speed
 import geometry_speed
 import import_time
+import outlines
 from against import align_first, reference
 from measure import describe_machine
 
@@ -17,6 +18,7 @@ BENCHMARKS = {
     "import": import_time.main,
     "geometry": geometry_speed.main,
     "coding": coding_speed.main,
+    "outlines": outlines.main,
     "accuracy": accuracy.main,
     "align_first": align_first.main,
     "reference": reference.main,

@@ -2,6 +2,7 @@ from . import coding as coding
 from . import estimators as estimators
 from . import exceptions as exceptions
 from . import geometry as geometry
+from . import io as io
 from . import plotting as plotting
 from . import spaces as spaces
 from .coding import SparseCodes as SparseCodes
@@ -29,6 +30,9 @@ from .geometry import pairwise_distances as pairwise_distances
 from .geometry import parallel_transport as parallel_transport
 from .geometry import real_gram as real_gram
 from .geometry import rotate_onto as rotate_onto
+from .io import ShapeSet as ShapeSet
+from .io import read as read
+from .io import write as write
 from .io.contours import outlines_from_mask as outlines_from_mask
 from .io.resampling import resample as resample
 from .spaces import BasisSpace as BasisSpace

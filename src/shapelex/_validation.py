@@ -56,6 +56,17 @@ def as_configurations(
     Takes complex ``(K, N)`` or ``(N,)`` and real ``(K, N, 2)``. Finite values are checked here,
     once; a collapsed shape shows only after centering (see :func:`check_not_collapsed`).
     """
+    configurations, is_single = _as_counted_rows(array, name, n_coordinates)
+    _check_finite(configurations, name)
+    return configurations, is_single
+
+
+def as_complex_rows(array: ArrayLike, *, name: str = "X", n_coordinates: int | None = None) -> ComplexArray:
+    """Return configurations ``(K, N)`` as :func:`as_configurations` does, NaN and infinite coordinates included."""
+    return _as_counted_rows(array, name, n_coordinates)[0]
+
+
+def _as_counted_rows(array: ArrayLike, name: str, n_coordinates: int | None) -> tuple[ComplexArray, bool]:
     numeric = as_numeric_array(array, name)
     if numeric.ndim > 0 and numeric.shape[0] == 0:
         raise EmptySetError(f"{name} holds no shape: its shape is {numeric.shape}; give at least one.")
@@ -68,7 +79,6 @@ def as_configurations(
         )
     if n_found == 0:
         raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {numeric.shape}.")
-    _check_finite(configurations, name)
     return configurations, is_single
 
 

@@ -16,6 +16,7 @@ from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.row_coder import RowCoder, as_rows
 from shapelex.coding.threads import single_blas_thread
 from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
 
 # Configurations that `encode` whitens at a time.
 _WHITENED_ROWS = 8192
@@ -131,7 +132,9 @@ def encode(
     array([[1.+0.j, 0.+0.j]])
     """
     configurations, _ = as_configurations(X, name="X")
-    in_space = Landmarks(n_points=configurations.shape[1]) if space is None else space
+    chosen = choose_space(space, X)
+    in_space = Landmarks(n_points=configurations.shape[1]) if chosen is None else chosen
+    in_space.check_space_of(X, "X")
     atom_rows = in_space.whiten(as_configurations(atoms, name="atoms", n_coordinates=in_space.n_coordinates)[0])
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
     coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
 from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
 
 
 class ConfigurationInput(BaseEstimator):  # type: ignore[misc]
@@ -26,15 +27,17 @@ class ConfigurationInput(BaseEstimator):  # type: ignore[misc]
 
     def _read_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
         """Return configurations and their space, and learn nothing yet."""
-        if self.space is not None and not isinstance(self.space, Space):
-            raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {self.space!r}.")
-        n_expected = None if self.space is None else self.space.n_coordinates
-        configurations, _ = as_configurations(X, n_coordinates=n_expected)
-        return configurations, Landmarks(configurations.shape[1]) if self.space is None else self.space
+        space = choose_space(self.space, X)
+        configurations, _ = as_configurations(X, n_coordinates=None if space is None else space.n_coordinates)
+        if space is None:
+            return configurations, Landmarks(configurations.shape[1])
+        space.check_space_of(X, "X")
+        return configurations, space
 
     def _check_new_input(self, X: ArrayLike) -> ComplexArray:
         """Return configurations of the space that was fitted."""
         check_is_fitted(self)
+        self.space_.check_space_of(X, "X")
         configurations, _ = as_configurations(X, n_coordinates=self.space_.n_coordinates)
         return configurations
 

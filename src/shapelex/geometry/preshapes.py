@@ -12,6 +12,7 @@ from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, check_same_count, name_rows
 from shapelex.exceptions import NotHorizontalError
 from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
 from shapelex.spaces.rows import row_inner, row_norms
 
 
@@ -31,11 +32,10 @@ class PreshapePair:
 
 
 def resolve_space(space: Space | None, Z: ArrayLike, name: str) -> Space:
-    """Return `space`, or the landmarks that the last axis of `Z` counts."""
-    if space is not None:
-        if not isinstance(space, Space):
-            raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
-        return space
+    """Return `space`, or that of the set `Z`, or the landmarks that the last axis of `Z` counts."""
+    chosen = choose_space(space, Z)
+    if chosen is not None:
+        return chosen
     if isinstance(Z, np.ndarray) and np.iscomplexobj(Z) and Z.ndim == 2 and Z.shape[1] > 1:
         return Landmarks(Z.shape[1])
     configurations, _ = as_configurations(Z, name=name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
+from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._extras import load_library
 from shapelex.io._time_series import check_max_gap, series_records
@@ -29,8 +30,6 @@ _MAX_BYTES = 2**31
 # Deflate packs at most 1,032 to one; a chunk that was never written takes no room at all.
 _MAX_RATIO = 1100
 _SMALL = 2**24
-# What h5py raises on damaged files.
-_DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, OverflowError, MemoryError, IndexError)
 
 
 def read_records(
@@ -62,7 +61,7 @@ def read_records(
             worms, frames = _times(file, len(points), name, path) if name in _SKELETONS else (None, None)
     except ShapeFileError:
         raise
-    except _DAMAGED as error:
+    except Exception as error:  # h5py raises nearly anything on damaged bytes
         raise ShapeFileError(f"{path} cannot be read as HDF5: {error}.") from error
     yield from series_records(
         points.conj() if y_down else points,
@@ -85,7 +84,7 @@ def as_rows(values: np.ndarray[Any, Any], source: str) -> ComplexArray:
         if values.ndim == 3 and values.shape[1] == 2 and values.shape[2] != 2:
             values = values.swapaxes(1, 2)
         if values.ndim == 3 and values.shape[2] == 2:
-            return np.asarray(values[..., 0] + 1j * values[..., 1], dtype=np.complex128)
+            return points_to_complex(values)
     raise ShapeFileError(
         f"{source} must be real (n, n_points, 2) or (n, 2, n_points), or complex (n, n_points), got {values.dtype} "
         f"{values.shape}."

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ComplexArray
+from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._extras import load_library
 from shapelex.io._hdf5 import as_rows, follow, read_values
@@ -24,10 +25,6 @@ from shapelex.io.records import BadRecord, Record
 _MAX_BYTES = 2**30
 _SKELETON = "worm.posture.skeleton"
 _COMPRESSED = 15
-_DAMAGED = (
-    OSError, KeyError, RuntimeError, ValueError, TypeError, OverflowError, MemoryError, IndexError, AttributeError,
-    NotImplementedError, struct.error, zlib.error, EOFError, ZeroDivisionError, RecursionError,
-)  # fmt: skip
 
 
 def read_records(
@@ -60,9 +57,9 @@ def read_records(
             points = _from_scipy(path, variable, "<" if header[126:128] == b"IM" else ">")
         else:
             raise ShapeFileError(f"{path} is no MATLAB file of version 5 to 7.3: save it with '-v7' in MATLAB.")
-    except ShapeFileError:
+    except (ShapeFileError, ImportError):
         raise
-    except _DAMAGED as error:
+    except Exception as error:  # SciPy and h5py raise nearly anything on damaged bytes
         raise ShapeFileError(f"{path} cannot be read as a MATLAB file: {error}.") from error
     yield from series_records(
         points.conj() if y_down else points,
@@ -106,7 +103,7 @@ def _from_columns(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], source: str)
             f"{source} must have x and y of one shape (n_points, n_frames), got {x.dtype} {x.shape} and "
             f"{y.dtype} {y.shape}."
         )
-    return np.ascontiguousarray((x.astype(float) + 1j * y.astype(float)).T)
+    return points_to_complex(np.stack([x.T, y.T], axis=-1).astype(float))
 
 
 def _check_packing(path: Path, byte_order: str) -> None:

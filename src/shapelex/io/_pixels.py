@@ -1,13 +1,12 @@
 """Pixels of an image file: a path comes in, its pages go out as arrays ``(height, width)``.
 
-Colors become one number a pixel: gray where the channels agree, one label for each color otherwise; transparent
-pixels are background. Palette images keep their indices, which are labels in segmentation files. Images larger than
-Pillow's limit are refused.
+Colors become one number a pixel: gray where the channels agree, one label for each color otherwise; transparent pixels
+are background. Palette images keep their indices, which are labels in segmentation files. Images larger than Pillow's
+limit are refused.
 """
 
-import struct
+import re
 import warnings
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,9 @@ Pixels = np.ndarray[Any, Any]
 MAX_PIXELS = 2**30 // 4 // 3
 _MAX_PAGES = 100_000
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
-_TIFF_MARKS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-# What Pillow and tifffile raise on damaged files.
-_DAMAGED = (
-    OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, SyntaxError, OverflowError,
-    MemoryError, ZeroDivisionError, AssertionError, EOFError, struct.error, zlib.error, RecursionError,
-)  # fmt: skip
+_LOSSY = ("jpeg", "tiff_jpeg", "webp")
+# Numbers of the TIFF tags that describe a stack which ImageJ wrote as one page.
+_DESCRIPTION, _OFFSETS, _COMPRESSION, _BITS = 270, 273, 259, 258
 
 
 def read_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
@@ -44,42 +40,57 @@ def read_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
     pixels : ndarray, shape (height, width)
         Booleans, whole numbers or floats.
     is_lossy : bool
-        True for JPEG.
+        True for JPEG, also within TIFF.
 
     Raises
     ------
     ShapeFileError
         If the file is damaged, too large, or no such image.
     """
-    with path.open("rb") as stream:
-        head = stream.read(4)
-    pages = _tiff_pages(path) if head in _TIFF_MARKS else _pillow_pages(path)
-    while True:
-        try:
-            page, is_lossy = next(pages)
-        except StopIteration:
-            return
-        except (ShapeFileError, ImportError):
-            raise
-        except _DAMAGED as error:
-            raise ShapeFileError(f"{path} cannot be read as an image: {str(error) or type(error).__name__}.") from error
-        yield page, is_lossy
-
-
-def _pillow_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
     image_module = load_library("PIL.Image", "Pillow", "Reading images")
+    try:
+        image = _open(image_module, path)
+    except OSError as error:
+        if not path.is_file():
+            raise
+        raise ShapeFileError(f"{path} cannot be read as an image: {error}.") from error
+    with image:
+        number = 0
+        while number < _MAX_PAGES:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    image.seek(number)
+                    _check_size(image.size[0] * image.size[1], path)
+                    array, is_lossy = _to_array(image), _is_lossy(image)
+                    stack = _imagej_stack(image, path) if number == 0 else None
+            except EOFError:
+                if number == 0:
+                    raise ShapeFileError(f"{path} is cut off: its first image has no end.") from None
+                return
+            except ShapeFileError:
+                raise
+            except Exception as error:  # Pillow raises nearly anything on damaged bytes
+                raise ShapeFileError(f"{path} is damaged: {str(error) or type(error).__name__}.") from error
+            if stack is not None:
+                yield from ((page, False) for page in stack)
+                return
+            yield _one_number(array, path), is_lossy
+            number += 1
+
+
+def _open(image_module: Any, path: Path) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", image_module.DecompressionBombWarning)
         try:
-            with image_module.open(path, formats=_FORMATS) as image:
-                n_pages = min(int(getattr(image, "n_frames", 1)), _MAX_PAGES)
-                for page in range(n_pages):
-                    image.seek(page)
-                    _check_size(image.size[1], image.size[0], path)
-                    yield _one_number(_to_array(image), path), image.format == "JPEG"
+            return image_module.open(path, formats=_FORMATS)
         except (image_module.DecompressionBombWarning, image_module.DecompressionBombError) as error:
             raise ShapeFileError(f"{path} is refused: {error}") from error
+        except OSError:
+            raise
+        except Exception as error:  # Pillow raises nearly anything on damaged bytes
+            raise ShapeFileError(f"{path} is damaged: {str(error) or type(error).__name__}.") from error
 
 
 def _to_array(image: Any) -> Pixels:
@@ -90,51 +101,31 @@ def _to_array(image: Any) -> Pixels:
     return np.asarray(image)
 
 
-def _tiff_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
-    tifffile = load_library("tifffile", "tifffile", "Reading TIFF images")
-    with tifffile.TiffFile(path) as file:
-        n_bytes = path.stat().st_size
-        n_pages = 0
-        for series in file.series:
-            pages = list(series.pages)
-            if len(pages) > _MAX_PAGES:
-                raise ShapeFileError(f"{path} is refused: it has {len(pages)} pages.")
-            # ImageJ writes large stacks as one page followed by the pixels of all.
-            if len(pages) == 1 and series.ndim > 2 and pages[0].ndim < series.ndim:
-                _check_size(int(series.size), 1, path)
-                if int(series.size) * series.dtype.itemsize > n_bytes:
-                    raise ShapeFileError(
-                        f"{path} is refused: it declares {series.shape} pixels but is {n_bytes} bytes long."
-                    )
-                stack = series.asarray().reshape(-1, *pages[0].shape)
-                yield from ((_one_number(page, path), False) for page in stack)
-                continue
-            for page in pages:
-                if page is None:
-                    raise ShapeFileError(f"{path} is damaged: one of its pages is missing.")
-                n_pages += 1
-                yield _one_number(_decode(page, path), path), _is_lossy(page)
+def _is_lossy(image: Any) -> bool:
+    return image.format == "JPEG" or image.info.get("compression") in _LOSSY
 
 
-def _decode(page: Any, path: Path) -> Pixels:
-    _check_size(
-        int(np.prod([int(side) for side in page.shape], dtype=object)) // max(1, int(page.samplesperpixel)), 1, path
-    )
-    tile = [int(side) for side in (page.tilelength, page.tilewidth, page.tiledepth)]
-    _check_size(tile[0] * tile[1] * max(1, tile[2]), 1, path)
-    array = page.asarray()
-    if page.planarconfig == 2 and array.ndim == 3:
-        array = np.moveaxis(array, 0, -1)
-    return np.asarray(array)
+def _imagej_stack(image: Any, path: Path) -> Pixels | None:
+    """Return all slices of a stack that ImageJ wrote as one page followed by the pixels of the others."""
+    tags = getattr(image, "tag_v2", {})
+    told = re.match(r"ImageJ=.*?\bimages=(\d{1,9})\b", str(tags.get(_DESCRIPTION, "")), re.DOTALL)
+    n_images = int(told[1]) if told else 1
+    if n_images < 2 or image.n_frames > 1 or tags.get(_COMPRESSION, 1) != 1 or image.mode not in ("L", "I;16", "I;16B"):
+        return None
+    width, height = image.size
+    n_bytes = tags.get(_BITS, (1,))[0] // 8
+    start, n_wanted = int(tags[_OFFSETS][0]), n_images * height * width
+    _check_size(n_wanted, path)
+    if start < 0 or n_bytes < 1 or start + n_wanted * n_bytes > path.stat().st_size:
+        raise ShapeFileError(f"{path} declares {n_images} slices, more than it holds.")
+    order = ">" if tags.prefix == b"MM" else "<"
+    stack = np.fromfile(path, dtype=np.dtype(f"{order}u{n_bytes}"), count=n_wanted, offset=start)
+    return stack.reshape(n_images, height, width).astype(f"u{n_bytes}", copy=False)
 
 
-def _is_lossy(page: Any) -> bool:
-    return int(page.compression) in (6, 7, 33003, 33004, 33005, 34892)
-
-
-def _check_size(height: int, width: int, path: Path) -> None:
-    if height * width > MAX_PIXELS:
-        raise ShapeFileError(f"{path} is refused: it declares {height * width} pixels, more than {MAX_PIXELS}.")
+def _check_size(n_pixels: int, path: Path) -> None:
+    if n_pixels > MAX_PIXELS:
+        raise ShapeFileError(f"{path} is refused: it declares {n_pixels} pixels, more than {MAX_PIXELS}.")
 
 
 def _one_number(array: Pixels, path: Path) -> Pixels:

@@ -6,7 +6,6 @@ the largest part is read, noted in the metadata as ``n_parts``. Text and images 
 shapes. ImageJ counts y downwards.
 """
 
-import struct
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,8 +21,6 @@ from shapelex.io.records import BadRecord, Record
 _OVAL_POINTS = 100
 _CLOSED = frozenset({"POLYGON", "RECT", "OVAL", "FREEHAND", "TRACED"})
 _OPEN = frozenset({"LINE", "FREELINE", "POLYLINE", "ANGLE"})
-# What the roifile library raises on damaged bytes.
-_DAMAGED = (ValueError, TypeError, IndexError, RuntimeError, OverflowError, MemoryError, AssertionError, struct.error)
 
 
 def read_records(path: Path, *, y_down: bool = True) -> Iterator[Record | BadRecord]:
@@ -50,7 +47,7 @@ def _record_of(roifile: Any, content: bytes, stem: str, y_down: bool, where: str
         region = roifile.ImagejRoi.frombytes(content)
         kind, subtype = region.roitype.name, region.subtype.name
         parts = _parts(region, kind)
-    except _DAMAGED as error:
+    except Exception as error:  # roifile raises nearly anything on damaged bytes
         raise ValueError(f"its bytes are damaged or are no ImageJ region ({error})") from error
     if subtype in ("TEXT", "IMAGE"):
         raise ValueError(f"it is {'a text' if subtype == 'TEXT' else 'an image'} that lies over the picture, no shape")

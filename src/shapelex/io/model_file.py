@@ -6,28 +6,24 @@ truncated, too new or hostile file is a :class:`~shapelex.exceptions.ModelFileEr
 
 import json
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.lib import format as npy
 
-from shapelex.exceptions import ModelFileError
+from shapelex.exceptions import ModelFileError, UnsupportedBySpaceError
 from shapelex.io.atomic import write_atomically
-from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
+from shapelex.io.npy_array import read_array
+from shapelex.io.space_description import build_space, describe_space
+from shapelex.spaces import Space
 
 FORMAT_NAME = "shapelex model"
 FORMAT_VERSION = 1
 
 _HEADER = "header"
 _HEADER_LIMIT = 1 << 20
-_SPACES: dict[str, type[Landmarks] | type[BSpline] | type[HermiteSpline]] = {
-    "Landmarks": Landmarks,
-    "BSpline": BSpline,
-    "HermiteSpline": HermiteSpline,
-}
 
 
 @dataclass(frozen=True)
@@ -161,35 +157,10 @@ def _read_arrays(stream: BinaryIO, source: Path) -> dict[str, np.ndarray[Any, An
                     f"{source} was not written by shapelex: its member {name!r} is repeated or compressed."
                 )
             with archive.open(member) as part:
-                arrays[name] = _read_array(part, member.file_size)
+                arrays[name] = read_array(part, member.file_size)
             if arrays[name].dtype.hasobject:
                 raise ModelFileError(f"{source} holds Python objects: refused.")
     return arrays
-
-
-def _read_array(part: Any, n_bytes: int) -> np.ndarray[Any, Any]:
-    """Read one array; its declared size is compared with what is there before memory is asked for."""
-    version = npy.read_magic(part)
-    readers: dict[tuple[int, int], Callable[[Any], Any]] = {
-        (1, 0): npy.read_array_header_1_0,
-        (2, 0): npy.read_array_header_2_0,
-    }
-    if version not in readers:
-        raise ValueError(f"unknown array version {version}")
-    shape, is_fortran, dtype = readers[version](part)
-    if dtype.hasobject:
-        raise ValueError("arrays of Python objects are not read")
-    n_items = 1
-    for length in shape:
-        n_items *= int(length)
-    if n_items < 0 or n_items * dtype.itemsize > n_bytes:
-        raise ValueError(f"an array of shape {shape} does not fit in {n_bytes} bytes")
-    content = part.read(n_items * dtype.itemsize)
-    # Reading to the end checks the member's checksum.
-    if len(content) != n_items * dtype.itemsize or part.read(1):
-        raise ValueError("an array is shorter or longer than declared")
-    array = np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if is_fortran else "C")
-    return array.copy()
 
 
 def _read_header(encoded: np.ndarray[Any, Any] | None, source: Path) -> dict[str, Any]:
@@ -212,23 +183,18 @@ def _read_header(encoded: np.ndarray[Any, Any] | None, source: Path) -> dict[str
 
 
 def _describe_space(space: Space) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    name = type(space).__name__
-    if isinstance(space, Landmarks | BSpline | HermiteSpline):
-        return {"type": name, **asdict(space)}, {}
-    if isinstance(space, CustomSpace) and not space.has_basis:
-        arrays = {"space_gram": np.asarray(space.gram), "space_shift": np.asarray(space.shift)}
-        return {"type": name, "closed": space.closed}, arrays
-    raise ModelFileError(f"{space} holds functions, which a model file cannot: pickle the estimator instead.")
+    try:
+        return describe_space(space)
+    except UnsupportedBySpaceError as error:
+        raise ModelFileError(
+            f"{space} holds functions, which a model file cannot: pickle the estimator instead."
+        ) from error
 
 
 def _build_space(description: Any, arrays: dict[str, np.ndarray[Any, Any]], source: Path) -> Space:
-    arguments = dict(description)
-    name = arguments.pop("type", None)
     try:
-        if name == "CustomSpace":
-            return CustomSpace(arrays.pop("space_gram"), arrays.pop("space_shift"), **arguments)
-        if name in _SPACES:
-            return _SPACES[name](**arguments)
-    except (TypeError, ValueError, KeyError) as error:
-        raise ModelFileError(f"{source} is damaged: its space cannot be built ({error}).") from error
-    raise ModelFileError(f"{source} needs a space {name!r} that this shapelex does not know: upgrade shapelex.")
+        return build_space(description, arrays)
+    except LookupError as error:
+        raise ModelFileError(f"{source} needs {error.args[0]}.") from error
+    except ValueError as error:
+        raise ModelFileError(f"{source} is damaged: {error}.") from error

@@ -1,9 +1,9 @@
 """What a reader of one file format hands over, one shape at a time.
 
-A reader takes an open file or a path and yields a :class:`Record` for each shape it finds, and a :class:`BadRecord` for each one
-that it cannot read but can step over. A file that cannot be read any further raises
-:class:`~shapelex.exceptions.ShapeFileError`. What becomes of bad records, and how records of
-different lengths become one array, is decided above, the same way for all formats.
+A reader takes a path and yields a :class:`Record` for each shape it finds, and a :class:`BadRecord` for each one that
+it cannot read but can step over. A file that cannot be read any further raises
+:class:`~shapelex.exceptions.ShapeFileError`. What becomes of bad records, and how records of different lengths become
+one array, is decided above, the same way for all formats.
 """
 
 from collections.abc import Mapping

@@ -353,7 +353,33 @@ class Space(ABC):
     def _reverse(self, configurations: ComplexArray) -> ComplexArray:  # noqa: ARG002
         raise UnsupportedBySpaceError(f"{type(self).__name__} does not know its points, so it cannot reverse them.")
 
+    def check_space_of(self, Z: ArrayLike, name: str = "Z") -> None:
+        """Refuse a set of shapes that says it is in another space: its coordinates mean something else.
+
+        Parameters
+        ----------
+        Z : array_like
+            Configurations; plain arrays do not say their space, so they pass.
+        name : str
+            What to call `Z` in errors.
+
+        Raises
+        ------
+        ShapeInputError
+            If `Z` has a ``space`` whose product is not that of this one.
+        """
+        own = getattr(Z, "space", None)
+        if isinstance(own, Space) and not self._has_product_of(own):
+            raise ShapeInputError(
+                f"{name} is in {own!r}, but is used in {self!r}, where its coordinates mean something else: read it "
+                f"into this space (space=), or pass {name}.configurations to use the numbers as they are."
+            )
+
+    def _has_product_of(self, other: "Space") -> bool:
+        return self == other
+
     def _check(self, Z: ArrayLike, name: str = "Z") -> tuple[ComplexArray, bool]:
+        self.check_space_of(Z, name)
         return as_configurations(Z, name=name, n_coordinates=self.n_coordinates)
 
     def _check_sizes(self, sizes: FloatArray, centers: ComplexArray, name: str = "Z") -> None:
@@ -400,6 +426,16 @@ class Space(ABC):
     def _solve_factor(self, rows: ComplexArray) -> ComplexArray:
         factor = self._factor.astype(rows.dtype)
         return np.ascontiguousarray(solve_triangular(factor, rows.T, lower=False, check_finite=False).T)
+
+
+def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
+    """Return `space`, or that of a set of shapes `Z` when none is given; None leaves it to the caller."""
+    if space is None:
+        own = getattr(Z, "space", None)
+        return own if isinstance(own, Space) else None
+    if not isinstance(space, Space):
+        raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
+    return space
 
 
 def roll_columns(columns: ComplexArray, shifts: IntArray) -> ComplexArray:

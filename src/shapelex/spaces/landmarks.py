@@ -83,6 +83,10 @@ class Landmarks(Space):
     def _reverse(self, configurations: ComplexArray) -> ComplexArray:
         return reverse_columns(configurations, self.closed)
 
+    # Whether outlines are closed changes neither the product nor the shift.
+    def _has_product_of(self, other: Space) -> bool:
+        return isinstance(other, Landmarks) and other.n_points == self.n_points
+
     # Phi is the identity and u is all ones, so no product with a matrix is needed.
     @cached_property
     def _shift_norm(self) -> float:

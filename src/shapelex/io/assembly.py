@@ -1,0 +1,292 @@
+"""From records of any lengths to one set of shapes.
+
+In come the records of one or several files, and what the caller wants of them; out goes a
+:class:`~shapelex.io.shapeset.ShapeSet`. Here it is decided, the same way for all formats, whether outlines are closed,
+whether they are resampled or fitted, and what becomes of missing landmarks.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ComplexArray
+from shapelex.exceptions import ShapeFileError, ShapeInputError
+from shapelex.io.columns import column_from_values
+from shapelex.io.records import BadRecord, Record
+from shapelex.io.resampling import resample_polyline
+from shapelex.io.shapeset import ShapeSet
+from shapelex.spaces import Landmarks, Space
+
+# Points of a polygon that a coordinate of a curve is fitted to.
+_POINTS_PER_COORDINATE = 8
+_COUNTS_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller wants of the shapes.
+
+    Parameters
+    ----------
+    space : Space or None
+        Space to fit them in.
+    n_points : int or None
+        Number of points to resample them to.
+    closed : bool or None
+        Whether they are closed, whatever the file says.
+    missing : {"error", "allow", "negative"}
+        What missing landmarks are, and whether they are an error.
+    """
+
+    space: Space | None = None
+    n_points: int | None = None
+    closed: bool | None = None
+    missing: str = "error"
+
+    @property
+    def allows_missing(self) -> bool:
+        """Whether NaN may stay."""
+        return self.missing != "error"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A record and the file it comes from."""
+
+    path: Path
+    record: Record
+
+    @property
+    def where(self) -> str:
+        """Place of the record, for messages."""
+        return f"{self.path}, {self.record.where or self.record.id}"
+
+
+def check_record(record: Record, wanted: Wanted) -> Record | BadRecord:
+    """Return a record whose points can be used, with what is missing as NaN, or say why it cannot.
+
+    Parameters
+    ----------
+    record : Record
+        As a reader hands it over.
+    wanted : Wanted
+        What the caller wants.
+
+    Returns
+    -------
+    Record or BadRecord
+        The record, or what is wrong with it.
+    """
+    points = np.ascontiguousarray(record.points)
+    if points.ndim != 1 or len(points) == 0:
+        return BadRecord(record.where, "it holds no points.")
+    if np.isinf(points).any():
+        return BadRecord(record.where, "it holds infinite coordinates.")
+    if wanted.missing == "negative":
+        # In comparisons NaN is never negative, so what is missing already stays so.
+        is_gone = (points.real < 0) | (points.imag < 0)
+        points = np.where(is_gone, complex(np.nan, np.nan), points).astype(points.dtype)
+    is_gone = np.isnan(points)
+    if is_gone.any():
+        if not wanted.allows_missing:
+            n_gone = int(is_gone.sum())
+            return BadRecord(
+                record.where,
+                f'{n_gone} of its {len(points)} landmarks {"is" if n_gone == 1 else "are"} missing: missing="allow" '
+                'keeps them as NaN, on_error="skip" leaves such records out.',
+            )
+        if is_gone.all():
+            return BadRecord(record.where, "all its landmarks are missing.")
+        if wanted.n_points is not None or not (wanted.space is None or isinstance(wanted.space, Landmarks)):
+            return BadRecord(record.where, "landmarks are missing, so it can be neither resampled nor fitted.")
+        points = np.where(is_gone, complex(np.nan, np.nan), points).astype(points.dtype)
+    return replace(record, points=points)
+
+
+def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
+    """Return the set that records make up.
+
+    Parameters
+    ----------
+    found : sequence of Found
+        Records that :func:`check_record` let pass, at least one.
+    wanted : Wanted
+        What the caller wants.
+
+    Returns
+    -------
+    ShapeSet
+        The set, with a note for everything that was done to the points.
+
+    Raises
+    ------
+    ShapeFileError
+        If records differ in their numbers of points and nothing says what to do, or cannot be fitted.
+    """
+    closed = _choose_closed(found, wanted)
+    lines = [one.record.points for one in found]
+    notes = []
+    if closed:
+        lines, n_dropped = _drop_repeated_ends(lines)
+        if n_dropped:
+            notes.append(f"The last point of {n_dropped} closed shapes repeated the first and was dropped.")
+    space, rows, note = _make_rows(found, lines, wanted, closed)
+    notes += [note] if note else []
+    records = [one.record for one in found]
+    labels = [record.label for record in records]
+    return ShapeSet(
+        rows,
+        space,
+        ids=np.array([record.id for record in records], dtype=np.str_),
+        labels=np.array(labels, dtype=np.str_) if any(labels) else None,
+        sequence=_number_series(found),
+        metadata=_make_columns(found),
+        missing="allow" if wanted.allows_missing else "error",
+        notes=tuple(notes),
+    )
+
+
+def conform(shapes: ShapeSet, path: Path, wanted: Wanted) -> ShapeSet:
+    """Return a set that a file holds ready for use, as the caller wants it.
+
+    Parameters
+    ----------
+    shapes : ShapeSet
+        As read.
+    path : Path
+        The file, for messages.
+    wanted : Wanted
+        What the caller wants.
+
+    Returns
+    -------
+    ShapeSet
+        The set: as it is where it is in the space wanted, else resampled or fitted.
+
+    Raises
+    ------
+    ShapeFileError
+        If the file holds curves of another space, or missing landmarks where they are an error.
+    """
+    if isinstance(shapes.space, Landmarks) and wanted.closed is not None and wanted.closed != shapes.closed:
+        shapes = shapes.replace(space=Landmarks(shapes.space.n_points, closed=wanted.closed))
+    if wanted.missing == "error" and shapes.is_missing.any():
+        row = int(np.flatnonzero(shapes.is_missing.any(axis=1))[0])
+        raise ShapeFileError(f'{path} has missing landmarks, first in shape {row}: missing="allow" keeps them as NaN.')
+    shapes = shapes.replace(missing="allow" if wanted.allows_missing else "error")
+    if wanted.n_points is None and wanted.space in (None, shapes.space):
+        return shapes
+    if not isinstance(shapes.space, Landmarks):
+        raise ShapeFileError(
+            f"{path} holds configurations in {shapes.space!r}, which are not resampled: read it without n_points and "
+            "space, and fit space.sample(…) of the curves."
+        )
+    if shapes.is_missing.any():
+        raise ShapeFileError(f"{path} has missing landmarks, so its shapes can be neither resampled nor fitted.")
+    found = [Found(path, Record(row, id=name)) for row, name in zip(shapes, shapes.ids, strict=True)]
+    space, rows, note = _make_rows(found, list(shapes), wanted, shapes.closed)
+    return shapes.replace(configurations=rows, space=space, notes=(*shapes.notes, *([note] if note else [])))
+
+
+def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
+    if wanted.closed is not None:
+        return wanted.closed
+    if wanted.space is not None:
+        return wanted.space.closed
+    said = {one.record.closed for one in found} - {None}
+    if len(said) > 1:
+        first = next(one for one in found if one.record.closed)
+        other = next(one for one in found if one.record.closed is False)
+        raise ShapeFileError(
+            f"Some shapes are closed ({first.where}), some open ({other.where}): say what they are with "
+            "closed=True or closed=False, or read them apart."
+        )
+    return bool(said and said.pop())
+
+
+def _drop_repeated_ends(lines: list[ComplexArray]) -> tuple[list[ComplexArray], int]:
+    repeats = [len(line) > 3 and line[0] == line[-1] for line in lines]
+    return [line[:-1] if is_repeated else line for line, is_repeated in zip(lines, repeats, strict=True)], sum(repeats)
+
+
+def _make_rows(
+    found: Sequence[Found], lines: list[ComplexArray], wanted: Wanted, closed: bool
+) -> tuple[Space, ComplexArray, str]:
+    """Return the space, the configurations, and a note on what was done to them."""
+    counts = Counter(len(line) for line in lines)
+    space = wanted.space
+    if space is None and wanted.n_points is not None:
+        space = Landmarks(wanted.n_points, closed=closed)
+    if space is None:
+        if len(counts) > 1:
+            raise ShapeFileError(_say_counts(found, lines, counts))
+        (n_points,) = counts
+        if n_points < 2:
+            raise ShapeFileError(f"{found[0].where}: shapes of a single point have no shape.")
+        return Landmarks(n_points, closed=closed), _stack(lines), ""
+    is_ready = isinstance(space, Landmarks) and wanted.n_points is None and set(counts) == {space.n_coordinates}
+    if is_ready:
+        return space, _stack(lines), ""
+    if isinstance(space, Landmarks):
+        n_samples, note = space.n_points, f"Resampled to {space.n_points} points at equal steps of arc length."
+    else:
+        n_samples = max(_POINTS_PER_COORDINATE * space.n_coordinates, *counts)
+        note = f"Fitted by least squares to the polygons through the points, sampled at {n_samples} equal steps."
+    samples = np.empty((len(lines), n_samples), dtype=np.complex128)
+    for row, (one, line) in enumerate(zip(found, lines, strict=True)):
+        if len(line) < (3 if closed else 2):
+            raise ShapeFileError(f"{one.where}: {len(line)} points are too few for a curve.")
+        try:
+            samples[row] = resample_polyline(line, n_samples, closed, "it")
+        except ShapeInputError as error:
+            raise ShapeFileError(f"{one.where}: {error}") from error
+    if isinstance(space, Landmarks):
+        return space, samples, note
+    return space, space.fit(samples, space.parameters(n_samples)), note
+
+
+def _stack(lines: list[ComplexArray]) -> ComplexArray:
+    return np.stack(lines)
+
+
+def _say_counts(found: Sequence[Found], lines: list[ComplexArray], counts: Counter[int]) -> str:
+    named = ", ".join(f"{count} ({times} times)" for count, times in counts.most_common(_COUNTS_NAMED))
+    more = f" and {len(counts) - _COUNTS_NAMED} more" if len(counts) > _COUNTS_NAMED else ""
+    usual = counts.most_common(1)[0][0]
+    odd = next(one for one, line in zip(found, lines, strict=True) if len(line) != usual)
+    return (
+        f"The shapes differ in their numbers of points: {named}{more}; the first unlike the others is {odd.where}. "
+        "Outlines: n_points=100 resamples them by arc length, space=BSpline(40) fits a curve. Landmarks: correct or "
+        "remove the odd ones, since all shapes must have the same landmarks."
+    )
+
+
+def _number_series(found: Sequence[Found]) -> np.ndarray[Any, Any] | None:
+    """Return the series of each shape; series of different files keep apart."""
+    given = {(one.path, one.record.sequence) for one in found if one.record.sequence is not None}
+    if not given:
+        return None
+    if len({path for path, _ in given}) == 1:
+        return np.array([-1 if one.record.sequence is None else one.record.sequence for one in found], dtype=np.int64)
+    numbers: dict[tuple[Path, int], int] = {}
+    series = np.full(len(found), -1, dtype=np.int64)
+    for row, one in enumerate(found):
+        if one.record.sequence is not None:
+            series[row] = numbers.setdefault((one.path, one.record.sequence), len(numbers))
+    return series
+
+
+def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
+    columns: dict[str, list[Any]] = {}
+    if any(one.record.frame is not None for one in found):
+        columns["frame"] = [-1 if one.record.frame is None else one.record.frame for one in found]
+    for row, one in enumerate(found):
+        for name, value in one.record.metadata.items():
+            columns.setdefault(name, [None] * len(found))[row] = value
+    if len({one.path for one in found}) > 1:
+        columns["file"] = [str(one.path) for one in found]
+    return {name: column_from_values(values) for name, values in columns.items()}

@@ -1,0 +1,169 @@
+"""The registry of file formats: which reader takes which file.
+
+In come a path and perhaps a format's name; out goes the format. A reader is a private module with one of two functions,
+imported when first used:
+
+- ``read_records(path, **options)`` yields :class:`~shapelex.io.records.Record` and
+  :class:`~shapelex.io.records.BadRecord`;
+- ``read_set(path, **options)`` returns a :class:`~shapelex.io.shapeset.ShapeSet`, for files that hold configurations
+  ready for use.
+
+The keyword arguments of the function are the options that :func:`shapelex.read` passes on.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from shapelex._validation import check_choice
+from shapelex.exceptions import ShapeFileError
+from shapelex.io.guards import read_head
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format that can be read.
+
+    Parameters
+    ----------
+    name : str
+        What users call it in ``format=``.
+    extensions : tuple of str
+        Lower-case ends of file names, longest first where one ends another.
+    module : str
+        Module of its reader in ``shapelex.io``.
+    sniff : callable
+        Tells from the first bytes of a file whether it may be of this format.
+    negative_is_missing : bool
+        Whether ``missing="negative"`` has a meaning: coordinates as people digitize them, not turned upside down.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    module: str
+    sniff: Callable[[bytes], bool]
+    negative_is_missing: bool = False
+
+    @cached_property
+    def reader(self) -> Callable[..., Any]:
+        """The function that reads a file."""
+        module = import_module(f"shapelex.io.{self.module}")
+        reader: Callable[..., Any] = getattr(module, "read_set", None) or module.read_records
+        return reader
+
+    @cached_property
+    def writer(self) -> Callable[..., None] | None:
+        """The function that writes a set to a binary stream, where there is one."""
+        return getattr(import_module(f"shapelex.io.{self.module}"), "write_set", None)
+
+    @property
+    def writer_options(self) -> frozenset[str]:
+        """Names of the options that its writer takes."""
+        return frozenset() if self.writer is None else frozenset(list(inspect.signature(self.writer).parameters)[2:])
+
+    @property
+    def makes_sets(self) -> bool:
+        """Whether the reader returns a whole set rather than records."""
+        return bool(self.reader.__name__ == "read_set")
+
+    @cached_property
+    def options(self) -> frozenset[str]:
+        """Names of the options that its reader takes."""
+        parameters = list(inspect.signature(self.reader).parameters)
+        return frozenset(parameters[1:])
+
+    def claims(self, path: Path) -> bool:
+        """Tell whether the name of a file ends like this format's.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+
+        Returns
+        -------
+        bool
+            True when it does.
+        """
+        return path.name.lower().endswith(self.extensions)
+
+
+def find_format(path: Path, name: str | None = None) -> Format:
+    """Return the format of a file: the one named, else by the end of its name, else by its content.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str, optional
+        Format to use whatever the file looks like.
+
+    Returns
+    -------
+    Format
+        The format.
+
+    Raises
+    ------
+    ShapeFileError
+        If no format fits.
+    """
+    if name is not None:
+        check_choice(name, FORMATS, "format")
+        return FORMATS[name]
+    claiming = [known for known in FORMATS.values() if known.claims(path)]
+    if len(claiming) == 1:
+        return claiming[0]
+    head = read_head(path)
+    for known in claiming or FORMATS.values():
+        if known.sniff(head):
+            return known
+    kinds = ", ".join(known.name for known in claiming or FORMATS.values())
+    raise ShapeFileError(f"{path} looks like none of {kinds}: name its format with format=.")
+
+
+def _starts_with(*marks: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.startswith(marks)
+
+
+def _matches(pattern: bytes) -> Callable[[bytes], bool]:
+    compiled = re.compile(pattern)
+    return lambda head: compiled.match(head.lstrip(b"\xef\xbb\xbf \t\r\n")) is not None
+
+
+def _is_table(head: bytes) -> bool:
+    """Tell text in which every whole line has numbers between separators, but for a first line of names."""
+    if b"\0" in head:
+        return False
+    lines = [line for line in head.replace(b"\r", b"\n").split(b"\n") if line.strip()]
+    rows = [line for line in lines[1:] if re.search(rb"\d\"?\s*[,;\t |]\s*\"?[-+.\d]", line)]
+    # The last line may be cut off.
+    return len(lines) >= 2 and len(rows) >= max(1, len(lines) - 2)
+
+
+def _holds(pattern: bytes) -> Callable[[bytes], bool]:
+    compiled = re.compile(pattern, re.DOTALL)
+    return lambda head: compiled.match(head) is not None
+
+
+_GEOJSON = rb'.*"type"\s*:\s*"(Feature|FeatureCollection|Polygon|MultiPolygon|LineString|MultiLineString|MultiPoint)"'
+_IMAGE_MARKS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"BM")
+
+_LISTED = [
+    Format("npz", (".npz",), "_npz", _starts_with(b"PK\x03\x04")),
+    Format("npy", (".npy",), "_npy", _starts_with(b"\x93NUMPY")),
+    Format("roi", (".roi", ".zip"), "_roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
+    Format("wcon", (".wcon", ".zip", ".json"), "_wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
+    Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "_geojson", _holds(_GEOJSON)),
+    Format("coco", (".json", ".json.gz"), "_coco", _holds(rb'.*"(annotations|images|categories|segmentation)"\s*:')),
+    Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg", ".bmp"), "_masks", _starts_with(*_IMAGE_MARKS)),
+    Format("matlab", (".mat",), "_matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
+    Format("hdf5", (".h5", ".hdf5", ".hdf"), "_hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
+]
+
+FORMATS: dict[str, Format] = {listed.name: listed for listed in _LISTED}

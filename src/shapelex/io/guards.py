@@ -1,0 +1,326 @@
+"""Limits that every reader keeps, so that a hostile or damaged file costs neither memory nor time.
+
+In come paths and archives; out goes their content, bounded. Whatever passes a limit is a
+:class:`~shapelex.exceptions.ShapeFileError` that says which one.
+"""
+
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+from shapelex.exceptions import ShapeFileError
+
+# More than any file of shapes that fits in memory once parsed.
+MAX_BYTES = 4 << 30
+# Compressed text of numbers shrinks 3 to 10 times; deflate cannot pass 1032.
+MAX_RATIO = 200
+# Below this a high ratio does no harm: a mask of one object is mostly zeros.
+FREE_BYTES = 64 << 20
+MAX_MEMBERS = 1_000_000
+MAX_XML_DEPTH = 200
+
+_CHUNK = 1 << 20
+
+
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """Return the content of a file, decompressed where it is gzip.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    limit : int
+        Most bytes to return.
+
+    Returns
+    -------
+    bytes
+        The content.
+
+    Raises
+    ------
+    ShapeFileError
+        If it is larger than `limit`, not a regular file, or compressed text that is damaged or swells beyond measure.
+    """
+    if path.exists() and not path.is_file():
+        raise ShapeFileError(f"{path} is no regular file.")
+    with path.open("rb") as stream:
+        # Asked for more than there is, read() would reserve memory for all of it.
+        content = stream.read(min(limit, path.stat().st_size) + 1)
+    if len(content) > limit:
+        raise ShapeFileError(f"{path} is larger than {limit} bytes, the most that is read: split it.")
+    return _gunzip(content, path, limit) if content[:2] == b"\x1f\x8b" else content
+
+
+def read_head(path: Path, n_bytes: int = 8192) -> bytes:
+    """Return the first bytes of a file, decompressed where it is gzip; damaged ends are cut off."""
+    with path.open("rb") as stream:
+        head = stream.read(n_bytes)
+    if head[:2] != b"\x1f\x8b":
+        return head
+    try:
+        return zlib.decompressobj(wbits=31).decompress(head, n_bytes)
+    except zlib.error:
+        return b""
+
+
+def read_text(path: Path, limit: int = MAX_BYTES) -> str:
+    r"""Return the text of a file: UTF-8 or UTF-16 with or without mark, else Latin-1; line ends become ``\n``.
+
+    Parameters
+    ----------
+    path : Path
+        The file, which may be gzip.
+    limit : int
+        Most bytes to read.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Raises
+    ------
+    ShapeFileError
+        If the file is binary, or passes a limit.
+    """
+    content = read_bytes(path, limit)
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        try:
+            text = content.decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise ShapeFileError(f"{path} starts as UTF-16 text, but is damaged: {error}.") from error
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("latin-1")
+    place = text.find("\0")
+    if place >= 0:
+        raise ShapeFileError(f"{path} is no text file: it holds a zero byte at {place}.")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def check_declared(n_declared: int, n_possible: int, what: str) -> None:
+    """Refuse a count that the rest of the file cannot hold, before memory is asked for.
+
+    Parameters
+    ----------
+    n_declared : int
+        What the file says.
+    n_possible : int
+        The most that the bytes there are can hold.
+    what : str
+        What is counted, for the message.
+
+    Raises
+    ------
+    ShapeFileError
+        If the count is negative or more than possible.
+    """
+    if n_declared < 0 or n_declared > n_possible:
+        raise ShapeFileError(f"{n_declared} {what} are declared, but there is room for at most {max(n_possible, 0)}.")
+
+
+def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) -> list[zipfile.ZipInfo]:
+    """Return the files of a zip archive, once its directory has been found harmless.
+
+    Parameters
+    ----------
+    archive : ZipFile
+        The archive, open for reading.
+    path : Path
+        Where it is, for messages.
+    limit : int
+        Most bytes of all members together.
+
+    Returns
+    -------
+    list of ZipInfo
+        Its members that are files, in the order of the archive.
+
+    Raises
+    ------
+    ShapeFileError
+        If a name climbs out of the archive, a member is encrypted, repeated or swells beyond measure.
+    """
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if len(members) > MAX_MEMBERS:
+        raise ShapeFileError(f"{path} holds {len(members)} files, more than {MAX_MEMBERS}: refused.")
+    if len({member.filename for member in members}) < len(members):
+        raise ShapeFileError(f"{path} holds two files of one name: refused.")
+    for member in members:
+        check_inner_path(member.filename, path)
+        if member.flag_bits & 0x1:
+            raise ShapeFileError(f"{path} holds the encrypted file {member.filename!r}: unpack it first.")
+    n_packed, n_unpacked = sum(m.compress_size for m in members), sum(m.file_size for m in members)
+    _check_swelling(n_packed, n_unpacked, path, limit)
+    return members
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
+    """Return one file of a zip archive, no longer than its directory says.
+
+    Parameters
+    ----------
+    archive : ZipFile
+        The archive.
+    member : ZipInfo
+        One of :func:`zip_members`.
+    path : Path
+        Where the archive is, for messages.
+
+    Returns
+    -------
+    bytes
+        The content.
+
+    Raises
+    ------
+    ShapeFileError
+        If it is damaged or longer than declared.
+    """
+    try:
+        with archive.open(member) as stream:
+            content = stream.read(member.file_size + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+        raise ShapeFileError(f"{path} is damaged: {member.filename!r} cannot be unpacked ({error}).") from error
+    if len(content) != member.file_size:
+        raise ShapeFileError(f"{path} is damaged: {member.filename!r} is not as long as declared.")
+    return content
+
+
+def check_inner_path(name: str, path: Path) -> None:
+    """Refuse the name of an archive's member that leads out of the archive.
+
+    Parameters
+    ----------
+    name : str
+        The member's name.
+    path : Path
+        Where the archive is, for messages.
+
+    Raises
+    ------
+    ShapeFileError
+        If the name is absolute, has a drive or climbs.
+    """
+    inside, on_windows = PurePosixPath(name), PureWindowsPath(name)
+    is_outside = inside.is_absolute() or on_windows.is_absolute() or bool(on_windows.drive)
+    if is_outside or ".." in inside.parts or ".." in on_windows.parts or "\0" in name:
+        raise ShapeFileError(f"{path} holds a file named {name!r}, which leads out of the archive: refused.")
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the regular files below a folder, sorted; links to folders are not followed, so loops cannot be.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to look.
+
+    Yields
+    ------
+    Path
+        Files that are not hidden, nor in a hidden folder.
+    """
+    for name, folders, files in os.walk(folder, followlinks=False):
+        folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
+        for file in sorted(files):
+            path = Path(name) / file
+            if not file.startswith(".") and path.is_file():
+                yield path
+
+
+def parse_xml(content: bytes, path: Path) -> Element:
+    """Return the root of an XML document that declares no document type and no entities.
+
+    Parameters
+    ----------
+    content : bytes
+        The document.
+    path : Path
+        Where it comes from, for messages.
+
+    Returns
+    -------
+    Element
+        Its root.
+
+    Raises
+    ------
+    ShapeFileError
+        If it is not well formed, nests too deeply, or has a document type: the door of all XML attacks.
+    """
+    builder = TreeBuilder()
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MAX_XML_DEPTH:
+            raise ShapeFileError(f"{path} nests its elements more than {MAX_XML_DEPTH} deep: refused.")
+        builder.start(name, attributes)
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(name)
+
+    def refuse(*_: Any) -> None:
+        raise ShapeFileError(f"{path} has a document type or entities, which are refused: save it as plain XML.")
+
+    handlers: dict[str, Callable[..., Any]] = {
+        "StartElementHandler": start,
+        "EndElementHandler": end,
+        "CharacterDataHandler": builder.data,
+        "StartDoctypeDeclHandler": refuse,
+        "EntityDeclHandler": refuse,
+        "ExternalEntityRefHandler": refuse,
+    }
+    for name, handler in handlers.items():
+        setattr(parser, name, handler)
+    try:
+        parser.Parse(content, True)
+        return builder.close()
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        if isinstance(error, ShapeFileError):
+            raise
+        raise ShapeFileError(f"{path} is no well-formed XML: {error}.") from error
+
+
+def _gunzip(content: bytes, path: Path, limit: int) -> bytes:
+    most = min(limit, max(FREE_BYTES, MAX_RATIO * len(content)))
+    parts, n_parts = [], 0
+    rest = content
+    try:
+        # A gzip file may hold several streams one after the other.
+        while rest:
+            stream = zlib.decompressobj(wbits=31)
+            while not stream.eof:
+                part = stream.decompress(rest, _CHUNK)
+                rest = stream.unconsumed_tail
+                n_parts += len(part)
+                if n_parts > most:
+                    _check_swelling(len(content), n_parts, path, limit)
+                if not part and not rest and not stream.eof:
+                    raise ShapeFileError(f"{path} is cut off: its compressed text has no end.")
+                parts.append(part)
+            rest = stream.unused_data.lstrip(b"\0")
+    except zlib.error as error:
+        raise ShapeFileError(f"{path} is damaged: its compressed text cannot be unpacked ({error}).") from error
+    return b"".join(parts)
+
+
+def _check_swelling(n_packed: int, n_unpacked: int, path: Path, limit: int) -> None:
+    if n_unpacked > min(limit, max(FREE_BYTES, MAX_RATIO * n_packed)):
+        raise ShapeFileError(
+            f"{path} swells from {n_packed} to {n_unpacked} bytes or more when unpacked: refused, it looks like a "
+            "trap; unpack it yourself if you trust it."
+        )

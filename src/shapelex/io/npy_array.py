@@ -1,0 +1,58 @@
+"""One NumPy array from a stream, without trust.
+
+In comes a stream in NumPy's ``.npy`` format and how many bytes it has; out goes the array. The declared size is
+compared with what is there before memory is asked for, and Python objects are never read.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+
+def read_array(part: Any, n_bytes: int) -> np.ndarray[Any, Any]:
+    """Return the array that a stream holds.
+
+    Parameters
+    ----------
+    part : file-like
+        The stream, at its start.
+    n_bytes : int
+        Its length.
+
+    Returns
+    -------
+    ndarray
+        The array, writable.
+
+    Raises
+    ------
+    ValueError
+        If it is no array, holds objects, or is shorter or longer than it declares; NumPy's header parser may raise
+        almost anything else on hostile bytes.
+    """
+    version = npy.read_magic(part)
+    readers: dict[tuple[int, int], Callable[[Any], Any]] = {
+        (1, 0): npy.read_array_header_1_0,
+        (2, 0): npy.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ValueError(f"unknown array version {version}")
+    shape, is_fortran, dtype = readers[version](part)
+    if dtype.hasobject:
+        raise ValueError("arrays of Python objects are not read")
+    if any(int(length) < 0 or int(length) > n_bytes for length in shape):
+        raise ValueError(f"an array of shape {shape} does not fit in {n_bytes} bytes")
+    n_items = math.prod(int(length) for length in shape)
+    if n_items * max(dtype.itemsize, 1) > n_bytes:
+        raise ValueError(f"an array of shape {shape} does not fit in {n_bytes} bytes")
+    content = part.read(n_items * dtype.itemsize)
+    # Reading to the end checks the checksum of a zip member.
+    if len(content) != n_items * dtype.itemsize or part.read(1):
+        raise ValueError("an array is shorter or longer than declared")
+    if dtype.itemsize == 0:
+        return np.zeros(shape, dtype=dtype)
+    array = np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if is_fortran else "C")
+    return array.copy()

@@ -1,0 +1,415 @@
+"""A set of shapes: configurations, the space they live in, and what is known of each shape.
+
+In come arrays, one row or one entry a shape; out goes one value that can be cut, joined, written, and handed to every
+function and estimator that takes configurations.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray
+from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice
+from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
+from shapelex.io.columns import as_column, join_columns
+from shapelex.spaces import Landmarks, Space, to_columns
+from shapelex.spaces.base import choose_space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Column = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ShapeSet:
+    """Configurations with their space, names, labels and whatever else is known of each shape.
+
+    Sets are values: their arrays are read-only, and every method returns a new set. Functions and estimators take a set
+    where they take configurations, and use its space when no other is given.
+
+    Parameters
+    ----------
+    configurations : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+        The shapes, one a row.
+    space : Space, optional
+        What their coordinates mean; open landmarks when not given.
+    ids : array_like of str, shape (n_shapes,), optional
+        Names of the shapes, which may repeat; their numbers when not given.
+    labels : array_like of str, shape (n_shapes,), optional
+        Classes of the shapes, empty where unknown.
+    sequence : array_like of int, shape (n_shapes,), optional
+        Time series that each shape belongs to, in row order; −1 for none.
+    metadata : mapping of str to array_like of shape (n_shapes,), optional
+        Further columns, such as ``frame``, ``scale`` or ``image``.
+    missing : {"error", "allow"}, default "error"
+        Whether NaN, for landmarks that are missing, is an error or allowed.
+    notes : iterable of str, optional
+        What happened to the set on its way, such as records that were skipped.
+    provenance : mapping, optional
+        Where the set comes from, as JSON values.
+
+    Attributes
+    ----------
+    configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+        The shapes.
+
+    Raises
+    ------
+    NonFiniteError
+        If a coordinate is infinite, or NaN where that is not allowed.
+    ShapeInputError
+        If a column has another length than the set.
+
+    Examples
+    --------
+    >>> import shapelex as sx
+    >>> shapes = sx.ShapeSet([[0, 1, 1j], [0, 2, 2j], [0, 1, 3j]], labels=["a", "a", "b"])
+    >>> shapes
+    ShapeSet(3 shapes, space=Landmarks(n_points=3, closed=False), 2 labels)
+    >>> shapes[shapes.labels == "a"].ids.tolist()
+    ['0', '1']
+    """
+
+    configurations: ComplexArray
+    space: Space
+    ids: Column
+    labels: Column | None
+    sequence: Column | None
+    metadata: Mapping[str, Column]
+    missing: str
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    def __init__(
+        self,
+        configurations: ArrayLike,
+        space: Space | None = None,
+        ids: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        sequence: ArrayLike | None = None,
+        metadata: Mapping[str, ArrayLike] | None = None,
+        *,
+        missing: str = "error",
+        notes: Iterable[str] = (),
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        check_choice(missing, ("error", "allow"), "missing")
+        given = choose_space(space, configurations)
+        rows = _as_rows(configurations, None if given is None else given.n_coordinates, missing)
+        n_shapes = len(rows)
+        parts: dict[str, Any] = {
+            "configurations": read_only_view(rows),
+            "space": Landmarks(rows.shape[1]) if given is None else given,
+            "ids": _as_text(np.arange(n_shapes) if ids is None else ids, n_shapes, "ids"),
+            "labels": None if labels is None else _as_text(labels, n_shapes, "labels"),
+            "sequence": None if sequence is None else _as_whole_numbers(sequence, n_shapes, "sequence"),
+            "metadata": {
+                str(name): as_column(column, n_shapes, f"metadata[{name!r}]")
+                for name, column in ({} if metadata is None else metadata).items()
+            },
+            "missing": missing,
+            "notes": (notes,) if isinstance(notes, str) else tuple(map(str, notes)),
+            "provenance": {} if provenance is None else dict(provenance),
+        }
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of shapes, and of coordinates of each."""
+        return self.configurations.shape[0], self.configurations.shape[1]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the last point of a shape joins its first."""
+        return self.space.closed
+
+    @property
+    def is_missing(self) -> BoolArray:
+        """Which coordinates are missing, shape (n_shapes, n_coordinates)."""
+        return np.isnan(self.configurations)
+
+    def __len__(self) -> int:
+        return len(self.configurations)
+
+    def __iter__(self) -> Iterator[ComplexArray]:
+        return iter(self.configurations)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is None:
+            return np.asarray(self.configurations, dtype=dtype)
+        return np.array(self.configurations, dtype=dtype, copy=copy)
+
+    def __getitem__(self, key: Any) -> Any:
+        # scikit-learn cuts folds by array[rows, ...].
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]
+        if isinstance(key, int | np.integer) and not isinstance(key, bool):
+            return self.configurations[key]
+        if not isinstance(key, slice):
+            key = _as_rows_wanted(key, len(self))
+        return self._take(key)
+
+    def __add__(self, other: Any) -> "ShapeSet":
+        if not isinstance(other, ShapeSet):
+            return NotImplemented
+        return ShapeSet.concatenate([self, other])
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} shape{'s' if len(self) != 1 else ''}", f"space={self.space!r}"]
+        if self.labels is not None:
+            n_labels = len(np.unique(self.labels))
+            parts.append(f"{n_labels} label{'s' if n_labels != 1 else ''}")
+        if self.sequence is not None:
+            n_series = len(np.unique(self.sequence))
+            parts.append(f"{n_series} time series")
+        if self.metadata:
+            parts.append(f"metadata: {', '.join(self.metadata)}")
+        return f"ShapeSet({', '.join(parts)})"
+
+    def replace(self, **changes: Any) -> "ShapeSet":
+        """Return a set with some parts changed.
+
+        Parameters
+        ----------
+        **changes : object
+            New parts, by the names of the parameters of the class.
+
+        Returns
+        -------
+        ShapeSet
+            The new set; parts not named are as they were.
+        """
+        return replace(self, **changes)
+
+    def equals(self, other: object) -> bool:
+        """Tell whether another set holds the same shapes and says the same of them.
+
+        Parameters
+        ----------
+        other : object
+            Usually a set; notes and provenance are not compared.
+
+        Returns
+        -------
+        bool
+            True where every number and every word is the same; missing coordinates equal each other.
+        """
+        if not isinstance(other, ShapeSet) or self.space != other.space or list(self.metadata) != list(other.metadata):
+            return False
+        pairs = [(self.configurations, other.configurations), (self.ids, other.ids)]
+        pairs += [(self.metadata[name], other.metadata[name]) for name in self.metadata]
+        for mine, theirs in ((self.labels, other.labels), (self.sequence, other.sequence)):
+            if (mine is None) != (theirs is None):
+                return False
+            if mine is not None and theirs is not None:
+                pairs.append((mine, theirs))
+        return all(_same_values(mine, theirs) for mine, theirs in pairs)
+
+    @staticmethod
+    def concatenate(sets: Iterable["ShapeSet"]) -> "ShapeSet":
+        """Return one set with the shapes of several, in order.
+
+        Time series keep apart: where numbers of a later set are taken, its series are numbered anew. Columns that a set
+        does not have are filled with NaN, −1 (integers), False or empty text.
+
+        Parameters
+        ----------
+        sets : iterable of ShapeSet
+            Sets in the same space.
+
+        Returns
+        -------
+        ShapeSet
+            All shapes.
+
+        Raises
+        ------
+        ShapeInputError
+            If the spaces differ.
+        EmptySetError
+            If there is no set.
+
+        Examples
+        --------
+        >>> import shapelex as sx
+        >>> one = sx.ShapeSet([[0, 1, 1j]], ids=["wing"])
+        >>> sx.ShapeSet.concatenate([one, one]).ids.tolist()
+        ['wing', 'wing']
+        """
+        parts = list(sets)
+        if not parts:
+            raise EmptySetError("sets holds no set: give at least one.")
+        first = parts[0]
+        for number, part in enumerate(parts):
+            if part.space != first.space:
+                raise ShapeInputError(
+                    f"Sets must be in one space, but set 0 is in {first.space!r} and set {number} in {part.space!r}: "
+                    "read them with the same n_points or space."
+                )
+        sizes = [len(part) for part in parts]
+        names = dict.fromkeys(name for part in parts for name in part.metadata)
+        return ShapeSet(
+            np.concatenate([part.configurations for part in parts]),
+            first.space,
+            ids=np.concatenate([part.ids for part in parts]),
+            labels=join_columns([part.labels for part in parts], sizes),
+            sequence=_join_series([part.sequence for part in parts], sizes),
+            metadata={name: join_columns([part.metadata.get(name) for part in parts], sizes) for name in names},
+            missing="allow" if any(part.missing == "allow" for part in parts) else "error",
+            notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+            provenance=first.provenance
+            if all(part.provenance == first.provenance for part in parts)
+            else {"parts": [dict(part.provenance) for part in parts]},
+        )
+
+    def to_dataframe(self, layout: ColumnLayout = "interleaved") -> "pd.DataFrame":
+        """Return the set as a pandas table, one row a shape.
+
+        Parameters
+        ----------
+        layout : {"interleaved", "blocks"}, default "interleaved"
+            Order of the coordinates: ``x1, y1, x2, y2, …`` or ``x1, x2, …, y1, y2, …``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``id``, ``label`` and ``sequence`` where there are some, the metadata, and the coordinates.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_dataframe needs pandas, which is not installed: pip install pandas.") from error
+        # Numbers whose names collide with metadata are still found by position.
+        names, table = coordinate_columns(self, layout)
+        told = pd.DataFrame(dict(description_columns(self)))
+        return pd.concat([told, pd.DataFrame(table, columns=names)], axis=1)
+
+    def summary(self) -> str:
+        """Say in words what the set holds, and what to look at before using it.
+
+        Returns
+        -------
+        str
+            A few lines: how many shapes, their space, labels, time series, missing landmarks, repeated shapes,
+            collapsed shapes, directions of turning, and the notes.
+        """
+        from shapelex.io.summary import summarize
+
+        return summarize(self)
+
+    def _take(self, rows: Any) -> "ShapeSet":
+        return replace(
+            self,
+            configurations=self.configurations[rows],
+            ids=self.ids[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            sequence=None if self.sequence is None else self.sequence[rows],
+            metadata={name: column[rows] for name, column in self.metadata.items()},
+        )
+
+
+def coordinate_columns(shapes: ShapeSet, layout: ColumnLayout) -> tuple[list[str], np.ndarray[Any, Any]]:
+    """Return the names and values of the coordinates as a real table, one row a shape."""
+    table = to_columns(shapes.configurations, layout=layout)
+    numbers = range(1, shapes.shape[1] + 1)
+    if layout == "blocks":
+        return [f"{axis}{number}" for axis in "xy" for number in numbers], table
+    return [f"{axis}{number}" for number in numbers for axis in "xy"], table
+
+
+def description_columns(shapes: ShapeSet) -> list[tuple[str, Column]]:
+    """Return what is known of each shape beside its coordinates, as named columns."""
+    columns = [("id", shapes.ids)]
+    if shapes.labels is not None:
+        columns.append(("label", shapes.labels))
+    if shapes.sequence is not None:
+        columns.append(("sequence", shapes.sequence))
+    return columns + list(shapes.metadata.items())
+
+
+def read_only_view(array: Column) -> Column:
+    """Return a view of the array that is closed to writing."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _as_rows(configurations: ArrayLike, n_expected: int | None, missing: str) -> ComplexArray:
+    numeric = as_numeric_array(configurations, "configurations")
+    if numeric.ndim == 2 and len(numeric) == 0 and np.iscomplexobj(numeric):
+        # A cut may be empty; whatever needs shapes says so itself.
+        return np.ascontiguousarray(numeric)
+    if numeric.ndim == 2 and not np.iscomplexobj(numeric) and numeric.dtype.kind == "f" and numeric.shape[1] == 0:
+        raise EmptySetError("configurations holds no coordinates.")
+    if missing == "error":
+        return as_configurations(numeric, name="configurations", n_coordinates=n_expected)[0]
+    rows = as_complex_rows(numeric, name="configurations", n_coordinates=n_expected)
+    is_infinite = np.isinf(rows).any(axis=1)
+    if is_infinite.any():
+        raise NonFiniteError("configurations has infinite coordinates: only NaN stands for a missing landmark.")
+    is_half = np.isnan(rows.real) != np.isnan(rows.imag)
+    if is_half.any():
+        rows = rows.copy()
+        rows[is_half] = complex(np.nan, np.nan)
+    return rows
+
+
+def _as_text(values: ArrayLike, n_shapes: int, name: str) -> Column:
+    column = np.asarray(values)
+    if column.dtype.kind != "U":
+        column = np.asarray([str(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
+    return as_column(column, n_shapes, name)
+
+
+def _as_whole_numbers(values: ArrayLike, n_shapes: int, name: str) -> Column:
+    column = as_column(values, n_shapes, name)
+    if len(column) and not np.issubdtype(column.dtype, np.integer):
+        raise ShapeInputError(f"{name} must be integers, one a shape, got dtype {column.dtype}.")
+    return read_only_view(column.astype(np.int64))
+
+
+def _as_rows_wanted(key: Any, n_shapes: int) -> Column:
+    """Return row numbers or a mask; refuse what NumPy would take for axes or names."""
+    wanted = np.asarray(key)
+    if wanted.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iub":
+        raise TypeError(f"A set is cut by a row number, a slice, a mask or a list of row numbers, got {key!r}.")
+    if wanted.dtype.kind == "b" and len(wanted) != n_shapes:
+        raise IndexError(f"The mask has {len(wanted)} entries, but the set has {n_shapes} shapes.")
+    return wanted
+
+
+def _same_values(mine: Column, theirs: Column) -> bool:
+    if mine.shape != theirs.shape or mine.dtype.kind != theirs.dtype.kind:
+        return False
+    return bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))
+
+
+def _join_series(series: list[Column | None], sizes: list[int]) -> Column | None:
+    if all(numbers is None for numbers in series):
+        return None
+    joined = []
+    taken: set[int] = set()
+    for numbers, size in zip(series, sizes, strict=True):
+        if numbers is None:
+            joined.append(np.full(size, -1))
+            continue
+        own = set(numbers.tolist()) - {-1}
+        if own & taken:
+            first_free = max(taken) + 1
+            renamed = {old: first_free + place for place, old in enumerate(sorted(own))}
+            numbers = np.array([renamed.get(number, -1) for number in numbers.tolist()], dtype=np.int64)
+            own = set(renamed.values())
+        taken |= own
+        joined.append(numbers)
+    return np.concatenate(joined)

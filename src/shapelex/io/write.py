@@ -1,0 +1,130 @@
+"""Sets of shapes to files.
+
+In come a set and a path; out goes a file, whole or not at all, in the format that its name tells.
+"""
+
+import gzip
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from shapelex._validation import check_choice, check_flag
+from shapelex.exceptions import EmptySetError, ShapeFileError
+from shapelex.io.atomic import write_atomically
+from shapelex.io.formats import FORMATS, Format
+from shapelex.io.read import PathLike
+from shapelex.io.shapeset import ShapeSet
+
+
+def write(
+    shapes: ShapeSet,
+    path: PathLike,
+    format: str | None = None,  # noqa: A002
+    *,
+    overwrite: bool = False,
+    command: str | None = None,
+    **options: Any,
+) -> Path:
+    """Write a set of shapes to a file.
+
+    Parameters
+    ----------
+    shapes : ShapeSet
+        The set.
+    path : path
+        Where to. The end of the name tells the format: ``.npz`` keeps everything, ``.csv``, ``.tsv`` and ``.tps`` are
+        for other programs; ``.gz`` after it compresses text.
+    format : str, optional
+        Name of the format, whatever the path ends with.
+    overwrite : bool, default False
+        Whether to replace a file that is there.
+    command : str, optional
+        What made the set, to go into the provenance, where the format has a place for it.
+    **options : object
+        Options of the format, such as ``layout="long"`` of tables.
+
+    Returns
+    -------
+    Path
+        Where it went.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file already and `overwrite` is False.
+    ShapeFileError
+        If the format cannot hold the set, or there is none for this name.
+
+    See Also
+    --------
+    read : The other way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import shapelex as sx
+    >>> shapes = sx.ShapeSet([[0, 1, 1j], [0, 2, 1j]], space=sx.Landmarks(3, closed=True), labels=["a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sx.read(sx.write(shapes, Path(folder) / "shapes.npz")).equals(shapes)
+    True
+    """
+    if not isinstance(shapes, ShapeSet):
+        raise TypeError(f"shapes must be a ShapeSet, got {type(shapes).__name__}: wrap arrays with ShapeSet(X, space).")
+    check_flag(overwrite, "overwrite")
+    target = Path(path).expanduser()
+    known = _find_writable(target, format)
+    if len(shapes) == 0:
+        raise EmptySetError("shapes holds no shape, so there is nothing to write.")
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder: give the name of a file.")
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"{target} exists already: give overwrite=True to replace it, or another name.")
+    unknown = sorted(set(options) - known.writer_options)
+    if unknown:
+        takes = ", ".join(sorted(known.writer_options)) or "none"
+        raise TypeError(f"The format {known.name} has no option {', '.join(unknown)} to write; it takes: {takes}.")
+    marked = shapes.replace(provenance={**_versions(command), "source": dict(shapes.provenance)})
+    write_set = known.writer
+    assert write_set is not None
+
+    def write_contents(stream: BinaryIO) -> None:
+        if target.name.lower().endswith(".gz"):
+            # No time and no name in the file: the same set gives the same bytes.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
+                write_set(marked, packed, **options)
+        else:
+            write_set(marked, stream, **options)
+
+    write_atomically(target, write_contents)
+    return target
+
+
+def _find_writable(path: Path, name: str | None) -> Format:
+    if name is not None:
+        check_choice(name, FORMATS, "format")
+        known = FORMATS[name]
+        if known.writer is None:
+            raise ShapeFileError(f"The format {name} is only read; written are {_name_writable()}.")
+        return known
+    claiming = [known for known in FORMATS.values() if known.claims(path)]
+    for known in claiming:
+        if known.writer is not None:
+            return known
+    raise ShapeFileError(
+        f"{path.name} does not end like a format that is written: {_name_writable()}; or give format=."
+    )
+
+
+def _name_writable() -> str:
+    return ", ".join(f"{known.name} ({known.extensions[0]})" for known in FORMATS.values() if known.writer is not None)
+
+
+def _versions(command: str | None) -> dict[str, Any]:
+    try:
+        own = version("shapelex")
+    except PackageNotFoundError:
+        own = "unknown"
+    made = {"shapelex": own, "numpy": version("numpy"), "python": platform.python_version()}
+    return made if command is None else {**made, "command": str(command)}
