@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import FloatArray
+from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._json import describe, parse_json, position_array, text_of
-from shapelex.io._rings import path_length, ring_area, to_complex
+from shapelex.io._rings import KINDS, kind_of, path_length, ring_area, to_complex
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
 
@@ -24,7 +25,9 @@ _GEOMETRIES = frozenset(
 )
 
 
-def read_records(path: Path, *, y_down: bool = True, geometry: str = "geometry") -> Iterator[Record | BadRecord]:
+def read_records(
+    path: Path, *, y_down: bool = True, only: str | None = None, geometry: str = "geometry"
+) -> Iterator[Record | BadRecord]:
     """Yield a record for each feature.
 
     Parameters
@@ -33,16 +36,23 @@ def read_records(path: Path, *, y_down: bool = True, geometry: str = "geometry")
         File to read.
     y_down : bool, default: True
         Whether y points down in the file, as in images; it is then negated.
+    only : {"outlines", "lines", "points"}, optional
+        Read these alone, from a file that has several kinds.
     geometry : str, default: "geometry"
         Member of a feature to read; ``"nucleusGeometry"`` reads the nuclei of QuPath's cells.
     """
+    if only is not None:
+        check_choice(only, KINDS, "only")
     document = parse_json(read_bytes(path), path)
     for number, feature in enumerate(_features(document, path), start=1):
         where = f"feature {number}"
         try:
-            yield _record_of(feature, geometry, y_down, f"{path.stem}:{number}", where)
+            record = _record_of(feature, geometry, y_down, f"{path.stem}:{number}", where)
         except ValueError as error:
             yield BadRecord(where, f"{error}.")
+        else:
+            if only in (None, kind_of(record.closed)):
+                yield record
 
 
 def _features(document: Any, path: Path) -> list[Any]:

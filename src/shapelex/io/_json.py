@@ -43,9 +43,11 @@ def number_array(values: Any, name: str, *, allow_null: bool = False) -> FloatAr
         array = np.array(values, dtype=float)
     except OverflowError as error:
         raise ValueError(f"{name} holds a number too large for a coordinate") from error
-    if not allow_null and not np.isfinite(array).all():
-        raise ValueError(f"{name} holds a coordinate that is not finite")
-    array[np.isinf(array)] = np.nan
+    # A number too large for a float is read as infinity.
+    if np.isinf(array).any():
+        raise ValueError(f"{name} holds a number too large for a coordinate")
+    if not allow_null and np.isnan(array).any():
+        raise ValueError(f"{name} holds a coordinate that is not a number")
     return array
 
 

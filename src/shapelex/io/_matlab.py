@@ -5,8 +5,6 @@ are read with SciPy, those of 7.3, which are HDF5, with h5py. Any other variable
 x and y like those, or an array ``(n, n_points, 2)``, ``(n, 2, n_points)`` or complex ``(n, n_points)``.
 """
 
-import struct
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,13 +16,12 @@ from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._extras import load_library
 from shapelex.io._hdf5 import as_rows, follow, read_values
+from shapelex.io._mat5 import find_variable
 from shapelex.io._time_series import check_max_gap, series_records
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
 
-_MAX_BYTES = 2**30
 _SKELETON = "worm.posture.skeleton"
-_COMPRESSED = 15
 
 
 def read_records(
@@ -54,12 +51,12 @@ def read_records(
         if header.startswith(b"MATLAB 7.3"):
             points = _from_hdf5(path, variable)
         elif header.startswith(b"MATLAB 5.0"):
-            points = _from_scipy(path, variable, "<" if header[126:128] == b"IM" else ">")
+            points = _from_version_5(path, variable)
         else:
             raise ShapeFileError(f"{path} is no MATLAB file of version 5 to 7.3: save it with '-v7' in MATLAB.")
     except (ShapeFileError, ImportError):
         raise
-    except Exception as error:  # SciPy and h5py raise nearly anything on damaged bytes
+    except Exception as error:  # h5py raises nearly anything on damaged bytes
         raise ShapeFileError(f"{path} cannot be read as a MATLAB file: {error}.") from error
     yield from series_records(
         points.conj() if y_down else points,
@@ -71,29 +68,24 @@ def read_records(
     )
 
 
-def _from_scipy(path: Path, variable: str, byte_order: str) -> ComplexArray:
-    from scipy.io import loadmat
-
-    _check_packing(path, byte_order)
+def _from_version_5(path: Path, variable: str) -> ComplexArray:
     name, *fields = variable.split(".")
-    value: Any = loadmat(path, variable_names=[name]).get(name)
-    if value is None:
+    found = find_variable(read_bytes(path), name)
+    if found is None:
         raise ShapeFileError(f"{path} has no variable {name!r}: name another with variable=.")
     for field in fields:
-        value = _field(value, field, f"{path}: {variable}")
-    if value.dtype.names and {"x", "y"} <= set(value.dtype.names):
-        x, y = (_field(value, axis, f"{path}: {variable}") for axis in "xy")
-        return _from_columns(x, y, f"{path}: {variable}")
-    return as_rows(value, f"{path}: {variable}")
-
-
-def _field(value: Any, name: str, source: str) -> np.ndarray[Any, Any]:
-    if not isinstance(value, np.ndarray) or name not in (value.dtype.names or ()) or value.size != 1:
-        raise ShapeFileError(f"{source} is no struct with a field {name!r}: name another with variable=.")
-    found = value[name].item()
-    if not isinstance(found, np.ndarray):
-        raise ShapeFileError(f"{source}.{name} is no array.")
-    return found
+        inner = found.fields() if found.is_struct else {}
+        if field not in inner:
+            raise ShapeFileError(
+                f"{path}: {variable!r} is no struct with a field {field!r}: name another with variable=."
+            )
+        found = inner[field]
+    if not found.is_struct:
+        return as_rows(found.numbers(), f"{path}: {variable}")
+    inner = found.fields()
+    if not {"x", "y"} <= set(inner):
+        raise ShapeFileError(f"{path}: {variable!r} has no fields x and y, but {', '.join(list(inner)[:8])}.")
+    return _from_columns(inner["x"].numbers(), inner["y"].numbers(), f"{path}: {variable}")
 
 
 def _from_columns(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], source: str) -> ComplexArray:
@@ -104,25 +96,6 @@ def _from_columns(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], source: str)
             f"{y.dtype} {y.shape}."
         )
     return points_to_complex(np.stack([x.T, y.T], axis=-1).astype(float))
-
-
-def _check_packing(path: Path, byte_order: str) -> None:
-    """Refuse a file whose compressed variables unpack to more than memory should hold."""
-    content = read_bytes(path, _MAX_BYTES)
-    place, total = 128, 0
-    while place + 8 <= len(content):
-        kind, n_bytes = struct.unpack(f"{byte_order}II", content[place : place + 8])
-        place += 8
-        if n_bytes > len(content) - place:
-            raise ShapeFileError(f"{path} is damaged: a variable ends after the file does.")
-        if kind == _COMPRESSED:
-            unpacker, rest = zlib.decompressobj(), content[place : place + n_bytes]
-            while rest and not unpacker.eof:
-                total += len(unpacker.decompress(rest, 2**20))
-                rest = unpacker.unconsumed_tail
-                if total > _MAX_BYTES:
-                    raise ShapeFileError(f"{path} is refused: its variables unpack to more than {_MAX_BYTES} bytes.")
-        place += n_bytes
 
 
 def _from_hdf5(path: Path, variable: str) -> ComplexArray:

@@ -107,7 +107,7 @@ def _is_lossy(image: Any) -> bool:
 
 def _imagej_stack(image: Any, path: Path) -> Pixels | None:
     """Return all slices of a stack that ImageJ wrote as one page followed by the pixels of the others."""
-    tags = getattr(image, "tag_v2", {})
+    tags: Any = getattr(image, "tag_v2", {})
     told = re.match(r"ImageJ=.*?\bimages=(\d{1,9})\b", str(tags.get(_DESCRIPTION, "")), re.DOTALL)
     n_images = int(told[1]) if told else 1
     if n_images < 2 or image.n_frames > 1 or tags.get(_COMPRESSION, 1) != 1 or image.mode not in ("L", "I;16", "I;16B"):

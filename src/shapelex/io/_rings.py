@@ -1,10 +1,18 @@
 """Polygons as image programs store them: ``(n, 2)`` points with y down in, complex points with y up out."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
+
+KINDS: Final = ("outlines", "lines", "points")
+
+
+def kind_of(closed: bool | None) -> str:
+    """Return what a shape is called in the option `only`: outlines are closed, lines open, points neither."""
+    return "points" if closed is None else "outlines" if closed else "lines"
 
 
 def ring_area(points: FloatArray) -> float:
@@ -36,7 +44,8 @@ def to_complex(points: FloatArray, *, closed: bool, y_down: bool) -> ComplexArra
     ValueError
         Fewer distinct points are left than a shape needs.
     """
-    if closed and len(points) > 1 and np.array_equal(points[0], points[-1]):
+    # ImageJ repeats the first point of a part twice: as its last, and again where the path is closed.
+    while closed and len(points) > 1 and np.array_equal(points[0], points[-1]):
         points = points[:-1]
     if not np.isfinite(points).all():
         raise ValueError("a coordinate is not finite")

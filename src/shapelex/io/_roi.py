@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import FloatArray
+from shapelex._validation import check_choice
 from shapelex.io._archives import read_members
 from shapelex.io._extras import load_library
-from shapelex.io._rings import largest_ring, to_complex
+from shapelex.io._rings import KINDS, kind_of, largest_ring, to_complex
 from shapelex.io.records import BadRecord, Record
 
 _OVAL_POINTS = 100
@@ -23,7 +24,7 @@ _CLOSED = frozenset({"POLYGON", "RECT", "OVAL", "FREEHAND", "TRACED"})
 _OPEN = frozenset({"LINE", "FREELINE", "POLYLINE", "ANGLE"})
 
 
-def read_records(path: Path, *, y_down: bool = True) -> Iterator[Record | BadRecord]:
+def read_records(path: Path, *, y_down: bool = True, only: str | None = None) -> Iterator[Record | BadRecord]:
     """Yield a record for each region.
 
     Parameters
@@ -32,14 +33,21 @@ def read_records(path: Path, *, y_down: bool = True) -> Iterator[Record | BadRec
         A ``.roi`` file, or a zip archive that holds some.
     y_down : bool, default: True
         Whether y points down in the file, as ImageJ has it; it is then negated.
+    only : {"outlines", "lines", "points"}, optional
+        Read these alone, from a file that has several kinds.
     """
+    if only is not None:
+        check_choice(only, KINDS, "only")
     roifile = load_library("roifile", "roifile", "Reading ImageJ regions")
     for name, content in read_members(path, ".roi"):
         where = f"region {name!r}"
         try:
-            yield _record_of(roifile, content, PurePosixPath(name).stem, y_down, where)
+            record = _record_of(roifile, content, PurePosixPath(name).stem, y_down, where)
         except ValueError as error:
             yield BadRecord(where, f"{error}.")
+        else:
+            if only in (None, kind_of(record.closed)):
+                yield record
 
 
 def _record_of(roifile: Any, content: bytes, stem: str, y_down: bool, where: str) -> Record:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._typing import FloatArray
+from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._archives import read_members
@@ -164,15 +164,15 @@ def _curve_at(entry: dict[str, Any], index: int, n_times: int, scales: dict[str,
         values = _at(entry.get(name), index, n_times, name)
         if not isinstance(values, list):
             raise ValueError(f"its {name} is {describe(values)} where a curve was expected: a position is no shape")
-        columns.append(number_array(values, name, allow_null=True) * scales[name])
+        columns.append(number_array(values, name, allow_null=True))
     if len(columns[0]) != len(columns[1]):
         raise ValueError(f"its {names[0]} has {len(columns[0])} points, its {names[1]} {len(columns[1])}")
     if len(columns[0]) < 2:
         raise ValueError(f"its {curve} has {len(columns[0])} points: a position is no shape")
-    points = columns[0] + 1j * columns[1]
+    points = _joined(*columns, names, scales)
     if curve == "perimeter" and len(points) > 3 and points[0] == points[-1]:
         points = points[:-1]
-    return np.where(np.isfinite(points), points + origin, complex(np.nan, np.nan))
+    return points + origin
 
 
 def _at(values: Any, index: int, n_times: int, name: str) -> Any:
@@ -242,9 +242,22 @@ def _walk(walk: Any, scales: dict[str, float]) -> Any:
     if len(steps) < n_steps:
         raise ValueError(f"its walk has {len(steps)} steps where {n_steps} were declared")
     moves = np.array([-1, 1, -1j, 1j])[steps[:n_steps]]
-    pixels = complex(start[0], start[1]) + start[2] * np.concatenate([[0], np.cumsum(moves)])
-    pixels = pixels[:-1] if len(pixels) > 3 and abs(moves.sum()) == 0 else pixels
-    return pixels.real * scales["px"] + 1j * pixels.imag * scales["py"]
+    path = np.concatenate([[0], np.cumsum(moves)])
+    path = path[:-1] if len(path) > 3 and path[-1] == 0 else path
+    with np.errstate(over="ignore", invalid="ignore"):
+        x, y = start[0] + start[2] * path.real, start[1] + start[2] * path.imag
+    return _joined(x, y, ("px", "py"), scales)
+
+
+def _joined(x: FloatArray, y: FloatArray, names: tuple[str, str], scales: dict[str, float]) -> ComplexArray:
+    """Return x + iy in the unit of x; a point that lacks one of them is missing."""
+    points = np.empty(len(x), dtype=np.complex128)
+    with np.errstate(over="ignore"):
+        points.real, points.imag = x * scales[names[0]], y * scales[names[1]]
+    if np.isinf(points).any():
+        raise ValueError(f"its {names[0]} and {names[1]} are too large")
+    points[np.isnan(points)] = complex(np.nan, np.nan)
+    return points
 
 
 def _sort_out_repeats(series: list[_Moment]) -> tuple[list[BadRecord], list[_Moment]]:

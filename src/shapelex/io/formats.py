@@ -151,6 +151,7 @@ def _holds(pattern: bytes) -> Callable[[bytes], bool]:
     return lambda head: compiled.match(head) is not None
 
 
+_COCO = rb'.*"(annotations|images|categories|licenses|segmentation)"\s*:'
 _GEOJSON = rb'.*"type"\s*:\s*"(Feature|FeatureCollection|Polygon|MultiPolygon|LineString|MultiLineString|MultiPoint)"'
 _IMAGE_MARKS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+", b"BM")
 
@@ -160,7 +161,12 @@ _LISTED = [
     Format("roi", (".roi", ".zip"), "_roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
     Format("wcon", (".wcon", ".zip", ".json"), "_wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
     Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "_geojson", _holds(_GEOJSON)),
-    Format("coco", (".json", ".json.gz"), "_coco", _holds(rb'.*"(annotations|images|categories|segmentation)"\s*:')),
+    Format(
+        "coco",
+        (".json", ".json.gz"),
+        "_coco",
+        _holds(_COCO),
+    ),
     Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg", ".bmp"), "_masks", _starts_with(*_IMAGE_MARKS)),
     Format("matlab", (".mat",), "_matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
     Format("hdf5", (".h5", ".hdf5", ".hdf"), "_hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
