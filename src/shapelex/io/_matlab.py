@@ -1,7 +1,7 @@
 """Worm Tracker 2 feature files: a MATLAB file comes in, one record for each frame that has a skeleton goes out.
 
-The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each. Files of MATLAB 5 to 7.2
-are read with SciPy, those of 7.3, which are HDF5, with h5py. Any other variable is read by its name: a struct with
+The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each. Files of MATLAB 7.3
+are HDF5 inside. Any other variable is read by its name: a struct with
 x and y like those, or an array ``(n, n_points, 2)``, ``(n, 2, n_points)`` or complex ``(n, n_points)``.
 """
 

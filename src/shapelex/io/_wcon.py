@@ -169,7 +169,7 @@ def _curve_at(entry: dict[str, Any], index: int, n_times: int, scales: dict[str,
         raise ValueError(f"its {names[0]} has {len(columns[0])} points, its {names[1]} {len(columns[1])}")
     if len(columns[0]) < 2:
         raise ValueError(f"its {curve} has {len(columns[0])} points: a position is no shape")
-    points = _joined(*columns, names, scales)
+    points = _joined(columns[0], columns[1], names, scales)
     if curve == "perimeter" and len(points) > 3 and points[0] == points[-1]:
         points = points[:-1]
     return points + origin

@@ -149,7 +149,7 @@ def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) ->
     ShapeFileError
         If a name climbs out of the archive, a member is encrypted, repeated or swells beyond measure.
     """
-    members = [member for member in archive.infolist() if not member.is_dir()]
+    members = [member for member in archive.infolist() if not member.filename.endswith("/")]
     if len(members) > MAX_MEMBERS:
         raise ShapeFileError(f"{path} holds {len(members)} files, more than {MAX_MEMBERS}: refused.")
     if len({member.filename for member in members}) < len(members):
