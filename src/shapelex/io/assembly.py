@@ -66,7 +66,7 @@ class Found:
         return f"{self.path}, {self.record.where or self.record.id}"
 
 
-def check_record(record: Record, wanted: Wanted) -> Record | BadRecord:
+def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | BadRecord:
     """Return a record whose points can be used, with what is missing as NaN, or say why it cannot.
 
     Parameters
@@ -75,6 +75,8 @@ def check_record(record: Record, wanted: Wanted) -> Record | BadRecord:
         As a reader hands it over.
     wanted : Wanted
         What the caller wants.
+    hint : str
+        What to do about missing landmarks, to go after the reason.
 
     Returns
     -------
@@ -94,11 +96,8 @@ def check_record(record: Record, wanted: Wanted) -> Record | BadRecord:
     if is_gone.any():
         if not wanted.allows_missing:
             n_gone = int(is_gone.sum())
-            return BadRecord(
-                record.where,
-                f'{n_gone} of its {len(points)} landmarks {"is" if n_gone == 1 else "are"} missing: missing="allow" '
-                'keeps them as NaN, on_error="skip" leaves such records out.',
-            )
+            verb = "is" if n_gone == 1 else "are"
+            return BadRecord(record.where, f"{n_gone} of its {len(points)} landmarks {verb} missing{hint}.")
         if is_gone.all():
             return BadRecord(record.where, "all its landmarks are missing.")
         if wanted.n_points is not None or not (wanted.space is None or isinstance(wanted.space, Landmarks)):
@@ -197,15 +196,15 @@ def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
         return wanted.closed
     if wanted.space is not None:
         return wanted.space.closed
-    said = {one.record.closed for one in found} - {None}
-    if len(said) > 1:
-        first = next(one for one in found if one.record.closed)
-        other = next(one for one in found if one.record.closed is False)
+    closed = next((one for one in found if one.record.closed), None)
+    other = next((one for one in found if not one.record.closed), None)
+    if closed is not None and other is not None:
+        kind = "of no such kind" if other.record.closed is None else "open"
         raise ShapeFileError(
-            f"Some shapes are closed ({first.where}), some open ({other.where}): say what they are with "
-            "closed=True or closed=False, or read them apart."
+            f"Some shapes are closed ({closed.where}), others {kind} ({other.where}): say what they are with closed=True "
+            "or closed=False, or read them apart."
         )
-    return bool(said and said.pop())
+    return closed is not None
 
 
 def _drop_repeated_ends(lines: list[ComplexArray]) -> tuple[list[ComplexArray], int]:

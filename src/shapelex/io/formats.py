@@ -136,6 +136,16 @@ def _matches(pattern: bytes) -> Callable[[bytes], bool]:
     return lambda head: compiled.match(head.lstrip(b"\xef\xbb\xbf \t\r\n")) is not None
 
 
+def _is_tps(head: bytes) -> bool:
+    return b"\0" not in head and re.search(rb"(?im)^[ \t]*LM3?[ \t]*=", head.replace(b"\r", b"\n")) is not None
+
+
+def _is_nts(head: bytes) -> bool:
+    lines = [line.strip() for line in head.replace(b"\r", b"\n").split(b"\n") if line.strip()]
+    lines = [line for line in lines if not line.startswith((b'"', b"'"))]
+    return bool(lines) and re.match(rb"(?i)1\s+\d+[LBE]?\s+\d+[LBE]?\s+\d.*DIM=", lines[0]) is not None
+
+
 def _is_table(head: bytes) -> bool:
     """Tell text in which every whole line has numbers between separators, but for a first line of names."""
     if b"\0" in head:
@@ -161,15 +171,16 @@ _LISTED = [
     Format("roi", (".roi", ".zip"), "_roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
     Format("wcon", (".wcon", ".zip", ".json"), "_wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
     Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "_geojson", _holds(_GEOJSON)),
-    Format(
-        "coco",
-        (".json", ".json.gz"),
-        "_coco",
-        _holds(_COCO),
-    ),
+    Format("coco", (".json", ".json.gz"), "_coco", _holds(_COCO)),
     Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg", ".bmp"), "_masks", _starts_with(*_IMAGE_MARKS)),
     Format("matlab", (".mat",), "_matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
     Format("hdf5", (".h5", ".hdf5", ".hdf"), "_hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
+    Format("tps", (".tps", ".tps.gz"), "_tps", _is_tps, negative_is_missing=True),
+    Format("morphologika", (".morphologika", ".txt"), "_morphologika", _matches(rb"(?i)\[[a-z ]+\]"), True),
+    Format("nts", (".nts", ".nts.gz", ".dta", ".txt", ".dat"), "_nts", _is_nts, negative_is_missing=True),
+    Format("tsv", (".tsv", ".tsv.gz", ".tab"), "_tsv", _is_table, negative_is_missing=True),
+    Format("csv", (".csv", ".csv.gz", ".txt", ".txt.gz", ".dat"), "_csv", _is_table, negative_is_missing=True),
+    Format("ctx", (".ctx",), "_ctx", _matches(rb"<\?xml[^>]*>\s*<ctx\b|<ctx\b")),
 ]
 
 FORMATS: dict[str, Format] = {listed.name: listed for listed in _LISTED}

@@ -69,8 +69,8 @@ def read_head(path: Path, n_bytes: int = 8192) -> bytes:
         return b""
 
 
-def read_text(path: Path, limit: int = MAX_BYTES) -> str:
-    r"""Return the text of a file: UTF-8 or UTF-16 with or without mark, else Latin-1; line ends become ``\n``.
+def read_text(path: Path, limit: int = MAX_BYTES, *, keeps_line_ends: bool = False) -> str:
+    r"""Return the text of a file: UTF-8, UTF-16 where a mark says so, else Latin-1; line ends become ``\n``.
 
     Parameters
     ----------
@@ -78,6 +78,8 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> str:
         The file, which may be gzip.
     limit : int
         Most bytes to read.
+    keeps_line_ends : bool
+        Whether line ends stay as they are, for formats that quote them.
 
     Returns
     -------
@@ -103,7 +105,9 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> str:
     place = text.find("\0")
     if place >= 0:
         raise ShapeFileError(f"{path} is no text file: it holds a zero byte at {place}.")
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    if keeps_line_ends or "\r" not in text:
+        return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def check_declared(n_declared: int, n_possible: int, what: str) -> None:

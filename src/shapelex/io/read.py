@@ -29,6 +29,7 @@ PathLike: TypeAlias = str | os.PathLike[str]
 Progress: TypeAlias = Callable[[int, int], None]
 
 _SKIPPED_NAMED = 3
+_MISSING_HINT = ': missing="allow" keeps them as NaN, on_error="skip" leaves such records out'
 _PATTERN = re.compile(r"[*?\[]")
 
 
@@ -162,8 +163,9 @@ class _Session:
             return []
 
     def _good_records(self, path: Path, records: Iterator[Record | BadRecord]) -> Iterator[Found]:
+        hint = "" if self.skips else _MISSING_HINT
         for record in records:
-            checked = check_record(record, self.wanted) if isinstance(record, Record) else record
+            checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
             if isinstance(checked, Record):
                 yield Found(path, checked if self.label_of is None else replace(checked, label=self.label_of(path)))
                 continue

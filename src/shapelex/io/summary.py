@@ -32,7 +32,9 @@ def summarize(shapes: "ShapeSet") -> str:
     lines += [f"metadata: {', '.join(shapes.metadata)}"] if shapes.metadata else []
     if len(shapes):
         lines += _name_troubles(shapes)
-    lines += [f"note: {note}" for note in shapes.notes]
+    lines += [f"note: {note}" for note in shapes.notes[:_NAMED]]
+    if len(shapes.notes) > _NAMED:
+        lines.append(f"and {len(shapes.notes) - _NAMED} more notes")
     return "\n".join(lines)
 
 

@@ -1,0 +1,108 @@
+"""Numbers in text: read fast and strictly, written so that they come back to the bit."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ComplexArray
+
+MISSING_WORDS = frozenset({"", "na", "nan", "n/a", "null", "none", ".", "-", "missing", "#n/a"})
+
+
+def parse_number(text: str, decimal: str = ".") -> float:
+    """Return the number that text stands for; NaN for the usual words for what is missing.
+
+    Parameters
+    ----------
+    text : str
+        The text, which may have spaces around it.
+    decimal : {".", ","}
+        Decimal mark.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or an infinite one.
+    """
+    word = text.strip()
+    if decimal == ",":
+        word = word.replace(",", ".")
+    try:
+        # float takes 1_000, which no file of numbers means.
+        number = float(word) if "_" not in word else None
+    except ValueError:
+        number = None
+    if number is None:
+        if word.lower() in MISSING_WORDS:
+            return math.nan
+        raise ValueError(f"{text.strip()[:40]!r} is no number")
+    if math.isinf(number):
+        raise ValueError(f"{text.strip()[:40]!r} is infinite or too large")
+    return number
+
+
+def parse_pairs(lines: Sequence[str]) -> tuple[ComplexArray | None, int]:
+    """Return the points of lines that hold x and y, or None and the place of the first line that does not.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        Two numbers a line, with blanks between them; a decimal comma is taken where no point is used.
+
+    Returns
+    -------
+    ndarray of complex, shape (n_lines,), or None
+        The points.
+    int
+        Place of the first bad line; the number of lines when there is none.
+    """
+    pairs = [line.split() for line in lines]
+    points: Any = np.empty((len(pairs), 2))
+    try:
+        flat = [float(word) for x, y in pairs for word in (x, y)]
+        points.reshape(-1)[:] = flat
+        is_plain = bool(np.isfinite(points).all()) and not any("_" in line for line in lines)
+    except ValueError:
+        is_plain = False
+    if is_plain:
+        return points.view(np.complex128)[:, 0], len(pairs)
+    for place, pair in enumerate(pairs):
+        if len(pair) != 2:
+            return None, place
+        try:
+            points[place] = [_parse_word(word) for word in pair]
+        except ValueError:
+            return None, place
+    is_gone = np.isnan(points).any(axis=1)
+    points[is_gone] = np.nan
+    return points.view(np.complex128)[:, 0], len(pairs)
+
+
+def format_number(number: float) -> str:
+    """Return the shortest text that reads back as the same number; whole numbers without a point.
+
+    Parameters
+    ----------
+    number : float
+        The number, of either precision.
+
+    Returns
+    -------
+    str
+        Its text, ``nan`` where it is missing.
+    """
+    if number != number:
+        return "nan"
+    return repr(float(number)).removesuffix(".0")
+
+
+def _parse_word(word: str) -> float:
+    decimal = "," if word.count(",") == 1 and "." not in word else "."
+    return parse_number(word, decimal)
