@@ -5,8 +5,8 @@ Which kind an image is follows from its pixels, unless `kind` says it:
 - two values, or gray values of which nearly all are close to black or white (as JPEG leaves them): a binary mask,
   cut halfway between its extremes. Background is what most of the image's border is, so a black object on white
   reads like a white one on black;
-- other whole numbers: a label image, whose background is 0. An image whose labels are scattered in pieces, as those
-  of a photograph are, is refused.
+- other whole numbers: a label image, whose background is 0. An image whose values are mostly in many pieces is refused:
+  they are classes, to be read with ``kind="classes"``, or the gray values of a photograph.
 
 Of a binary mask each component is an object, but for specks below `min_area`; of a label image each label. Pages of
 a TIFF are frames.
@@ -26,7 +26,7 @@ from shapelex._typing import BoolArray
 from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import ShapeInputError
 from shapelex.io._pixels import Pixels, read_pages
-from shapelex.io.contours import outlines_from_mask
+from shapelex.io.contours import MaskOutlines, outlines_from_mask
 from shapelex.io.mask_objects import ObjectChoice
 from shapelex.io.records import BadRecord, Record
 
@@ -35,14 +35,14 @@ _LOGGER = logging.getLogger(__name__)
 _SPECK = 0.05
 # Gray values this close to black or white count as such.
 _NEARLY = 25
-# A label has a piece or two, a gray value of a photograph hundreds.
-_MAX_PIECES = 20
+# Most labels are in one piece; classes, and the gray values of a photograph, in many.
+_MAX_PIECES = 4
 # The boxes around objects cover an image a few times over; a mask of classes, once for each class.
 _MAX_OVERLAP = 300
 _MAX_OBJECTS = 1_000_000
-_PHOTOGRAPH = (
-    "Its gray values are scattered like those of a photograph, which is neither mask nor labels: segment it first, or "
-    'force a reading with kind="binary" or kind="labels".'
+_IN_PIECES = (
+    'Its values are in many pieces, so they do not number its objects. If they are classes, say kind="classes"; if it '
+    'is a photograph, segment it first; kind="labels" reads the largest piece of each value all the same.'
 )
 
 
@@ -63,8 +63,8 @@ def read_records(
     ----------
     path : Path
         A PNG, JPEG, TIFF or BMP file.
-    kind : {"auto", "binary", "labels"}, default: "auto"
-        What the image is.
+    kind : {"auto", "binary", "labels", "classes"}, default: "auto"
+        What the image is. "classes" makes an object of every component of every value, which becomes its label.
     foreground : {"auto", "bright", "dark"}, default: "auto"
         Which side of a binary mask the objects are on; "auto" takes the border of the image for background.
     threshold : float, optional
@@ -102,7 +102,7 @@ class _Wanted:
     tracked: bool
 
     def __post_init__(self) -> None:
-        check_choice(self.kind, ("auto", "binary", "labels"), "kind")
+        check_choice(self.kind, ("auto", "binary", "labels", "classes"), "kind")
         check_choice(self.foreground, ("auto", "bright", "dark"), "foreground")
         check_choice(self.border, ("keep", "drop"), "border")
         if self.which is not None:
@@ -116,40 +116,60 @@ class _Wanted:
 def _page_records(
     pixels: Pixels, is_lossy: bool, path: Path, page: int | None, wanted: _Wanted
 ) -> Iterator[Record | BadRecord]:
-    is_binary = wanted.kind == "binary" or (wanted.kind == "auto" and _looks_binary(pixels, is_lossy, wanted))
     place = "" if page is None else f"page {page}, "
-    if is_binary:
-        mask = _foreground(pixels, wanted)
-        which: ObjectChoice = wanted.which or "components"
-        found = outlines_from_mask(mask, which=which, border=wanted.border, min_area=_least_area(mask, which, wanted))
-    else:
-        labels = _labels(pixels, wanted)
-        found = outlines_from_mask(labels, which="labels", border=wanted.border, min_area=wanted.min_area or 1)
-        if wanted.kind == "auto" and np.median([0, *(one.n_fragments for one in found.kept)]) > _MAX_PIECES:
-            raise ShapeInputError(_PHOTOGRAPH)
-    if found.dropped:
-        _LOGGER.info("%s: %s%d objects are small or cut off, and were left out.", path, place, len(found.dropped))
-    if not len(found):
+    n_found = n_dropped = 0
+    for label, found in _outlines(pixels, is_lossy, wanted):
+        n_found, n_dropped = n_found + len(found), n_dropped + len(found.dropped)
+        for outline, report in zip(found.outlines, found.kept, strict=True):
+            name = f"{label}:{report.label}" if label else str(report.label)
+            yield Record(
+                points=outline,
+                id=f"{path.stem}:{name}" if page is None else f"{path.stem}:{page}:{name}",
+                label=label,
+                closed=True,
+                sequence=report.label if wanted.tracked and page is not None else None,
+                frame=page,
+                metadata={
+                    "area": report.area,
+                    "hole_area": report.hole_area,
+                    "n_parts": report.n_fragments,
+                    "touches_border": report.touches_border,
+                },
+                where=f"{place}object {name}",
+            )
+    if n_dropped:
+        _LOGGER.info("%s: %s%d objects are small or cut off, and were left out.", path, place, n_dropped)
+    if not n_found:
         yield BadRecord(f"{place}the image", "no object was found in it.")
-    for outline, report in zip(found.outlines, found.kept, strict=True):
-        where = f"{place}object {report.label}"
-        if len(outline) < 3:
-            yield BadRecord(where, f"its outline has {len(outline)} points only.")
-            continue
-        yield Record(
-            points=outline,
-            id=f"{path.stem}:{report.label}" if page is None else f"{path.stem}:{page}:{report.label}",
-            closed=True,
-            sequence=report.label if wanted.tracked and page is not None else None,
-            frame=page,
-            metadata={
-                "area": report.area,
-                "hole_area": report.hole_area,
-                "n_parts": report.n_fragments,
-                "touches_border": report.touches_border,
-            },
-            where=where,
-        )
+
+
+def _outlines(pixels: Pixels, is_lossy: bool, wanted: _Wanted) -> Iterator[tuple[str, MaskOutlines]]:
+    """Yield the outlines of an image, with the name of their class where there are classes."""
+    kind = wanted.kind
+    if kind == "auto":
+        kind = "binary" if _looks_binary(pixels, is_lossy, wanted) else "labels"
+    if kind == "binary":
+        yield "", _components(_foreground(pixels, wanted), wanted)
+        return
+    labels = _whole_labels(pixels, wanted)
+    if kind == "classes":
+        for value in np.unique(labels[labels != 0]):
+            yield str(value), _components(labels == value, wanted)
+        return
+    found = outlines_from_mask(labels, which="labels", border=wanted.border, min_area=wanted.min_area or 1)
+    if wanted.kind == "auto" and np.median([0, *(one.n_fragments for one in found.kept)]) > _MAX_PIECES:
+        raise ShapeInputError(_IN_PIECES)
+    yield "", found
+
+
+def _components(mask: BoolArray, wanted: _Wanted) -> MaskOutlines:
+    pieces, n_pieces = ndimage.label(mask)
+    _check_scatter(pieces, n_pieces)
+    which: ObjectChoice = wanted.which or "components"
+    least = wanted.min_area or 1
+    if wanted.min_area is None and which == "components" and n_pieces > 1:
+        least = max(1, int(_SPECK * np.bincount(pieces.ravel())[1:].max()))
+    return outlines_from_mask(mask, which=which, border=wanted.border, min_area=least)
 
 
 def _looks_binary(pixels: Pixels, is_lossy: bool, wanted: _Wanted) -> bool:
@@ -186,17 +206,9 @@ def _foreground(pixels: Pixels, wanted: _Wanted) -> BoolArray:
     return bright if wanted.foreground == "bright" else ~bright
 
 
-def _least_area(mask: BoolArray, which: str, wanted: _Wanted) -> int:
-    pieces, n_pieces = ndimage.label(mask)
-    _check_scatter(pieces, n_pieces)
-    if wanted.min_area is not None or which == "largest" or n_pieces < 2:
-        return wanted.min_area or 1
-    return max(1, int(_SPECK * np.bincount(pieces.ravel())[1:].max()))
-
-
-def _labels(pixels: Pixels, wanted: _Wanted) -> Pixels:
+def _whole_labels(pixels: Pixels, wanted: _Wanted) -> Pixels:
     if wanted.kind == "auto" and 2 * np.count_nonzero(pixels[:, 1:] != pixels[:, :-1]) > pixels.size:
-        raise ShapeInputError(_PHOTOGRAPH)
+        raise ShapeInputError(_IN_PIECES)
     values, numbers = np.unique(pixels, return_inverse=True)
     _check_scatter(numbers.reshape(pixels.shape) + 1, len(values))
     # SciPy, which finds the objects, does not take unsigned numbers of 64 bits.

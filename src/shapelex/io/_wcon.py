@@ -275,9 +275,10 @@ def _frame_numbers(times: FloatArray) -> Any:
     """Return whole numbers from 0 in proportion to increasing times, or their ranks where they have no common step."""
     if len(times) < 2:
         return np.zeros(len(times), dtype=np.int64)
-    with np.errstate(over="ignore"):
-        steps = (times - times[0]) / np.median(np.diff(times))
-    frames = np.rint(steps)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = np.diff(times)
+        # The lower median is a step that occurs, whatever the number of gaps.
+        frames = np.rint((times - times[0]) / np.sort(gaps)[(len(gaps) - 1) // 2])
     if not (frames[-1] < 2**53 and (np.diff(frames) > 0).all()):
         return np.arange(len(times))
     return frames.astype(np.int64)
