@@ -62,7 +62,7 @@ def read_records(
     Parameters
     ----------
     path : Path
-        A PNG, JPEG, TIFF or BMP file.
+        A PNG, JPEG or TIFF file.
     kind : {"auto", "binary", "labels", "classes"}, default: "auto"
         What the image is. "classes" makes an object of every component of every value, which becomes its label.
     foreground : {"auto", "bright", "dark"}, default: "auto"

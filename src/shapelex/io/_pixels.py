@@ -21,7 +21,9 @@ Pixels = np.ndarray[Any, Any]
 # As Pillow has it: a quarter of a gigabyte of 24-bit pixels.
 MAX_PIXELS = 2**30 // 4 // 3
 _MAX_PAGES = 100_000
-_FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
+# Beyond what compression of masks achieves, so that many pages of nothing do not take hours.
+_PIXELS_PER_BYTE = 2000
+_FORMATS = ("PNG", "JPEG", "TIFF")
 _LOSSY = ("jpeg", "tiff_jpeg", "webp")
 # Numbers of the TIFF tags that describe a stack which ImageJ wrote as one page.
 _DESCRIPTION, _OFFSETS, _COMPRESSION, _BITS = 270, 273, 259, 258
@@ -33,7 +35,7 @@ def read_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
     Parameters
     ----------
     path : Path
-        A PNG, JPEG, TIFF or BMP file.
+        A PNG, JPEG or TIFF file.
 
     Yields
     ------
@@ -55,13 +57,16 @@ def read_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
             raise
         raise ShapeFileError(f"{path} cannot be read as an image: {error}.") from error
     with image:
-        number = 0
+        number, n_left = 0, MAX_PIXELS + _PIXELS_PER_BYTE * path.stat().st_size
         while number < _MAX_PAGES:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     image.seek(number)
                     _check_size(image.size[0] * image.size[1], path)
+                    n_left -= image.size[0] * image.size[1]
+                    if n_left < 0:
+                        raise ShapeFileError(f"{path} is refused: its pages hold far more pixels than it has bytes.")
                     array, is_lossy = _to_array(image), _is_lossy(image)
                     stack = _imagej_stack(image, path) if number == 0 else None
             except EOFError:
