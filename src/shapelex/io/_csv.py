@@ -39,7 +39,7 @@ class _Shape:
     """A shape on the way from rows to a record."""
 
     points: Any
-    cells: list[str]
+    cells: dict[int, str]
     where: str
     landmarks: list[str] = field(default_factory=list)
 
@@ -198,6 +198,7 @@ def _read_wide(
 ) -> Iterator[_Shape | BadRecord]:
     order = [place for pair in zip(layout.x, layout.y, strict=True) for place in pair]
     take = itemgetter(*order)
+    kept = [*layout.roles.values(), *layout.metadata.values()]
     for number, (line, row) in enumerate(rows, start=1):
         where = f"record {number}, line {line}"
         if len(row) != n_columns:
@@ -216,7 +217,7 @@ def _read_wide(
             except ValueError as error:
                 yield BadRecord(where, f"{error}, but a coordinate is expected.")
                 continue
-        yield _Shape(_as_points(values), row, where)
+        yield _Shape(_as_points(values), {place: row[place] for place in kept}, where)
 
 
 def _read_long(
@@ -228,7 +229,10 @@ def _read_long(
 ) -> Iterator[_Shape | BadRecord]:
     (x_place,), (y_place,) = layout.x, layout.y
     keys = [layout.roles[role] for role in ("id", "sequence", "frame") if role in layout.roles]
+    kept = [*layout.roles.values(), *layout.metadata.values()]
     landmark = layout.roles.get("landmark")
+    # Columns that change along a shape say something of its points, not of the shape.
+    told, varying = set(layout.metadata.values()), set[int]()
     shapes: dict[tuple[str, ...], _Shape] = {}
     bad: dict[tuple[str, ...], BadRecord] = {}
     for line, row in rows:
@@ -246,10 +250,15 @@ def _read_long(
             continue
         shape = shapes.get(key)
         if shape is None:
-            shape = shapes[key] = _Shape([], row, f"shape {_name_key(key)}, line {line}")
+            cells = {place: row[place] for place in kept}
+            shape = shapes[key] = _Shape([], cells, f"shape {_name_key(key)}, line {line}")
+        elif told:
+            varying |= {place for place in told - varying if row[place] != shape.cells[place]}
         shape.points += (x, y)
         if landmark is not None:
             shape.landmarks.append(row[landmark].strip())
+    for shape in shapes.values():
+        shape.cells = {place: cell for place, cell in shape.cells.items() if place not in varying}
     yield from (fault for key, fault in bad.items() if key not in shapes)
     for key, shape in shapes.items():
         yield bad[key] if key in bad else _order_points(shape)
@@ -284,7 +293,10 @@ def _as_points(values: Any) -> Any:
 
 def _as_records(shapes: Sequence[_Shape | BadRecord], layout: TableLayout, path: Path) -> Iterator[Record | BadRecord]:
     good = [shape for shape in shapes if isinstance(shape, _Shape)]
-    columns = {name: _infer([shape.cells[place] for shape in good]) for name, place in layout.metadata.items()}
+    kept = set(good[0].cells) if good else set()
+    columns = {
+        name: _infer([shape.cells[place] for shape in good]) for name, place in layout.metadata.items() if place in kept
+    }
     told = {role: [shape.cells[place] for shape in good] for role, place in layout.roles.items()}
     stem = path.name.split(".")[0] or path.name
     row = -1

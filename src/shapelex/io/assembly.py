@@ -132,7 +132,8 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
     if closed:
         lines, n_dropped = _drop_repeated_ends(lines)
         if n_dropped:
-            notes.append(f"The last point of {n_dropped} closed shapes repeated the first and was dropped.")
+            noun = "shape" if n_dropped == 1 else "shapes"
+            notes.append(f"The last point of {n_dropped} closed {noun} repeated the first and was dropped.")
     space, rows, note = _make_rows(found, lines, wanted, closed)
     notes += [note] if note else []
     records = [one.record for one in found]
@@ -201,8 +202,8 @@ def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
     if closed is not None and other is not None:
         kind = "of no such kind" if other.record.closed is None else "open"
         raise ShapeFileError(
-            f"Some shapes are closed ({closed.where}), others {kind} ({other.where}): say what they are with closed=True "
-            "or closed=False, or read them apart."
+            f"Some shapes are closed ({closed.where}), others {kind} ({other.where}): say what they are with "
+            "closed=True or closed=False, or read them apart."
         )
     return closed is not None
 
@@ -285,7 +286,9 @@ def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
         columns["frame"] = [-1 if one.record.frame is None else one.record.frame for one in found]
     for row, one in enumerate(found):
         for name, value in one.record.metadata.items():
-            columns.setdefault(name, [None] * len(found))[row] = value
+            if name not in columns:
+                columns[name] = [None] * len(found)
+            columns[name][row] = value
     if len({one.path for one in found}) > 1:
         columns["file"] = [str(one.path) for one in found]
     return {name: column_from_values(values) for name, values in columns.items()}

@@ -164,7 +164,7 @@ class ShapeSet:
             n_labels = len(np.unique(self.labels))
             parts.append(f"{n_labels} label{'s' if n_labels != 1 else ''}")
         if self.sequence is not None:
-            n_series = len(np.unique(self.sequence))
+            n_series = len(np.unique(self.sequence[self.sequence != -1]))
             parts.append(f"{n_series} time series")
         if self.metadata:
             parts.append(f"metadata: {', '.join(self.metadata)}")

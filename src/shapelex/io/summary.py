@@ -57,9 +57,10 @@ def _name_labels(shapes: "ShapeSet") -> list[str]:
 
 
 def _name_series(shapes: "ShapeSet") -> list[str]:
-    if shapes.sequence is None:
+    known = [] if shapes.sequence is None else shapes.sequence[shapes.sequence != -1]
+    if not len(known):
         return []
-    _, counts = np.unique(shapes.sequence, return_counts=True)
+    _, counts = np.unique(known, return_counts=True)
     return [f"{len(counts)} time series of {counts.min()} to {counts.max()} shapes"]
 
 

@@ -159,7 +159,7 @@ def looks_like_names(first: Sequence[str], second: Sequence[str] | None, decimal
     for cell, below, is_number in zip(first, second, are_numbers, strict=False):
         if not is_number and cell.strip().lower() not in MISSING_WORDS and _is_number(below, decimal):
             return True
-    numbers = [cell.strip() for cell, is_number in zip(first, are_numbers, strict=True) if is_number]
+    numbers = [cell.strip() for cell, is_number in zip(first, are_numbers, strict=True) if is_number and cell.strip()]
     if len(numbers) >= 4 and any(numbers == [str(start + place) for place in range(len(numbers))] for start in (0, 1)):
         raise ShapeFileError(
             "the first row just counts, so it may be names or numbers: give header=True if it names the columns, else "

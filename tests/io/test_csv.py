@@ -1,0 +1,288 @@
+"""Tables: layouts that are told, found or refused, separators, decimal marks, damaged rows."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+
+SQUARE = np.array([0, 1, 1 + 1j, 1j])
+WIDE = "name,species,site,x1,y1,x2,y2,x3,y3,x4,y4\na,oak,3,0,0,1,0,1,1,0,1\nb,elm,4,0,0,2,0,2,2,0,2\n"
+LONG = "id,landmark,x,y,label\n" + "".join(
+    f"{name},{place + 1},{scale * z.real},{scale * z.imag},{label}\n"
+    for name, scale, label in (("a", 1, "oak"), ("b", 2, "elm"))
+    for place, z in enumerate(SQUARE)
+)
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(text, name="leaves.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return sx.read(path, **options)
+
+    return read_text
+
+
+def is_expected(shapes):
+    np.testing.assert_array_equal(shapes.configurations, [SQUARE, 2 * SQUARE])
+    return shapes.ids.tolist() == ["a", "b"] and (shapes.labels is None or shapes.labels.tolist() == ["oak", "elm"])
+
+
+class TestWide:
+    def test_names_tell_the_layout(self, read):
+        shapes = read(WIDE)
+        assert is_expected(shapes)
+        assert shapes.labels is not None
+        assert shapes.metadata["site"].tolist() == [3, 4]
+
+    @pytest.mark.parametrize(
+        "names",
+        [
+            ["x{}", "y{}"],
+            ["X{}", "Y{}"],
+            ["{}_X", "{}_Y"],
+            ["lm{}_x", "lm{}_y"],
+            ["x.{}", "y.{}"],
+            ["Coord {} X", "Coord {} Y"],
+            ["x_00{}", "y_00{}"],
+        ],
+    )
+    @pytest.mark.parametrize("layout", ["interleaved", "blocks"])
+    def test_names_of_coordinates(self, read, names, layout):
+        x, y = ([name.format(number) for number in range(1, 5)] for name in names)
+        ordered = [name for pair in zip(x, y, strict=True) for name in pair] if layout == "interleaved" else x + y
+        rows = [sx.to_columns(scale * SQUARE, layout=layout) for scale in (1, 2)]
+        lines = [["id", *ordered], *([name, *map(str, row)] for name, row in zip("ab", rows, strict=True))]
+        assert is_expected(read("\n".join(map(",".join, lines))))
+
+    def test_order_of_points_is_that_of_x(self, read):
+        shapes = read("x1,x3,x2,y3,y1,y2\n1,3,2,30,10,20\n")
+        np.testing.assert_array_equal(shapes.configurations, [[1 + 10j, 3 + 30j, 2 + 20j]])
+
+    def test_without_names_the_layout_must_be_told(self, read):
+        text = "0,1,1,0,0,0,1,1\n0,2,2,0,0,0,2,2\n"
+        with pytest.raises(
+            ShapeFileError, match=r'leaves.csv: a table of 8 columns .* layout="blocks" .* layout="inter'
+        ):
+            read(text)
+        np.testing.assert_array_equal(read(text, layout="blocks").configurations, [SQUARE, 2 * SQUARE])
+        np.testing.assert_array_equal(read(text, layout="interleaved").configurations[0], [1j, 1, 0, 1 + 1j])
+        assert read(text, layout="blocks").ids.tolist() == ["leaves-1", "leaves-2"]
+
+    def test_without_names_one_column_of_words_is_the_id(self, read):
+        assert is_expected(read("a,0,1,1,0,0,0,1,1\nb,0,2,2,0,0,0,2,2\n", layout="blocks"))
+        with pytest.raises(ShapeFileError, match="columns 0, 1 hold words"):
+            read("a,oak,0,1,1,0,0,0,1,1\nb,elm,0,2,2,0,0,0,2,2\n", layout="blocks")
+        assert is_expected(
+            read("oak,a,0,1,1,0,0,0,1,1\nelm,b,0,2,2,0,0,0,2,2\n", layout="blocks", id_column=1, label_column=0)
+        )
+
+    def test_id_that_is_a_number(self, read):
+        text = "7,0,1,1,0,0,0,1,1\n8,0,2,2,0,0,0,2,2\n"
+        with pytest.raises(ShapeFileError, match="9 columns of coordinates, but x and y come in pairs"):
+            read(text, layout="blocks")
+        assert read(text, layout="blocks", id_column=0).ids.tolist() == ["7", "8"]
+
+    def test_columns_given(self, read):
+        text = "a,0,1,1,0,0,0,1,1\nb,0,2,2,0,0,0,2,2\n"
+        names = ["id", "x1", "x2", "x3", "x4", "y1", "y2", "y3", "y4"]
+        assert is_expected(read(text, columns=names))
+        with pytest.raises(ShapeFileError, match="columns names 2 columns, but the table has 9"):
+            read(text, columns=["x", "y"])
+
+    def test_names_that_tell_nothing(self, read):
+        text = "id,V1,V2,V3,V4,V5,V6,V7,V8\n" + "a,0,1,1,0,0,0,1,1\nb,0,2,2,0,0,0,2,2\n"
+        assert is_expected(read(text.replace("V", "w"), layout="blocks"))
+        with pytest.raises(ShapeFileError, match="do not say where x and y are"):
+            read(text.replace("V", "w"))
+
+    def test_first_row_that_counts(self, read):
+        text = ",0,1,2,3,4,5,6,7\na,0,1,1,0,0,0,1,1\nb,0,2,2,0,0,0,2,2\n"
+        with pytest.raises(ShapeFileError, match=r"first row just counts.*header=True"):
+            read(text, layout="blocks")
+        assert is_expected(read(text, layout="blocks", header=True))
+        assert len(read(text, layout="blocks", header=False, id_column=0)) == 3
+
+    @pytest.mark.parametrize(
+        ("names", "words"),
+        [
+            ("x1,y1,z1,x2,y2,z2", "shapes here are planar"),
+            ("x1,y1,x2,y3,x4,y4", "point 2 has only one of x and y"),
+            ("x1,y1,x1,y2,x3,y3", "two columns are x of point 1"),
+        ],
+    )
+    def test_names_that_contradict(self, read, names, words):
+        with pytest.raises(ShapeFileError, match=words):
+            read(names + "\n1,2,3,4,5,6\n")
+
+    def test_thousands_of_columns(self, read):
+        n_points = 20_000
+        row = np.arange(2 * n_points) / 7
+        names = ",".join(f"x{number},y{number}" for number in range(n_points))
+        shapes = read(f"{names}\n{','.join(map(repr, row.tolist()))}\n")
+        np.testing.assert_array_equal(shapes.configurations, [row[::2] + 1j * row[1::2]])
+
+    @pytest.mark.parametrize(
+        ("row", "words"),
+        [
+            ("c,elm,3,0,0,1,0,1,1,0", "it has 10 columns, the first row has 11"),
+            ("c,elm,3,0,0,1,0,1,1,0,one", "'one' is no number"),
+            ("c,elm,3,0,0,1,0,1,1,0,1e999", "'1e999' is infinite"),
+            ("c,elm,3,0,0,1,0,1,1,0,1_0", "'1_0' is no number"),
+        ],
+    )
+    def test_bad_rows(self, read, row, words):
+        first, second, third, _ = WIDE.split("\n")
+        text = "\n".join([first, second, row, third, ""])
+        with pytest.raises(ShapeFileError, match=f"leaves.csv, record 2, line 3: {words}"):
+            read(text)
+        with pytest.warns(SkippedRecordsWarning, match="Left out 1 record: "):
+            assert is_expected(read(text, on_error="skip"))
+
+    @pytest.mark.parametrize("word", ["", "NA", "nan", "NaN", "-", "."])
+    def test_missing(self, read, word):
+        text = WIDE + f"c,elm,3,0,0,{word},0,1,1,0,1\n"
+        with pytest.raises(ShapeFileError, match="record 3, line 4: 1 of its 4 landmarks is missing"):
+            read(text)
+        assert read(text, missing="allow").is_missing[2].tolist() == [False, True, False, False]
+
+
+class TestLong:
+    def test_names_tell_the_layout(self, read):
+        shapes = read(LONG)
+        assert is_expected(shapes)
+        assert shapes.labels is not None
+
+    def test_rows_in_any_order(self, read):
+        names, *rows = LONG.strip().split("\n")
+        shuffled = [rows[place] for place in (3, 4, 0, 7, 1, 5, 2, 6)]
+        assert is_expected(read("\n".join([names, *shuffled])))
+
+    def test_landmark_left_out_is_missing(self, read):
+        text = LONG.replace("a,2,1.0,0.0,oak\n", "")
+        assert read(text, missing="allow").is_missing.tolist() == [[False, True, False, False], [False] * 4]
+        with pytest.raises(ShapeFileError, match="shape a, line 2: 1 of its 4 landmarks is missing"):
+            read(text)
+
+    def test_landmark_twice(self, read):
+        with pytest.raises(ShapeFileError, match="it has landmark 2 twice"):
+            read(LONG.replace("a,3", "a,2"))
+
+    def test_landmark_far_away(self, read):
+        with pytest.raises(ShapeFileError, match="run to 999999999, but only 4 are there"):
+            read(LONG.replace("a,4", "a,999999999"))
+
+    def test_one_outline(self, read):
+        for text in ("x,y\n0,0\n1,0\n1,1\n0,1\n", "0,0\n1,0\n1,1\n0,1\n", "0 0\n1 0\n1 1\n0 1\n"):
+            shapes = read(text, closed=True)
+            np.testing.assert_array_equal(shapes.configurations, [SQUARE])
+            assert shapes.ids.tolist() == ["leaves"]
+
+    def test_no_names(self, read):
+        text = "\n".join(
+            f"{name},{scale * z.real},{scale * z.imag}" for name, scale in (("a", 1), ("b", 2)) for z in SQUARE
+        )
+        assert is_expected(read(text))
+        numbered = text.replace("a", "7").replace("b", "8")
+        assert read(numbered, layout="long").ids.tolist() == ["7", "8"]
+        with pytest.raises(ShapeFileError, match="3 columns of numbers without names"):
+            read(numbered)
+
+    def test_time_series(self, read):
+        text = "id,frame,x,y\n" + "".join(
+            f"worm,{frame},{z.real + frame},{z.imag}\n" for frame in (5, 6, 9) for z in SQUARE
+        )
+        shapes = read(text)
+        assert shapes.metadata["frame"].tolist() == [5, 6, 9]
+        assert shapes.ids.tolist() == ["worm"] * 3
+
+    def test_space(self, read):
+        with pytest.raises(ShapeFileError, match="column z"):
+            read("id,x,y,z\na,0,0,0\na,1,1,1\n")
+
+    def test_columns_that_vary_along_a_shape_are_not_kept(self, read):
+        shapes = read("id,x,y,weight,tree\n" + "".join(f"a,{z.real},{z.imag},{z.real},T1\n" for z in SQUARE))
+        assert list(shapes.metadata) == ["tree"]
+
+    def test_bad_row_spoils_its_shape_only(self, read):
+        text = LONG.replace("b,2,2.0", "b,2,two")
+        with pytest.raises(ShapeFileError, match="shape b, line 7: 'two' is no number"):
+            read(text)
+        with pytest.warns(SkippedRecordsWarning):
+            assert read(text, on_error="skip").ids.tolist() == ["a"]
+
+
+class TestText:
+    @pytest.mark.parametrize("delimiter", [";", "\t", "|", " ", ", ", "   "])
+    @pytest.mark.parametrize("text", [WIDE, LONG])
+    def test_delimiters(self, read, delimiter, text):
+        assert is_expected(read(text.replace(",", delimiter)))
+
+    @pytest.mark.parametrize("delimiter", [";", "\t"])
+    def test_decimal_comma(self, read, delimiter):
+        text = "id,x1,y1,x2,y2\na,0.5,1.25,2.0,3.5\n".replace(",", delimiter).replace(".", ",")
+        np.testing.assert_array_equal(read(text).configurations, [[0.5 + 1.25j, 2 + 3.5j]])
+        np.testing.assert_array_equal(read(text, decimal=",").configurations, [[0.5 + 1.25j, 2 + 3.5j]])
+
+    @pytest.mark.parametrize("change", [lambda text: text.replace("\n", "\r\n"), lambda text: text.replace("\n", "\r")])
+    @pytest.mark.parametrize("text", [WIDE, LONG])
+    def test_line_ends(self, read, change, text):
+        assert is_expected(read(change(text)))
+
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+    def test_encodings(self, read, encoding):
+        assert read(WIDE.replace("oak", "Übäume").encode(encoding)).labels.tolist() == ["Übäume", "elm"]
+
+    @pytest.mark.parametrize("name", ["leaves.tsv", "leaves.txt", "leaves.dat", "leaves.whatever"])
+    def test_other_names(self, read, name):
+        assert is_expected(read(WIDE.replace(",", "\t"), name))
+        assert is_expected(read(WIDE, name))
+
+    def test_gzip(self, read):
+        assert is_expected(read(gzip.compress(WIDE.encode()), "leaves.csv.gz"))
+        assert is_expected(read(gzip.compress(WIDE.encode()[:50]) + gzip.compress(WIDE.encode()[50:]), "leaves.csv.gz"))
+
+    def test_remarks_and_empty_lines(self, read):
+        assert is_expected(read("# leaves, of two trees\n\n" + WIDE.replace("\n", "\n\n")))
+
+    @pytest.mark.parametrize("text", ["", "\n", "x1,y1,x2,y2\n", "hello\n", "a,b\nc,d\n"])
+    def test_no_table(self, read, text):
+        with pytest.raises(ShapeFileError, match=r"leaves\.csv"):
+            read(text)
+
+    @pytest.mark.parametrize(
+        ("options", "error"),
+        [
+            ({"layout": "rows"}, ValueError),
+            ({"delimiter": "::"}, ValueError),
+            ({"decimal": "-"}, ValueError),
+            ({"header": "yes"}, TypeError),
+            ({"id_column": 99}, ShapeFileError),
+            ({"id_column": "tree"}, ShapeFileError),
+        ],
+    )
+    def test_options_out_of_range(self, read, options, error):
+        with pytest.raises(error):
+            read(WIDE, **options)
+
+
+class TestWriting:
+    def test_splines_are_refused(self, tmp_path):
+        with pytest.raises(ShapeFileError, match="Tables hold points"):
+            sx.write(sx.ShapeSet([[0, 1, 1j]], sx.BSpline(3)), tmp_path / "a.csv")
+
+    def test_long_tables_need_ids_that_differ(self, tmp_path):
+        shapes = sx.ShapeSet([[0, 1, 1j]] * 2, ids=["a", "a"])
+        with pytest.raises(ShapeFileError, match="'a' names several"):
+            sx.write(shapes, tmp_path / "a.csv", layout="long")
+        sx.write(shapes, tmp_path / "a.csv")
+
+    def test_columns_that_look_like_coordinates(self, tmp_path):
+        shapes = sx.ShapeSet([[0, 1, 1j]], metadata={"x7": [4], "sex": ["f"]})
+        copy = sx.read(sx.write(shapes, tmp_path / "a.csv"))
+        np.testing.assert_array_equal(copy.configurations, shapes.configurations)
+        assert {name: column.tolist() for name, column in copy.metadata.items()} == {"meta x7": [4], "sex": ["f"]}

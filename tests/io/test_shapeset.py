@@ -1,0 +1,305 @@
+"""Sets of shapes: what they check, how they are cut and joined, and who takes them."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import cross_val_score
+
+import shapelex as sx
+from shapelex.exceptions import (
+    CoordinateCountError,
+    EmptySetError,
+    NonFiniteError,
+    RealLayoutError,
+    ShapeInputError,
+)
+from tests.strategies import stacks
+
+TRIANGLES = np.array([[0, 1, 1j], [0, 2, 2j], [0, 1, 3j], [1, 1j, -1]])
+
+
+@pytest.fixture
+def worms() -> sx.ShapeSet:
+    return sx.ShapeSet(
+        TRIANGLES,
+        sx.Landmarks(3, closed=True),
+        ids=["a", "b", "c", "a"],
+        labels=["x", "", "y", "x"],
+        sequence=[0, 0, 1, 1],
+        metadata={"frame": [3, 4, 0, 1], "scale": [0.5, np.nan, 1, 2], "image": ["p", "q", "", "r"]},
+        notes=["looked at"],
+        provenance={"command": "draw"},
+    )
+
+
+class TestMaking:
+    def test_defaults(self):
+        shapes = sx.ShapeSet(TRIANGLES)
+        assert shapes.space == sx.Landmarks(3)
+        assert shapes.ids.tolist() == ["0", "1", "2", "3"]
+        assert shapes.labels is None
+        assert shapes.sequence is None
+        assert dict(shapes.metadata) == {}
+        assert shapes.shape == (4, 3)
+        assert not shapes.closed
+
+    def test_real_points(self):
+        shapes = sx.ShapeSet(sx.to_points(TRIANGLES).astype(np.float32))
+        assert shapes.configurations.dtype == np.complex64
+        np.testing.assert_array_equal(shapes.configurations, TRIANGLES)
+
+    def test_one_shape(self):
+        assert sx.ShapeSet(TRIANGLES[0]).shape == (1, 3)
+
+    def test_a_set_of_a_set_keeps_its_space(self, worms):
+        assert sx.ShapeSet(worms).space == worms.space
+
+    def test_arrays_are_closed_to_writing(self, worms):
+        for array in (worms.configurations, worms.ids, worms.labels, worms.sequence, worms.metadata["scale"]):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = array[1]
+        with pytest.raises(AttributeError):
+            worms.labels = None
+
+    @pytest.mark.parametrize(
+        ("changes", "error", "words"),
+        [
+            ({"configurations": [[1.0, 2.0], [3.0, 4.0]]}, RealLayoutError, "does not say where x and y"),
+            ({"configurations": [[np.nan, 1j, 1]]}, NonFiniteError, "NaN in row 0"),
+            ({"space": sx.BSpline(4)}, CoordinateCountError, "3 coordinates per shape, but the space has 4"),
+            ({"space": "landmarks"}, TypeError, "space must be a space"),
+            ({"ids": ["a"]}, ShapeInputError, "ids must have one entry for each of the 4 shapes"),
+            ({"labels": [["a"] * 4]}, ShapeInputError, "labels must have one entry"),
+            ({"sequence": [0.5, 1, 2, 3]}, ShapeInputError, "sequence must be integers"),
+            ({"metadata": {"tree": [1, 2]}}, ShapeInputError, r"metadata\['tree'\]"),
+            ({"metadata": {"when": np.zeros(4, dtype="M8[s]")}}, ShapeInputError, "text, numbers or booleans"),
+            ({"missing": "negative"}, ValueError, "missing must be one of"),
+        ],
+    )
+    def test_refuses(self, changes, error, words):
+        with pytest.raises(error, match=words):
+            sx.ShapeSet(**{"configurations": TRIANGLES} | changes)
+
+    def test_missing_landmarks(self):
+        shapes = sx.ShapeSet([[0, complex(np.nan, 1), 1j]], missing="allow")
+        assert shapes.is_missing.tolist() == [[False, True, False]]
+        assert np.isnan(shapes.configurations[0, 1].imag)
+        with pytest.raises(NonFiniteError, match="only NaN stands for a missing landmark"):
+            sx.ShapeSet([[0, np.inf, 1j]], missing="allow")
+
+    def test_pickles(self, worms):
+        assert pickle.loads(pickle.dumps(worms)).equals(worms)
+
+
+class TestCutting:
+    def test_number_gives_a_configuration(self, worms):
+        np.testing.assert_array_equal(worms[-1], TRIANGLES[-1])
+        np.testing.assert_array_equal(list(worms), TRIANGLES)
+        with pytest.raises(IndexError):
+            worms[4]
+
+    @pytest.mark.parametrize("key", [slice(1, 3), [1, 2], np.array([False, True, True, False]), np.array([-3, -2])])
+    def test_rows(self, worms, key):
+        part = worms[key]
+        np.testing.assert_array_equal(part.configurations, TRIANGLES[1:3])
+        assert part.ids.tolist() == ["b", "c"]
+        assert part.labels.tolist() == ["", "y"]
+        assert part.sequence.tolist() == [0, 1]
+        assert part.metadata["image"].tolist() == ["q", ""]
+        assert part.space == worms.space
+        assert part.notes == worms.notes
+
+    def test_nothing(self, worms):
+        for key in ([], slice(0, 0), np.zeros(4, dtype=bool)):
+            empty = worms[key]
+            assert len(empty) == 0
+            assert empty.space == worms.space
+            assert "0 shapes" in empty.summary()
+
+    @pytest.mark.parametrize("key", ["a", [0.5], ([0], [1]), [[0, 1]], None])
+    def test_other_keys(self, worms, key):
+        with pytest.raises(TypeError, match="A set is cut by"):
+            worms[key]
+
+    def test_mask_of_another_length(self, worms):
+        with pytest.raises(IndexError, match="mask has 2 entries"):
+            worms[[True, False]]
+
+
+class TestJoining:
+    @given(stacks(n_shapes=5), st.integers(0, 5))
+    def test_cut_and_joined_is_the_same(self, stack, place):
+        space, Z = stack
+        shapes = sx.ShapeSet(Z, space, sequence=np.arange(5), metadata={"number": np.arange(5) / 3})
+        assert (shapes[:place] + shapes[place:]).equals(shapes)
+
+    def test_spaces_differ(self, worms):
+        with pytest.raises(ShapeInputError, match=r"Sets must be in one space, but set 0 is in .*closed=True.* set 1"):
+            worms + sx.ShapeSet(TRIANGLES)
+
+    def test_no_set(self):
+        with pytest.raises(EmptySetError):
+            sx.ShapeSet.concatenate([])
+
+    def test_columns_of_one_set_only(self, worms):
+        plain = sx.ShapeSet(TRIANGLES[:1], worms.space)
+        both = worms + plain
+        assert both.labels.tolist() == ["x", "", "y", "x", ""]
+        assert both.sequence.tolist() == [0, 0, 1, 1, -1]
+        assert both.metadata["frame"].tolist() == [3, 4, 0, 1, -1]
+        assert np.isnan(both.metadata["scale"][-1])
+        assert both.metadata["image"][-1] == ""
+
+    def test_columns_of_other_kinds_become_text(self):
+        first = sx.ShapeSet(TRIANGLES[:1], metadata={"tree": [1]})
+        second = sx.ShapeSet(TRIANGLES[:1], metadata={"tree": ["T02"]})
+        assert (first + second).metadata["tree"].tolist() == ["1", "T02"]
+
+    def test_time_series_keep_apart(self, worms):
+        assert (worms + worms).sequence.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+class TestEquality:
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"configurations": TRIANGLES + 1},
+            {"space": sx.Landmarks(3)},
+            {"ids": list("abcd")},
+            {"labels": None},
+            {"sequence": None},
+            {"metadata": {}},
+            {"metadata": {"frame": [3, 4, 0, 1], "scale": [0.5, 1, 1, 2], "image": ["p", "q", "", "r"]}},
+        ],
+    )
+    def test_every_part_counts(self, worms, changes):
+        assert worms.equals(worms.replace())
+        assert worms.equals(worms.replace(notes=(), provenance={}))
+        assert not worms.equals(worms.replace(**changes))
+        assert not worms.equals(TRIANGLES)
+
+
+class TestDataframe:
+    def test_columns(self, worms):
+        table = worms.to_dataframe()
+        assert list(table.columns) == [
+            "id",
+            "label",
+            "sequence",
+            "frame",
+            "scale",
+            "image",
+            "x1",
+            "y1",
+            "x2",
+            "y2",
+            "x3",
+            "y3",
+        ]
+        np.testing.assert_array_equal(
+            table[["x1", "y1", "x2", "y2", "x3", "y3"]], sx.to_columns(TRIANGLES, "interleaved")
+        )
+        assert list(worms.to_dataframe("blocks").columns)[6:] == ["x1", "x2", "x3", "y1", "y2", "y3"]
+        assert table["id"].tolist() == worms.ids.tolist()
+
+    def test_without_pandas(self, worms, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(ImportError, match="to_dataframe needs pandas"):
+            worms.to_dataframe()
+
+
+class TestSummary:
+    def test_words(self, worms):
+        text = worms.summary()
+        assert "4 shapes in Landmarks(n_points=3, closed=True), closed" in text
+        assert "3 labels: x 2" in text
+        assert "2 time series of 2 to 2 shapes" in text
+        assert "1 id used more than once" in text
+        assert "direction: all turn counter-clockwise" in text
+        assert "note: looked at" in text
+
+    def test_directions_repeats_and_missing(self):
+        shapes = sx.ShapeSet(
+            [[0, 1, 1j], [0, 1j, 1], [0, 1, 1j], [0, np.nan, 1j], [2, 2, 2]],
+            sx.Landmarks(3, closed=True),
+            missing="allow",
+        )
+        text = shapes.summary()
+        assert "missing: 1 landmark in 1 shape" in text
+        assert "1 shape exactly repeats another one" in text
+        assert "1 shape collapsed to a point" in text
+        assert "direction: 2 turn counter-clockwise, 1 clockwise" in text
+
+    def test_ends_that_meet(self):
+        assert "closed=True" in sx.ShapeSet([[0, 1, 1j, 0]]).summary()
+
+    @given(stacks(n_shapes=3))
+    def test_any_space(self, stack):
+        space, Z = stack
+        assert repr(space) in sx.ShapeSet(Z, space).summary()
+
+
+class TestAsConfigurations:
+    """Functions and estimators take a set for its configurations, in its space."""
+
+    def shapes(self, space, seed=0, n_shapes=24):
+        rng = np.random.default_rng(seed)
+        Z = rng.normal(size=(n_shapes, space.n_coordinates)) + 1j * rng.normal(size=(n_shapes, space.n_coordinates))
+        return sx.ShapeSet(Z, space)
+
+    @given(stacks(n_shapes=4))
+    def test_geometry(self, stack):
+        space, Z = stack
+        shapes = sx.ShapeSet(Z, space)
+        np.testing.assert_array_equal(sx.mean_shape(shapes), sx.mean_shape(Z, space=space))
+        np.testing.assert_array_equal(sx.pairwise_distances(shapes), sx.pairwise_distances(Z, space=space))
+        np.testing.assert_array_equal(space.preshape(shapes), space.preshape(Z))
+
+    @pytest.mark.filterwarnings("ignore:The dictionary still changed")
+    def test_dictionary_takes_its_space(self):
+        shapes = self.shapes(sx.BSpline(6))
+        of_set = sx.ShapeDictionary(4, 2, max_iter=3, random_state=0).fit(shapes)
+        of_array = sx.ShapeDictionary(4, 2, max_iter=3, random_state=0, space=shapes.space).fit(np.asarray(shapes))
+        assert of_set.space_ == shapes.space
+        assert of_set.space is None
+        np.testing.assert_array_equal(of_set.atoms_, of_array.atoms_)
+        np.testing.assert_array_equal(of_set.transform(shapes), of_array.transform(shapes.configurations))
+        codes = sx.encode(shapes, of_set.atoms_, 2)
+        np.testing.assert_array_equal(
+            codes.toarray(), sx.encode(shapes.configurations, of_set.atoms_, 2, space=shapes.space).toarray()
+        )
+
+    @pytest.mark.filterwarnings("ignore:The dictionary still changed")
+    def test_another_space_is_refused(self):
+        splines, landmarks = self.shapes(sx.BSpline(6)), self.shapes(sx.Landmarks(6))
+        words = "is in .*, but is used in .*, where its coordinates mean something else"
+        for space, shapes in ((splines.space, landmarks), (sx.Landmarks(6), splines)):
+            with pytest.raises(ShapeInputError, match=words):
+                sx.ShapeDictionary(4, 2, space=space).fit(shapes)
+            with pytest.raises(ShapeInputError, match=words):
+                space.preshape(shapes)
+            with pytest.raises(ShapeInputError, match=words):
+                sx.mean_shape(shapes, space=space)
+        model = sx.ShapeDictionary(4, 2, max_iter=2, random_state=0).fit(splines)
+        with pytest.raises(ShapeInputError, match=words):
+            model.transform(landmarks)
+        with pytest.raises(ShapeInputError, match=words):
+            sx.encode(landmarks, model.atoms_, 2, space=splines.space)
+        with pytest.raises(ShapeInputError, match=words):
+            sx.distance(splines, landmarks)
+
+    def test_closed_and_open_landmarks_have_one_product(self):
+        shapes = self.shapes(sx.Landmarks(6, closed=True))
+        sx.Landmarks(6).preshape(shapes)
+
+    @pytest.mark.filterwarnings("ignore:The dictionary still changed")
+    def test_cross_validation_keeps_the_space(self):
+        shapes = self.shapes(sx.BSpline(6))
+        model = sx.ShapeDictionary(4, 2, max_iter=2, random_state=0)
+        of_set = cross_val_score(model, shapes, cv=3)
+        of_array = cross_val_score(model.set_params(space=shapes.space), shapes.configurations, cv=3)
+        np.testing.assert_array_equal(of_set, of_array)

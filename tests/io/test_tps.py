@@ -1,0 +1,181 @@
+"""TPS files: the traps that real ones hold, and records that are damaged."""
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+
+PLAIN = "LM=3\n0 0\n1 0\n0 1\nIMAGE=left.jpg\nID=wing 1\nSCALE=0.5\n"
+CURVED = "LM=2\n0 0\n1 0\nCURVES=2\nPOINTS=2\n2 2\n3 3\nPOINTS=1\n4 4\nID=1\n"
+OUTLINE = "LM=0\nOUTLINES=1\nPOINTS=4\n0 0\n1 0\n1 1\n0 1\nIMAGE=leaf.png\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(text, name="wings.tps", **options):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return sx.read(path, **options)
+
+    return read_text
+
+
+def test_a_record(read):
+    shapes = read(PLAIN * 2)
+    np.testing.assert_array_equal(shapes.configurations, [[0, 1, 1j]] * 2)
+    assert shapes.ids.tolist() == ["wing 1"] * 2
+    assert shapes.metadata["image"].tolist() == ["left.jpg"] * 2
+    assert shapes.metadata["scale"].tolist() == [0.5] * 2
+    assert shapes.space == sx.Landmarks(3)
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace("\n", "\r"),
+        "\ufeff" + PLAIN,
+        PLAIN.encode("utf-16"),
+        PLAIN.lower().replace("wing", "wing"),
+        "# digitized twice\n\n" + PLAIN,
+        PLAIN.rstrip("\n"),
+        PLAIN.replace("\n", "\n\n").replace("0 0\n\n1 0\n\n0 1\n\n", "0 0\n1 0\n0 1\n").replace("LM=3\n\n", "LM=3\n"),
+        PLAIN.replace("0 0", "  0.0\t0e0  "),
+        PLAIN.replace("=", " = "),
+        PLAIN.replace("ID=wing 1", "ID=wing 1 "),
+    ],
+    ids=["crlf", "cr", "bom", "utf16", "lower", "remark", "no-end", "empty-lines", "blanks", "spaced", "id-blank"],
+)
+def test_variants(read, variant):
+    shapes = read(variant)
+    np.testing.assert_array_equal(shapes.configurations, [[0, 1, 1j]])
+    assert shapes.ids.tolist() == ["wing 1"]
+    assert shapes.metadata["scale"].tolist() == [0.5]
+
+
+def test_latin_1(read):
+    assert read(PLAIN.replace("wing 1", "Flügel").encode("latin-1")).ids.tolist() == ["Flügel"]
+
+
+def test_upper_case_extension_and_gzip(read, tmp_path):
+    assert len(read(PLAIN, "WINGS.TPS")) == 1
+    path = sx.write(read(PLAIN), tmp_path / "wings.tps.gz")
+    assert sx.read(path).equals(read(PLAIN))
+
+
+def test_ids_without_id(read):
+    assert read("LM=2\n0 0\n1 1\nIMAGE=a/left.jpg\n").ids.tolist() == ["left"]
+    assert read("LM=2\n0 0\n1 1\nLM=2\n0 0\n1 1\n").ids.tolist() == ["wings-1", "wings-2"]
+
+
+def test_negative_coordinates_are_data(read):
+    text = "LM=3\n0 0\n-1 5\n2 -3\n"
+    np.testing.assert_array_equal(read(text).configurations, [[0, -1 + 5j, 2 - 3j]])
+    shapes = read(text, missing="negative")
+    assert shapes.is_missing.tolist() == [[False, True, True]]
+    assert shapes.missing == "allow"
+
+
+def test_missing_words(read):
+    text = "LM=3\n0 0\nnan NaN\nNA NA\n"
+    with pytest.raises(ShapeFileError, match=r'record 1, line 1: 2 of its 3 landmarks are missing: missing="allow"'):
+        read(text)
+    assert read(text, missing="allow").is_missing.tolist() == [[False, True, True]]
+
+
+def test_empty_scale(read):
+    text = PLAIN + PLAIN.replace("SCALE=0.5", "SCALE=") + PLAIN.replace("SCALE=0.5\n", "")
+    scales = read(text).metadata["scale"]
+    np.testing.assert_array_equal(scales, [0.5, np.nan, np.nan])
+    np.testing.assert_array_equal(read(PLAIN, scale=True).configurations, [[0, 0.5, 0.5j]])
+    with pytest.raises(ShapeFileError, match="record 2, line 8: scale=True needs a positive SCALE"):
+        read(text, scale=True)
+
+
+def test_unknown_keys_and_comments_are_kept(read):
+    shapes = read(PLAIN + "COMMENT=torn = bad\nVARIABLES=sex:f\nTEMP=21.5\n")
+    assert shapes.metadata["comment"].tolist() == ["torn = bad"]
+    assert shapes.metadata["variables"].tolist() == ["sex:f"]
+    assert shapes.metadata["temp"].tolist() == [21.5]
+
+
+def test_decimal_comma(read):
+    np.testing.assert_array_equal(read("LM=2\n0,5 1,5\n2 3,25\n").configurations, [[0.5 + 1.5j, 2 + 3.25j]])
+
+
+@pytest.mark.parametrize(
+    ("curves", "points"),
+    [
+        ("auto", [0, 1]),
+        ("ignore", [0, 1]),
+        ("append", [0, 1, 2 + 2j, 3 + 3j, 4 + 4j]),
+        ("only", [2 + 2j, 3 + 3j, 4 + 4j]),
+    ],
+)
+def test_curves(read, curves, points):
+    shapes = read(CURVED, curves=curves)
+    np.testing.assert_array_equal(shapes.configurations, [points])
+    assert not shapes.closed
+    assert ("ignored_curve_points" in shapes.metadata) == (curves in ("auto", "ignore"))
+
+
+def test_outlines_are_closed(read):
+    shapes = read(OUTLINE)
+    assert shapes.space == sx.Landmarks(4, closed=True)
+    with pytest.raises(ShapeFileError, match="it holds no landmarks"):
+        read(OUTLINE, curves="ignore")
+    with pytest.raises(ShapeFileError, match=r"Some shapes are closed .*record 1.*others .*record 2.*closed=True"):
+        read(OUTLINE + "LM=4\n0 0\n1 1\n2 2\n3 0\n")
+
+
+def test_points_in_space_are_refused(read):
+    with pytest.raises(ShapeFileError, match=r"record 2, line 8: LM3 holds landmarks in space"):
+        read(PLAIN + "LM3=2\n0 0 0\n1 1 1\n")
+    with pytest.warns(SkippedRecordsWarning, match="LM3"):
+        assert len(read(PLAIN + "LM3=2\n0 0 0\n1 1 1\n" + PLAIN, on_error="skip")) == 2
+
+
+@pytest.mark.parametrize(
+    ("record", "line", "words"),
+    [
+        ("LM=3\n0 0\n1 0\nID=1\n", 11, "expected x and y of point 3 of 3, found only 2 points"),
+        ("LM=2\n0 0\n1 x\nID=1\n", 10, "expected x and y of point 2 of 2, found '1 x'"),
+        ("LM=2\n0 0\n1 2 3\nID=1\n", 10, "found '1 2 3'"),
+        ("LM=2\n0 0\n1e999 2\nID=1\n", 10, "found '1e999 2'"),
+        ("LM=2\n0 0\n1_0 2\nID=1\n", 10, "found '1_0 2'"),
+        ("LM=2\n0 0\n1 1\n2 2\n", 11, "expected a key such as IMAGE= or ID=, found '2 2'"),
+        ("LM=two\n0 0\n", 8, "'two' is no number of landmarks"),
+        ("LM=-2\n0 0\n", 8, "-2 landmarks are declared"),
+        ("LM=999999999999\n0 0\n", 8, "999999999999 landmarks are declared, but there is room for at most 3"),
+        ("LM=2\n0 0\n1 1\nCURVES=1\nPOINTS=9\n0 0\n", 12, "9 points are declared"),
+        ("LM=0\n", 8, "it holds no landmarks"),
+    ],
+)
+def test_bad_records_are_named_and_stepped_over(read, record, line, words):
+    with pytest.raises(ShapeFileError, match=rf"wings\.tps, record 2, line {line}: .*{words}"):
+        read(PLAIN + record + PLAIN)
+    with pytest.warns(SkippedRecordsWarning, match=words) as caught:
+        shapes = read(PLAIN + record + PLAIN, on_error="skip")
+    assert len(caught) == 1
+    assert len(shapes) == 2
+    assert any(words in note for note in shapes.notes)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "ID=1\n", "0 0\n1 1\n", "x=1\nLM=2\n0 0\n1 1\n"])
+def test_other_text(read, text):
+    with pytest.raises(ShapeFileError):
+        read(text)
+
+
+def test_other_numbers_of_landmarks(read):
+    with pytest.raises(
+        ShapeFileError, match=r"2 \(2 times\), 3 \(1 times\).*first unlike the others is .*record 2, line 4"
+    ):
+        read("LM=2\n0 0\n1 1\n" + "LM=3\n0 0\n1 1\n2 0\n" + "LM=2\n0 0\n1 1\n")
+
+
+def test_writing_only_what_it_can_hold(tmp_path):
+    with pytest.raises(ShapeFileError, match="TPS files hold points, but the set is in BSpline"):
+        sx.write(sx.ShapeSet([[0, 1, 1j]], sx.BSpline(3)), tmp_path / "a.tps")
+    assert list(tmp_path.iterdir()) == []
