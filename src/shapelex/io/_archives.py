@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import read_bytes, read_head, read_member, zip_members
+from shapelex.io.guards import MAX_BYTES, read_bytes, read_head, read_member, zip_members
 
 
-def read_members(path: Path, extension: str) -> Iterator[tuple[str, bytes]]:
+def read_members(path: Path, extension: str, limit: int = MAX_BYTES) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of each file with `extension` in an archive, or of a file that is none.
 
     Parameters
@@ -17,6 +17,8 @@ def read_members(path: Path, extension: str) -> Iterator[tuple[str, bytes]]:
         A zip archive, or a file that is none.
     extension : str
         Lower-case end of the names of members to read.
+    limit : int
+        Most bytes to read, of all members together.
 
     Yields
     ------
@@ -31,7 +33,7 @@ def read_members(path: Path, extension: str) -> Iterator[tuple[str, bytes]]:
         If the archive is damaged, hostile, or holds no such file.
     """
     if not read_head(path, 4).startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        yield path.name, read_bytes(path)
+        yield path.name, read_bytes(path, limit)
         return
     try:
         archive = zipfile.ZipFile(path)
@@ -41,7 +43,7 @@ def read_members(path: Path, extension: str) -> Iterator[tuple[str, bytes]]:
         # macOS adds a hidden twin to every file.
         members = [
             member
-            for member in zip_members(archive, path)
+            for member in zip_members(archive, path, limit)
             if member.filename.lower().endswith(extension) and not PurePosixPath(member.filename).name.startswith(".")
         ]
         if not members:

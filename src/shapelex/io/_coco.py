@@ -15,7 +15,7 @@ import numpy as np
 
 from shapelex._typing import BoolArray, FloatArray
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._json import describe, number_array, parse_json, text_of
+from shapelex.io._json import MAX_JSON, describe, number_array, parse_json, text_of
 from shapelex.io._rings import largest_ring, to_complex
 from shapelex.io.contours import outlines_from_mask
 from shapelex.io.guards import read_bytes
@@ -38,7 +38,7 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
     crowd : bool, default: False
         Whether to read crowd regions too.
     """
-    document = parse_json(read_bytes(path), path)
+    document = parse_json(read_bytes(path, MAX_JSON), path)
     annotations, images, categories = _tables(document, path)
     n_crowds = 0
     for number, annotation in enumerate(annotations, start=1):

@@ -15,7 +15,7 @@ import numpy as np
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._json import describe, parse_json, position_array, text_of
+from shapelex.io._json import MAX_JSON, describe, parse_json, position_array, text_of
 from shapelex.io._rings import KINDS, kind_of, path_length, ring_area, to_complex
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
@@ -43,7 +43,7 @@ def read_records(
     """
     if only is not None:
         check_choice(only, KINDS, "only")
-    document = parse_json(read_bytes(path), path)
+    document = parse_json(read_bytes(path, MAX_JSON), path)
     for number, feature in enumerate(_features(document, path), start=1):
         where = f"feature {number}"
         try:

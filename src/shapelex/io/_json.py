@@ -13,6 +13,9 @@ import numpy as np
 from shapelex._typing import FloatArray
 from shapelex.exceptions import ShapeFileError
 
+# Parsed, JSON takes ten to thirty times the memory of its text.
+MAX_JSON = 1 << 30
+
 
 def parse_json(content: bytes, source: Path | str) -> Any:
     """Return the value that `content` spells; NaN and Infinity, which some writers emit, become NaN."""

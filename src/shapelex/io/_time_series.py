@@ -52,20 +52,24 @@ def series_records(
     n_rows = len(points)
     frames = np.arange(n_rows) if frames is None else frames
     order = np.lexsort((frames, np.zeros(n_rows, dtype=int) if worms is None else worms))
-    order = order[np.isfinite(points[order]).any(axis=1)]
+    order = order[~np.isnan(points[order]).all(axis=1)]
     if len(order) < n_rows:
         _LOGGER.info("%s: left out %d of %d frames without any point.", stem, n_rows - len(order), n_rows)
     animals = np.zeros(len(order), dtype=int) if worms is None else worms[order]
     sequences = number_sequences(animals, frames[order], max_gap)
-    for row, animal, sequence in zip(order, animals, sequences, strict=True):
-        frame = int(frames[row])
-        name = f"{stem}:{frame}" if worms is None else f"{stem}:{animal}:{frame}"
+    # A point that lacks x or y is missing; all rows at once, since recordings have hundreds of thousands.
+    kept = points[order]
+    kept[np.isnan(kept)] = complex(np.nan, np.nan)
+    for line, frame, animal, sequence in zip(
+        kept, frames[order].tolist(), animals.tolist(), sequences.tolist(), strict=True
+    ):
+        place = str(frame) if worms is None else f"{animal}:{frame}"
         yield Record(
-            points=np.where(np.isfinite(points[row]), points[row], complex(np.nan, np.nan)),
-            id=name,
+            points=line,
+            id=f"{stem}:{place}",
             closed=closed,
-            sequence=int(sequence),
+            sequence=sequence,
             frame=frame,
-            metadata={} if worms is None else {"worm": int(animal)},
+            metadata={} if worms is None else {"worm": animal},
             where=f"frame {frame}" if worms is None else f"worm {animal}, frame {frame}",
         )

@@ -20,7 +20,7 @@ from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._archives import read_members
-from shapelex.io._json import describe, number_array, parse_json, text_of
+from shapelex.io._json import MAX_JSON, describe, number_array, parse_json, text_of
 from shapelex.io._time_series import check_max_gap, number_sequences
 from shapelex.io._wcon_units import unit_ratio
 from shapelex.io.records import BadRecord, Record
@@ -66,7 +66,7 @@ def read_records(
     check_choice(curve, ("spine", "perimeter"), "curve")
     check_max_gap(max_gap)
     moments: dict[str, list[_Moment]] = {}
-    for name, content in read_members(path, ".wcon"):
+    for name, content in read_members(path, ".wcon", MAX_JSON):
         source = str(path) if name == path.name else f"{path}, {name}"
         for found in _moments(parse_json(content, source), source, curve):
             if isinstance(found, BadRecord):
