@@ -100,6 +100,9 @@ class TestWide:
         with pytest.raises(ShapeFileError, match="do not say where x and y are"):
             read(text.replace("V", "w"))
 
+    def test_row_names_of_r(self, read):
+        assert is_expected(read('"x1" "y1" "x2" "y2" "x3" "y3" "x4" "y4"\n"a" 0 0 1 0 1 1 0 1\n"b" 0 0 2 0 2 2 0 2\n'))
+
     def test_first_row_that_counts(self, read):
         text = ",0,1,2,3,4,5,6,7\na,0,1,1,0,0,0,1,1\nb,0,2,2,0,0,0,2,2\n"
         with pytest.raises(ShapeFileError, match=r"first row just counts.*header=True"):
@@ -129,7 +132,7 @@ class TestWide:
     @pytest.mark.parametrize(
         ("row", "words"),
         [
-            ("c,elm,3,0,0,1,0,1,1,0", "it has 10 columns, the first row has 11"),
+            ("c,elm,3,0,0,1,0,1,1,0", "it has 10 columns, the table has 11"),
             ("c,elm,3,0,0,1,0,1,1,0,one", "'one' is no number"),
             ("c,elm,3,0,0,1,0,1,1,0,1e999", "'1e999' is infinite"),
             ("c,elm,3,0,0,1,0,1,1,0,1_0", "'1_0' is no number"),

@@ -84,15 +84,19 @@ def read_records(
         if has_names and second is None:
             raise ShapeFileError(f"{path} has names of columns, but no values.")
         start = [row for row in ([second] if has_names else [first, second]) if row is not None]
-        found = find_layout(
-            names, start[0][1], layout=layout, id_column=id_column, label_column=label_column, decimal=mark
-        )
+        sample = start[0][1]
+        if names is not None and has_names and len(sample) == len(names) + 1:
+            # R gives no name to the column of row names.
+            names = ["", *names]
+        n_columns = len(sample) if names is None else len(names)
+        sample = sample[:n_columns] + [""] * (n_columns - len(sample))
+        found = find_layout(names, sample, layout=layout, id_column=id_column, label_column=label_column, decimal=mark)
     except ShapeFileError as error:
         message = str(error)
         raise ShapeFileError(message if message.startswith(str(path)) else f"{path}: {message}") from error
     body = _chain(start, rows)
     read_body = _read_long if found.is_long else _read_wide
-    shapes = list(read_body(body, found, len(start[0][1]), mark, "_" in text))
+    shapes = list(read_body(body, found, n_columns, mark, "_" in text))
     yield from _as_records(shapes, found, path)
 
 
@@ -202,7 +206,7 @@ def _read_wide(
     for number, (line, row) in enumerate(rows, start=1):
         where = f"record {number}, line {line}"
         if len(row) != n_columns:
-            yield BadRecord(where, f"it has {len(row)} columns, the first row has {n_columns}.")
+            yield BadRecord(where, f"it has {len(row)} columns, the table has {n_columns}.")
             continue
         cells = take(row)
         try:
@@ -238,7 +242,7 @@ def _read_long(
     for line, row in rows:
         if len(row) != n_columns:
             key: tuple[str, ...] = tuple(row[place] for place in keys if place < len(row))
-            reason = f"it has {len(row)} columns, the first row has {n_columns}."
+            reason = f"it has {len(row)} columns, the table has {n_columns}."
             bad.setdefault(key, BadRecord(f"shape {_name_key(key)}, line {line}", reason))
             continue
         key = tuple(row[place] for place in keys)

@@ -49,9 +49,10 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """
     if path.exists() and not path.is_file():
         raise ShapeFileError(f"{path} is no regular file.")
+    n_bytes = path.stat().st_size
     with path.open("rb") as stream:
-        # Asked for more than there is, read() would reserve memory for all of it.
-        content = stream.read(min(limit, path.stat().st_size) + 1)
+        # A read that names more bytes than there are would ask for memory for all of them.
+        content = stream.read(min(n_bytes, limit) + 1)
     if len(content) > limit:
         raise ShapeFileError(f"{path} is larger than {limit} bytes, the most that is read: split it.")
     return _gunzip(content, path, limit) if content[:2] == b"\x1f\x8b" else content
