@@ -55,6 +55,23 @@ def test_tierpsy_table_tells_worms_and_frames(tmp_path: Path, has_ids: bool) -> 
     assert sx.read(path, dataset="coordinates/skeletons").sequence.tolist() == [0] * 6
 
 
+def test_table_of_a_larger_file_is_not_taken_for_that_of_the_rows(tmp_path: Path) -> None:
+    larger = np.array([(1, frame, frame) for frame in range(9)], dtype=TABLE)
+    fitting = np.array(
+        [(4, 7), (4, 8), (4, 9), (5, 1), (5, 2), (5, 3)], dtype=[("worm_index", "i4"), ("timestamp", "i4")]
+    )
+    path = write(tmp_path, coordinates__skeletons=skeletons(), trajectories_data=larger, timeseries_data=fitting)
+    shapes = sx.read(path)
+    assert shapes.metadata["worm"].tolist() == [4, 4, 4, 5, 5, 5]
+    assert shapes.metadata["frame"].tolist() == [7, 8, 9, 1, 2, 3]
+
+
+def test_rows_without_a_skeleton_in_the_table_are_passed_over(tmp_path: Path) -> None:
+    table = np.array([(1, 5, 0), (1, 6, -1), (1, 7, 1)], dtype=TABLE)
+    shapes = sx.read(write(tmp_path, skeleton=skeletons(2), trajectories_data=table))
+    assert shapes.metadata["frame"].tolist() == [5, 7]
+
+
 def test_table_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, skeleton=skeletons(), trajectories_data=np.array([(1, 2, 3)], dtype=TABLE))
     with pytest.raises(ShapeFileError, match="trajectories_data tells the worm and frame of the 6 rows"):

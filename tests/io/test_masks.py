@@ -104,6 +104,25 @@ def test_colors_are_labels_and_transparency_is_background(tmp_path: Path) -> Non
     assert areas(save(tmp_path, cutout)) == [480]
 
 
+def test_colored_objects_on_white_and_in_jpeg(tmp_path: Path) -> None:
+    colors = np.full((40, 50, 3), 255, dtype="u1")
+    colors[blobs() == 1] = (0, 0, 0)
+    colors[blobs() == 2] = (0, 0, 255)
+    assert sorted(areas(save(tmp_path, colors))) == BOTH
+    assert sorted(areas(save(tmp_path, colors), kind="binary", threshold=200)) == BOTH
+    green = np.zeros((40, 50, 3), dtype="u1")
+    green[blobs() > 0] = (0, 255, 0)
+    assert np.allclose(areas(save(tmp_path, green, "plate.jpg")), BOTH, rtol=0.1)
+
+
+def test_palette_colors_count_where_bright_and_dark_do(tmp_path: Path) -> None:
+    image = Image.fromarray((blobs() > 0).astype("u1"), mode=None).convert("P")
+    image.putpalette([255, 255, 255, 0, 0, 0])
+    image.save(tmp_path / "plate.png")
+    assert areas(tmp_path / "plate.png", foreground="dark") == BOTH
+    assert areas(tmp_path / "plate.png") == BOTH
+
+
 def test_specks_are_left_out_unless_wanted(tmp_path: Path) -> None:
     mask = (blobs() > 0).astype("u1")
     mask[0, 0] = mask[39, 49] = 1

@@ -72,6 +72,22 @@ def test_rectangle_becomes_its_corners_and_oval_an_ellipse(tmp_path: Path) -> No
     assert corners.closed
 
 
+def test_straight_line_and_angle(tmp_path: Path) -> None:
+    ends = {"x1": 1.5, "y1": 2.0, "x2": 4.0, "y2": 8.5, "n_coordinates": 0, "integer_coordinates": None}
+    line = read_bytes(tmp_path, region("LINE", **ends))
+    assert line.points.tolist() == [1.5 - 2j, 4 - 8.5j]
+    assert line.closed is False
+    angle = read_bytes(tmp_path, region("ANGLE", SQUARE[:3]))
+    assert len(angle.points) == 3
+    assert angle.closed is False
+
+
+def test_text_over_the_picture_is_no_shape(tmp_path: Path) -> None:
+    box = {"left": 10, "top": 20, "right": 14, "bottom": 30, "n_coordinates": 0, "integer_coordinates": None}
+    record = read_bytes(tmp_path, region("RECT", subtype=roifile.ROI_SUBTYPE.TEXT, text="scale", version=228, **box))
+    assert "a text that lies over the picture" in record.reason
+
+
 def test_empty_box_is_a_bad_record(tmp_path: Path) -> None:
     box = {"left": 10, "top": 20, "right": 10, "bottom": 30, "n_coordinates": 0, "integer_coordinates": None}
     assert "empty" in read_bytes(tmp_path, region("OVAL", **box)).reason

@@ -186,10 +186,13 @@ def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntAr
         values = found[()]
         worms, frames = _integers(values[worm]), _integers(values[frame])
         rows = _integers(values["skeleton_id"]) if "skeleton_id" in columns else np.arange(len(values))
-        inside = (rows >= 0) & (rows < n_rows)
-        if np.array_equal(np.sort(rows[inside]), np.arange(n_rows)):
-            order = np.argsort(rows[inside])
-            return worms[inside][order], frames[inside][order]
+        has_skeleton = rows >= 0
+        if np.array_equal(np.sort(rows[has_skeleton]), np.arange(n_rows)):
+            order = np.argsort(rows[has_skeleton])
+            return worms[has_skeleton][order], frames[has_skeleton][order]
+        if len(values) == n_rows:
+            # The numbers count the skeletons of another file, from which these rows were taken.
+            return worms, frames
     if tables:
         raise ShapeFileError(
             f"{path}: none of {_listed([table for table, _ in tables])} tells the worm and frame of the "

@@ -79,7 +79,8 @@ def read_records(
         Whether labels are the same through all pages, so that each is a sequence.
     """
     wanted = _Wanted(kind, foreground, threshold, which, min_area, border, tracked)
-    pages = read_pages(path)
+    is_binary = kind == "binary" or threshold is not None or foreground != "auto"
+    pages = read_pages(path, as_gray=is_binary)
     first = list(islice(pages, 2))
     for number, (pixels, is_lossy) in enumerate(chain(first, pages)):
         page = number if len(first) > 1 else None
@@ -174,7 +175,7 @@ def _components(mask: BoolArray, wanted: _Wanted) -> MaskOutlines:
 
 def _looks_binary(pixels: Pixels, is_lossy: bool, wanted: _Wanted) -> bool:
     """Tell a binary mask from a label image."""
-    if pixels.dtype == bool or is_lossy or wanted.threshold is not None:
+    if pixels.dtype == bool or is_lossy or wanted.threshold is not None or wanted.foreground != "auto":
         return True
     if pixels.dtype.kind == "f" and not (np.isfinite(pixels).all() and (pixels == np.rint(pixels)).all()):
         return True

@@ -1,8 +1,8 @@
 """Pixels of an image file: a path comes in, its pages go out as arrays ``(height, width)``.
 
-Colors become one number a pixel: gray where the channels agree, one label for each color otherwise; transparent pixels
-are background. Palette images keep their indices, which are labels in segmentation files. Images larger than Pillow's
-limit are refused.
+Colors become one number a pixel: gray where the channels agree or gray is asked for, one label for each color
+otherwise; transparent pixels are background. Palette images keep their indices, which are labels in segmentation files.
+Images larger than Pillow's limit are refused.
 """
 
 import re
@@ -29,13 +29,15 @@ _LOSSY = ("jpeg", "tiff_jpeg", "webp")
 _DESCRIPTION, _OFFSETS, _COMPRESSION, _BITS = 270, 273, 259, 258
 
 
-def read_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
+def read_pages(path: Path, *, as_gray: bool = False) -> Iterator[tuple[Pixels, bool]]:
     """Yield the pages of an image file, and whether its compression may have changed pixels.
 
     Parameters
     ----------
     path : Path
         A PNG, JPEG or TIFF file.
+    as_gray : bool, default: False
+        Whether colors are averaged, rather than each taken for a label.
 
     Yields
     ------
@@ -67,7 +69,8 @@ def read_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
                     n_left -= image.size[0] * image.size[1]
                     if n_left < 0:
                         raise ShapeFileError(f"{path} is refused: its pages hold far more pixels than it has bytes.")
-                    array, is_lossy = _to_array(image), _is_lossy(image)
+                    is_lossy = _is_lossy(image)
+                    array = _to_array(image, as_gray)
                     stack = _imagej_stack(image, path) if number == 0 else None
             except EOFError:
                 if number == 0:
@@ -80,7 +83,7 @@ def read_pages(path: Path) -> Iterator[tuple[Pixels, bool]]:
             if stack is not None:
                 yield from ((page, False) for page in stack)
                 return
-            yield _one_number(array, path), is_lossy
+            yield _one_number(array, path, as_gray or is_lossy), is_lossy
             number += 1
 
 
@@ -98,10 +101,10 @@ def _open(image_module: Any, path: Path) -> Any:
             raise ShapeFileError(f"{path} is damaged: {str(error) or type(error).__name__}.") from error
 
 
-def _to_array(image: Any) -> Pixels:
+def _to_array(image: Any, as_gray: bool) -> Pixels:
     if image.mode in ("YCbCr", "CMYK", "LAB", "HSV"):
         return np.asarray(image.convert("RGB"))
-    if image.mode == "PA":
+    if image.mode == "PA" or (image.mode == "P" and as_gray):
         return np.asarray(image.convert("RGBA"))
     return np.asarray(image)
 
@@ -133,17 +136,17 @@ def _check_size(n_pixels: int, path: Path) -> None:
         raise ShapeFileError(f"{path} is refused: it declares {n_pixels} pixels, more than {MAX_PIXELS}.")
 
 
-def _one_number(array: Pixels, path: Path) -> Pixels:
+def _one_number(array: Pixels, path: Path, as_gray: bool) -> Pixels:
     """Return one number a pixel from gray, gray and alpha, color, or color and alpha."""
     array = np.asarray(array)
     if array.ndim == 3 and array.shape[2] in (1, 2, 3, 4):
-        array = _join_channels(array)
+        array = _join_channels(array, as_gray)
     if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "buif":
         raise ShapeFileError(f"{path} holds an array {array.dtype} {array.shape}, which is no image.")
     return array
 
 
-def _join_channels(array: Pixels) -> Pixels:
+def _join_channels(array: Pixels, as_gray: bool) -> Pixels:
     n_colors = array.shape[2] - 1 if array.shape[2] in (2, 4) else array.shape[2]
     colors, alpha = array[..., :n_colors], array[..., n_colors:]
     if n_colors == 3 and (colors == colors[..., :1]).all():
@@ -156,7 +159,20 @@ def _join_channels(array: Pixels) -> Pixels:
         colors = np.where(opaque[..., None], colors, np.zeros_like(colors[:1, :1]))
     if colors.shape[2] == 1:
         return np.asarray(colors[..., 0])
-    if colors.dtype != np.uint8:
-        raise ShapeFileError("Color images of more than 8 bits a channel are no masks: save labels as gray values.")
+    if as_gray:
+        return np.asarray(colors.mean(axis=2).astype(colors.dtype))
+    return _number_colors(colors)
+
+
+def _number_colors(colors: Pixels) -> Pixels:
+    """Return a label for each color, red * 65536 + green * 256 + blue; the usual color of the border is background."""
     red, green, blue = np.moveaxis(colors.astype(np.int32), -1, 0)
-    return np.asarray((red << 16) | (green << 8) | blue)
+    labels = (red << 16) | (green << 8) | blue
+    values, counts = np.unique(
+        np.concatenate([labels[0], labels[-1], labels[1:-1, 0], labels[1:-1, -1]]), return_counts=True
+    )
+    ground = values[counts.argmax()]
+    if ground != 0:
+        # Black is an object here, so it needs another number than the background.
+        labels = np.where(labels == ground, 0, np.where(labels == 0, 1 << 24, labels))
+    return np.asarray(labels)
