@@ -2,11 +2,14 @@
 
 import contextlib
 import json
+import random
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -171,6 +174,42 @@ def test_damaged_copies(tmp_path: Path, name: str) -> None:
 def test_damaged_walks_and_crowds(tmp_path: Path) -> None:
     read_damaged(walks(), tmp_path / "walks.wcon", range(250), curve="perimeter")
     read_damaged(coco().replace(b'"id": 1', b'"iscrowd": 1'), tmp_path / "crowd.json", range(250), crowd=True)
+
+
+ODD = [None, True, "", "x", [], {}, [[]], [1], [[1, 2]], {"a": 1}, 0, -1, 2**31, 10**400, 1e308, -1e308, float("nan")]
+
+
+def places_in(document: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every container of a JSON document with every key or index in it."""
+    if isinstance(document, dict | list):
+        for key in list(document) if isinstance(document, dict) else range(len(document)):
+            yield document, key
+            yield from places_in(document[key])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("name", "make", "options"),
+    [
+        ("a.wcon", wcon, {}),
+        ("a.wcon", walks, {"curve": "perimeter"}),
+        ("a.geojson", geojson, {}),
+        ("a.json", coco, {"format": "coco"}),
+    ],
+)
+def test_odd_values_anywhere_in_a_document(
+    tmp_path: Path, name: str, make: Callable[[], bytes], options: dict[str, Any], seed: int
+) -> None:
+    chance = random.Random(seed)
+    for _ in range(100):
+        document = json.loads(make())
+        for _ in range(chance.choice([1, 1, 2, 5])):
+            container, key = chance.choice(list(places_in(document)) or [([0], 0)])
+            container[key] = deepcopy(chance.choice(ODD))
+        (tmp_path / name).write_text(json.dumps(document))
+        with contextlib.suppress(ShapelexError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", SkippedRecordsWarning)
+            sx.read(tmp_path / name, on_error=chance.choice(["skip", "raise"]), **options)
 
 
 @pytest.mark.realdata

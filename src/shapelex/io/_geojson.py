@@ -20,9 +20,8 @@ from shapelex.io._rings import KINDS, kind_of, path_length, ring_area, to_comple
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
 
-_GEOMETRIES = frozenset(
-    {"Polygon", "MultiPolygon", "LineString", "MultiLineString", "MultiPoint", "Point", "GeometryCollection"}
-)
+# A tuple, since what a file has there may be unhashable.
+_GEOMETRIES = ("Polygon", "MultiPolygon", "LineString", "MultiLineString", "MultiPoint", "Point", "GeometryCollection")
 
 
 def read_records(

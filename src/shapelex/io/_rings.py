@@ -19,10 +19,11 @@ def ring_area(points: FloatArray) -> float:
     """Return the area that closed points ``(n, 2)`` enclose, whatever their direction."""
     if len(points) < 3:
         return 0.0
-    # Moved to the origin first: products of large coordinates would cancel.
-    x, y = (points - points[0]).T
     with np.errstate(over="ignore", invalid="ignore"):
-        return 0.5 * abs(float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))))
+        # Moved to the origin first: products of large coordinates would cancel.
+        x, y = (points - points[0]).T
+        area = 0.5 * abs(float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))))
+    return area if np.isfinite(area) else np.inf
 
 
 def path_length(points: FloatArray) -> float:
