@@ -230,6 +230,10 @@ class TestText:
         text = "id,x1,y1,x2,y2\na,0.5,1.25,2.0,3.5\n".replace(",", delimiter).replace(".", ",")
         np.testing.assert_array_equal(read(text).configurations, [[0.5 + 1.25j, 2 + 3.5j]])
         np.testing.assert_array_equal(read(text, decimal=",").configurations, [[0.5 + 1.25j, 2 + 3.5j]])
+        later = (
+            f"x1{delimiter}y1{delimiter}x2{delimiter}y2\n" + delimiter.join("1234") + "\n" + delimiter.join(["1,5"] * 4)
+        )
+        np.testing.assert_array_equal(read(later).configurations[1], [1.5 + 1.5j] * 2)
 
     @pytest.mark.parametrize("change", [lambda text: text.replace("\n", "\r\n"), lambda text: text.replace("\n", "\r")])
     @pytest.mark.parametrize("text", [WIDE, LONG])

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -59,44 +60,24 @@ def read_records(
     `layout` is ``"blocks"``, ``"interleaved"`` or ``"long"``, needed where the names of the columns do not tell it;
     `header` says whether the first row has names, `columns` gives names to a table that has none.
     """
-    if header is not None:
-        check_flag(header, "header")
-    if decimal is not None:
-        check_choice(decimal, (".", ","), "decimal")
     text = read_text(path, keeps_line_ends=True)
     try:
-        rows = _rows(text, delimiter or _find_delimiter(text, path), path)
+        names, rows, mark = _open_table(text, path, header, columns, delimiter, decimal)
         first = next(rows, None)
         if first is None:
-            raise ShapeFileError(f"{path} holds no values.")
-        second = next(rows, None)
-        mark = decimal or _find_decimal([row for _, row in (first, second or first)])
-        if columns is not None:
-            names: Sequence[str] | None = list(columns)
-            if len(list(columns)) != len(first[1]):
-                raise ShapeFileError(f"columns names {len(list(columns))} columns, but the table has {len(first[1])}.")
-            has_names = bool(header)
-        else:
-            has_names = (
-                looks_like_names(first[1], None if second is None else second[1], mark) if header is None else header
-            )
-            names = first[1] if has_names else None
-        if has_names and second is None:
-            raise ShapeFileError(f"{path} has names of columns, but no values.")
-        start = [row for row in ([second] if has_names else [first, second]) if row is not None]
-        sample = start[0][1]
-        if names is not None and has_names and len(sample) == len(names) + 1:
+            raise ShapeFileError("there are names of columns, but no values.")
+        cells = first[1]
+        if names is not None and columns is None and len(cells) == len(names) + 1:
             # R gives no name to the column of row names.
             names = ["", *names]
-        n_columns = len(sample) if names is None else len(names)
-        sample = sample[:n_columns] + [""] * (n_columns - len(sample))
-        found = find_layout(names, sample, layout=layout, id_column=id_column, label_column=label_column, decimal=mark)
+        n_columns = len(cells) if names is None else len(names)
+        cells = cells[:n_columns] + [""] * (n_columns - len(cells))
+        found = find_layout(names, cells, layout=layout, id_column=id_column, label_column=label_column, decimal=mark)
+        read_body = _read_long if found.is_long else _read_wide
+        shapes = list(read_body(chain([first], rows), found, n_columns, mark, "_" in text))
     except ShapeFileError as error:
         message = str(error)
         raise ShapeFileError(message if message.startswith(str(path)) else f"{path}: {message}") from error
-    body = _chain(start, rows)
-    read_body = _read_long if found.is_long else _read_wide
-    shapes = list(read_body(body, found, n_columns, mark, "_" in text))
     yield from _as_records(shapes, found, path)
 
 
@@ -140,6 +121,40 @@ def _check_told_apart(told: Sequence[tuple[str, list[Any]]]) -> None:
             f"A long table tells shapes apart by their ids, but {twice[0]!r} names several: give ids that differ, "
             "or write a wide table."
         )
+
+
+def _open_table(
+    text: str,
+    path: Path,
+    header: bool | None,
+    columns: Sequence[str] | None,
+    delimiter: str | None,
+    decimal: str | None,
+) -> tuple[list[str] | None, Iterator[Row], str]:
+    """Return the names of the columns, the rows of values and the decimal mark."""
+    if header is not None:
+        check_flag(header, "header")
+    if decimal is not None:
+        check_choice(decimal, (".", ","), "decimal")
+    separator = delimiter or _find_delimiter(text, path)
+    rows = _rows(text, separator, path)
+    start = list(islice(rows, _SAMPLE_LINES))
+    if not start:
+        raise ShapeFileError("it holds no values.")
+    first = start[0][1]
+    mark = decimal or _find_decimal([row for _, row in start])
+    names: list[str] | None = None
+    if columns is not None:
+        names, has_names = list(columns), bool(header)
+        if len(names) != len(first):
+            raise ShapeFileError(f"columns names {len(names)} columns, but the table has {len(first)}.")
+    elif header is None:
+        has_names = looks_like_names(first, start[1][1] if len(start) > 1 else None, mark)
+    else:
+        has_names = header
+    if has_names and names is None:
+        names = first
+    return names, chain(start[has_names:], rows), mark
 
 
 def _find_delimiter(text: str, path: Path) -> str:
@@ -190,11 +205,6 @@ def _rows(text: str, delimiter: str, path: Path) -> Iterator[Row]:
 def _is_comment(row: Sequence[str]) -> bool:
     """Tell a remark above the table from a row whose id starts like one."""
     return row[0].startswith("#") and not any(_DECIMAL_POINT.fullmatch(cell) or cell.isdigit() for cell in row[1:])
-
-
-def _chain(start: Sequence[Row], rows: Iterator[Row]) -> Iterator[Row]:
-    yield from start
-    yield from rows
 
 
 def _read_wide(
