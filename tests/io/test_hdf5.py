@@ -88,11 +88,19 @@ def test_incomplete_row_is_an_error_unless_allowed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [skeletons(), skeletons().swapaxes(1, 2), skeletons() @ [1, 1j], skeletons().astype("f4")]
+    ("values", "axes"),
+    [
+        (skeletons(), None),
+        (skeletons().astype("f4"), "npc"),
+        (skeletons().swapaxes(1, 2), "ncp"),
+        (skeletons().transpose(1, 2, 0), "pcn"),
+        (skeletons() @ [1, 1j], None),
+        ((skeletons() @ [1, 1j]).T, "pn"),
+    ],
 )
-def test_layouts_of_a_named_dataset(tmp_path: Path, values: np.ndarray) -> None:
+def test_layouts_of_a_named_dataset(tmp_path: Path, values: np.ndarray, axes: str | None) -> None:
     path = write(tmp_path, a__b=values, other=skeletons())
-    shapes = sx.read(path, dataset="a/b", closed=True, y_down=True)
+    shapes = sx.read(path, dataset="a/b", closed=True, y_down=True, axes=axes)
     np.testing.assert_allclose(shapes.configurations, skeletons() @ [1, -1j], rtol=1e-6)
     assert shapes.closed
 
@@ -102,6 +110,7 @@ def test_layouts_of_a_named_dataset(tmp_path: Path, values: np.ndarray) -> None:
     [
         (np.zeros((3, 4)), "must be real"),
         (np.zeros((3, 4, 3)), "must be real"),
+        (np.zeros((3, 2, 4)), 'such as axes="pcn"'),
         (np.zeros(3), "must be real"),
         (np.array([b"abc"]), "must hold numbers"),
         (np.zeros(3, dtype=TABLE), "must hold numbers"),
@@ -110,6 +119,14 @@ def test_layouts_of_a_named_dataset(tmp_path: Path, values: np.ndarray) -> None:
 def test_datasets_that_hold_no_points_are_refused(tmp_path: Path, values: np.ndarray, words: str) -> None:
     with pytest.raises(ShapeFileError, match=words):
         sx.read(write(tmp_path, skeletons=values))
+
+
+@pytest.mark.parametrize(
+    ("axes", "error"), [("xyz", ValueError), ("nn", ValueError), (3, ValueError), ("np", ShapeFileError)]
+)
+def test_axes_that_do_not_fit(tmp_path: Path, axes: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="axes"):
+        sx.read(write(tmp_path, skeletons=skeletons()), axes=axes)
 
 
 def test_which_dataset_must_be_clear(tmp_path: Path) -> None:

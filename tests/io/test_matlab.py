@@ -56,11 +56,13 @@ def test_version_7_3_reads_the_same(tmp_path: Path) -> None:
         sx.read(path, variable="worm.path")
 
 
-@pytest.mark.parametrize("values", [frames(), frames().swapaxes(1, 2), frames() @ [1, 1j]])
-def test_other_variables_by_name(tmp_path: Path, values: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    ("values", "axes"), [(frames(), None), (frames().transpose(1, 2, 0), "pcn"), (frames() @ [1, 1j], None)]
+)
+def test_other_variables_by_name(tmp_path: Path, values: np.ndarray, axes: str | None) -> None:
     path = tmp_path / "clip.mat"
     savemat(path, {"landmarks": values})
-    np.testing.assert_array_equal(sx.read(path, variable="landmarks")[0], frames()[0] @ [1, 1j])
+    np.testing.assert_array_equal(sx.read(path, variable="landmarks", axes=axes)[0], frames()[0] @ [1, 1j])
 
 
 @pytest.mark.parametrize(

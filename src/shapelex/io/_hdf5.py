@@ -1,19 +1,20 @@
 """Skeletons in HDF5: a file of Tierpsy, WormPose or anyone's comes in, one record for each frame goes out.
 
-Tierpsy keeps skeletons in ``/coordinates/skeletons`` or ``/skeleton``, with a table that tells the worm and frame
-of each row; others use ``/skeletons``. Any other dataset is read by its name: ``(n, n_points, 2)``, ``(n, 2,
-n_points)`` or complex ``(n, n_points)``. Datasets whose values lie in other files are refused, as is one that
-declares far more than its file holds.
+Tierpsy keeps skeletons in ``/coordinates/skeletons`` or ``/skeleton``, with a table that tells the worm and frame of
+each row; others use ``/skeletons``. Any other dataset is read by its name: ``(n, n_points, 2)`` or complex ``(n,
+n_points)``, or in another order of axes that the caller names. Datasets whose values lie in other files are refused, as
+is one that declares far more than its file holds.
 """
 
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
-from shapelex._validation import points_to_complex
+from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._extras import load_library
 from shapelex.io._time_series import check_max_gap, series_records
@@ -26,6 +27,8 @@ _SKELETONS = ("/coordinates/skeletons", "/skeleton", "/skeletons")
 _TABLES = ("/trajectories_data", "/timeseries_data", "/features_timeseries")
 _WORM_COLUMNS = ("worm_index_joined", "worm_index", "worm_id")
 _FRAME_COLUMNS = ("frame_number", "timestamp")
+# Of n shapes, p points, c coordinates.
+_ORDERS = tuple("".join(order) for letters in ("npc", "np") for order in permutations(letters))
 _MAX_BYTES = 2**31
 # Deflate packs at most 1,032 to one; a chunk that was never written takes no room at all.
 _MAX_RATIO = 1100
@@ -36,6 +39,7 @@ def read_records(
     path: Path,
     *,
     dataset: str | None = None,
+    axes: str | None = None,
     max_gap: int | None = None,
     y_down: bool = False,
 ) -> Iterator[Record | BadRecord]:
@@ -47,6 +51,8 @@ def read_records(
         File to read.
     dataset : str, optional
         Name of the dataset; None looks for those of known programs, then for the only one that may hold points.
+    axes : str, optional
+        Order of the axes n (shapes), p (points) and c (x and y), such as "pcn"; "npc" when not given.
     max_gap : int, optional
         A new sequence begins where more frames than this are missing; None keeps each worm in one sequence.
     y_down : bool, default: False
@@ -54,12 +60,13 @@ def read_records(
     """
     h5py = load_library("h5py", "h5py", "Reading HDF5 files")
     check_max_gap(max_gap)
+    check_axes(axes)
     try:
         with h5py.File(path, "r") as file:
             name, found = _choose(file, dataset, path)
-            points = as_rows(read_values(found, name, path), f"{path}: dataset {name!r}")
+            points = as_rows(read_values(found, name, path), f"{path}: dataset {name!r}", axes)
             worms, frames = _times(file, len(points), name, path) if name in _SKELETONS else (None, None)
-    except ShapeFileError:
+    except (ShapeFileError, ImportError):
         raise
     except Exception as error:  # h5py raises nearly anything on damaged bytes
         raise ShapeFileError(f"{path} cannot be read as HDF5: {error}.") from error
@@ -73,21 +80,29 @@ def read_records(
     )
 
 
-def as_rows(values: np.ndarray[Any, Any], source: str) -> ComplexArray:
-    """Return an array of points as complex rows ``(n, n_points)``; refuse one whose axes do not tell x and y."""
-    if np.iscomplexobj(values) and values.ndim in (1, 2):
-        return np.atleast_2d(values).astype(np.complex128)
-    values = values.astype(float) if values.dtype.kind in "iuf" else values
-    if values.dtype.kind == "f":
-        if values.ndim == 2 and values.shape[1] == 2:
-            values = values[None]
-        if values.ndim == 3 and values.shape[1] == 2 and values.shape[2] != 2:
-            values = values.swapaxes(1, 2)
-        if values.ndim == 3 and values.shape[2] == 2:
-            return points_to_complex(values)
+def check_axes(axes: str | None) -> None:
+    """Refuse an order of axes that is none."""
+    if axes is not None:
+        check_choice(axes, _ORDERS, "axes")
+
+
+def as_rows(values: np.ndarray[Any, Any], source: str, axes: str | None = None) -> ComplexArray:
+    """Return an array of points as complex rows ``(n, n_points)``; refuse one whose axes do not tell x and y.
+
+    Which of the two long axes of ``(a, 2, b)`` counts the shapes cannot be seen, so `axes` must say it.
+    """
+    is_complex = np.iscomplexobj(values)
+    if axes is not None:
+        if values.ndim != len(axes) or is_complex == ("c" in axes):
+            raise ShapeFileError(f"{source} is {values.dtype} {values.shape}, which axes={axes!r} does not fit.")
+        values = values.transpose([axes.index(letter) for letter in "npc"[: len(axes)]])
+    if is_complex and values.ndim in (1, 2):
+        return np.array(np.atleast_2d(values), dtype=np.complex128, order="C")
+    if values.dtype.kind in "iuf" and values.ndim in (2, 3) and values.shape[-1] == 2:
+        return points_to_complex(np.asarray(values[None] if values.ndim == 2 else values, dtype=float))
     raise ShapeFileError(
-        f"{source} must be real (n, n_points, 2) or (n, 2, n_points), or complex (n, n_points), got {values.dtype} "
-        f"{values.shape}."
+        f"{source} must be real (n, n_points, 2) or complex (n, n_points), got {values.dtype} {values.shape}; for "
+        'another order of axes give axes=, such as axes="pcn" for (n_points, 2, n).'
     )
 
 
@@ -140,7 +155,7 @@ def _point_like(file: "h5py.File") -> list[str]:
 
     def look(name: str, found: Any) -> None:
         if isinstance(found, h5py.Dataset) and found.dtype.kind in "fc":
-            is_real = found.ndim == 3 and 2 in found.shape[1:]
+            is_real = found.ndim == 3 and found.shape[2] == 2
             if is_real or (found.dtype.kind == "c" and found.ndim == 2):
                 names.append(f"/{name}")
 
