@@ -7,6 +7,7 @@ records, and back. What the columns mean is found in :mod:`shapelex.io.table_lay
 import csv
 import io
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -73,8 +74,11 @@ def read_records(
         n_columns = len(cells) if names is None else len(names)
         cells = cells[:n_columns] + [""] * (n_columns - len(cells))
         found = find_layout(names, cells, layout=layout, id_column=id_column, label_column=label_column, decimal=mark)
-        read_body = _read_long if found.is_long else _read_wide
-        shapes = list(read_body(chain([first], rows), found, n_columns, mark, "_" in text))
+        body = chain([first], rows)
+        if found.is_long:
+            shapes = list(_read_long(body, found, n_columns, mark))
+        else:
+            shapes = list(_read_wide(body, found, n_columns, mark, "_" in text))
     except ShapeFileError as error:
         message = str(error)
         raise ShapeFileError(message if message.startswith(str(path)) else f"{path}: {message}") from error
@@ -234,19 +238,14 @@ def _read_wide(
         yield _Shape(_as_points(values), {place: row[place] for place in kept}, where)
 
 
-def _read_long(
-    rows: Iterator[Row],
-    layout: TableLayout,
-    n_columns: int,
-    decimal: str,
-    has_underscores: bool,  # noqa: ARG001
-) -> Iterator[_Shape | BadRecord]:
+def _read_long(rows: Iterator[Row], layout: TableLayout, n_columns: int, decimal: str) -> Iterator[_Shape | BadRecord]:
     (x_place,), (y_place,) = layout.x, layout.y
     keys = [layout.roles[role] for role in ("id", "sequence", "frame") if role in layout.roles]
     kept = [*layout.roles.values(), *layout.metadata.values()]
     landmark = layout.roles.get("landmark")
     # Columns that change along a shape say something of its points, not of the shape.
     told, varying = set(layout.metadata.values()), set[int]()
+    known: dict[str, str] = {}
     shapes: dict[tuple[str, ...], _Shape] = {}
     bad: dict[tuple[str, ...], BadRecord] = {}
     for line, row in rows:
@@ -265,12 +264,14 @@ def _read_long(
         shape = shapes.get(key)
         if shape is None:
             cells = {place: row[place] for place in kept}
-            shape = shapes[key] = _Shape([], cells, f"shape {_name_key(key)}, line {line}")
+            shape = shapes[key] = _Shape(array("d"), cells, f"shape {_name_key(key)}, line {line}")
         elif told:
             varying |= {place for place in told - varying if row[place] != shape.cells[place]}
-        shape.points += (x, y)
+        shape.points.extend((x, y))
         if landmark is not None:
-            shape.landmarks.append(row[landmark].strip())
+            name = row[landmark].strip()
+            # The same few names come with every shape: one copy of each is enough.
+            shape.landmarks.append(known.setdefault(name, name))
     for shape in shapes.values():
         shape.cells = {place: cell for place, cell in shape.cells.items() if place not in varying}
     yield from (fault for key, fault in bad.items() if key not in shapes)
