@@ -249,3 +249,6 @@ def test_real_file_with_a_contradiction_a_gap_and_odd_lengths(data_folder: Path,
     # y is in meters, x in millimeters; the origin moves x by 5 meters.
     np.testing.assert_allclose(found[1].points, 5001 + 2000j)
     assert np.isnan(found[3].points).tolist() == [True, False, False]
+    # Left out: the contradiction, a spine with a missing point, and one whose points coincide.
+    with pytest.warns(sx.exceptions.SkippedRecordsWarning, match="Left out 3 records"):
+        assert len(sx.read(path, on_error="skip", n_points=5)) == 5

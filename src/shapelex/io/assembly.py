@@ -103,6 +103,8 @@ def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | Bad
         if wanted.n_points is not None or not (wanted.space is None or isinstance(wanted.space, Landmarks)):
             return BadRecord(record.where, "landmarks are missing, so it can be neither resampled nor fitted.")
         points = np.where(is_gone, complex(np.nan, np.nan), points).astype(points.dtype)
+    elif (wanted.n_points is not None or wanted.space is not None) and (points == points[0]).all():
+        return BadRecord(record.where, f"it has no length: all its {len(points)} points coincide; remove it.")
     return replace(record, points=points)
 
 
