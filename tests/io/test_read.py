@@ -249,7 +249,7 @@ class TestAssembly:
     @pytest.mark.parametrize("options", [{"n_points": 8}, {"space": sx.BSpline(4)}])
     def test_collapsed(self, read, options):
         text = SQUARE + "LM=4\n" + "1 1\n" * 4 + "LM=1\n3 3\n"
-        with pytest.raises(ShapeFileError, match="record 2, line 7: all its 4 points coincide"):
+        with pytest.raises(ShapeFileError, match="record 2, line 7: it has no length: all its 4 points coincide"):
             read(text, **options)
         with pytest.warns(SkippedRecordsWarning, match=r"Left out 2 records: .*coincide.*too few points"):
             assert len(read(text, on_error="skip", **options)) == 1

@@ -229,7 +229,7 @@ def _why_no_curve(points: ComplexArray, closed: bool) -> str:
     with np.errstate(over="ignore", invalid="ignore"):
         length = float(np.abs(np.diff(points)).sum() + closed * np.abs(points[-1] - points[0]))
     if length == 0:
-        return f"all its {len(points)} points coincide, so it has no shape."
+        return f"it has no length: all its {len(points)} points coincide; remove it."
     return "" if np.isfinite(length) else "its coordinates are so large that its length overflows."
 
 
