@@ -184,6 +184,8 @@ def _space_of_kind(kind: str, n_coordinates: int, closed: bool) -> Space:
 
 
 def _as_points(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if points.size == 0:
+        raise ValueError(f"it holds no shape: its points have shape {points.shape}")
     if points.dtype.kind == "c" and points.ndim == 2:
         return points
     if points.dtype.kind not in "iuf" or points.ndim != 3 or points.shape[2] != 2:
