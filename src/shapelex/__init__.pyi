@@ -10,6 +10,7 @@ from .coding import encode as encode
 from .estimators import AlignFirstDictionary as AlignFirstDictionary
 from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ComplexPCA as ComplexPCA
+from .estimators import OutlineRegistration as OutlineRegistration
 from .estimators import ProcrustesKernel as ProcrustesKernel
 from .estimators import RiemannianDictionary as RiemannianDictionary
 from .estimators import ShapeDictionary as ShapeDictionary
@@ -28,6 +29,7 @@ from .geometry import optimal_rotation as optimal_rotation
 from .geometry import pairwise_distances as pairwise_distances
 from .geometry import parallel_transport as parallel_transport
 from .geometry import real_gram as real_gram
+from .geometry import register as register
 from .geometry import rotate_onto as rotate_onto
 from .spaces import BasisSpace as BasisSpace
 from .spaces import BSpline as BSpline

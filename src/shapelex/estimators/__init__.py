@@ -4,6 +4,7 @@ from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.code_features import CodeFeatures
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.loading import load
+from shapelex.estimators.outline_registration import OutlineRegistration
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
 from shapelex.estimators.riemannian_dictionary import RiemannianDictionary
 from shapelex.estimators.shape_dictionary import ShapeDictionary
@@ -14,6 +15,7 @@ __all__ = [
     "AlignFirstDictionary",
     "CodeFeatures",
     "ComplexPCA",
+    "OutlineRegistration",
     "ProcrustesKernel",
     "RiemannianDictionary",
     "ShapeDictionary",

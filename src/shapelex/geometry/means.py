@@ -75,7 +75,7 @@ def mean_shape(
     space = resolve_space(space, Z, "Z")
     rows = space.whitened_preshapes(Z, "Z")
     shares = check_weights(weights, len(rows), rows.real.dtype)
-    mean = _full_mean(rows, shares, warn=kind == "full")
+    mean = full_mean_row(rows, shares, warn=kind == "full")
     if kind != "full":
         refine = _partial_mean if kind == "partial" else _geodesic_mean
         default_tol = 64 * float(np.finfo(shares.dtype).eps) * np.sqrt(rows.shape[1])
@@ -118,7 +118,7 @@ def align_to_mean(
     return rotate_onto(Z, mean_shape(Z, kind, weights, space), space)
 
 
-def _full_mean(rows: ComplexArray, shares: FloatArray, *, warn: bool) -> ComplexArray:
+def full_mean_row(rows: ComplexArray, shares: FloatArray, *, warn: bool) -> ComplexArray:
     """Return the leading eigenvector of ``Σ share_k x_k x_k*``, by way of the smaller of its two Gram matrices."""
     n_samples, n_coordinates = rows.shape
     scaled = np.sqrt(shares)[:, None] * rows
