@@ -10,6 +10,8 @@ import accuracy
 import coding_speed
 import geometry_speed
 import import_time
+import imputation
+import registration
 from against import align_first, reference
 from measure import describe_machine
 
@@ -18,6 +20,8 @@ BENCHMARKS = {
     "geometry": geometry_speed.main,
     "coding": coding_speed.main,
     "accuracy": accuracy.main,
+    "registration": registration.main,
+    "imputation": imputation.main,
     "align_first": align_first.main,
     "reference": reference.main,
 }

@@ -16,6 +16,8 @@ from .estimators import RiemannianDictionary as RiemannianDictionary
 from .estimators import ShapeDictionary as ShapeDictionary
 from .estimators import ShapeDictionaryClassifier as ShapeDictionaryClassifier
 from .estimators import TangentPCA as TangentPCA
+from .estimators import impute as impute
+from .estimators import invariance_report as invariance_report
 from .estimators import load as load
 from .geometry import align_onto as align_onto
 from .geometry import align_to_mean as align_to_mean

@@ -3,6 +3,8 @@
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.code_features import CodeFeatures
 from shapelex.estimators.complex_pca import ComplexPCA
+from shapelex.estimators.imputation import Imputation, impute
+from shapelex.estimators.invariance_report import InvarianceReport, invariance_report
 from shapelex.estimators.loading import load
 from shapelex.estimators.outline_registration import OutlineRegistration
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
@@ -15,11 +17,15 @@ __all__ = [
     "AlignFirstDictionary",
     "CodeFeatures",
     "ComplexPCA",
+    "Imputation",
+    "InvarianceReport",
     "OutlineRegistration",
     "ProcrustesKernel",
     "RiemannianDictionary",
     "ShapeDictionary",
     "ShapeDictionaryClassifier",
     "TangentPCA",
+    "impute",
+    "invariance_report",
     "load",
 ]
