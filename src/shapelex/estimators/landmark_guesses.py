@@ -13,10 +13,14 @@ from shapelex.coding import decode, encode
 from shapelex.coding.masked import equal_masks
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.geometry.missing_landmarks import complete_by, normalized_on
+from shapelex.geometry.preshapes import phases
 from shapelex.spaces.rows import row_inner, row_norms
 
 # Noise to try, as multiples of the mean squared error a coordinate of the shapes that were fitted.
-NOISE_FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+NOISE_FACTORS = (1.0, 3.0, 10.0, 30.0)
+
+
+_AnyArray = ComplexArray | FloatArray
 
 
 class LandmarkGuesser:
@@ -28,9 +32,13 @@ class LandmarkGuesser:
         Fitted, over landmarks.
     method : {"posterior", "sparse"}
         All atoms with the weights to be expected, or sparse codes.
+    reference : ndarray of complex, shape (n_shapes, n_points), optional
+        Complete shapes like those that were fitted. Then a second model is averaged with the first: their
+        reconstructions, turned along their mean, as real coordinates with a mean and a covariance. It knows in which
+        directions shapes vary, where the first only knows how much.
     """
 
-    def __init__(self, dictionary: ShapeDictionary, method: str) -> None:
+    def __init__(self, dictionary: ShapeDictionary, method: str, reference: ComplexArray | None = None) -> None:
         self.dictionary = dictionary
         self.method = method
         atoms = dictionary.atoms_.astype(np.complex128)
@@ -40,6 +48,7 @@ class LandmarkGuesser:
         self.basis: ComplexArray = (np.sqrt(np.maximum(values, 0)) * vectors).T @ atoms
         # The shape of least squared full distance to all shapes of the model.
         self.mean: ComplexArray = np.linalg.svd(self.basis, full_matrices=False)[2][0]
+        self._aligned = None if reference is None else _AlignedModel(dictionary.reconstruct(reference), self.mean)
 
     @property
     def noises(self) -> FloatArray:
@@ -74,7 +83,11 @@ class LandmarkGuesser:
             guesses[:] = self._code(completed, present)
         else:
             for numbers, landmarks in equal_masks(present):
-                guesses[:, numbers] = self._expect(completed[np.ix_(numbers, landmarks)], landmarks, np.asarray(noises))
+                known = completed[np.ix_(numbers, landmarks)]
+                guesses[:, numbers] = self._expect(known, landmarks, noises)
+                if self._aligned is not None:
+                    other = self._aligned.expect(completed[numbers], landmarks, noises)
+                    guesses[:, numbers] = (_moved(guesses[:, numbers], landmarks) + _moved(other, landmarks)) / 2
         return _laid_over(guesses, completed, Z, present)
 
     def lay_mean(self, Z: ComplexArray, present: BoolArray) -> ComplexArray:
@@ -85,13 +98,9 @@ class LandmarkGuesser:
 
     def _expect(self, known: ComplexArray, landmarks: IntArray, noises: FloatArray) -> ComplexArray:
         """Return the shapes to be expected from some landmarks, for each noise."""
-        part = self.basis[:, landmarks]
-        part = part - part.mean(axis=1, keepdims=True)
-        centered = known - known.mean(axis=1, keepdims=True)
-        values, vectors = np.linalg.eigh(part.conj() @ part.T)
-        along = vectors.conj().T @ (part.conj() @ centered.T)
-        shrunk = along / (np.maximum(values, 0)[:, None] + noises[:, None, None])
-        expected: ComplexArray = np.swapaxes(vectors @ shrunk, 1, 2) @ self.basis
+        part = _moved(self.basis, landmarks)[:, landmarks]
+        weights = _expected_weights(part, known - known.mean(axis=1, keepdims=True), noises)
+        expected: ComplexArray = weights @ self.basis
         return expected
 
     def _code(self, completed: ComplexArray, present: BoolArray) -> ComplexArray:
@@ -101,6 +110,52 @@ class LandmarkGuesser:
         known, found = _centered(completed, present), _centered(rebuilt, present)
         squares = row_inner(found, found).real
         return np.asarray((row_inner(found, known) / np.where(squares > 0, squares, 1))[:, None] * rebuilt)
+
+
+class _AlignedModel:
+    """Mean and covariance of shapes that are turned along a mean, as real coordinates.
+
+    Place, size and angle are left free, to first order, by four directions of large variance.
+    """
+
+    def __init__(self, shapes: ComplexArray, mean: ComplexArray) -> None:
+        turned = phases(shapes.conj() @ mean)[:, None] * shapes
+        self.center: ComplexArray = turned.mean(axis=0)
+        rows = _as_reals(turned - self.center)
+        scales, directions = np.linalg.svd(rows / np.sqrt(len(rows)), full_matrices=False)[1:]
+        ones = np.ones_like(self.center)
+        poses = _as_reals(np.array([ones, 1j * ones, self.center, 1j * self.center]))
+        poses /= np.linalg.norm(poses, axis=1, keepdims=True)
+        self.basis: FloatArray = np.concatenate([scales[:, None] * directions, poses])
+
+    def expect(self, completed: ComplexArray, landmarks: IntArray, noises: FloatArray) -> ComplexArray:
+        """Return the shapes to be expected from some landmarks of completed shapes, for each noise."""
+        factors = (completed.conj() @ self.center) / row_inner(completed, completed).real
+        gaps = (factors[:, None] * completed - self.center)[:, landmarks]
+        both = np.concatenate([landmarks, len(self.center) + landmarks])
+        weights = _expected_weights(self.basis[:, both], _as_reals(gaps), noises)
+        half = len(self.center)
+        moves = weights @ self.basis
+        expected: ComplexArray = (self.center + moves[..., :half] + 1j * moves[..., half:]) / factors[:, None]
+        return expected
+
+
+def _expected_weights(part: _AnyArray, known: _AnyArray, noises: FloatArray) -> ComplexArray:
+    """Return weights of unit variance to be expected where ``weights @ part``, plus noise, is known."""
+    values, vectors = np.linalg.eigh(part.conj() @ part.T)
+    along = vectors.conj().T @ (part.conj() @ known.T)
+    shrunk = along / (np.maximum(values, 0)[:, None] + np.asarray(noises)[:, None, None])
+    weights: ComplexArray = np.swapaxes(vectors @ shrunk, 1, 2)
+    return weights
+
+
+def _moved(Z: ComplexArray, landmarks: IntArray) -> ComplexArray:
+    """Return shapes moved so that some landmarks have their center at 0."""
+    return np.asarray(Z - Z[..., landmarks].mean(axis=-1, keepdims=True))
+
+
+def _as_reals(Z: ComplexArray) -> FloatArray:
+    return np.concatenate([Z.real, Z.imag], axis=1)
 
 
 def _laid_over(guesses: ComplexArray, completed: ComplexArray, Z: ComplexArray, present: BoolArray) -> ComplexArray:
