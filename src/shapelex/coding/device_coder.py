@@ -279,7 +279,7 @@ class DeviceCoder:
             n_values += self._width * self.n_atoms * (2 * self.n_nonzero + 12)
         elif not self._is_fused():
             n_values += 2 * self.n_nonzero * self.n_atoms
-        return n_values * int(self.dtype.itemsize)
+        return int(n_values * self.dtype.itemsize)
 
     def _is_fused(self) -> bool:
         from shapelex.kernels.pursuit_cuda import applies
