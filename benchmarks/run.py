@@ -11,7 +11,9 @@ import classification
 import coding_speed
 import geometry_speed
 import import_time
+import imputation
 import outlines
+import registration
 from against import align_first, reference
 from measure import describe_machine
 
@@ -21,6 +23,8 @@ BENCHMARKS = {
     "coding": coding_speed.main,
     "outlines": outlines.main,
     "accuracy": accuracy.main,
+    "registration": registration.main,
+    "imputation": imputation.main,
     "align_first": align_first.main,
     "reference": reference.main,
     "classification": classification.main,

@@ -14,6 +14,7 @@ from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.masked import encode_masked
 from shapelex.coding.row_coder import RowCoder, as_rows
 from shapelex.coding.threads import single_blas_thread
 from shapelex.spaces import Landmarks, Space
@@ -33,6 +34,7 @@ def encode(
     width: int = ...,
     tol: float | None = ...,
     path: Literal[False] = ...,
+    mask: ArrayLike | None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
     device: str = ...,
@@ -49,6 +51,7 @@ def encode(
     width: int = ...,
     tol: float | None = ...,
     path: Literal[True],
+    mask: None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
     device: str = ...,
@@ -64,6 +67,7 @@ def encode(
     width: int = 16,
     tol: float | None = None,
     path: bool = False,
+    mask: ArrayLike | None = None,
     space: Space | None = None,
     n_threads: int | None = None,
     device: str = "cpu",
@@ -99,6 +103,10 @@ def encode(
     path : bool, default False
         Give the codes of every sparsity up to `n_nonzero`, from one pursuit: ``"ormp"``, which ``"auto"`` means
         here, or ``"omp"``.
+    mask : array_like of bool, shape (n_samples, n_coordinates), optional
+        True for the landmarks that are present; the others may be NaN. Each shape is coded from the landmarks that
+        it has, with shape and atoms re-centered on these, and at least three. Its weights are scaled for the
+        completed shape, in which the missing landmarks are those of the reconstruction.
     space : Space, optional
         Space of the configurations. Default: landmarks.
     n_threads : int, optional
@@ -140,6 +148,23 @@ def encode(
     >>> np.round(codes.toarray(), 6) + 0
     array([[1.+0.j, 0.+0.j]])
     """
+    if mask is not None:
+        if path:
+            raise ValueError("path=True codes complete shapes: leave out path, or mask.")
+        if device != "cpu":
+            raise ValueError(f'mask codes on the CPU alone: leave out mask, or use device="cpu", got {device!r}.')
+        with single_blas_thread():
+            return encode_masked(
+                X,
+                mask,
+                atoms,
+                n_nonzero,
+                method=method,
+                width=width,
+                tol=tol,
+                space=space,
+                n_threads=n_threads,
+            )
     configurations, _ = as_configurations(X, name="X")
     chosen = choose_space(space, X)
     in_space = Landmarks(n_points=configurations.shape[1]) if chosen is None else chosen
