@@ -155,7 +155,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
             raise ValueError('gamma="scale" needs shapes: give gamma as a number, or call fit first.')
         first = self._read(X)
         second = None if Y is None else self._read(Y)
-        values = gaussian_kernel(first, second, gamma=gamma, space=self.space)
+        values = gaussian_kernel(first, second, gamma=gamma, space=getattr(self, "space_", self.space))
         is_single = np.ndim(X) == 1 and (Y is None or np.ndim(Y) == 1)
         return values[0, 0] if is_single else values
 
