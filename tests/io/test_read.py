@@ -192,7 +192,7 @@ class TestAssembly:
         return read_text
 
     def test_counts_differ(self, read):
-        with pytest.raises(ShapeFileError, match=r"4 \(2 times\), 5 \(1 times\); .*record 2.*n_points=100 .*BSpline"):
+        with pytest.raises(ShapeFileError, match=r"4 \(2 times\), 5 \(once\); .*record 2.*n_points=100 .*BSpline"):
             read(SQUARE + PENTAGON + SQUARE)
 
     def test_resampled(self, read):
@@ -248,8 +248,11 @@ class TestAssembly:
 
     @pytest.mark.parametrize("options", [{"n_points": 8}, {"space": sx.BSpline(4)}])
     def test_collapsed(self, read, options):
-        with pytest.raises(ShapeFileError, match="record 2, line 7: it has no length"):
-            read(SQUARE + "LM=4\n" + "1 1\n" * 4, **options)
+        text = SQUARE + "LM=4\n" + "1 1\n" * 4 + "LM=1\n3 3\n"
+        with pytest.raises(ShapeFileError, match="record 2, line 7: it has no length: all its 4 points coincide"):
+            read(text, **options)
+        with pytest.warns(SkippedRecordsWarning, match=r"Left out 2 records: .*coincide.*too few points"):
+            assert len(read(text, on_error="skip", **options)) == 1
 
     def test_too_large_to_measure(self, read):
         with pytest.raises(ShapeFileError, match="overflows"):

@@ -185,6 +185,7 @@ class TestEquality:
 
 class TestDataframe:
     def test_columns(self, worms):
+        pytest.importorskip("pandas")
         table = worms.to_dataframe()
         assert list(table.columns) == [
             "id",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ComplexArray
-from shapelex.exceptions import ShapeFileError, ShapeInputError
+from shapelex.exceptions import ShapeFileError
 from shapelex.io.columns import column_from_values
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.resampling import resample_polyline
@@ -51,6 +51,17 @@ class Wanted:
     def allows_missing(self) -> bool:
         """Whether NaN may stay."""
         return self.missing != "error"
+
+    @property
+    def said_closed(self) -> bool | None:
+        """Whether shapes are closed, where the caller says it in so many words or by the space."""
+        return self.closed if self.space is None else self.space.closed
+
+    def resamples(self, n_points: int) -> bool:
+        """Tell whether a shape of so many points is resampled or fitted, whatever the others are."""
+        if self.space is None:
+            return self.n_points is not None
+        return not (isinstance(self.space, Landmarks) and self.space.n_points == n_points)
 
 
 @dataclass(frozen=True)
@@ -103,8 +114,11 @@ def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | Bad
         if wanted.n_points is not None or not (wanted.space is None or isinstance(wanted.space, Landmarks)):
             return BadRecord(record.where, "landmarks are missing, so it can be neither resampled nor fitted.")
         points = np.where(is_gone, complex(np.nan, np.nan), points).astype(points.dtype)
-    elif (wanted.n_points is not None or wanted.space is not None) and (points == points[0]).all():
-        return BadRecord(record.where, f"it has no length: all its {len(points)} points coincide; remove it.")
+    elif wanted.resamples(len(points)):
+        closed = wanted.said_closed if wanted.said_closed is not None else bool(record.closed)
+        reason = _why_no_curve(points, closed)
+        if reason:
+            return BadRecord(record.where, reason)
     return replace(record, points=points)
 
 
@@ -195,10 +209,8 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted) -> ShapeSet:
 
 
 def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
-    if wanted.closed is not None:
-        return wanted.closed
-    if wanted.space is not None:
-        return wanted.space.closed
+    if wanted.said_closed is not None:
+        return wanted.said_closed
     closed = next((one for one in found if one.record.closed), None)
     other = next((one for one in found if not one.record.closed), None)
     if closed is not None and other is not None:
@@ -208,6 +220,17 @@ def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
             "closed=True or closed=False, or read them apart."
         )
     return closed is not None
+
+
+def _why_no_curve(points: ComplexArray, closed: bool) -> str:
+    """Say why points cannot be resampled; nothing where they can."""
+    if len(points) < (3 if closed else 2):
+        return f"it has too few points ({len(points)}) for {'a closed' if closed else 'an open'} curve."
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = float(np.abs(np.diff(points)).sum() + closed * np.abs(points[-1] - points[0]))
+    if length == 0:
+        return f"it has no length: all its {len(points)} points coincide; remove it."
+    return "" if np.isfinite(length) else "its coordinates are so large that its length overflows."
 
 
 def _drop_repeated_ends(lines: list[ComplexArray]) -> tuple[list[ComplexArray], int]:
@@ -240,12 +263,10 @@ def _make_rows(
         note = f"Fitted by least squares to the polygons through the points, sampled at {n_samples} equal steps."
     samples = np.empty((len(lines), n_samples), dtype=np.complex128)
     for row, (one, line) in enumerate(zip(found, lines, strict=True)):
-        if len(line) < (3 if closed else 2):
-            raise ShapeFileError(f"{one.where}: {len(line)} points are too few for a curve.")
-        try:
-            samples[row] = resample_polyline(line, n_samples, closed, "it")
-        except ShapeInputError as error:
-            raise ShapeFileError(f"{one.where}: {error}") from error
+        reason = _why_no_curve(line, closed)
+        if reason:
+            raise ShapeFileError(f"{one.where}: {reason}")
+        samples[row] = resample_polyline(line, n_samples, closed)
     if isinstance(space, Landmarks):
         return space, samples, note
     return space, space.fit(samples, space.parameters(n_samples)), note
@@ -256,7 +277,8 @@ def _stack(lines: list[ComplexArray]) -> ComplexArray:
 
 
 def _say_counts(found: Sequence[Found], lines: list[ComplexArray], counts: Counter[int]) -> str:
-    named = ", ".join(f"{count} ({times} times)" for count, times in counts.most_common(_COUNTS_NAMED))
+    common = counts.most_common(_COUNTS_NAMED)
+    named = ", ".join(f"{count} ({'once' if times == 1 else f'{times} times'})" for count, times in common)
     more = f" and {len(counts) - _COUNTS_NAMED} more" if len(counts) > _COUNTS_NAMED else ""
     usual = counts.most_common(1)[0][0]
     odd = next(one for one, line in zip(found, lines, strict=True) if len(line) != usual)

@@ -21,6 +21,9 @@ MAX_BYTES = 4 << 30
 MAX_RATIO = 200
 # Below this a high ratio does no harm: a mask of one object is mostly zeros.
 FREE_BYTES = 64 << 20
+# Above this only a ratio that real numbers can have is believed.
+LARGE_BYTES = 1 << 30
+LARGE_RATIO = 20
 MAX_MEMBERS = 1_000_000
 MAX_XML_DEPTH = 200
 
@@ -301,7 +304,7 @@ def parse_xml(content: bytes, path: Path) -> Element:
 
 
 def _gunzip(content: bytes, path: Path, limit: int) -> bytes:
-    most = min(limit, max(FREE_BYTES, MAX_RATIO * len(content)))
+    most = _most_unpacked(len(content), limit)
     parts, n_parts = [], 0
     rest = content
     try:
@@ -323,8 +326,13 @@ def _gunzip(content: bytes, path: Path, limit: int) -> bytes:
     return b"".join(parts)
 
 
+def _most_unpacked(n_packed: int, limit: int) -> int:
+    believed = min(MAX_RATIO * n_packed, max(LARGE_BYTES, LARGE_RATIO * n_packed))
+    return min(limit, max(FREE_BYTES, believed))
+
+
 def _check_swelling(n_packed: int, n_unpacked: int, path: Path, limit: int) -> None:
-    if n_unpacked > min(limit, max(FREE_BYTES, MAX_RATIO * n_packed)):
+    if n_unpacked > _most_unpacked(n_packed, limit):
         raise ShapeFileError(
             f"{path} swells from {n_packed} to {n_unpacked} bytes or more when unpacked: refused, it looks like a "
             "trap; unpack it yourself if you trust it."
