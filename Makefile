@@ -26,6 +26,8 @@ $(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python
 demo: $(VENV)/test.stamp
 	$(BIN)/python examples/geometry_figures.py demo
 	$(BIN)/python examples/dictionary_figures.py demo
+	$(BIN)/python examples/datasets_figures.py demo
+	$(BIN)/python examples/registration_figures.py demo
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

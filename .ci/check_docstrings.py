@@ -18,7 +18,8 @@ IGNORED_STYLE = {"SS05", "YD01"}
 def public_objects() -> list[tuple[str, bool]]:
     """Return dotted names, and whether each is a property."""
     found = []
-    values = [getattr(sx, name) for name in sx.__all__] + [getattr(sx.plotting, name) for name in sx.plotting.__all__]
+    rooms = (sx, sx.datasets, sx.plotting, sx.report)
+    values = [getattr(room, name) for room in rooms for name in room.__all__]
     for value in values:
         if inspect.ismodule(value):
             continue

@@ -61,6 +61,10 @@ class SearchTooLargeError(ShapelexError, ValueError):
     """An exact search would visit more supports than it can in reasonable time."""
 
 
+class DeviceError(ShapelexError, ValueError):
+    """There is no such device to compute on, or it lacks the memory."""
+
+
 class ModelFileError(ShapelexError, ValueError):
     """A model file is damaged, of another kind or too new, or a model cannot be written as one."""
 

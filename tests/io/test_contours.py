@@ -192,6 +192,14 @@ def test_drops_and_reports():
     ]
     assert "Dropped, smaller than min_area=5: 9." in fewer.summary()
     np.testing.assert_array_equal(fewer.configurations[0], kept.configurations[1])
+    shapes = fewer.to_shape_set("plate")
+    assert shapes.space == sx.Landmarks(40, closed=True)
+    assert shapes.ids.tolist() == ["plate-4"]
+    assert shapes.notes == ("plate-3 dropped, touching the border", "plate-9 dropped, smaller than min_area=5")
+    everything = kept.to_shape_set()
+    assert everything.ids.tolist() == ["3", "4", "9"]
+    assert everything.metadata["touches_border"].tolist() == [True, False, False]
+    assert everything.metadata["area"].tolist() == [144, 400, 4]
 
 
 def test_gray_and_inverted_images():

@@ -13,6 +13,8 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
 from shapelex.coding.codes import CodePath, SparseCodes
+from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.masked import encode_masked
 from shapelex.coding.row_coder import RowCoder, as_rows
 from shapelex.coding.threads import single_blas_thread
 from shapelex.spaces import Landmarks, Space
@@ -32,8 +34,10 @@ def encode(
     width: int = ...,
     tol: float | None = ...,
     path: Literal[False] = ...,
+    mask: ArrayLike | None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
+    device: str = ...,
 ) -> SparseCodes: ...
 
 
@@ -47,8 +51,10 @@ def encode(
     width: int = ...,
     tol: float | None = ...,
     path: Literal[True],
+    mask: None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
+    device: str = ...,
 ) -> CodePath: ...
 
 
@@ -61,8 +67,10 @@ def encode(
     width: int = 16,
     tol: float | None = None,
     path: bool = False,
+    mask: ArrayLike | None = None,
     space: Space | None = None,
     n_threads: int | None = None,
+    device: str = "cpu",
 ) -> SparseCodes | CodePath:
     """Code shapes over a dictionary (paper, eq. sparse_coding).
 
@@ -95,10 +103,17 @@ def encode(
     path : bool, default False
         Give the codes of every sparsity up to `n_nonzero`, from one pursuit: ``"ormp"``, which ``"auto"`` means
         here, or ``"omp"``.
+    mask : array_like of bool, shape (n_samples, n_coordinates), optional
+        True for the landmarks that are present; the others may be NaN. Each shape is coded from the landmarks that
+        it has, with shape and atoms re-centered on these, and at least three. Its weights are scaled for the
+        completed shape, in which the missing landmarks are those of the reconstruction.
     space : Space, optional
         Space of the configurations. Default: landmarks.
     n_threads : int, optional
         Most threads to use. Default: all processors of this process. Few shapes are coded by one thread.
+    device : str, default "cpu"
+        Where to code: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on the
+        CPU. Supports are the same everywhere, except where two are equally good to rounding.
 
     Returns
     -------
@@ -113,6 +128,8 @@ def encode(
         If an exact search would take too long.
     NonFiniteError
         If a coordinate is NaN or infinite.
+    DeviceError
+        If there is no such device.
 
     Notes
     -----
@@ -131,12 +148,35 @@ def encode(
     >>> np.round(codes.toarray(), 6) + 0
     array([[1.+0.j, 0.+0.j]])
     """
+    if mask is not None:
+        if path:
+            raise ValueError("path=True codes complete shapes: leave out path, or mask.")
+        if device != "cpu":
+            raise ValueError(f'mask codes on the CPU alone: leave out mask, or use device="cpu", got {device!r}.')
+        with single_blas_thread():
+            return encode_masked(
+                X,
+                mask,
+                atoms,
+                n_nonzero,
+                method=method,
+                width=width,
+                tol=tol,
+                space=space,
+                n_threads=n_threads,
+            )
     configurations, _ = as_configurations(X, name="X")
     chosen = choose_space(space, X)
     in_space = Landmarks(n_points=configurations.shape[1]) if chosen is None else chosen
     in_space.check_space_of(X, "X")
     atom_rows = in_space.whiten(as_configurations(atoms, name="atoms", n_coordinates=in_space.n_coordinates)[0])
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
+    if device != "cpu":
+        rows = in_space.whitened_preshapes(configurations, "X")
+        on_device = DeviceCoder(
+            atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype, device=device
+        )
+        return on_device.encode(rows)
     coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype)
     support, coefs = coder.allocate(len(configurations))
     with single_blas_thread():
@@ -156,6 +196,7 @@ def encode_rows(
     width: int = 16,
     tol: float | None = None,
     n_threads: int | None = None,
+    device: str = "cpu",
 ) -> SparseCodes:
     """Code whitened rows over whitened atoms.
 
@@ -165,7 +206,7 @@ def encode_rows(
         Whitened rows; finite, not checked. `tol` is relative to their norms.
     atom_rows : ndarray of complex, shape (n_atoms, n_coordinates)
         Whitened atoms of any norm.
-    n_nonzero, method, width, tol, n_threads
+    n_nonzero, method, width, tol, n_threads, device
         As in :func:`encode`.
 
     Returns
@@ -182,6 +223,11 @@ def encode_rows(
     array([[0, 1]], dtype=int32)
     """
     dtype = np.result_type(as_rows(rows, "rows").dtype, as_rows(atom_rows, "atom_rows").dtype)
+    if device != "cpu":
+        on_device = DeviceCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, dtype=dtype, device=device)
+        codes = on_device.encode(rows)
+        assert isinstance(codes, SparseCodes)
+        return codes
     coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, dtype=dtype)
     return coder.encode(rows, n_threads)
 

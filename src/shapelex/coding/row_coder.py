@@ -23,7 +23,7 @@ _BLOCK_BYTES = 1 << 18
 
 # (independent, gain, refine) by precision: an atom within 1e-4 (3e-3 in single precision) of the span of the
 # chosen ones counts as dependent, which also bounds the weights; a gain below 1e-12 (1e-5) of the norm is noise.
-_TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
+TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
 
 
 class RowCoder:
@@ -82,15 +82,15 @@ class RowCoder:
         atoms = as_rows(atom_rows, "atom_rows")
         self.dtype: np.dtype[np.complexfloating] = np.dtype(atoms.dtype if dtype is None else dtype)
         self.n_atoms, self.n_coordinates = atoms.shape
-        self.n_nonzero = _check_nonzero(n_nonzero, self.n_atoms, self.n_coordinates, tol)
+        self.n_nonzero = check_nonzero(n_nonzero, self.n_atoms, self.n_coordinates, tol)
         self._path = path
         width = check_count(width, 1, "width")
         if path:
-            method = _check_nested(method)
+            method = check_nested(method)
         self._coder = CODERS[choose_coder(method, self.n_atoms, self.n_nonzero, width, tol is not None)]
         self._prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
         real_dtype = self._prepared.gram.dtype
-        independent, gain, refine = _TOLERANCES[real_dtype.char]
+        independent, gain, refine = TOLERANCES[real_dtype.char]
         target = -1.0 if tol is None else float(tol) ** 2
         limits = np.array([independent, gain, target, refine, np.finfo(real_dtype).eps], dtype=real_dtype)
         self._options = CoderOptions(self.n_nonzero, width, limits)
@@ -236,7 +236,23 @@ def as_rows(rows: ComplexArray, name: str) -> ComplexArray:
     return array
 
 
-def _check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: float | None) -> int:
+def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: float | None) -> int:
+    """Refuse sparsities that a dictionary does not have.
+
+    Parameters
+    ----------
+    n_nonzero : int or None
+        What the caller gave.
+    n_atoms, n_coordinates : int
+        Size of the dictionary.
+    tol : float or None
+        The error target; without one, `n_nonzero` must be given.
+
+    Returns
+    -------
+    int
+        Most atoms a row.
+    """
     if tol is not None and not (np.isfinite(tol) and tol >= 0):
         raise ValueError(f"tol must be a distance, finite and not negative, got {tol}.")
     if n_nonzero is None:
@@ -250,7 +266,19 @@ def _check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol:
     return int(n_nonzero)
 
 
-def _check_nested(method: str) -> str:
+def check_nested(method: str) -> str:
+    """Refuse methods that give no path of codes.
+
+    Parameters
+    ----------
+    method : str
+        What the caller gave.
+
+    Returns
+    -------
+    str
+        The pursuit to use.
+    """
     if method == "auto":
         return "ormp"
     if method in CODERS and not CODERS[method].is_nested:

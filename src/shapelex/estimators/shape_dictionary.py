@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
-from shapelex._validation import as_numeric_array, check_choice, check_count
+from shapelex._validation import as_numeric_array, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
@@ -67,8 +67,10 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
         :meth:`partial_fit` does: without swaps, ties and restarts, and keeping the last dictionary. By default every
         update sees all shapes.
-    device : {"cpu"}, default "cpu"
-        Where to compute.
+    device : str, default "cpu"
+        Where to compute: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on
+        the CPU. All give the same codes up to rounding; a loaded model may use another device than the one it was
+        learned on.
     n_jobs : int, optional
         Most threads; −1 or None for all processors. The result does not depend on it, to the bit.
     random_state : int, Generator, RandomState or None, default None
@@ -166,9 +168,9 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ShapeDictionary
             The estimator itself.
         """
-        rows, space = self._start(X)
+        configurations, space = self._start(X)
         options = self._options(space)
-        source = RowBlocks.from_rows(rows, sample_weight)
+        source = self._source(configurations, space, sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
         generator = as_generator(self.random_state)
@@ -228,9 +230,9 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
         if hasattr(self, "atoms_"):
-            rows, space = self._check_new_rows(X), self.space_
+            configurations, space = self._check_new_input(X), self.space_
         else:
-            rows, space = self._start(X)
+            configurations, space = self._start(X)
         options = self._options(space)
         check_online(options)
         if online is not None:
@@ -240,7 +242,7 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             online = OnlineLearner.resume(options, generator, self._atom_rows(), self._statistics, self.n_iter_)
         else:
             online = OnlineLearner(options, as_generator(self.random_state))
-        online.learn_batch(RowBlocks.from_rows(rows, sample_weight))
+        online.learn_batch(self._source(configurations, space, sample_weight))
         assert online.best is not None
         self._store(online.best, space)
         self._online = online
@@ -377,11 +379,15 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         return save_estimator(self, path)
 
     def _start(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
-        """Check what the caller gave, and return whitened pre-shapes and their space."""
-        check_choice(self.device, ("cpu",), "device")
+        """Check what the caller gave, and return configurations and their space."""
         check_count(self.verbose, 0, "verbose")
-        configurations, space = self._read_fit_input(X)
-        return space.whitened_preshapes(configurations, "X"), space
+        return self._read_fit_input(X)
+
+    def _source(self, configurations: ComplexArray, space: Space, sample_weight: ArrayLike | None) -> RowBlocks:
+        if self.device == "cpu":
+            return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight)
+        # Where rows are whitened on the device, those of host memory need not be.
+        return RowBlocks.from_configurations(configurations, space, sample_weight)
 
     def _options(self, space: Space) -> LearningOptions:
         init = self.init
@@ -396,6 +402,7 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             max_iter=self.max_iter,
             tol=self.tol,
             n_threads=count_jobs(self.n_jobs),
+            device=self.device,
         )
 
     def _store(self, learned: LearnedDictionary, space: Space) -> None:
@@ -414,7 +421,12 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
 
     def _encode(self, rows: ComplexArray) -> SparseCodes:
         return encode_rows(
-            rows, self._atom_rows(), self.n_nonzero, method=self.coder, n_threads=count_jobs(self.n_jobs)
+            rows,
+            self._atom_rows(),
+            self.n_nonzero,
+            method=self.coder,
+            n_threads=count_jobs(self.n_jobs),
+            device=self.device,
         )
 
     @property

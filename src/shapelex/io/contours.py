@@ -16,6 +16,7 @@ from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import EmptySetError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.io.mask_objects import MaskObject, ObjectChoice, find_objects
 from shapelex.io.resampling import resample_polyline
+from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
 # A least-squares fit sees the outline as this many points for each coordinate.
@@ -114,6 +115,35 @@ class MaskOutlines:
             lines.append(f"Dropped, {reason}: {_name_labels(named)}.")
         return "\n".join(lines)
 
+    def to_shape_set(self, name: str = "") -> ShapeSet:
+        """Return the outlines as a set, with what was reported on each as columns; needs `n_points` or `space`.
+
+        Parameters
+        ----------
+        name : str, default ""
+            Name of the mask; ids are ``name-label``, or the labels alone.
+
+        Returns
+        -------
+        ShapeSet
+            The outlines, with columns ``area``, ``hole_area``, ``n_fragments``, ``lost_area``, ``touches_border`` and
+            ``is_tiny``. What was dropped is in the notes.
+
+        Raises
+        ------
+        EmptySetError
+            If there is no outline.
+        """
+        columns = ("area", "hole_area", "n_fragments", "lost_area", "touches_border", "is_tiny")
+        prefix = f"{name}-" if name else ""
+        return ShapeSet(
+            self.configurations,
+            self.space,
+            ids=[f"{prefix}{report.label}" for report in self.kept],
+            metadata={column: [getattr(report, column) for report in self.kept] for column in columns},
+            notes=[f"{prefix}{report.label} dropped, {report.dropped}" for report in self.dropped],
+        )
+
 
 def outlines_from_mask(
     mask: ArrayLike,
@@ -188,7 +218,7 @@ def outlines_from_mask(
     target = _target_space(n_points, space)
     least_area = check_count(min_area, 1, "min_area")
     check_choice(border, ("keep", "drop"), "border")
-    find_contours = _load_find_contours()
+    find_contours = load_find_contours()
     image = np.asarray(mask)
     outlines: list[ComplexArray] = []
     kept: list[ObjectReport] = []
@@ -203,7 +233,7 @@ def outlines_from_mask(
             dropped.append(_report(found, is_tiny=False, dropped=reason))
             continue
         contour = _contour(found, len(image), connectivity, find_contours)
-        outlines.append(contour if target is None else _fit(contour, target))
+        outlines.append(contour if target is None else fit_outline(contour, target))
         is_tiny = target is not None and 2 * len(contour) < target.n_coordinates
         kept.append(_report(found, is_tiny))
     return MaskOutlines(tuple(outlines), target, tuple(kept), tuple(dropped))
@@ -212,22 +242,27 @@ def outlines_from_mask(
 def _target_space(n_points: int | None, space: Space | None) -> Space | None:
     if space is None:
         return None if n_points is None else Landmarks(check_count(n_points, 3, "n_points"), closed=True)
-    if not isinstance(space, Space):
-        raise TypeError(f"space must be a Space, such as BSpline(40), got {space!r}.")
     if n_points is not None:
         raise ValueError(f"n_points={n_points} and space={space} cannot both be given: choose one.")
-    # A configuration of closed=False landmarks would say that the outline has two ends.
+    return check_closed_space(space)
+
+
+def check_closed_space(space: Space) -> Space:
+    """Refuse what is no space of closed curves."""
+    if not isinstance(space, Space):
+        raise TypeError(f"space must be a Space, such as BSpline(40), got {space!r}.")
     if not space.closed:
         raise UnsupportedBySpaceError(f"{space} holds open curves, but outlines are closed: use closed=True.")
     return space
 
 
-def _load_find_contours() -> Callable[..., list[Any]]:
+def load_find_contours() -> Callable[..., list[Any]]:
+    """Return scikit-image's contour finder, or say how to install it."""
     try:
         from skimage.measure import find_contours
     except ImportError as error:
         raise ImportError(
-            'outlines_from_mask needs scikit-image, which is not installed: pip install "shapelex[io]".'
+            'Outlines of images need scikit-image, which is not installed: pip install "shapelex[io]".'
         ) from error
     found: Callable[..., list[Any]] = find_contours
     return found
@@ -243,18 +278,29 @@ def _contour(
     contour = np.empty(len(rows), dtype=np.complex128)
     contour.real = columns + found.column
     contour.imag = height - 1 - (rows + found.row)
-    # Coordinates are halves, so the area and the comparisons below are exact.
-    if np.sum(contour.real * np.roll(contour.imag, -1) - contour.imag * np.roll(contour.real, -1)) < 0:
-        contour = contour[::-1]
-    start = np.lexsort((contour.real, -contour.imag))[0]
-    return np.roll(contour, -start)
+    return orient_outline(contour)
 
 
-def _fit(contour: ComplexArray, space: Space) -> ComplexArray:
+def signed_area(outline: ComplexArray) -> float:
+    """Return the area inside a closed outline, negative where it runs clockwise."""
+    x, y = outline.real - outline.real[0], outline.imag - outline.imag[0]
+    return float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2
+
+
+def orient_outline(outline: ComplexArray) -> ComplexArray:
+    """Return the outline counter-clockwise, from the leftmost of its topmost points."""
+    if signed_area(outline) < 0:
+        outline = outline[::-1]
+    start = np.lexsort((outline.real, -outline.imag))[0]
+    return np.roll(outline, -start)
+
+
+def fit_outline(outline: ComplexArray, space: Space) -> ComplexArray:
+    """Return the configuration of a closed space that follows the outline: points at equal steps, or least squares."""
     if isinstance(space, Landmarks):
-        return resample_polyline(contour, space.n_points, closed=True)
+        return resample_polyline(outline, space.n_points, closed=True)
     n_samples = _SAMPLES_PER_COORDINATE * space.n_coordinates
-    return space.fit(resample_polyline(contour, n_samples, closed=True), t=space.parameters(n_samples))
+    return space.fit(resample_polyline(outline, n_samples, closed=True), t=space.parameters(n_samples))
 
 
 def _report(found: MaskObject, is_tiny: bool, dropped: str = "") -> ObjectReport:

@@ -10,10 +10,11 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex.learning.descent import Callback, Iteration, LearnedDictionary
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import Survey, survey
+from shapelex.learning.passes import Survey
 from shapelex.learning.replacement import replace_atoms
 from shapelex.learning.sources import RowBlocks
 from shapelex.learning.statistics import Statistics
+from shapelex.learning.surveyors import surveyor
 from shapelex.learning.update import update_mod
 
 FORGETTING_POWER = 0.7
@@ -205,14 +206,8 @@ class OnlineLearner:
         return loss / weight
 
     def _survey(self, source: RowBlocks, atoms: ComplexArray) -> Survey:
-        return survey(
-            source,
-            atoms,
-            self.options.n_nonzero,
-            coder=self.options.coder,
-            distance=self.options.distance,
-            n_threads=self.options.n_threads,
-        )
+        options = self.options
+        return surveyor(source, options)(atoms, options.n_nonzero, coder=options.coder, distance=options.distance)
 
     def _forget_atoms(self, is_new: BoolArray) -> None:
         """Clear what is remembered of atoms that gave way: it speaks of their predecessors."""

@@ -53,6 +53,8 @@ class LearningOptions:
         Default: 80, fewer for more than 20 atoms; none for the greedy coders or where `init` is an array.
     n_threads : int, optional
         Most threads. Results do not depend on it.
+    device : str, default "cpu"
+        ``"cpu"`` for the compiled kernels, ``"torch"`` for torch on the CPU, or any torch device.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class LearningOptions:
     anchor: float | None = None
     n_swaps: int | None = None
     n_threads: int | None = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         n_atoms = check_count(self.n_atoms, 1, "n_atoms")
@@ -97,6 +100,8 @@ class LearningOptions:
             check_count(self.n_swaps, 0, "n_swaps")
         if self.n_threads is not None:
             check_count(self.n_threads, 1, "n_threads")
+        if not isinstance(self.device, str):
+            raise TypeError(f'device must be a string such as "cpu" or "cuda", got {self.device!r}.')
 
     @property
     def is_greedy(self) -> bool:

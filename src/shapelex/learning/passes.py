@@ -21,8 +21,8 @@ from shapelex.learning.statistics import Statistics
 # the bits do not depend on the number of threads.
 _MOST_PART_ROWS = 1024
 
-# Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list.
-_WORST_PER_ATOM = 4
+WORST_PER_ATOM = 4
+"""Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list."""
 
 
 @dataclass(frozen=True)
@@ -80,26 +80,62 @@ class Details:
     values: FloatArray
     slope_weights: FloatArray
 
+    @classmethod
+    def concatenate(cls, parts: "list[Details]") -> "Details":
+        """Join what is known of consecutive shapes.
 
-class _TopRows:
-    """The rows of the largest scores seen so far."""
+        Parameters
+        ----------
+        parts : list of Details
+            In order.
+
+        Returns
+        -------
+        Details
+            Of all shapes.
+        """
+        return cls(
+            SparseCodes.concatenate([part.codes for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.slope_weights for part in parts]),
+        )
+
+
+class TopRows:
+    """The rows of the largest scores seen so far.
+
+    Parameters
+    ----------
+    n_kept : int
+        How many.
+    """
 
     def __init__(self, n_kept: int) -> None:
-        self._n_kept = n_kept
+        self.n_kept = n_kept
         self._scores: FloatArray = np.empty(0)
         self._rows: ComplexArray | None = None
 
     def add(self, scores: FloatArray, rows: ComplexArray) -> None:
-        if scores.size > self._n_kept:
-            chosen = np.argpartition(scores, -self._n_kept)[-self._n_kept :]
+        """Look at more rows.
+
+        Parameters
+        ----------
+        scores : ndarray of float, shape (n_rows,)
+            Their scores.
+        rows : ndarray of complex, shape (n_rows, n_coordinates)
+            The rows.
+        """
+        if scores.size > self.n_kept:
+            chosen = np.argpartition(scores, -self.n_kept)[-self.n_kept :]
             scores, rows = scores[chosen], rows[chosen]
         all_scores = np.concatenate([self._scores, scores])
         all_rows = rows if self._rows is None else np.concatenate([self._rows, rows])
-        order = np.argsort(-all_scores, kind="stable")[: self._n_kept]
+        order = np.argsort(-all_scores, kind="stable")[: self.n_kept]
         self._scores, self._rows = all_scores[order], all_rows[order]
 
     @property
     def rows(self) -> ComplexArray:
+        """The rows, that of the largest score first."""
         return np.empty((0, 0), dtype=np.complex128) if self._rows is None else self._rows
 
 
@@ -176,7 +212,7 @@ def survey(
     statistics = Statistics.zeros(len(atoms), source.n_coordinates)
     usage = np.zeros(len(atoms))
     total = loss = 0.0
-    worst = _TopRows(_WORST_PER_ATOM * len(atoms))
+    worst = TopRows(WORST_PER_ATOM * len(atoms))
     nearest = _NearestRows(atoms) if with_nearest else None
     kept: list[Details] = []
     for rows, weights in source.blocks():
@@ -204,7 +240,7 @@ def survey(
         weight=total,
         worst=worst.rows,
         nearest=np.zeros((0, source.n_coordinates), dtype=atoms.dtype) if nearest is None else nearest.rows,
-        details=_joined(kept) if with_details else None,
+        details=Details.concatenate(kept) if with_details else None,
     )
 
 
@@ -255,11 +291,3 @@ def _usage(codes: SparseCodes, weights: FloatArray) -> FloatArray:
     shares = np.broadcast_to(weights[:, None], used.shape)[used]
     usage: FloatArray = np.bincount(codes.support[used], shares, minlength=codes.n_atoms).astype(np.float64)
     return usage
-
-
-def _joined(parts: list[Details]) -> Details:
-    return Details(
-        SparseCodes.concatenate([part.codes for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.slope_weights for part in parts]),
-    )

@@ -8,10 +8,11 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding import SparseCodes
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import Survey, survey
+from shapelex.learning.passes import Survey
 from shapelex.learning.replacement import replace_atoms
 from shapelex.learning.sources import RowBlocks
 from shapelex.learning.statistics import Statistics
+from shapelex.learning.surveyors import surveyor
 from shapelex.learning.update import normalized, sweep_ksvd, update_mod
 
 # Shorter and shorter steps towards an update that would raise the objective, before none is taken.
@@ -40,6 +41,7 @@ class LearningProblem:
         self.source = source
         self.options = options
         self._with_details = with_details or options.update == "ksvd"
+        self._survey = surveyor(source, options)
 
     def survey(self, atoms: ComplexArray) -> Survey:
         """Code all shapes over a dictionary.
@@ -55,15 +57,13 @@ class LearningProblem:
             What one pass finds out.
         """
         options = self.options
-        return survey(
-            self.source,
+        return self._survey(
             atoms,
             options.n_nonzero,
             coder=options.coder,
             distance=options.distance,
             with_nearest=options.anchor_strength > 0,
             with_details=self._with_details,
-            n_threads=options.n_threads,
         )
 
     def objective(self, found: Survey) -> float:

@@ -5,12 +5,14 @@ memory maps, files and chunked arrays all look the same to the learner.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_numeric_array, name_rows
 from shapelex.exceptions import EmptySetError, ShapeInputError
+from shapelex.spaces import Space
 
 # Sums of weighted squares stay far from overflow and underflow, in single precision too.
 _WEIGHT_RANGE = 1e12
@@ -59,6 +61,9 @@ class RowBlocks:
         self.read = read
         self.n_samples = n_samples
         self.n_coordinates = n_coordinates
+        # Where rows are whitened as they are read: what they are made from, for those who whiten elsewhere.
+        self.configurations: Any = None
+        self.space: Space | None = None
         self.sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, n_samples)
 
     @classmethod
@@ -88,6 +93,37 @@ class RowBlocks:
                 f"dtype {rows.dtype}; whiten configurations first with space.whitened_preshapes."
             )
         return cls(lambda start, stop: rows[start:stop], rows.shape[0], rows.shape[1], sample_weight)
+
+    @classmethod
+    def from_configurations(
+        cls, configurations: Any, space: Space, sample_weight: ArrayLike | None = None, name: str = "X"
+    ) -> "RowBlocks":
+        """Rows that are whitened as they are read: nothing but the block at hand is in memory.
+
+        Parameters
+        ----------
+        configurations : array of complex, shape (n_samples, n_coordinates)
+            Anything that gives NumPy arrays when sliced: an array, a memory map, an HDF5 dataset, a Zarr array.
+        space : Space
+            Their space.
+        sample_weight : array_like of float, shape (n_samples,), optional
+            How much each row counts.
+        name : str
+            What to call the configurations in errors.
+
+        Returns
+        -------
+        RowBlocks
+            The source.
+        """
+        n_samples = int(configurations.shape[0])
+
+        def read(start: int, stop: int) -> ComplexArray:
+            return space.whitened_preshapes(np.asarray(configurations[start:stop]), name)
+
+        source = cls(read, n_samples, space.n_coordinates, sample_weight)
+        source.configurations, source.space = configurations, space
+        return source
 
     def weights(self, start: int, stop: int) -> FloatArray:
         """Weights of a stretch of rows.

@@ -9,6 +9,7 @@ from shapelex.plotting.dictionaries import plot_atoms, plot_reconstructions
 from shapelex.plotting.errors import plot_loss, plot_rmse_curves
 from shapelex.plotting.geometry import plot_geodesic, plot_mean
 from shapelex.plotting.shapes import plot_shape, plot_shapes
+from shapelex.plotting.suggestions import plot_suggestion
 
 __all__ = [
     "plot_atoms",
@@ -21,4 +22,5 @@ __all__ = [
     "plot_rmse_curves",
     "plot_shape",
     "plot_shapes",
+    "plot_suggestion",
 ]

@@ -1,0 +1,38 @@
+"""The app: all commands, and what they share."""
+
+from typing import Annotated
+
+import typer
+
+from shapelex.cli.errors import GuardedGroup
+from shapelex.cli.reproduce import reproduce
+
+app = typer.Typer(
+    cls=GuardedGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0 fine, 1 a file or its data cannot be used, 2 wrong usage, 130 interrupted.",
+)
+app.command()(reproduce)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from shapelex import __version__
+
+        typer.echo(f"shapelex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def shapelex(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; works after a command too.")
+    ] = False,
+) -> None:
+    """Sparse dictionaries of planar shapes."""

@@ -1,0 +1,239 @@
+"""One pass over the shapes on a torch device: the twin of :func:`shapelex.learning.passes.survey`.
+
+In come a source and a dictionary; out goes the same :class:`~shapelex.learning.passes.Survey`, up to rounding. Rows
+that fit in a part of the device's memory stay there from pass to pass; others stream through in blocks.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, DistanceKind, FloatArray
+from shapelex.coding.codes import SparseCodes
+from shapelex.coding.device_coder import DeviceCoder, open_device
+from shapelex.learning.objectives import objective_slopes, objective_values
+from shapelex.learning.passes import WORST_PER_ATOM, Details, Survey, TopRows
+from shapelex.learning.sources import RowBlocks
+from shapelex.learning.statistics import Statistics
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Part of the free memory that resident rows may fill; blocks of codes need the rest.
+_RESIDENT_SHARE = 0.4
+# Products are summed in the precision of the rows over so many rows, then in double precision.
+_SUM_ROWS = 1 << 16
+# Rows that travel to the device in one go.
+_TRAVEL_ROWS = 1 << 18
+
+
+class DeviceRows:
+    """Rows of a source, on a device.
+
+    Parameters
+    ----------
+    source : RowBlocks
+        The shapes.
+    device : str
+        As in :func:`shapelex.coding.device_coder.open_device`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pytest
+    >>> _ = pytest.importorskip("torch")
+    >>> rows = DeviceRows(RowBlocks.from_rows(np.eye(3, dtype=complex)), "torch")
+    >>> rows.survey(np.eye(3, dtype=complex)[:2], 1).usage
+    array([1., 1.])
+    """
+
+    def __init__(self, source: RowBlocks, device: str) -> None:
+        self.source = source
+        self._name = device
+        self.device = open_device(device)
+        self._resident: list[Tensor] | None = None
+
+    def survey(
+        self,
+        atoms: ComplexArray,
+        n_nonzero: int,
+        *,
+        coder: str = "auto",
+        distance: DistanceKind = "full",
+        with_nearest: bool = False,
+        with_details: bool = False,
+    ) -> Survey:
+        """Code all shapes over a dictionary and sum up what the next update needs.
+
+        Parameters
+        ----------
+        atoms, n_nonzero, coder, distance, with_nearest, with_details
+            As in :func:`shapelex.learning.passes.survey`.
+
+        Returns
+        -------
+        Survey
+            Loss, statistics, worst and nearest shapes.
+        """
+        device_coder = DeviceCoder(atoms, n_nonzero, method=coder, dtype=atoms.dtype, device=self._name)
+        sums = _Sums(device_coder, atoms, distance, with_nearest, with_details)
+        for start, rows in self._blocks(device_coder):
+            sums.add(rows, self.source.weights(start, start + len(rows)))
+        return sums.finish(self.source.n_coordinates)
+
+    def _blocks(self, coder: DeviceCoder) -> "Iterator[tuple[int, Tensor]]":
+        """All rows in order, in blocks that the coder's scratch memory has room for."""
+        start = 0
+        for large in self._large_blocks(coder):
+            size = coder.block_rows()
+            for offset in range(0, len(large), size):
+                part = large[offset : offset + size]
+                yield start + offset, part
+            start += len(large)
+
+    def _large_blocks(self, coder: DeviceCoder) -> "Iterator[Tensor]":
+        if self._resident is not None:
+            yield from self._resident
+            return
+        n_bytes = self.source.n_samples * self.source.n_coordinates * coder.dtype.itemsize
+        kept: list[Tensor] | None = [] if n_bytes <= self._room() else None
+        for start in range(0, self.source.n_samples, _TRAVEL_ROWS):
+            block = self._read(start, min(start + _TRAVEL_ROWS, self.source.n_samples), coder)
+            if kept is not None:
+                kept.append(block)
+            yield block
+        self._resident = kept
+
+    def _room(self) -> int:
+        import torch
+
+        if self.device.type != "cuda":
+            # Tensors of the CPU may share the memory of the source, but must not double a mapped file.
+            return 1 << 30
+        free, _ = torch.cuda.mem_get_info(self.device)
+        return int(_RESIDENT_SHARE * free)
+
+    def _read(self, start: int, stop: int, coder: DeviceCoder) -> "Tensor":
+        configurations = self.source.configurations
+        if configurations is None or self.source.space is None or self.device.type != "cuda":
+            return coder.to_device(self.source.read(start, stop))
+        return self._whiten(np.asarray(configurations[start:stop]), start, stop, coder)
+
+    def _whiten(self, block: ComplexArray, start: int, stop: int, coder: DeviceCoder) -> "Tensor":
+        """Whiten on the device: centering and whitening are one matrix, that of the whitened unit configurations."""
+        import torch
+
+        space = self.source.space
+        assert space is not None
+        if block.shape[1:] != (space.n_coordinates,) or not np.iscomplexobj(block):
+            return coder.to_device(self.source.read(start, stop))
+        matrix = coder.to_device(space.whiten(np.eye(space.n_coordinates, dtype=np.complex128)))
+        shift = coder.to_device(np.asarray(space.shift, dtype=np.complex128))
+        sent = coder.to_device(block)
+        # Far from the origin the position would drown the form: most of it goes before the product.
+        center = torch.linalg.vecdot(shift, sent) / torch.linalg.vecdot(shift, shift).real
+        rows: Tensor = (sent - center[:, None] * shift) @ matrix
+        norms = torch.linalg.vector_norm(rows, dim=1)
+        limit = 1e3 * torch.finfo(norms.dtype).eps * center.abs()
+        if not bool((torch.isfinite(norms) & (norms > limit)).all()):
+            # The checks of the CPU tell what is wrong, and where.
+            return coder.to_device(self.source.read(start, stop))
+        rows /= norms[:, None]
+        return rows
+
+
+class _Sums:
+    """What a pass adds up, block by block, on the device."""
+
+    def __init__(
+        self, coder: DeviceCoder, atoms: ComplexArray, distance: DistanceKind, with_nearest: bool, with_details: bool
+    ) -> None:
+        import torch
+
+        n_atoms, n_coordinates = atoms.shape
+        self._coder, self._atoms, self._distance = coder, atoms, distance
+        self._atom_rows = coder.to_device(atoms)
+        self._gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
+        self._products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
+        self._slope_usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
+        self._usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
+        self._worst = TopRows(WORST_PER_ATOM * n_atoms)
+        self._nearest_squares = torch.full((n_atoms,), -1.0, dtype=torch.float64, device=coder.device)
+        self._nearest_rows = torch.zeros_like(self._atom_rows)
+        self._with_nearest, self._with_details = with_nearest, with_details
+        self._loss = self._weight = self._slope_weight = 0.0
+        self._details: list[Details] = []
+
+    def add(self, rows: "Tensor", weights: FloatArray) -> None:
+        import torch
+
+        from shapelex.kernels.pursuit_torch import squares
+        from shapelex.kernels.weights_torch import densify
+
+        support, coefs = self._coder.code(rows)
+        dense = densify(support, coefs[:, 0], len(self._atoms))
+        errors = squares(rows - dense @ self._atom_rows).sum(dim=1).cpu().numpy()
+        values = objective_values(errors, self._distance)
+        slope_weights = weights * objective_slopes(errors, self._distance)
+        self._loss += float((weights * values).sum())
+        self._weight += float(weights.sum())
+        self._slope_weight += float(slope_weights.sum())
+        on_device = torch.from_numpy(slope_weights).to(self._coder.device)
+        used = densify(support, torch.ones_like(coefs[:, 0].real), len(self._atoms))
+        for start in range(0, len(rows), _SUM_ROWS):
+            part = slice(start, start + _SUM_ROWS)
+            codes = dense[part]
+            weighted = (codes * on_device[part, None].to(codes.real.dtype)).mH
+            self._gram += weighted @ codes
+            self._products += weighted @ rows[part]
+            self._slope_usage += on_device[part] @ used[part].to(torch.float64)
+        if self._distance == "full":
+            self._usage = self._slope_usage
+        else:
+            self._usage += torch.from_numpy(weights).to(self._coder.device) @ used.to(torch.float64)
+        self._look_at_extremes(rows, values, weights)
+        if self._with_details:
+            codes_here = SparseCodes._from_coder(support.cpu().numpy(), coefs[:, 0].cpu().numpy(), len(self._atoms))
+            self._details.append(Details(codes_here, values, slope_weights))
+
+    def _look_at_extremes(self, rows: "Tensor", values: FloatArray, weights: FloatArray) -> None:
+        import torch
+
+        from shapelex.kernels.pursuit_torch import squares
+
+        counted = np.flatnonzero(weights > 0)
+        n_kept = min(self._worst.n_kept, len(counted))
+        chosen = counted[np.argpartition(values[counted], len(counted) - n_kept)[len(counted) - n_kept :]]
+        self._worst.add(values[chosen], rows[torch.from_numpy(chosen).to(rows.device)].cpu().numpy())
+        if not self._with_nearest or not len(counted):
+            return
+        if len(counted) < len(rows):
+            rows = rows[torch.from_numpy(counted).to(rows.device)]
+        closeness = squares(rows @ self._atom_rows.mH)
+        best, places = closeness.max(dim=0)
+        nearer = best.to(torch.float64) > self._nearest_squares
+        self._nearest_squares = torch.where(nearer, best.to(torch.float64), self._nearest_squares)
+        self._nearest_rows = torch.where(nearer[:, None], rows[places], self._nearest_rows)
+
+    def finish(self, n_coordinates: int) -> Survey:
+        nearest = self._nearest_rows.cpu().numpy() if self._with_nearest else None
+        statistics = Statistics(
+            self._gram.cpu().numpy(), self._products.cpu().numpy(), self._slope_usage.cpu().numpy(), self._slope_weight
+        )
+        return Survey(
+            atoms=self._atoms,
+            loss=self._loss / self._weight,
+            unrealism=0.0 if nearest is None else _mean_squared_distance(nearest, self._atoms),
+            statistics=statistics,
+            usage=self._usage.cpu().numpy(),
+            weight=self._weight,
+            worst=self._worst.rows,
+            nearest=np.zeros((0, n_coordinates), dtype=self._atoms.dtype) if nearest is None else nearest,
+            details=Details.concatenate(self._details) if self._with_details else None,
+        )
+
+
+def _mean_squared_distance(rows: ComplexArray, atoms: ComplexArray) -> float:
+    remaining = rows - np.vecdot(atoms, rows)[:, None] * atoms
+    return float(np.vecdot(remaining, remaining).real.astype(np.float64).mean())
