@@ -57,6 +57,13 @@ def test_draws_from_large_sets_and_repeats(rng):
     assert str(first) == str(second)
 
 
+def test_codes_that_are_not_unique_are_not_blamed(rng):
+    t = np.exp(2j * np.pi * np.arange(40) / 40)
+    plane = t + np.linspace(0.1, 0.3, 12)[:, None] / t**2  # three atoms, but two dimensions
+    report = sx.invariance_report(plane, sx.Landmarks(40, closed=True))
+    assert all(effects(report)[change].is_nothing(report.tol) for change in POSE)
+
+
 def test_needs_shapes_to_compare(rng):
     with pytest.raises(ValueError, match="at least 3 shapes"):
         sx.invariance_report(family(rng, 2))

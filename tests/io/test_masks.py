@@ -221,12 +221,41 @@ def png_of(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize("side", [10_000, 15_000, 2**31 - 1])
+@pytest.mark.parametrize("side", [6_000, 10_000, 15_000, 2**31 - 1])
 def test_bombs_are_refused(tmp_path: Path, side: int) -> None:
     path = tmp_path / "bomb.png"
     path.write_bytes(png_of(side, side))
     with pytest.raises(ShapeFileError, match="refused"):
         sx.read(path)
+
+
+def test_many_pages_of_nothing_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "film.tif"
+    page = Image.fromarray(np.zeros((4000, 4000), dtype=bool))
+    page.save(path, compression="group4", save_all=True, append_images=[page] * 3)
+    # Fax coding packs an empty page into a few hundred bytes.
+    assert path.stat().st_size < 5000
+    with pytest.raises(ShapeFileError, match="far more pixels"):
+        sx.read(path, on_error="skip")
+
+
+def test_absurd_tiles_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plate.tif"
+    tifffile.imwrite(path, blobs("u2"), tile=(16, 16), compression="zlib")
+    assert areas(path) == BOTH
+    content = path.read_bytes()
+    width = struct.pack("<HHI", 322, 4, 1)
+    place = content.find(width) if width in content else content.find(struct.pack("<HHI", 322, 3, 1))
+    assert place > 0
+    path.write_bytes(content[:place] + width + struct.pack("<I", 2**24) + content[place + 12 :])
+    with pytest.raises(ShapeFileError, match="tiles of 16777216 x 16"):
+        sx.read(path)
+
+
+def test_large_mask_of_few_bytes_is_read(tmp_path: Path) -> None:
+    mask = np.zeros((6000, 6000), dtype="u1")
+    mask[1000:5000, 2000:4000] = 255
+    assert areas(save(tmp_path, mask)) == [8_000_000]
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.tif", "a.jpg"])

@@ -97,6 +97,7 @@ class TestRoundTrip:
         space, Z = stack
         path = tmp_path_factory.mktemp("sets") / "set.npz"
         shapes = sx.ShapeSet(Z, space, metadata={"points": [1, 2, 3], "a/b": ["x", "", "y"], "ok": [True, False, True]})
+        shapes = shapes.replace(metadata={**shapes.metadata, "metadata_0": [4, 5, 6], "allow_pickle": [7, 8, 9]})
         if isinstance(space, sx.BasisSpace):
             with pytest.raises(ShapeFileError, match="holds functions"):
                 sx.write(shapes, path)

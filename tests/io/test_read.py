@@ -1,6 +1,7 @@
 """Reading: which files, which format, how records become a set, and what is said of those left out."""
 
 import logging
+import os
 
 import numpy as np
 import pytest
@@ -86,6 +87,9 @@ class TestFiles:
             sx.read(tmp_path)
         with pytest.raises(FileNotFoundError, match="paths is empty"):
             sx.read([])
+        os.mkfifo(tmp_path / "pipe.tps")
+        with pytest.raises(ShapeFileError, match="no regular file"):
+            sx.read(tmp_path / "pipe.tps")
         with pytest.raises(TypeError, match="paths must be a path"):
             sx.read([3])
 
@@ -253,6 +257,16 @@ class TestAssembly:
             read(text, **options)
         with pytest.warns(SkippedRecordsWarning, match=r"Left out 2 records: .*coincide.*too few points"):
             assert len(read(text, on_error="skip", **options)) == 1
+
+    def test_keys_that_no_two_records_share(self, read):
+        text = "".join(f"LM=2\n0 0\n1 1\nKEY{number}=1\n" for number in range(6000))
+        with pytest.raises(ShapeFileError, match="The 6000 records have 6000 different keys"):
+            read(text)
+
+    def test_one_text_that_is_very_long(self, read):
+        text = "LM=2\n0 0\n1 1\n" * 2000 + f"COMMENT={'long ' * 10_000}\n"
+        with pytest.raises(ShapeFileError, match="record 2000, line 5998: one of its texts has 49999 characters"):
+            read(text)
 
     def test_too_large_to_measure(self, read):
         with pytest.raises(ShapeFileError, match="overflows"):

@@ -1,24 +1,12 @@
 import numpy as np
 import pytest
 
-from shapelex.estimators.atom_stability import AtomStability
-from shapelex.estimators.error_surface import ErrorSurface
-from shapelex.estimators.suggestion import Suggestion
 from shapelex.plotting import plot_suggestion
-
-
-def _suggestion(with_stability=True):
-    rows = [
-        {"n_atoms": J, "n_nonzero": s, "fold": f, "rmse": (0.4 / (J * s)) * (1 + 0.1 * f), "train_rmse": 0.1,
-         "energy": 0.3, "seconds": 1.0}
-        for J in (3, 5, 9) for s in (1, 2, 3) for f in (0, 1) if (J, s) != (9, 3)
-    ]  # fmt: skip
-    stable = [{"n_atoms": J, "n_nonzero": 2, "distance": 0.1, "chance": 0.2, "stability": 0.1 * J} for J in (3, 5, 9)]
-    return Suggestion(5, 2, ErrorSurface(rows, 11), AtomStability(stable if with_stability else []))
+from tests.plotting.suggestions import make_suggestion
 
 
 def test_a_curve_a_sparsity_and_the_choice(ax):
-    found = _suggestion()
+    found = make_suggestion()
     plot_suggestion(found, ax=ax)
     *curves, ring = ax.lines
     assert [list(curve.get_xdata()) for curve in curves] == [[3, 5, 9], [3, 5, 9], [3, 5]]
@@ -30,7 +18,7 @@ def test_a_curve_a_sparsity_and_the_choice(ax):
 
 
 def test_bars_of_stability(ax):
-    plot_suggestion(_suggestion(), ax=ax)
+    plot_suggestion(make_suggestion(), ax=ax)
     (strip,) = ax.child_axes
     assert [bar.get_height() for bar in strip.patches] == pytest.approx([0.3, 0.5, 0.9])
     assert strip.get_xlabel() == "atoms in the dictionary"
@@ -40,7 +28,7 @@ def test_bars_of_stability(ax):
 
 
 def test_without_stability(ax):
-    plot_suggestion(_suggestion(with_stability=False), ax=ax)
+    plot_suggestion(make_suggestion(with_stability=False), ax=ax)
     assert not ax.child_axes
     assert ax.get_xlabel() == "atoms in the dictionary"
 
@@ -49,7 +37,7 @@ def test_labels_stay_inside_the_figure(tmp_path):
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(3.4, 2.8), layout="constrained")
-    plot_suggestion(_suggestion(), ax=ax)
+    plot_suggestion(make_suggestion(), ax=ax)
     figure.savefig(tmp_path / "suggestion.png")
     label = ax.child_axes[0].xaxis.label.get_window_extent()
     plt.close(figure)

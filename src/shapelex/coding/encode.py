@@ -151,6 +151,8 @@ def encode(
     if mask is not None:
         if path:
             raise ValueError("path=True codes complete shapes: leave out path, or mask.")
+        if device != "cpu":
+            raise ValueError(f'mask codes on the CPU alone: leave out mask, or use device="cpu", got {device!r}.')
         with single_blas_thread():
             return encode_masked(
                 X,

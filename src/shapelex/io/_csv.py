@@ -30,6 +30,8 @@ from shapelex.spaces import Landmarks
 _DELIMITERS = ("\t", ";", "|", ",", " ")
 _SAMPLE_LINES = 20
 _SAMPLE_CHARACTERS = 1 << 20
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_ANY_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 
@@ -162,7 +164,7 @@ def _open_table(
 
 
 def _find_delimiter(text: str, path: Path) -> str:
-    sample = io.StringIO(text[:_SAMPLE_CHARACTERS], newline="")
+    sample = _lines(text[:_SAMPLE_CHARACTERS])
     lines = [line for line in sample if line.strip() and not line.startswith("#")][:_SAMPLE_LINES]
     best, best_share = "", 0.0
     for delimiter in _DELIMITERS:
@@ -188,12 +190,11 @@ def _find_decimal(rows: Sequence[list[str]]) -> str:
 
 def _rows(text: str, delimiter: str, path: Path) -> Iterator[Row]:
     """Yield the rows that are not empty, with the number of the line each ends on."""
-    if delimiter.isspace() and delimiter != "\t":
-        lines: Iterator[str] = (line.replace("\t", " ").strip(" ") for line in io.StringIO(text, newline=""))
-    else:
-        lines = iter(io.StringIO(text, newline=""))
     if len(delimiter) != 1:
         raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
+    lines = _lines(text)
+    if delimiter.isspace() and delimiter != "\t":
+        lines = (line.replace("\t", " ").strip(" ") for line in lines)
     table = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
     is_start = True
     try:
@@ -204,6 +205,12 @@ def _rows(text: str, delimiter: str, path: Path) -> Iterator[Row]:
             yield table.line_num, row
     except csv.Error as error:
         raise ShapeFileError(f"{path}, line {table.line_num}: it cannot be split into columns ({error}).") from error
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield lines with their ends; a StringIO would do, but takes four bytes a character."""
+    pattern = _ANY_LINE if "\r" in text else _LINE
+    return (match[0] for match in pattern.finditer(text))
 
 
 def _is_comment(row: Sequence[str]) -> bool:

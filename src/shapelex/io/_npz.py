@@ -84,8 +84,10 @@ def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
 
 def _key(name: str, place: int) -> str:
     """Return the name of a column's array: its own where that is a plain word that means nothing else."""
-    is_plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", name) is not None
-    return name if is_plain and name not in (*_RESERVED, *_ID_KEYS, "file") else f"metadata_{place}"
+    is_plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", name) is not None and not name.startswith("metadata_")
+    # The last two are arguments of numpy.savez.
+    is_free = name not in (*_RESERVED, *_ID_KEYS, "file", "allow_pickle")
+    return name if is_plain and is_free else f"metadata_{place}"
 
 
 def _read_arrays(archive: zipfile.ZipFile, path: Path) -> dict[str, np.ndarray[Any, Any]]:

@@ -21,12 +21,14 @@ Pixels = np.ndarray[Any, Any]
 # As Pillow has it: a quarter of a gigabyte of 24-bit pixels.
 MAX_PIXELS = 2**30 // 4 // 3
 _MAX_PAGES = 100_000
-# Beyond what compression of masks achieves, so that many pages of nothing do not take hours.
-_PIXELS_PER_BYTE = 2000
+# Beyond what compression of masks achieves: a small file that declares pages of nothing costs no memory and no hours.
+_FREE_PIXELS = 2**24
+_PIXELS_PER_BYTE = 10_000
 _FORMATS = ("PNG", "JPEG", "TIFF")
 _LOSSY = ("jpeg", "tiff_jpeg", "webp")
 # Numbers of the TIFF tags that describe a stack which ImageJ wrote as one page.
 _DESCRIPTION, _OFFSETS, _COMPRESSION, _BITS = 270, 273, 259, 258
+_TILE_WIDTH, _TILE_HEIGHT = 322, 323
 
 
 def read_pages(path: Path, *, as_gray: bool = False) -> Iterator[tuple[Pixels, bool]]:
@@ -59,16 +61,17 @@ def read_pages(path: Path, *, as_gray: bool = False) -> Iterator[tuple[Pixels, b
             raise
         raise ShapeFileError(f"{path} cannot be read as an image: {error}.") from error
     with image:
-        number, n_left = 0, MAX_PIXELS + _PIXELS_PER_BYTE * path.stat().st_size
+        number, n_left = 0, _FREE_PIXELS + _PIXELS_PER_BYTE * path.stat().st_size
         while number < _MAX_PAGES:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     image.seek(number)
                     _check_size(image.size[0] * image.size[1], path)
+                    _check_tiles(image, path)
                     n_left -= image.size[0] * image.size[1]
                     if n_left < 0:
-                        raise ShapeFileError(f"{path} is refused: its pages hold far more pixels than it has bytes.")
+                        raise ShapeFileError(f"{path} is refused: it declares far more pixels than its bytes can hold.")
                     is_lossy = _is_lossy(image)
                     array = _to_array(image, as_gray)
                     stack = _imagej_stack(image, path) if number == 0 else None
@@ -134,6 +137,14 @@ def _imagej_stack(image: Any, path: Path) -> Pixels | None:
 def _check_size(n_pixels: int, path: Path) -> None:
     if n_pixels > MAX_PIXELS:
         raise ShapeFileError(f"{path} is refused: it declares {n_pixels} pixels, more than {MAX_PIXELS}.")
+
+
+def _check_tiles(image: Any, path: Path) -> None:
+    """Refuse tiles of a TIFF that are absurdly large: each is unpacked whole, whatever the size of the image."""
+    tags: Any = getattr(image, "tag_v2", {})
+    sides = [tags.get(tag, 1) for tag in (_TILE_WIDTH, _TILE_HEIGHT)]
+    if not all(isinstance(side, int) for side in sides) or not 0 < sides[0] * sides[1] <= _FREE_PIXELS:
+        raise ShapeFileError(f"{path} is refused: it declares tiles of {sides[0]} x {sides[1]} pixels.")
 
 
 def _one_number(array: Pixels, path: Path, as_gray: bool) -> Pixels:

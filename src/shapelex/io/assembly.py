@@ -24,6 +24,9 @@ from shapelex.spaces import Landmarks, Space
 # Points of a polygon that a coordinate of a curve is fitted to.
 _POINTS_PER_COORDINATE = 8
 _COUNTS_NAMED = 6
+# Entries of a table that are granted, and how many times more than its records hold.
+_FREE_CELLS = 20_000_000
+_MOST_SWELLING = 20
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,7 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
             notes.append(f"The last point of {n_dropped} closed {noun} repeated the first and was dropped.")
     space, rows, note = _make_rows(found, lines, wanted, closed)
     notes += [note] if note else []
+    columns = _make_columns(found)
     records = [one.record for one in found]
     labels = [record.label for record in records]
     return ShapeSet(
@@ -160,7 +164,7 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
         ids=np.array([record.id for record in records], dtype=np.str_),
         labels=np.array(labels, dtype=np.str_) if any(labels) else None,
         sequence=_number_series(found),
-        metadata=_make_columns(found),
+        metadata=columns,
         missing="allow" if wanted.allows_missing else "error",
         notes=tuple(notes),
     )
@@ -305,6 +309,7 @@ def _number_series(found: Sequence[Found]) -> np.ndarray[Any, Any] | None:
 
 
 def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
+    _check_width(found)
     columns: dict[str, list[Any]] = {}
     if any(one.record.frame is not None for one in found):
         columns["frame"] = [-1 if one.record.frame is None else one.record.frame for one in found]
@@ -316,3 +321,27 @@ def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
     if len({one.path for one in found}) > 1:
         columns["file"] = [str(one.path) for one in found]
     return {name: column_from_values(values) for name, values in columns.items()}
+
+
+def _check_width(found: Sequence[Found]) -> None:
+    """Refuse records that would swell as a table: keys that few records have, or a few very long texts."""
+    n_shapes = len(found)
+    n_cells = sum(len(one.record.metadata) for one in found)
+    names = {name for one in found for name in one.record.metadata}
+    if n_shapes * len(names) > max(_FREE_CELLS, _MOST_SWELLING * n_cells):
+        raise ShapeFileError(
+            f"The {n_shapes} records have {len(names)} different keys, few of them in common: too many for a table; "
+            "take out those that are not needed."
+        )
+    longest: dict[str, tuple[int, Found]] = {}
+    n_characters = 0
+    for one in found:
+        record = one.record
+        for name, value in (("id", record.id), ("label", record.label), *record.metadata.items()):
+            if isinstance(value, str):
+                n_characters += len(value)
+                if len(value) > longest.get(name, (0, one))[0]:
+                    longest[name] = (len(value), one)
+    if n_shapes * sum(length for length, _ in longest.values()) > max(_FREE_CELLS, _MOST_SWELLING * n_characters):
+        length, one = max(longest.values(), key=lambda item: item[0])
+        raise ShapeFileError(f"{one.where}: one of its texts has {length} characters: shorten it.")

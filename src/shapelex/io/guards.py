@@ -166,7 +166,9 @@ def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) ->
         check_inner_path(member.filename, path)
         if member.flag_bits & 0x1:
             raise ShapeFileError(f"{path} holds the encrypted file {member.filename!r}: unpack it first.")
-    n_packed, n_unpacked = sum(m.compress_size for m in members), sum(m.file_size for m in members)
+    # Members may overlap, so that their sizes add up to more than there is.
+    n_packed = min(sum(member.compress_size for member in members), path.stat().st_size)
+    n_unpacked = sum(member.file_size for member in members)
     _check_swelling(n_packed, n_unpacked, path, limit)
     return members
 

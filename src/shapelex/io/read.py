@@ -252,6 +252,9 @@ def _list_files(
             named += found
         elif not path.exists():
             raise FileNotFoundError(f"There is no file {path}.")
+        elif not path.is_file():
+            # Looking into a pipe would wait for whoever writes to it.
+            raise ShapeFileError(f"{path} is no regular file.")
         else:
             named = [path]
         for match in named:
