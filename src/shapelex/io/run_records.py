@@ -91,7 +91,15 @@ def read_run(path: str | Path) -> dict[str, Any]:
         head = stream.read(16)
     try:
         run = _read_sidecar(source) or _find(source, head)
-    except (AttributeError, ValueError, LookupError, struct.error, zipfile.BadZipFile, OSError, RecursionError) as error:
+    except (
+        AttributeError,
+        ValueError,
+        LookupError,
+        struct.error,
+        zipfile.BadZipFile,
+        OSError,
+        RecursionError,
+    ) as error:
         raise ShapeFileError(f"{source} has no readable record of what made it ({error}).") from error
     if not isinstance(run, dict) or not isinstance(run.get("command"), str):
         raise ShapeFileError(f"{source} does not say what made it: it was not written by a shapelex command.")

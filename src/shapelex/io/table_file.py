@@ -91,7 +91,9 @@ def load_pyarrow() -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("Parquet needs pyarrow, which is not installed: pip install pyarrow; or write .csv.") from error
+        raise ImportError(
+            "Parquet needs pyarrow, which is not installed: pip install pyarrow; or write .csv."
+        ) from error
     return pyarrow
 
 
