@@ -4,8 +4,21 @@ from typing import Annotated
 
 import typer
 
+from shapelex.cli.compare import compare
+from shapelex.cli.demo import demo
+from shapelex.cli.distances import distances
+from shapelex.cli.encode import encode
 from shapelex.cli.errors import GuardedGroup
+from shapelex.cli.import_shapes import import_shapes
+from shapelex.cli.info import info
+from shapelex.cli.learn import learn
+from shapelex.cli.mean import mean
+from shapelex.cli.reconstruct import reconstruct
+from shapelex.cli.replay import replay
+from shapelex.cli.report import report
 from shapelex.cli.reproduce import reproduce
+from shapelex.cli.suggest import suggest
+from shapelex.cli.warmup import warmup
 
 app = typer.Typer(
     cls=GuardedGroup,
@@ -15,7 +28,24 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit status: 0 fine, 1 a file or its data cannot be used, 2 wrong usage, 130 interrupted.",
 )
-app.command()(reproduce)
+app.command("import")(import_shapes)
+# In the order of use.
+for command in (
+    info,
+    suggest,
+    learn,
+    encode,
+    reconstruct,
+    report,
+    mean,
+    distances,
+    compare,
+    demo,
+    reproduce,
+    replay,
+    warmup,
+):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:

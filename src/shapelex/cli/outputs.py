@@ -1,10 +1,10 @@
-"""Where a command may write: nothing is replaced unless ``--force`` says so."""
+"""Where a command may write: nothing is replaced unless ``--force`` says so; and what goes into all that it writes."""
 
 import shlex
-import sys
 from pathlib import Path
+from typing import Any
 
-from shapelex.cli.errors import CommandError
+from shapelex.cli.errors import ARGUMENTS, CommandError
 
 
 def claim_folder(path: Path, force: bool) -> Path:
@@ -30,4 +30,11 @@ def claim_file(path: Path, force: bool) -> Path:
 
 def typed_command() -> str:
     """Return the command as it was typed, for the record of what it writes."""
-    return shlex.join(["shapelex", *sys.argv[1:]])
+    return shlex.join(["shapelex", *ARGUMENTS.get()])
+
+
+def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
+    """Return what makes the files of this command: its words, those before it, versions and seed."""
+    from shapelex.io.run_records import make_run
+
+    return make_run(typed_command(), seed, [Path(path) for path in inputs])

@@ -67,7 +67,9 @@ class Screen:
             task = bar.add_task(title, total=1.0, detail="")
 
             def tell(done: float, text: str) -> None:
-                bar.update(task, completed=done, description=text or title, detail="")
+                # Where the text stays, so does what the log told last.
+                changes = {"description": text, "detail": ""} if text else {}
+                bar.update(task, completed=done, **changes)
 
             with _log_on_bar(bar, task):
                 yield tell

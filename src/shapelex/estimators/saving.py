@@ -4,6 +4,7 @@ The file format is that of :mod:`shapelex.io.model_file`; here is what of an est
 """
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ _ARRAYS = ("atoms_", "usage_", "loss_curve_")
 _NUMBERS = ("rmse_", "n_iter_", "n_features_in_")
 
 
-def save_estimator(estimator: Any, path: str | Path) -> Path:
+def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | None = None) -> Path:
     """Write a fitted dictionary to a model file.
 
     Parameters
@@ -27,6 +28,8 @@ def save_estimator(estimator: Any, path: str | Path) -> Path:
         Fitted.
     path : str or Path
         Where to.
+    run : mapping, optional
+        What made it, as JSON values: command, seed, versions.
 
     Returns
     -------
@@ -44,7 +47,7 @@ def save_estimator(estimator: Any, path: str | Path) -> Path:
         arrays=arrays,
         results={name: as_plain(getattr(estimator, name)) for name in _NUMBERS}
         | {"space_given": estimator.space is not None, "memory_weight": memory.weight},
-        provenance=provenance,
+        provenance=provenance if run is None else {**provenance, "run": dict(run)},
     )
     return write_model(path, model)
 
