@@ -1,6 +1,7 @@
 # Every target makes its own environment: Python 3.11 or newer and make are all it takes.
 PYTHON ?= python3
 VENV := .venv
+PYTEST_ARGS ?= -n auto --dist worksteal
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 

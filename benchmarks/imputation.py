@@ -25,6 +25,9 @@ SETS = {"hands": (20, 5), "plethodon_12": (10, 3)}
 COMPONENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
 N_FOLDS = 5
 
+# The method and its sizes were chosen on seeds 0 to 4; these are fresh.
+FIRST_SEED = 5
+
 
 def main(n_seeds: int = 5) -> None:
     rows = []
@@ -35,7 +38,7 @@ def main(n_seeds: int = 5) -> None:
             continue
         with np.load(path, allow_pickle=False) as file:
             X = sx.from_points(file["points"])
-        runs = [_measure(X, size, seed) for seed in range(n_seeds)]
+        runs = [_measure(X, size, seed) for seed in range(FIRST_SEED, FIRST_SEED + n_seeds)]
         for method in runs[0]:
             errors = [run[method] for run in runs]
             pooled = float(np.sqrt(np.mean(np.square(errors))))

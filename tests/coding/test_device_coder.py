@@ -135,8 +135,9 @@ def test_the_size_of_blocks_changes_nothing(method, device, monkeypatch):
     whole = encode_rows(rows, atoms, 3, method=method, device=device)
     monkeypatch.setattr(device_coder_module, "_MOST_BLOCK_ROWS", 10)
     parts = encode_rows(rows, atoms, 3, method=method, device=device)
-    assert np.array_equal(whole.support, parts.support)
-    np.testing.assert_allclose(whole.coefs, parts.coefs, atol=1e-13)
+    # Two members of a beam may hold the same atoms, found in another order: a tie.
+    assert np.array_equal(np.sort(whole.support, axis=1), np.sort(parts.support, axis=1))
+    np.testing.assert_allclose(whole.toarray(), parts.toarray(), atol=1e-13)
 
 
 @on_devices
