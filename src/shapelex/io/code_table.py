@@ -43,8 +43,8 @@ def code_columns(codes: SparseCodes, errors: FloatArray, shapes: ShapeSet, layou
         The shapes; their ids, labels, sequence and times become columns.
     layout : {"slots", "atoms"}, default "slots"
         ``"slots"``: for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
-        weightiest first. ``"atoms"``: for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0 and no
-        angle where a shape does not use it. Angles are in radians.
+        weightiest first. ``"atoms"``: for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0 and
+        no angle where a shape does not use it. Angles are in radians.
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """What made a file, read back from it.
 
 In comes a file that a command wrote; out goes the record of its run: command, earlier commands, seed, versions. Where
-it is kept depends on the format: the JSON header of ``.npz``, the schema of Parquet, the metadata of PNG, SVG and PDF, the
-data of the HTML page; a file that has no place for it, such as CSV, has a sidecar, its name with ``.json`` after it.
+it is kept depends on the format: the JSON header of ``.npz``, the schema of Parquet, the metadata of PNG, SVG and PDF,
+the data of the HTML page; a file that has no place for it, such as CSV, has a sidecar, its name with ``.json`` after
+it.
 """
 
 import html
