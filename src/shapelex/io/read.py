@@ -154,6 +154,7 @@ class _Session:
             raise ValueError(f'missing="negative" has no meaning for {path}: the format {known.name} has no such use.')
         options = {name: value for name, value in self.options.items() if name in known.options}
         try:
+            _check_not_empty(path)
             if known.makes_sets:
                 return [self._label_set(conform(known.reader(path, **options), path, self.wanted), path)]
             return list(self._good_records(path, known.reader(path, **options)))
@@ -226,6 +227,8 @@ def _list_files(
 
     A file named that is of no known format is an error, or goes to `skipped` where that is a list.
     """
+    if not isinstance(paths, str | os.PathLike | Iterable):
+        raise TypeError(f"paths must be a path or a list of paths, got {paths!r}.")
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files: list[tuple[Path, Format]] = []
     ignored: list[Path] = []
@@ -259,6 +262,7 @@ def _list_files(
             named = [path]
         for match in named:
             try:
+                _check_not_empty(match)
                 files.append((match, find_format(match, name)))
             except ShapeFileError as error:
                 if skipped is None:
@@ -269,6 +273,11 @@ def _list_files(
     if not files:
         raise FileNotFoundError("paths is empty: give at least one file.")
     return files, ignored
+
+
+def _check_not_empty(path: Path) -> None:
+    if path.stat().st_size == 0:
+        raise ShapeFileError(f"{path} is empty: it has 0 bytes.")
 
 
 def _format_in_folder(path: Path, name: str | None) -> Format | None:
