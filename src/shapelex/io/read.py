@@ -19,7 +19,7 @@ from shapelex.exceptions import ShapeFileError, ShapelexError, SkippedRecordsWar
 from shapelex.io.assembly import Found, Wanted, assemble, check_record, conform
 from shapelex.io.formats import FORMATS, Format, find_format
 from shapelex.io.guards import files_below
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Space
 
@@ -147,6 +147,7 @@ class _Session:
     options: dict[str, Any]
     has_many: bool = False
     skipped: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def read_file(self, path: Path, known: Format) -> list[ShapeSet | Found]:
         """Return the set or the good records of a file; with `skips`, take note of the bad ones."""
@@ -164,9 +165,12 @@ class _Session:
             self.skipped.append(str(error))
             return []
 
-    def _good_records(self, path: Path, records: Iterator[Record | BadRecord]) -> Iterator[Found]:
+    def _good_records(self, path: Path, records: Iterator[Record | BadRecord | Remark]) -> Iterator[Found]:
         hint = "" if self.skips else _MISSING_HINT
         for record in records:
+            if isinstance(record, Remark):
+                self.remarks.append(f"{path}, {record.where}: {record.text}")
+                continue
             checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
             if isinstance(checked, Record):
                 yield Found(path, checked if self.label_of is None else replace(checked, label=self.label_of(path)))
@@ -197,7 +201,7 @@ class _Session:
 
     def notes(self, ignored: Sequence[Path]) -> list[str]:
         """Return a note for every record left out, and one for files of other kinds."""
-        notes = [f"left out: {message}" for message in self.skipped]
+        notes = [f"left out: {message}" for message in self.skipped] + self.remarks
         if ignored:
             named = ", ".join(path.name for path in ignored[:_SKIPPED_NAMED])
             more = f" and {len(ignored) - _SKIPPED_NAMED} more" if len(ignored) > _SKIPPED_NAMED else ""
