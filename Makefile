@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs clean
+.PHONY: help demo figures test lint format bench docs clean
 
 help:
-	@echo "make demo    learn a dictionary of shapes made in code, and draw it and its geometry into demo/"
+	@echo "make demo    handwritten digits to a dictionary, codes, a comparison and a page to explore, in demo/"
+	@echo "make figures draw the pictures of the documentation into figures/"
 	@echo "make test    run the tests (set SHAPELEX_DATA to run those on real shapes too)"
 	@echo "make lint    ruff, mypy, import-linter, numpydoc"
 	@echo "make bench   print the tables of measured speed"
@@ -25,10 +26,13 @@ $(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 demo: $(VENV)/test.stamp
-	$(BIN)/python examples/geometry_figures.py demo
-	$(BIN)/python examples/dictionary_figures.py demo
-	$(BIN)/python examples/datasets_figures.py demo
-	$(BIN)/python examples/registration_figures.py demo
+	$(BIN)/shapelex demo -o demo --force
+
+figures: $(VENV)/test.stamp
+	$(BIN)/python examples/geometry_figures.py figures
+	$(BIN)/python examples/dictionary_figures.py figures
+	$(BIN)/python examples/datasets_figures.py figures
+	$(BIN)/python examples/registration_figures.py figures
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -53,4 +57,4 @@ docs: $(VENV)/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-bench demo docs/_build docs/api/generated dist
+	rm -rf $(VENV) .venv-bench demo figures docs/_build docs/api/generated dist

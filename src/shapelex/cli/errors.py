@@ -27,8 +27,10 @@ STATUS_INTERRUPTED = 130
 ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("ARGUMENTS", default=())
 """The arguments of the command that runs, as they were typed."""
 
+_FORMAT_OPTIONS = "layout|axes|kind|border|dataset|variable|curves|which|only|threshold"
 # Messages of the library name arguments of Python; here they have other names.
 _OPTIONS = (
+    (re.compile(r"\bspace=(?:sx\.)?BSpline\((\d+)\)"), r"--space bspline --points \1"),
     (re.compile(r"\bn_points=(\d+)"), r"--points \1"),
     (re.compile(r"\bon_error=\"skip\""), "--skip-bad"),
     (re.compile(r"\bmissing=\"?(allow|negative)\"?"), r"--missing \1"),
@@ -43,7 +45,7 @@ _OPTIONS = (
     (re.compile(r"\bn_nonzero\b"), "--nonzero"),
     (re.compile(r"\bmax_iter\b"), "--max-iter"),
     (re.compile(r"\bn_points\b"), "--points"),
-    (re.compile(r"\b(layout|axes|kind|border|dataset|variable|curves|which|only|threshold)=\"?(\w+)\"?"), r"--option \1=\2"),
+    (re.compile(rf"\b({_FORMAT_OPTIONS})=\"?(\w+)\"?"), r"--option \1=\2"),
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def claim_figure(path: Path | None, force: bool) -> Path | None:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(SUFFIXES)}.", param_hint="--figure")
     claimed = claim_file(path, force)
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib as mpl  # noqa: F401
     except ImportError as error:
         raise ImportError('--figure needs matplotlib, which is not installed: pip install "shapelex[plot]".') from error
     return claimed

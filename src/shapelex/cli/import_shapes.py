@@ -83,7 +83,7 @@ def import_shapes(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read shapes from files of any kind into one set: masks, TPS, tables, ImageJ, COCO, WCON, HDF5, …
+    """Read shapes from files of any kind into one set: masks, TPS, tables, ImageJ, COCO, WCON, HDF5.
 
     Example: shapelex import masks/ -o shapes.npz --points 100 --register --label-from parent
     """

@@ -49,6 +49,10 @@ def learn(
     batch: Annotated[
         int | None, typer.Option("--batch", min=1, help="Learn from batches of so many shapes.", show_default=False)
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", help="Go on from this file, where it is, and keep it up.", show_default=False),
+    ] = None,
     device: DeviceOption = "cpu",
     seed: SeedOption = 0,
     figure: FigureOption = None,
@@ -84,6 +88,7 @@ def learn(
         batch_size=batch,
         device=device,
         random_state=seed,
+        **_checkpointing(checkpoint),
     )
     run = record_run(seed, (shapes,))
     try:
@@ -106,6 +111,16 @@ def learn(
         screen.say(f"wrote {picture}")
     screen.show({"out": str(target), "rmse": float(model.rmse_), "n_iter": int(model.n_iter_),
                  "usage": model.usage_.tolist(), "figure": None if picture is None else str(picture)})  # fmt: skip
+
+
+def _checkpointing(path: Path | None) -> dict[str, Any]:
+    import shapelex as sx
+
+    if path is None:
+        return {}
+    if "checkpoint" not in sx.ShapeDictionary().get_params():
+        raise CommandError("this version of shapelex keeps no checkpoints: leave out --checkpoint.")
+    return {"checkpoint": path}
 
 
 def _count_swaps(model: Any) -> int:

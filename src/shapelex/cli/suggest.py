@@ -36,6 +36,9 @@ def suggest(
     folds: Annotated[int, typer.Option("--folds", min=2, help="Parts to hold out in turn.")] = 3,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Hold out shapes at random, not blocks in order.")] = False,
     max_shapes: Annotated[int, typer.Option("--max-shapes", min=6, help="Most shapes to use.")] = 1500,
+    stability: Annotated[
+        int, typer.Option("--seeds", min=0, help="Dictionaries of each size to compare for stable atoms; 0: none.")
+    ] = 3,
     seed: SeedOption = 0,
     figure: FigureOption = None,
     force: ForceOption = False,
@@ -68,6 +71,7 @@ def suggest(
             cv=splitter(folds, shuffle, seed),
             groups=None if shuffle else series_of(found),
             max_shapes=max_shapes,
+            n_seeds=stability,
             random_state=seed,
             callback=lambda n_done, n_most, row: tell(min(n_done / n_most, 1.0), f"{row['n_atoms']} atoms"),
         )

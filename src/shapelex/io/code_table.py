@@ -1,6 +1,7 @@
 """Codes as files: a table of atoms, moduli and angles for statistics, or ``.npz`` with the arrays themselves.
 
-In come codes with the errors and names of their shapes; out goes a file, whole or not at all. Only ``.npz`` is read back.
+In come codes with the errors and names of their shapes; out goes a file, whole or not at all. Only ``.npz`` is read
+back.
 """
 
 import json
@@ -41,9 +42,9 @@ def code_columns(codes: SparseCodes, errors: FloatArray, shapes: ShapeSet, layou
     shapes : ShapeSet
         The shapes; their ids, labels, sequence and times become columns.
     layout : {"slots", "atoms"}, default "slots"
-        ``"slots"``: for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the weightiest
-        first. ``"atoms"``: for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0 and no angle where a
-        shape does not use it. Angles are in radians.
+        ``"slots"``: for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
+        weightiest first. ``"atoms"``: for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0 and
+        no angle where a shape does not use it. Angles are in radians.
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """What made a file, read back from it.
 
-In comes a file that a command wrote; out goes the record of its run: command, earlier commands, seed, versions. Where it
-is kept depends on the format: the JSON header of ``.npz``, the schema of Parquet, the metadata of PNG, SVG and PDF, the
-data of the HTML page; a file that has no place for it, such as CSV, has a sidecar, its name with ``.json`` after it.
+In comes a file that a command wrote; out goes the record of its run: command, earlier commands, seed, versions. Where
+it is kept depends on the format: the JSON header of ``.npz``, the schema of Parquet, the metadata of PNG, SVG and PDF,
+the data of the HTML page; a file that has no place for it, such as CSV, has a sidecar, its name with ``.json`` after
+it.
 """
 
 import html
@@ -55,7 +56,7 @@ def make_run(command: str | None, seed: int | None, inputs: Iterable[Path] = ())
 
 
 def read_run(path: str | Path) -> dict[str, Any]:
-    """Read the record of the run that made a file.
+    r"""Read the record of the run that made a file.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def read_run(path: str | Path) -> dict[str, Any]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = Path(folder) / "codes.csv"
-    ...     _ = table.write_text("id\\n1\\n")
+    ...     _ = table.write_text("id\n1\n")
     ...     _ = write_sidecar(table, make_run("shapelex encode", 0))
     ...     read_run(table)["command"]
     'shapelex encode'

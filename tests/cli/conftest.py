@@ -1,0 +1,48 @@
+"""Made shapes in files, and commands in this process."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import shapelex as sx
+from shapelex.cli.app import app
+
+
+@pytest.fixture(scope="session")
+def shapes():
+    rng = np.random.default_rng(0)
+    t = 2j * np.pi * np.arange(16) / 16
+    noise = 0.2 * rng.normal(size=(40, 3)) @ [np.exp(-t), np.exp(2 * t), np.exp(-2 * t)]
+    outlines = (np.exp(t) + noise) * np.exp(1j * rng.uniform(0, 6, size=(40, 1)))
+    return sx.ShapeSet(
+        outlines, sx.Landmarks(16, closed=True), ids=[f"cell {n}" for n in range(40)], labels=["a", "b"] * 20
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, shapes, monkeypatch):
+    """A folder to work in, with ``shapes.npz``."""
+    monkeypatch.chdir(tmp_path)
+    sx.write(shapes, "shapes.npz", command="shapelex import cells.tps -o shapes.npz")
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def model(shapes):
+    return sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", max_iter=5, tol=0.1, random_state=0).fit(shapes)
+
+
+@pytest.fixture
+def ready(folder, model):
+    """A folder with ``shapes.npz`` and ``model.npz``."""
+    model.save("model.npz", run={"command": "shapelex learn shapes.npz -o model.npz", "earlier": []})
+    return folder
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def lines_of(result):
+    assert result.exit_code == 0, result.output
+    return result.stdout.splitlines()

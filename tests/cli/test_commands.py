@@ -1,0 +1,213 @@
+"""What holds for every command: help with an example, outputs that stay, bad input in one line, interruptions."""
+
+import json
+import logging
+
+import pytest
+
+import shapelex as sx
+from shapelex.cli.app import app
+from shapelex.estimators.comparison import Comparison
+from tests.cli.conftest import run
+
+WRITING = {
+    "import": ["import", "shapes.npz", "-o", "out.npz"],
+    "learn": ["learn", "shapes.npz", "-o", "out.npz", "--atoms", "4", "--nonzero", "2", "--coder", "ormp"],
+    "encode": ["encode", "model.npz", "shapes.npz", "-o", "out.csv"],
+    "reconstruct": ["reconstruct", "model.npz", "shapes.npz", "-o", "out.npz"],
+    "mean": ["mean", "shapes.npz", "-o", "out.npz"],
+    "distances": ["distances", "shapes.npz", "-o", "out.csv"],
+    "compare": [
+        "compare",
+        "shapes.npz",
+        "-o",
+        "out.csv",
+        "--atoms",
+        "3",
+        "--nonzero",
+        "1-2",
+        "--method",
+        "complex PCA",
+    ],
+    "suggest": [
+        "suggest",
+        "shapes.npz",
+        "-o",
+        "out.csv",
+        "--atoms",
+        "2,3",
+        "--nonzero",
+        "1",
+        "--folds",
+        "2",
+        "--seeds",
+        "0",
+    ],
+    "report": ["report", "model.npz", "shapes.npz", "-o", "out.html"],
+}
+READING = {**WRITING, "info": ["info", "shapes.npz"]}
+# Where each command spends its time.
+WORK = {
+    "import": "read",
+    "learn": "ShapeDictionary.fit",
+    "encode": "ShapeDictionary.encode",
+    "reconstruct": "ShapeDictionary.reconstruct",
+    "mean": "mean_shape",
+    "distances": "pairwise_distances",
+    "compare": "compare",
+    "suggest": "suggest",
+    "report": "report.write_report",
+    "info": "read",
+    "replay": "io.run_records.read_run",
+    "warmup": "pairwise_distances",
+}
+
+
+def out_of(arguments):
+    return arguments[arguments.index("-o") + 1]
+
+
+@pytest.mark.parametrize("name", [command.name or command.callback.__name__ for command in app.registered_commands])
+def test_help_has_an_example(name):
+    shown = run(name, "--help")
+    assert shown.exit_code == 0
+    assert f"Example: shapelex {name}" in " ".join(shown.stdout.split())
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_existing_output_stays_without_force(ready, name):
+    arguments = WRITING[name]
+    out = ready / out_of(arguments)
+    out.write_text("mine")
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"shapelex: {out.name} exists: choose another -o, or pass --force to replace it.\n"
+    assert out.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_force_replaces_quietly_and_the_file_says_what_made_it(ready, name):
+    arguments = [*WRITING[name], "--force", "--quiet"]
+    out = ready / out_of(arguments)
+    out.write_text("mine")
+    result = run(*arguments)
+    assert (result.exit_code, result.output) == (0, "")
+    assert run("replay", out).stdout.startswith(f"shapelex {name} ")
+    assert not list(ready.glob(".*.partial"))
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_json_is_all_that_is_printed(ready, name):
+    result = run(*WRITING[name], "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["out"] == out_of(WRITING[name])
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_missing_file_is_one_line(ready, name):
+    (ready / "shapes.npz").unlink()
+    result = run(*READING[name])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "shapelex: There is no file shapes.npz.\n"
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_damaged_file_is_one_line(ready, name):
+    (ready / "shapes.npz").write_bytes(b"PK\x03\x04 and then nothing of use")
+    result = run(*READING[name])
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert "shapes.npz is damaged" in result.stderr
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_interruption_is_130_and_leaves_nothing_half(ready, name, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    owner, _, attribute = f"shapelex.{WORK[name]}".rpartition(".")
+    holder = sx
+    for part in owner.split(".")[1:]:
+        holder = getattr(holder, part)
+    monkeypatch.setattr(holder, attribute, interrupt)
+    before = {path.name for path in ready.iterdir()}
+    arguments = {**READING, "replay": ["replay", "shapes.npz"], "warmup": ["warmup"]}[name]
+    result = run(*arguments)
+    assert result.exit_code == 130
+    assert result.stderr.startswith("shapelex: interrupted")
+    assert {path.name for path in ready.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["learn", "shapes.npz", "-o", "m.npz", "--atoms", "2", "--nonzero", "3"],
+        ["learn", "shapes.npz", "-o", "m.csv"],
+        ["learn", "shapes.npz", "-o", "m.npz", "--coder", "magic"],
+        ["learn", "shapes.npz", "-o", "m.npz", "--figure", "atoms.gif"],
+        ["encode", "model.npz", "shapes.npz", "-o", "codes.txt"],
+        ["compare", "shapes.npz", "--nonzero", "few"],
+        ["import", "shapes.npz", "-o", "x.npz", "--space", "bspline"],
+        ["import", "shapes.npz", "-o", "x.npz", "--reflection"],
+        ["import", "shapes.npz", "-o", "x.npz", "--option", "border"],
+        ["report", "model.npz", "shapes.npz", "-o", "page.pdf"],
+        ["mean", "shapes.npz"],
+    ],
+)
+def test_wrong_usage_is_2_and_writes_nothing(ready, arguments):
+    before = set(ready.iterdir())
+    assert run(*arguments).exit_code == 2
+    assert set(ready.iterdir()) == before
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("name", ["encode", "mean", "distances"])
+def test_figures_by_their_end_say_what_made_them(ready, name, suffix):
+    figure = ready / f"figure.{suffix}"
+    # A name that each format has to keep: parentheses, a backslash, an ampersand, and no ASCII.
+    (ready / "shapes.npz").rename(ready / "(a)\\ & <é>.npz")
+    arguments = [word.replace("shapes.npz", "(a)\\ & <é>.npz") for word in WRITING[name]]
+    result = run(*arguments, "--figure", figure.name)
+    assert result.exit_code == 0, result.output
+    marks = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    assert figure.read_bytes().startswith(marks[suffix])
+    assert json.loads(run("replay", figure, "--json").stdout)["command"] == run("replay", out_of(arguments)).stdout[:-1]
+    assert run(*arguments, "--figure", figure.name, "--force").exit_code == 0
+    assert run(*arguments[:-1], "other.csv", "--figure", figure.name).exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["learn", "compare", "suggest"])
+def test_figures_of_fits(ready, name):
+    result = run(*WRITING[name], "--figure", "figure.png")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1] == "wrote figure.png"
+    assert run("replay", "figure.png").stdout.startswith(f"shapelex {name} ")
+
+
+def test_warnings_are_one_line_and_quiet_is_quiet(ready, monkeypatch):
+    arguments = ["learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "1"]
+    result = run(*arguments)
+    assert result.stderr.startswith("shapelex: warning: The dictionary still changed after --max-iter 1 iterations")
+    assert len(result.stderr.splitlines()) == 1
+    assert run(*arguments, "--force", "--quiet").stderr == ""
+
+
+def test_warmup_says_that_it_is_ready(monkeypatch):
+    assert run("warmup").stdout.startswith("ready, after ")
+    assert json.loads(run("warmup", "--json").stdout)["seconds"] > 0
+    assert not [handler for handler in logging.getLogger("shapelex").handlers if "Bar" in type(handler).__name__]
+
+
+def test_compare_holds_out_whole_series(ready, shapes, monkeypatch):
+    seen = {}
+
+    def compare(X, *_, groups, **__):
+        seen["groups"] = groups
+        return Comparison([], len(X))
+
+    monkeypatch.setattr(sx, "compare", compare)
+    sx.write(shapes.replace(sequence=[0] * 20 + [1] * 20), "series.npz")
+    run("compare", "series.npz", "--folds", "2")
+    assert seen["groups"].tolist() == [0] * 20 + [1] * 20
+    run("compare", "series.npz", "--folds", "2", "--shuffle")
+    assert seen["groups"] is None

@@ -1,0 +1,86 @@
+"""``shapelex import``: forms, spaces, registration, labels, records that are bad."""
+
+import json
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from tests.cli.conftest import lines_of, run
+
+
+@pytest.fixture
+def outlines(tmp_path, monkeypatch, shapes):
+    """Text files of two columns, of different lengths, in a folder a class."""
+    monkeypatch.chdir(tmp_path)
+    for number, outline in enumerate(shapes.configurations[:6]):
+        path = tmp_path / "cells" / "ab"[number % 2] / f"{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = np.roll(sx.resample(outline, 30 + number, closed=True), 5 * number)
+        np.savetxt(path, np.column_stack([rows.real, rows.imag]))
+    return tmp_path
+
+
+def test_folders_become_labels_and_outlines_are_registered(outlines):
+    shown = lines_of(
+        run("import", "cells", "-o", "c.npz", "--points", "24", "--closed", "--register", "--label-from", "parent")
+    )
+    assert shown[0] == "6 shapes in Landmarks(n_points=24, closed=True), closed"
+    assert any("6 shapes registered" in line for line in shown)
+    found = sx.read("c.npz")
+    assert sorted(found.labels.tolist()) == ["a"] * 3 + ["b"] * 3
+    plain = sx.read("cells", n_points=24, closed=True)
+    assert sx.pairwise_distances(found).mean() < 0.8 * sx.pairwise_distances(plain).mean()
+
+
+@pytest.mark.parametrize("kind", ["bspline", "hermite"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_curves_are_closed_like_what_they_are_fitted_to(outlines, kind, closed):
+    sx.write(sx.read("cells", n_points=40, closed=closed), "all.npz")
+    lines_of(run("import", "all.npz", "-o", "c.npz", "--space", kind, "--points", "9"))
+    assert sx.read("c.npz").space == {"bspline": sx.BSpline, "hermite": sx.HermiteSpline}[kind](9, closed=closed)
+
+
+def test_like_another_file(outlines):
+    lines_of(run("import", "cells/a", "-o", "a.npz", "--points", "20", "--closed", "--register"))
+    lines_of(run("import", "cells/b", "-o", "b.npz", "--like", "a.npz", "--register"))
+    first, second = sx.read("a.npz"), sx.read("b.npz")
+    assert first.space == second.space
+    mean = sx.mean_shape(first, space=first.space)
+    raw = sx.read("cells/b", n_points=20, closed=True)
+    best = sx.register(raw, raw.space, to=mean).distance_after
+    np.testing.assert_allclose(sx.distance(second.configurations, mean), best, atol=1e-12)
+
+
+def test_outlines_of_different_lengths_name_the_option(outlines):
+    result = run("import", "cells", "-o", "c.npz", "--closed")
+    assert result.exit_code == 1
+    assert "--points 100 resamples them" in result.stderr
+    assert "--space bspline --points 40 fits a curve" in result.stderr
+    learned = run("learn", "cells", "-o", "m.npz")
+    assert learned.stderr.rstrip().endswith("as in: shapelex import cells -o shapes.npz --points 100")
+
+
+def test_bad_records_are_left_out_on_request(outlines):
+    (outlines / "cells" / "a" / "9.txt").write_text("0 1\n1 2\n")
+    assert run("import", "cells", "-o", "c.npz", "--points", "24", "--closed").exit_code == 1
+    assert not (outlines / "c.npz").exists()
+    result = run("import", "cells", "-o", "c.npz", "--points", "24", "--closed", "--skip-bad")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("shapelex: warning: Left out 1 record")
+    assert len(sx.read("c.npz")) == 6
+
+
+def test_options_of_a_format(outlines):
+    np.savetxt(outlines / "hands.csv", np.arange(12.0).reshape(2, 6) ** 2, delimiter=",")
+    refused = run("import", "hands.csv", "-o", "h.npz")
+    assert "--option layout=blocks" in refused.stderr
+    lines_of(run("import", "hands.csv", "-o", "h.npz", "--option", "layout=blocks", "--option", "header=false"))
+    np.testing.assert_array_equal(sx.read("h.npz").configurations[0], [9j, 1 + 16j, 4 + 25j])
+    assert run("import", "hands.csv", "-o", "x.npz", "--option", "n_points=3").exit_code == 1
+
+
+def test_text_formats_have_a_sidecar(outlines):
+    lines_of(run("import", "cells", "-o", "c.csv", "--points", "24", "--closed"))
+    assert json.loads((outlines / "c.csv.json").read_text())["file"] == "c.csv"
+    assert lines_of(run("replay", "c.csv")) == ["shapelex import cells -o c.csv --points 24 --closed"]

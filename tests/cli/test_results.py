@@ -1,0 +1,201 @@
+"""What commands write is what the library computes; what an interrupted or killed run leaves."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.cli import demo as demo_command
+from shapelex.io.code_table import read_codes_npz
+from tests.cli.conftest import lines_of, run
+
+
+def test_learn_is_what_the_estimator_learns(folder, shapes):
+    arguments = ["--atoms", "4", "--nonzero", "2", "--coder", "ormp", "--seed", "3", "--restarts", "2"]
+    shown = lines_of(run("learn", "shapes.npz", "-o", "m.npz", *arguments))
+    model = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", n_restarts=2, random_state=3).fit(shapes)
+    np.testing.assert_array_equal(sx.load("m.npz").atoms_, model.atoms_)
+    assert shown[0] == f"40 shapes, 4 atoms, at most 2 a shape: RMSE {100 * model.rmse_:.2f} %"
+    assert lines_of(run("info", "m.npz"))[-1].startswith("made by: shapelex learn shapes.npz -o m.npz")
+    facts = json.loads(run("info", "m.npz", "--json").stdout)
+    assert (facts["n_atoms"], facts["seed"]) == (4, 3)
+
+
+def test_commands_before_are_replayed_in_order(ready):
+    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html"))
+    assert lines_of(run("replay", "page.html", "--all")) == [
+        "shapelex import cells.tps -o shapes.npz",
+        "shapelex learn shapes.npz -o model.npz",
+        "shapelex report model.npz shapes.npz -o page.html",
+    ]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "page.html", "x.png", "x.svg", "x.pdf", "x.npz", "x.json"])
+def test_replay_of_a_file_of_others(folder, name):
+    (folder / name).write_bytes(b"\x89PNG\r\n\x1a\n\0" if name == "x.png" else b"%PDF" if name == "x.pdf" else b"{")
+    result = run("replay", name)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("layout", ["slots", "atoms"])
+def test_codes_in_a_table_add_up_to_the_shapes(ready, shapes, model, layout):
+    lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--layout", layout))
+    with (ready / "c.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["id"] for row in rows] == shapes.ids.tolist()
+    assert [row["label"] for row in rows] == shapes.labels.tolist()
+    np.testing.assert_allclose([float(row["error"]) for row in rows], model.errors(shapes))
+    sums = np.zeros(shapes.shape, dtype=complex)
+    for k, row in enumerate(rows):
+        pairs = (
+            [(int(row[f"atom_{s}"]), s) for s in (1, 2) if row[f"atom_{s}"]]
+            if layout == "slots"
+            else [(a, f"a{a}") for a in range(4) if row[f"angle_a{a}"]]
+        )
+        assert len(pairs) == int(row["n_used"])
+        for atom, suffix in pairs:
+            weight = float(row[f"modulus_{suffix}"]) * np.exp(1j * float(row[f"angle_{suffix}"]))
+            sums[k] += weight * model.atoms_[atom]
+    np.testing.assert_allclose(sums, model.reconstruct(shapes), atol=1e-12)
+
+
+def test_codes_in_parquet_and_npz(ready, shapes, model):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.parquet"))
+    table = parquet.read_table("c.parquet")
+    assert table.column("id").to_pylist() == shapes.ids.tolist()
+    np.testing.assert_array_equal(table.column("error").to_numpy(), model.errors(shapes))
+    lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.npz"))
+    codes, columns = read_codes_npz("c.npz")
+    assert codes == model.encode(shapes)
+    assert columns["labels"].tolist() == shapes.labels.tolist()
+    assert lines_of(run("info", "c.npz"))[0] == "codes of 40 shapes over 4 atoms, at most 2 a shape"
+
+
+def test_shapes_of_another_space_are_refused(ready, shapes):
+    sx.write(shapes.replace(space=sx.Landmarks(16)), "open.npz")
+    result = run("encode", "model.npz", "open.npz", "-o", "c.csv")
+    assert result.exit_code == 1
+    assert "but the model is in Landmarks(n_points=16, closed=True): import these shapes with --like" in result.stderr
+    assert run("encode", "shapes.npz", "shapes.npz", "-o", "c.csv").stderr.startswith(
+        "shapelex: shapes.npz is no model"
+    )
+
+
+def test_reconstructions_keep_names_and_have_errors(ready, shapes, model):
+    lines_of(run("reconstruct", "model.npz", "shapes.npz", "-o", "r.npz"))
+    found = sx.read("r.npz")
+    np.testing.assert_array_equal(found.configurations, model.reconstruct(shapes))
+    np.testing.assert_array_equal(found.metadata["error"], model.errors(shapes))
+    assert found.ids.tolist() == shapes.ids.tolist()
+
+
+def test_means_by_label(folder, shapes):
+    lines_of(run("mean", "shapes.npz", "-o", "m.npz", "--by-label", "--figure", "m.png"))
+    found = sx.read("m.npz")
+    assert found.ids.tolist() == ["mean of a", "mean of b"]
+    for row, label in zip(found.configurations, "ab", strict=True):
+        assert sx.distance(row, sx.mean_shape(shapes[shapes.labels == label])) < 1e-7
+    sx.write(shapes.replace(labels=None), "plain.npz")
+    assert run("mean", "plain.npz", "-o", "x.npz", "--by-label").exit_code == 1
+
+
+def test_distances_by_id(folder, shapes):
+    sx.write(shapes[:3], "few.npz")
+    lines_of(run("distances", "shapes.npz", "few.npz", "-o", "d.csv", "--kind", "geodesic"))
+    with (folder / "d.csv").open() as stream:
+        names, *rows = list(csv.reader(stream))
+    assert names == ["id", "cell 0", "cell 1", "cell 2"]
+    table = np.array([row[1:] for row in rows], dtype=float)
+    np.testing.assert_array_equal(table, sx.pairwise_distances(shapes, shapes[:3], kind="geodesic"))
+
+
+def test_an_interrupted_fit_keeps_the_best_beside_the_output(folder, monkeypatch):
+    (folder / "m.npz").write_text("mine")
+    passes = []
+
+    def interrupt(self, iteration):
+        passes.append(iteration.rmse)
+        if len(passes) == 3:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr("shapelex.estimators.progress.FitProgress.__call__", interrupt)
+    result = run("learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2", "--coder", "ormp", "--force")
+    assert result.exit_code == 130
+    assert result.stderr.startswith("shapelex: interrupted: m.interrupted.npz has the best dictionary so far, RMSE")
+    assert sx.load("m.interrupted.npz").rmse_ == pytest.approx(min(passes))
+    assert (folder / "m.npz").read_text() == "mine"
+
+
+@pytest.mark.skipif("checkpoint" in sx.ShapeDictionary().get_params(), reason="there are checkpoints")
+def test_no_checkpoints_without_the_estimator(folder):
+    assert run("learn", "shapes.npz", "-o", "m.npz", "--checkpoint", "c.npz").exit_code == 1
+
+
+@pytest.mark.skipif("checkpoint" not in sx.ShapeDictionary().get_params(), reason="there are no checkpoints")
+def test_checkpoints_are_kept(folder):
+    arguments = ["learn", "shapes.npz", "--atoms", "4", "--nonzero", "2", "--checkpoint", "c.npz"]
+    lines_of(run(*arguments, "-o", "m.npz"))
+    assert (folder / "c.npz").exists()
+    lines_of(run(*arguments, "-o", "again.npz"))
+    np.testing.assert_array_equal(sx.load("m.npz").atoms_, sx.load("again.npz").atoms_)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for a process")
+def test_ctrl_c_of_a_real_process(folder, shapes):
+    many = sx.ShapeSet(np.tile(shapes.configurations, (500, 1)), shapes.space)
+    noise = 0.01 * np.random.default_rng(0).normal(size=(*many.shape, 2)) @ [1, 1j]
+    sx.write(many.replace(configurations=many.configurations + noise), "many.npz")
+    command = [sys.executable, "-m", "shapelex", "learn", "many.npz", "-o", "m.npz", "--restarts", "1000"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "shapelex: interrupted" in stderr
+    assert "Traceback" not in stderr
+    assert {path.name for path in folder.iterdir()} <= {"shapes.npz", "many.npz", "m.interrupted.npz"}
+
+
+@pytest.fixture
+def small_demo(monkeypatch):
+    monkeypatch.setattr(demo_command, "N_ATOMS", 4)
+    monkeypatch.setattr(demo_command, "N_NONZERO", 2)
+    monkeypatch.setattr(demo_command, "N_POINTS", 16)
+    monkeypatch.setattr(demo_command, "SPARSITIES", (1, 2))
+    few = sx.datasets.load_digits_outlines(16)[:150]
+    monkeypatch.setattr("shapelex.datasets.load_digits_outlines", lambda n_points: few)
+
+
+def test_demo_goes_the_whole_way(folder, small_demo):
+    result = run("demo", "-o", "demo", "--shapes", "100")
+    shown = lines_of(result)
+    assert shown[0].startswith("1. 100 outlines")
+    assert "align-first" in result.stdout
+    assert "RMSE in percent of held-out shapes" in result.stdout
+    assert shown[-1].endswith("Open demo/report.html in a browser; the figures are beside it.")
+    assert {path.name for path in (folder / "demo").iterdir()} == {
+        "shapes.npz", "model.npz", "codes.csv", "codes.csv.json", "atoms.png", "reconstructions.png", "report.html",
+        "comparison.csv", "comparison.csv.json", "comparison.png",
+    }  # fmt: skip
+    assert run("demo", "-o", "demo").exit_code == 1
+
+
+def test_interrupted_demo_says_what_it_has(folder, small_demo, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sx, "compare", interrupt)
+    result = run("demo", "-o", "demo", "--shapes", "100")
+    assert result.exit_code == 130
+    assert "report.html; run again with --force" in result.stderr
+    assert (folder / "demo" / "report.html").exists()
