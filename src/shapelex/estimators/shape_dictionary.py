@@ -12,12 +12,15 @@ from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import as_numeric_array, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
+from shapelex.estimators.block_coding import coded_blocks, encode_stored, errors_stored
+from shapelex.estimators.collections import room_of
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.estimators.saving import save_estimator
 from shapelex.exceptions import CodesError
 from shapelex.geometry import pairwise_distances
+from shapelex.io.code_files import open_codes_writer
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,
@@ -28,6 +31,7 @@ from shapelex.learning import (
     check_online,
 )
 from shapelex.spaces import Space
+from shapelex.spaces.stored import StoredConfigurations
 
 _REALISM_BLOCK = 1 << 16
 
@@ -168,9 +172,7 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ShapeDictionary
             The estimator itself.
         """
-        configurations, space = self._start(X)
-        options = self._options(space)
-        source = self._source(configurations, space, sample_weight)
+        options, source, space = self._prepare(X, sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
         generator = as_generator(self.random_state)
@@ -229,8 +231,9 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             before their updates, ``loss_curve_`` has one value a batch and ``n_iter_`` counts batches.
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
+        configurations: ComplexArray | StoredConfigurations
         if hasattr(self, "atoms_"):
-            configurations, space = self._check_new_input(X), self.space_
+            configurations, space = self._open_new_input(X), self.space_
         else:
             configurations, space = self._start(X)
         options = self._options(space)
@@ -261,7 +264,46 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         SparseCodes
             Which atoms build the pre-shape of each shape, and with which complex weights.
         """
-        return self._encode(self._check_new_rows(X))
+        room = room_of(X)
+        if room is not None:
+            check_is_fitted(self)
+            codes: SparseCodes = room.encode(self, X)
+            return codes
+        configurations = self._open_new_input(X)
+        if isinstance(configurations, StoredConfigurations):
+            return encode_stored(self, configurations)
+        return self._encode(self._whiten(configurations))
+
+    def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
+        """Code shapes over the atoms, into a file: codes of any number of shapes, in little memory.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations, or what they are read from.
+        path : str or Path
+            Where to. ``.zarr`` makes a Zarr folder of the arrays ``support``, ``coefs`` and ``errors``; ``.parquet`` a
+            table with the columns ``support``, ``coefs_real``, ``coefs_imag`` and ``error``. An older file there is
+            replaced in one step, when the new one is whole.
+
+        Returns
+        -------
+        Path
+            Where they went; :func:`shapelex.io.read_codes` reads them.
+
+        Raises
+        ------
+        CodesError
+            If the path ends in something else.
+        ImportError
+            If zarr or pyarrow is not installed.
+        """
+        configurations = self._open_new_input(X)
+        dtype = np.result_type(configurations.dtype, self.atoms_.dtype)
+        with open_codes_writer(path, len(configurations), self.n_nonzero, len(self.atoms_), dtype) as writer:
+            for block in coded_blocks(self, configurations):
+                writer.add(block.codes, block.errors)
+        return Path(path)
 
     def transform(self, X: ArrayLike) -> ComplexArray:
         """Code shapes over the atoms, as a dense matrix.
@@ -333,7 +375,15 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1.
         """
-        rows = self._check_new_rows(X)
+        room = room_of(X)
+        if room is not None:
+            check_is_fitted(self)
+            distances: FloatArray = room.errors(self, X)
+            return distances
+        configurations = self._open_new_input(X)
+        if isinstance(configurations, StoredConfigurations):
+            return errors_stored(self, configurations)
+        rows = self._whiten(configurations)
         return residual_norms(rows, self._atom_rows(), self._encode(rows))
 
     def realism(self, X: ArrayLike) -> FloatArray:
@@ -349,10 +399,9 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ndarray of float, shape (n_atoms,)
             Distances; 0 for an atom that is a shape of the set.
         """
-        configurations = self._check_new_input(X)
-        blocks = [
-            configurations[start : start + _REALISM_BLOCK] for start in range(0, len(configurations), _REALISM_BLOCK)
-        ]
+        configurations = self._open_new_input(X)
+        starts = range(0, len(configurations), _REALISM_BLOCK)
+        blocks = (configurations[start : start + _REALISM_BLOCK] for start in starts)
         nearest = [pairwise_distances(self.atoms_, block, space=self.space_).min(axis=1) for block in blocks]
         distances: FloatArray = np.min(nearest, axis=0)
         return distances
@@ -378,13 +427,26 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         check_is_fitted(self)
         return save_estimator(self, path)
 
-    def _start(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
+    def _prepare(self, X: Any, sample_weight: ArrayLike | None) -> tuple[LearningOptions, RowBlocks, Space]:
+        """Check what the caller gave, and return what to learn, from which shapes, and their space."""
+        room = room_of(X)
+        if room is not None:
+            check_count(self.verbose, 0, "verbose")
+            source, space = room.open_source(X, self.space, sample_weight)
+            return self._options(space), source, space
+        configurations, space = self._start(X)
+        options = self._options(space)
+        return options, self._source(configurations, space, sample_weight), space
+
+    def _start(self, X: ArrayLike) -> tuple[ComplexArray | StoredConfigurations, Space]:
         """Check what the caller gave, and return configurations and their space."""
         check_count(self.verbose, 0, "verbose")
-        return self._read_fit_input(X)
+        return self._open_fit_input(X)
 
-    def _source(self, configurations: ComplexArray, space: Space, sample_weight: ArrayLike | None) -> RowBlocks:
-        if self.device == "cpu":
+    def _source(
+        self, configurations: ComplexArray | StoredConfigurations, space: Space, sample_weight: ArrayLike | None
+    ) -> RowBlocks:
+        if self.device == "cpu" and isinstance(configurations, np.ndarray):
             return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight)
         # Where rows are whitened on the device, those of host memory need not be.
         return RowBlocks.from_configurations(configurations, space, sample_weight)
@@ -415,6 +477,10 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         self.usage_ = learned.usage
         self.loss_curve_ = learned.loss_curve
         self.n_iter_ = learned.n_iter
+
+    @single_blas_thread()
+    def _whiten(self, configurations: ComplexArray) -> ComplexArray:
+        return self.space_.whitened_preshapes(configurations, "X")
 
     def _atom_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.atoms_, "atoms_")

@@ -71,11 +71,8 @@ def explore(
 
 
 def _sample(source: RowBlocks, n_rows: int, generator: np.random.Generator) -> RowBlocks:
-    weights = source.weights(0, source.n_samples)
-    chosen = np.flatnonzero(weights > 0)
-    if chosen.size > n_rows:
-        chosen = np.sort(generator.choice(chosen, n_rows, replace=False, shuffle=False))
-    return RowBlocks.from_rows(source.take(chosen), weights[chosen])
+    chosen = source.draw(n_rows, generator)
+    return RowBlocks.from_rows(source.take(chosen), source.weights_of(chosen))
 
 
 def _settle(problem: LearningProblem, found: Survey, n_updates: int) -> Survey:
