@@ -18,6 +18,7 @@ from shapelex.spaces.base import Space
 
 # Pages of a mapped file that was read stay in memory until so many bytes have gone by.
 _MAPPED_BYTES = 1 << 26
+_GATHERED_ROWS = 512
 
 
 class StoredConfigurations(ABC):
@@ -94,9 +95,12 @@ class _StoredArray(StoredConfigurations):
         self._bytes_read = 0
 
     def gather(self, rows: IntArray) -> ComplexArray:
-        taken = as_complex_rows(self._array[rows], name=self._name)
-        self._release(_MAPPED_BYTES)
-        return taken
+        parts = []
+        # Each row brings the pages around it along.
+        for start in range(0, len(rows), _GATHERED_ROWS):
+            parts.append(as_complex_rows(self._array[rows[start : start + _GATHERED_ROWS]], name=self._name))
+            self._release(_MAPPED_BYTES)
+        return np.concatenate(parts)
 
     def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         if self._mapping is None:
