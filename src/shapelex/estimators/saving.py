@@ -35,6 +35,8 @@ def save_estimator(estimator: Any, path: str | Path) -> Path:
     """
     parameters = estimator.get_params(deep=False)
     space = parameters.pop("space")
+    # Where a fit kept its state is a matter of that fit.
+    parameters["checkpoint"] = None
     arrays = {name: np.asarray(getattr(estimator, name)) for name in _ARRAYS}
     memory = estimator._statistics
     arrays |= {"memory_gram": memory.gram, "memory_products": memory.products, "memory_usage": memory.usage}

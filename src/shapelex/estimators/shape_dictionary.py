@@ -13,6 +13,7 @@ from shapelex._validation import as_numeric_array, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.block_coding import coded_blocks, encode_stored, errors_stored
+from shapelex.estimators.checkpointing import Checkpoint, describe_fit
 from shapelex.estimators.collections import room_of
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -81,6 +82,13 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         Seed of all that is random.
     verbose : int, default 0
         1 reports every tenth iteration on standard error, 2 every one.
+    checkpoint : str or Path, optional
+        File that keeps where :meth:`fit` stands. Where it exists, a fit of the same shapes with the same parameters
+        goes on from it, to the same bits as if it had never stopped; another fit is refused. It stays when the fit is
+        done: the same fit then returns at once, and one of a larger `max_iter` goes on. Remove it to start anew. The
+        one before it is kept beside it, as ``.previous``.
+    checkpoint_every : int, default 1
+        Iterations between two checkpoints; with 1, swaps and batches are kept too, once a second at most.
 
     Attributes
     ----------
@@ -136,6 +144,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 1,
     ) -> None:
         self.n_atoms = n_atoms
         self.n_nonzero = n_nonzero
@@ -152,6 +162,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     @with_callbacks
     @single_blas_thread()
@@ -176,12 +188,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
         generator = as_generator(self.random_state)
-        learner: Learner | OnlineLearner
-        if self.batch_size is None:
-            learner = Learner(source, options, generator, progress)
-        else:
-            batch_size = check_count(self.batch_size, 1, "batch_size")
-            learner = OnlineLearner(options, generator, source, batch_size, progress)
+        checkpoint = self._open_checkpoint(source, space, options)
+        learner = self._learner(source, options, generator, progress, checkpoint)
         try:
             learned = learner.run()
         except KeyboardInterrupt:
@@ -189,6 +197,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
                 self._store(learner.best, space)
             raise
         self._store(learned, space)
+        if checkpoint is not None:
+            checkpoint.finish()
         # The losses of batches are too noisy to say that nothing changes any more.
         if not learned.converged and not progress.was_stopped and options.max_iter > 0 and self.batch_size is None:
             warnings.warn(
@@ -437,6 +447,33 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         configurations, space = self._start(X)
         options = self._options(space)
         return options, self._source(configurations, space, sample_weight), space
+
+    def _open_checkpoint(self, source: RowBlocks, space: Space, options: LearningOptions) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        fingerprint = describe_fit(source, space, options, self.batch_size, self.random_state)
+        return Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint)
+
+    def _learner(
+        self,
+        source: RowBlocks,
+        options: LearningOptions,
+        generator: np.random.Generator,
+        progress: FitProgress,
+        checkpoint: Checkpoint | None,
+    ) -> Learner | OnlineLearner:
+        saver = None if checkpoint is None else checkpoint.save
+        state = None if checkpoint is None else checkpoint.load()
+        if self.batch_size is None:
+            learner = Learner(source, options, generator, progress, saver)
+            if state is not None:
+                learner.resume(state)
+            return learner
+        batch_size = check_count(self.batch_size, 1, "batch_size")
+        online = OnlineLearner(options, generator, source, batch_size, progress, saver)
+        if state is not None:
+            online.resume_run(state)
+        return online
 
     def _start(self, X: ArrayLike) -> tuple[ComplexArray | StoredConfigurations, Space]:
         """Check what the caller gave, and return configurations and their space."""
