@@ -173,7 +173,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
+            Configurations. Memory maps, Zarr arrays, HDF5 datasets, lists of arrays and functions that give blocks of
+            shapes are read piece by piece, again and again; Dask arrays are coded where their chunks are.
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
@@ -272,7 +273,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         Returns
         -------
         SparseCodes
-            Which atoms build the pre-shape of each shape, and with which complex weights.
+            Which atoms build the pre-shape of each shape, and with which complex weights; for a Dask array
+            :class:`~shapelex.distributed.DaskCodes`, not computed yet.
         """
         room = room_of(X)
         if room is not None:
@@ -370,6 +372,11 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
+        room = room_of(X)
+        if room is not None:
+            check_is_fitted(self)
+            approximations: ComplexArray = room.reconstruct(self, X)
+            return approximations
         return self.inverse_transform(self.encode(X))
 
     def errors(self, X: ArrayLike) -> FloatArray:
@@ -522,13 +529,13 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
     def _atom_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.atoms_, "atoms_")
 
-    def _encode(self, rows: ComplexArray) -> SparseCodes:
+    def _encode(self, rows: ComplexArray, n_threads: int | None = None) -> SparseCodes:
         return encode_rows(
             rows,
             self._atom_rows(),
             self.n_nonzero,
             method=self.coder,
-            n_threads=count_jobs(self.n_jobs),
+            n_threads=count_jobs(self.n_jobs) if n_threads is None else n_threads,
             device=self.device,
         )
 
