@@ -1,6 +1,7 @@
 # Every target makes its own environment: Python 3.11 or newer and make are all it takes.
 PYTHON ?= python3
 VENV := .venv
+PYTEST_ARGS ?= -n auto --dist worksteal
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -27,6 +28,7 @@ demo: $(VENV)/test.stamp
 	$(BIN)/python examples/geometry_figures.py demo
 	$(BIN)/python examples/dictionary_figures.py demo
 	$(BIN)/python examples/datasets_figures.py demo
+	$(BIN)/python examples/registration_figures.py demo
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

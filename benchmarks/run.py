@@ -7,10 +7,13 @@ left out without them. Names of benchmarks as arguments run those alone.
 import sys
 
 import accuracy
+import classification
 import coding_speed
 import geometry_speed
 import import_time
+import imputation
 import outlines
+import registration
 from against import align_first, reference
 from measure import describe_machine
 
@@ -20,8 +23,11 @@ BENCHMARKS = {
     "coding": coding_speed.main,
     "outlines": outlines.main,
     "accuracy": accuracy.main,
+    "registration": registration.main,
+    "imputation": imputation.main,
     "align_first": align_first.main,
     "reference": reference.main,
+    "classification": classification.main,
 }
 
 
@@ -30,7 +36,7 @@ def main() -> None:
     unknown = set(chosen) - set(BENCHMARKS)
     if unknown:
         raise SystemExit(f"unknown benchmarks {sorted(unknown)}; known: {', '.join(BENCHMARKS)}")
-    print(describe_machine(["numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn"]))
+    print(describe_machine(["numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn", "pyefd"]))
     for name in chosen:
         BENCHMARKS[name]()
 

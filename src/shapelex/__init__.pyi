@@ -6,6 +6,7 @@ from . import exceptions as exceptions
 from . import geometry as geometry
 from . import io as io
 from . import plotting as plotting
+from . import report as report
 from . import spaces as spaces
 from .coding import SparseCodes as SparseCodes
 from .coding import decode as decode
@@ -13,12 +14,17 @@ from .coding import encode as encode
 from .estimators import AlignFirstDictionary as AlignFirstDictionary
 from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ComplexPCA as ComplexPCA
+from .estimators import OutlineRegistration as OutlineRegistration
 from .estimators import ProcrustesKernel as ProcrustesKernel
 from .estimators import RiemannianDictionary as RiemannianDictionary
 from .estimators import ShapeDictionary as ShapeDictionary
 from .estimators import ShapeDictionaryClassifier as ShapeDictionaryClassifier
 from .estimators import TangentPCA as TangentPCA
+from .estimators import compare as compare
+from .estimators import impute as impute
+from .estimators import invariance_report as invariance_report
 from .estimators import load as load
+from .estimators import suggest as suggest
 from .geometry import align_onto as align_onto
 from .geometry import align_to_mean as align_to_mean
 from .geometry import distance as distance
@@ -31,6 +37,7 @@ from .geometry import optimal_rotation as optimal_rotation
 from .geometry import pairwise_distances as pairwise_distances
 from .geometry import parallel_transport as parallel_transport
 from .geometry import real_gram as real_gram
+from .geometry import register as register
 from .geometry import rotate_onto as rotate_onto
 from .io import ShapeSet as ShapeSet
 from .io import read as read

@@ -89,6 +89,33 @@ def check_coordinate_count(n_found: int, n_expected: int, name: str) -> None:
         )
 
 
+def as_incomplete_configurations(
+    array: ArrayLike, *, name: str = "X", n_coordinates: int | None = None
+) -> tuple[ComplexArray, BoolArray, bool]:
+    """Return landmarks ``(K, N)``, 0 where they are missing, which ones are present, and whether a single shape came.
+
+    A landmark is missing where a coordinate is NaN. Every shape must have three, since fewer have no shape.
+    """
+    numeric = as_numeric_array(array, name)
+    # Everything but the missing landmarks is checked as always.
+    is_nan = np.isnan(numeric) if numeric.dtype.kind in "fc" else np.zeros(numeric.shape, dtype=bool)
+    rows, is_single = as_configurations(np.where(is_nan, 0, numeric), name=name, n_coordinates=n_coordinates)
+    present = ~np.atleast_2d(is_nan if np.iscomplexobj(numeric) else is_nan.any(axis=-1))
+    check_present(present, name)
+    rows[~present] = 0
+    return rows, present, is_single
+
+
+def check_present(present: BoolArray, name: str) -> None:
+    """Refuse shapes of fewer than three landmarks."""
+    too_few = np.count_nonzero(present, axis=1) < min(3, present.shape[1])
+    if too_few.any():
+        raise NonFiniteError(
+            f"{name} has fewer than three landmarks in {name_rows(too_few)}, the others are NaN: too few for a shape; "
+            "remove these rows."
+        )
+
+
 def _as_complex_rows(array: np.ndarray[Any, Any], name: str) -> tuple[ComplexArray, bool]:
     if np.iscomplexobj(array):
         if array.ndim not in (1, 2):

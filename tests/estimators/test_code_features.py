@@ -1,12 +1,24 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import shapelex as sx
-from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError
+from shapelex.exceptions import CodesError, CoordinateCountError, EmptySetError, NonFiniteError, RealLayoutError
 from tests import strategies
 
-KINDS = ["modulus", "phase", "tangent"]
+pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
+
+KINDS = ["modulus", "phase", "similarity", "tangent"]
+CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
+SPACES = [None, sx.BSpline(12), sx.HermiteSpline(6)]
 
 
 @pytest.fixture
@@ -18,55 +30,218 @@ def codes(rng):
 
 def make(kind, n_atoms=4):
     atoms = np.random.default_rng(1).normal(size=(n_atoms, 6)) + 1j * np.random.default_rng(2).normal(size=(n_atoms, 6))
-    return sx.CodeFeatures(kind, atoms=atoms if kind == "tangent" else None)
+    return sx.CodeFeatures(kind, atoms=atoms if kind in ("tangent", "similarity") else None)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@given(phase=strategies.phases)
-def test_does_not_depend_on_rotation(kind, phase):
-    rng = np.random.default_rng(3)
-    codes = rng.normal(size=(20, 4)) + 1j * rng.normal(size=(20, 4))
-    features = make(kind).fit(codes)
-    np.testing.assert_allclose(features.transform(phase * codes), features.transform(codes), atol=1e-12)
+def make_shapes(seed=0):
+    """Two kinds of outlines that differ in a mode only, in any pose."""
+    rng = np.random.default_rng(seed)
+    X = CIRCLE + 0.1 * rng.normal(size=(40, 3)) @ [CIRCLE**2, CIRCLE**3, CIRCLE**-2]
+    X[20:] += 0.3j * CIRCLE**-1
+    X[:20] -= 0.3j * CIRCLE**-1
+    poses = rng.uniform(0.5, 2, (40, 1)) * np.exp(1j * rng.uniform(0, 6, (40, 1)))
+    return poses * X + rng.normal(size=(40, 1)), np.repeat(["left", "right"], 20)
 
 
-@pytest.mark.parametrize(("kind", "n_columns"), [("modulus", 4), ("phase", 8), ("tangent", 12)])
-def test_columns(codes, kind, n_columns):
-    features = make(kind)
-    columns = features.fit_transform(codes)
-    assert columns.shape == (30, n_columns)
-    assert columns.dtype == np.float64
-    assert len(features.get_feature_names_out()) == n_columns
-    sparse = sx.SparseCodes([[0, 2], [1, -1]], [[1j, 2], [1, 0]], n_atoms=4)
-    np.testing.assert_allclose(features.transform(sparse), features.transform(sparse.toarray()))
+def make_dictionary(**options):
+    return sx.ShapeDictionary(
+        **{"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "max_iter": 5} | options, random_state=0
+    )
 
 
-def test_modulus_and_phase_hold_the_same_moduli(codes):
-    moduli = sx.CodeFeatures("modulus").fit_transform(codes)
-    np.testing.assert_allclose(moduli, np.abs(codes))
-    parts = sx.CodeFeatures("phase").fit_transform(codes)
-    np.testing.assert_allclose(np.hypot(parts[:, :4], parts[:, 4:]), moduli, atol=1e-12)
+class TestOracles:
+    """Each kind against its definition, one shape at a time, in the coordinates and the product of the space."""
+
+    @pytest.fixture(params=SPACES, ids=repr)
+    def fitted(self, request):
+        X, _ = make_shapes()
+        dictionary = make_dictionary(space=request.param).fit(X)
+        return X, dictionary, dictionary.space_, dictionary.encode(X).toarray()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_features(self, fitted, kind):
+        X, dictionary, space, codes = fitted
+        features = sx.CodeFeatures(kind, dictionary=clone(dictionary)).fit(X)
+        columns = features.transform(X)
+        reconstructed = dictionary.inverse_transform(codes)
+        # Not the mean shape: reconstructions of shapes far from the dictionary are shorter, and count less.
+        lengths = space.norm(reconstructed)
+        mean = sx.mean_shape(reconstructed, weights=lengths**2, space=space)
+        for code, shape, row in zip(codes, reconstructed, columns, strict=True):
+            product = space.inner(mean, shape)
+            turned = np.conj(product) / abs(product)
+            if kind == "modulus":
+                expected = [abs(weight) for weight in code]
+            elif kind == "similarity":
+                expected = [abs(space.inner(atom, shape)) for atom in dictionary.atoms_]
+            elif kind == "phase":
+                # The pose of the mean is free, so phases are only known up to one for all.
+                np.testing.assert_allclose(np.hypot(row[:5], row[5:]), abs(code), atol=1e-10)
+                continue
+            else:
+                vector = turned * shape - abs(product) * mean
+                assert np.linalg.norm(row) == pytest.approx(space.norm(vector), abs=1e-10)
+                continue
+            np.testing.assert_allclose(row, expected, atol=1e-10)
+
+    def test_tangent_products_are_those_of_horizontal_vectors(self, fitted):
+        X, dictionary, space, codes = fitted
+        columns = sx.CodeFeatures("tangent", dictionary=clone(dictionary)).fit_transform(X)
+        shapes = dictionary.inverse_transform(codes)
+        mean = sx.mean_shape(shapes, weights=space.norm(shapes) ** 2, space=space)
+        vectors = []
+        for shape in shapes:
+            product = space.inner(mean, shape)
+            vectors.append(shape * np.conj(product) / abs(product) - abs(product) * mean)
+        expected = [[space.inner(one, other).real for other in vectors] for one in vectors]
+        np.testing.assert_allclose(columns @ columns.T, expected, atol=1e-10)
+
+    def test_phases_put_shapes_along_the_mean(self, fitted):
+        X, dictionary, space, codes = fitted
+        columns = sx.CodeFeatures("phase", dictionary=clone(dictionary)).fit_transform(X)
+        shapes = dictionary.inverse_transform(codes)
+        mean = sx.mean_shape(shapes, weights=space.norm(shapes) ** 2, space=space)
+        turns = sx.rotate_onto(shapes, mean, space=space)[:, 0] / shapes[:, 0]
+        expected = codes * (turns / np.abs(turns))[:, None]
+        ours = columns[:, :5] + 1j * columns[:, 5:]
+        # The pose of the mean is free, so phases are only known up to one for all shapes.
+        common = np.vdot(ours, expected) / abs(np.vdot(ours, expected))
+        np.testing.assert_allclose(ours * common, expected, atol=1e-8)
 
 
-def test_tangent_vectors_are_orthogonal_to_the_reference(codes):
-    features = make("tangent").fit(codes)
-    columns = features.transform(codes)
-    vectors = columns[:, :6] + 1j * columns[:, 6:]
-    np.testing.assert_allclose(vectors @ features.reference_.conj(), 0, atol=1e-12)
+class TestShapes:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_does_not_depend_on_pose(self, kind):
+        X, _ = make_shapes()
+        features = sx.CodeFeatures(kind, dictionary=make_dictionary()).fit(X)
+        columns = features.transform(X)
+        assert np.ptp(columns, axis=0).max() > 0.1
+        rng = np.random.default_rng(1)
+        poses = rng.uniform(0.1, 9, (40, 1)) * np.exp(1j * rng.uniform(0, 6, (40, 1)))
+        np.testing.assert_allclose(features.transform(poses * X + 5 * rng.normal(size=(40, 1))), columns, atol=1e-9)
+        np.testing.assert_allclose(features.transform(sx.to_points(X)), columns, atol=1e-9)
+        np.testing.assert_array_equal(clone(features).fit_transform(X), columns)
+
+    def test_auto_is_tangent_with_atoms_and_phase_without(self, codes):
+        X, _ = make_shapes()
+        features = sx.CodeFeatures(dictionary=make_dictionary()).fit(X)
+        assert features.kind_ == "tangent"
+        assert features.n_features_in_ == 12
+        assert sx.CodeFeatures().fit(codes).kind_ == "phase"
+
+    def test_owning_a_dictionary_is_coding_by_it(self):
+        X, _ = make_shapes()
+        dictionary = make_dictionary().fit(X)
+        outside = sx.CodeFeatures("tangent", atoms=dictionary.atoms_).fit_transform(dictionary.transform(X))
+        inside = sx.CodeFeatures("tangent", dictionary=make_dictionary()).fit_transform(X)
+        np.testing.assert_allclose(inside, outside, atol=1e-10)
+
+    def test_the_given_dictionary_is_left_alone(self):
+        X, _ = make_shapes()
+        dictionary = make_dictionary()
+        features = sx.CodeFeatures(dictionary=dictionary).fit(X)
+        assert not hasattr(dictionary, "atoms_")
+        assert features.dictionary_.atoms_.shape == (5, 12)
+
+    def test_align_first_dictionaries(self):
+        X, _ = make_shapes()
+        features = sx.CodeFeatures(dictionary=sx.AlignFirstDictionary(5, 2, max_iter=10, random_state=0)).fit(X)
+        np.testing.assert_allclose(features.transform(2j * X + 1), features.transform(X), atol=1e-9)
+
+    def test_single_precision(self):
+        X, _ = make_shapes()
+        columns = sx.CodeFeatures(dictionary=make_dictionary()).fit_transform(X.astype(np.complex64))
+        assert columns.dtype == np.float32
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_pipeline_cross_validation_and_pickle(self, kind):
+        X, y = make_shapes()
+        features = sx.CodeFeatures(kind, dictionary=make_dictionary())
+        model = make_pipeline(features, StandardScaler(), LogisticRegression())
+        scores = cross_val_score(model, X, y, cv=3)
+        if kind == "tangent":
+            assert scores.mean() > 0.95
+        copy = pickle.loads(pickle.dumps(model.fit(X, y)))
+        np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+        assert len(model[:1].get_feature_names_out()) == model[0].transform(X).shape[1]
+
+    def test_grid_search_over_features_and_dictionary(self):
+        X, y = make_shapes()
+        model = make_pipeline(sx.CodeFeatures(dictionary=make_dictionary()), StandardScaler(), LogisticRegression())
+        grid = {"codefeatures__kind": ["modulus", "tangent"], "codefeatures__dictionary__n_nonzero": [1, 2]}
+        search = GridSearchCV(model, grid, cv=3).fit(X, y)
+        scores = search.cv_results_["mean_test_score"]
+        assert np.isfinite(scores).all()
+        assert scores.max() > 0.95
+        best = search.best_estimator_[0]
+        assert best.kind_ == search.best_params_["codefeatures__kind"]
+        assert best.dictionary_.n_nonzero == search.best_params_["codefeatures__dictionary__n_nonzero"]
+
+    def test_bad_input(self):
+        X, _ = make_shapes()
+        features = sx.CodeFeatures(dictionary=make_dictionary())
+        with pytest.raises(NotFittedError):
+            features.transform(X)
+        with pytest.raises(TypeError, match=r"dictionary must be a ShapeDictionary\(…\) or None, got LogisticReg"):
+            sx.CodeFeatures(dictionary=LogisticRegression()).fit(X)
+        with pytest.raises(ValueError, match="leave atoms out"):
+            sx.CodeFeatures(dictionary=make_dictionary(), atoms=X[:5]).fit(X)
+        with pytest.raises(RealLayoutError):
+            features.fit(X.real)
+        with pytest.raises(CoordinateCountError):
+            features.fit(X).transform(X[:, :8])
+        with pytest.raises(ValueError, match="n_nonzero must be between 1 and n_atoms=5, got 6"):
+            sx.CodeFeatures(dictionary=make_dictionary(n_nonzero=6)).fit(X)
 
 
-def test_bad_input(codes):
-    with pytest.raises(ValueError, match="kind must be one of 'modulus', 'phase', 'tangent'"):
-        sx.CodeFeatures("angle").fit(codes)
-    with pytest.raises(ValueError, match="needs the atoms"):
-        sx.CodeFeatures("tangent").fit(codes)
-    with pytest.raises(CodesError, match="atoms must have 4 rows"):
-        sx.CodeFeatures("tangent", atoms=np.ones((3, 6), complex)).fit(codes)
-    with pytest.raises(CodesError, match="codes are over 3 atoms, but CodeFeatures was fitted on 4"):
-        sx.CodeFeatures().fit(codes).transform(codes[:, :3])
-    with pytest.raises(CodesError, match=r"shape \(n_shapes, n_atoms\)"):
-        sx.CodeFeatures().fit(codes[0])
-    with pytest.raises(EmptySetError):
-        sx.CodeFeatures().fit(codes[:0])
-    with pytest.raises(NonFiniteError):
-        sx.CodeFeatures().fit(codes * np.nan)
+class TestCodes:
+    @pytest.mark.parametrize("kind", KINDS)
+    @given(phase=strategies.phases)
+    def test_does_not_depend_on_rotation(self, kind, phase):
+        rng = np.random.default_rng(3)
+        codes = rng.normal(size=(20, 4)) + 1j * rng.normal(size=(20, 4))
+        features = make(kind).fit(codes)
+        np.testing.assert_allclose(features.transform(phase * codes), features.transform(codes), atol=1e-12)
+
+    @pytest.mark.parametrize(("kind", "n_columns"), [("modulus", 4), ("phase", 8), ("similarity", 4), ("tangent", 12)])
+    def test_columns(self, codes, kind, n_columns):
+        features = make(kind)
+        columns = features.fit_transform(codes)
+        assert columns.shape == (30, n_columns)
+        assert columns.dtype == np.float64
+        names = features.get_feature_names_out()
+        assert len(set(names)) == n_columns
+        assert names[0] == ("real0" if n_columns > 4 else f"{kind}0")
+        sparse = sx.SparseCodes([[0, 2], [1, -1]], [[1j, 2], [1, 0]], n_atoms=4)
+        np.testing.assert_allclose(features.transform(sparse), features.transform(sparse.toarray()))
+
+    def test_modulus_and_phase_hold_the_same_moduli(self, codes):
+        moduli = sx.CodeFeatures("modulus").fit_transform(codes)
+        np.testing.assert_allclose(moduli, np.abs(codes))
+        parts = sx.CodeFeatures("phase").fit_transform(codes)
+        np.testing.assert_allclose(np.hypot(parts[:, :4], parts[:, 4:]), moduli, atol=1e-12)
+
+    def test_tangent_vectors_are_orthogonal_to_the_reference(self, codes):
+        features = make("tangent").fit(codes)
+        columns = features.transform(codes)
+        vectors = columns[:, :6] + 1j * columns[:, 6:]
+        np.testing.assert_allclose(vectors @ features.reference_.conj(), 0, atol=1e-12)
+
+    def test_bad_input(self, codes):
+        with pytest.raises(ValueError, match="kind must be one of 'auto', 'modulus', 'phase', 'similarity', 'tangent'"):
+            sx.CodeFeatures("angle").fit(codes)
+        for kind in ("tangent", "similarity"):
+            with pytest.raises(ValueError, match=rf"CodeFeatures\('{kind}', dictionary=ShapeDictionary"):
+                make_pipeline(make_dictionary(), sx.CodeFeatures(kind)).fit(make_shapes()[0])
+        with pytest.raises(CodesError, match="atoms must have 4 rows"):
+            sx.CodeFeatures("tangent", atoms=np.ones((3, 6), complex)).fit(codes)
+        with pytest.raises(NonFiniteError, match="atoms"):
+            sx.CodeFeatures("tangent", atoms=np.full((4, 6), np.nan)).fit(codes)
+        with pytest.raises(CodesError, match="codes are over 3 atoms, but CodeFeatures was fitted on 4"):
+            sx.CodeFeatures().fit(codes).transform(codes[:, :3])
+        with pytest.raises(CodesError, match=r"shape \(n_shapes, n_atoms\)"):
+            sx.CodeFeatures().fit(codes[0])
+        with pytest.raises(EmptySetError):
+            sx.CodeFeatures().fit(codes[:0])
+        with pytest.raises(NonFiniteError):
+            sx.CodeFeatures().fit(codes * np.nan)

@@ -81,6 +81,11 @@ class ColumnsRiemannian(RealColumns, sx.RiemannianDictionary):
         super().__init__(n_atoms, max_iter=max_iter, random_state=random_state)
 
 
+class ColumnsRegistration(RealColumns, sx.OutlineRegistration):
+    def __init__(self, *, reflection=False):
+        super().__init__(reflection=reflection)
+
+
 COMPLEX_CODES = {"check_transformer_preserve_dtypes": "codes are complex, so float input cannot give float output"}
 SWAPS = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -100,6 +105,7 @@ EXPECTED_FAILURES = {
     ColumnsTangentPCA: NOTHING_VARIES,
     ColumnsClassifier: SWAPS | TOO_FEW_SHAPES,
     ColumnsRiemannian: SWAPS | TOO_FEW_SHAPES,
+    ColumnsRegistration: {"check_transformer_preserve_dtypes": "outlines are complex"},
 }
 
 
@@ -111,6 +117,7 @@ EXPECTED_FAILURES = {
         ColumnsTangentPCA(),
         ColumnsClassifier(),
         ColumnsRiemannian(),
+        ColumnsRegistration(),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],
 )

@@ -49,7 +49,7 @@ def test_errors_are_those_of_the_class_dictionaries(classes, fitted):
     assert list(fitted.classes_) == ["bent", "long", "star"]
     for number, label in enumerate(fitted.classes_):
         dictionary = fitted.dictionaries_[number]
-        distances = sx.distance(X, dictionary.reconstruct(X))
+        distances = sx.distance(X, dictionary.reconstruct(X), space=fitted.metric_space_)
         np.testing.assert_allclose(errors[:, number], distances, atol=1e-12)
         assert errors[y == label, number].mean() < 0.5 * errors[y != label, number].mean()
 
@@ -76,6 +76,96 @@ def test_probabilities_follow_the_formula(classes, fitted):
     assert set(np.unique(cold)) == {0.0, 1.0}
 
 
+def make_noisy_classes(n_each=(20, 20), seed=0, scales=(0.1, 0.1)):
+    """Two classes whose difference is small beside what varies within both."""
+    rng = np.random.default_rng(seed)
+    shared, telling = CIRCLE**-1, CIRCLE**3
+    parts = []
+    for side, count, scale in zip((-1, 1), n_each, scales, strict=True):
+        X = CIRCLE + 0.4 * rng.normal(size=(count, 1)) * shared + side * 0.06 * telling
+        parts.append(X + scale / 6 * (rng.normal(size=X.shape) + 1j * rng.normal(size=X.shape)))
+    return np.concatenate(parts), np.repeat(["a", "b"], n_each)
+
+
+class TestShrinkage:
+    def test_labels_teach_what_to_overlook(self):
+        (X, y), (new, truth) = make_noisy_classes(), make_noisy_classes(seed=1)
+        options = {"n_atoms": 1, "n_nonzero": 1}
+        plain = make_model(shrinkage=1.0, **options).fit(X, y)
+        taught = make_model(shrinkage=0.01, **options).fit(X, y)
+        assert plain.metric_space_ == plain.space_
+        assert taught.score(new, truth) > 0.9 > plain.score(new, truth) + 0.1
+
+    def test_a_shrinkage_of_one_is_the_plain_product(self, classes):
+        X, y = classes
+        model = make_model(shrinkage=1).fit(X, y)
+        for number, label in enumerate(model.classes_):
+            alone = sx.distance(X, model.dictionaries_[number].reconstruct(X))
+            np.testing.assert_allclose(model.class_errors(X)[:, number], alone, atol=1e-12)
+            assert label in y
+
+    def test_poses_do_not_count(self, classes):
+        X, y = classes
+        rng = np.random.default_rng(5)
+        poses = rng.uniform(0.5, 2, (60, 1)) * np.exp(1j * rng.uniform(0, 6, (60, 1)))
+        one, other = make_model().fit(X, y), make_model().fit(poses * X + rng.normal(size=(60, 1)), y)
+        np.testing.assert_allclose(other.metric_space_.gram, one.metric_space_.gram, atol=1e-8)
+        np.testing.assert_allclose(other.class_errors(X), one.class_errors(X), atol=1e-6)
+
+    def test_bad_input(self, classes):
+        for bad in (0, -0.1, 1.5, np.nan):
+            with pytest.raises(ValueError, match="shrinkage must be above 0 and at most 1"):
+                make_model(shrinkage=bad).fit(*classes)
+        for bad in ("small", None, True):
+            with pytest.raises(TypeError, match='shrinkage must be a number or "auto"'):
+                make_model(shrinkage=bad).fit(*classes)
+
+
+class TestHeldOutCalibration:
+    def test_chooses_the_shrinkage(self):
+        X, y = make_noisy_classes()
+        model = make_model(n_atoms=1, n_nonzero=1, cv=3).fit(X, y)
+        assert model.shrinkage_ < 1
+        assert make_model(n_atoms=1, n_nonzero=1).fit(X, y).shrinkage_ == 0.1
+        assert make_model(cv=3, shrinkage=0.3).fit(X, y).shrinkage_ == 0.3
+
+    def test_probabilities_and_predictions_follow_the_formula(self, classes):
+        X, y = classes
+        model = make_model(cv=3, shrinkage=1.0).fit(X, y)
+        assert np.ptp(model.temperatures_) > 0
+        scores = model.offsets_ - model.class_errors(X) ** 2 / model.temperatures_
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities = model.predict_proba(X)
+        np.testing.assert_allclose(probabilities, chances / chances.sum(axis=1, keepdims=True), rtol=1e-9)
+        np.testing.assert_array_equal(model.predict(X), model.classes_[probabilities.argmax(axis=1)])
+        assert model.temperature_ == pytest.approx(np.exp(np.log(model.temperatures_).mean()))
+        again = make_model(cv=3, shrinkage=1.0).fit(X, y)
+        np.testing.assert_array_equal(again.predict_proba(X), probabilities)
+
+    def test_classes_that_vary_unequally_and_differ_in_number(self):
+        options = {"n_each": (40, 16), "scales": (0.1, 1.5)}
+        (X, y), (new, truth) = make_noisy_classes(**options), make_noisy_classes(seed=1, **options)
+        plain = make_model(shrinkage=1.0).fit(X, y)
+        learned = make_model(shrinkage=1.0, cv=3).fit(X, y)
+        assert learned.temperatures_[1] > learned.temperatures_[0]
+        assert learned.score(new, truth) > plain.score(new, truth)
+
+    def test_bad_input(self, classes):
+        X, y = classes
+        with pytest.raises(ValueError, match="temperature is learned where cv is given"):
+            make_model(cv=3, temperature=0.1).fit(X, y)
+        with pytest.raises(ShapeInputError, match=r"cv=3 must leave every class 2 shapes .* the smallest class has 2"):
+            make_model(cv=3).fit(X[np.r_[:20, 20:22, 40:60]], y[np.r_[:20, 20:22, 40:60]])
+        with pytest.raises(ValueError, match="cv must be"):
+            make_model(cv=1).fit(X, y)
+
+    def test_weights_and_a_single_class(self, classes):
+        X, y = classes
+        weighted = make_model(cv=3).fit(X, y, sample_weight=np.where(y == "bent", 5.0, 1.0))
+        assert np.isfinite(weighted.predict_proba(X)).all()
+        np.testing.assert_array_equal(make_model(cv=3).fit(X[:20], y[:20]).predict_proba(X), 1)
+
+
 def test_does_not_depend_on_pose_or_threads(classes, fitted):
     X, _ = classes
     np.testing.assert_allclose(fitted.class_errors(2j * X + 3), fitted.class_errors(X), atol=1e-12)
@@ -88,7 +178,7 @@ def test_cross_validation_grid_search_clone_and_pickle(classes, fitted):
     X, y = classes
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     assert cross_val_score(make_model(), X, y, cv=folds).mean() > 0.8
-    search = GridSearchCV(make_model(), {"n_nonzero": [1, 2]}, cv=folds, scoring="neg_log_loss").fit(X, y)
+    search = GridSearchCV(make_model(shrinkage=1.0), {"n_nonzero": [1, 2]}, cv=folds, scoring="neg_log_loss").fit(X, y)
     assert search.best_params_ == {"n_nonzero": 2}
     assert clone(fitted).get_params() == fitted.get_params()
     copy = pickle.loads(pickle.dumps(fitted))

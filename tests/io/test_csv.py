@@ -100,6 +100,9 @@ class TestWide:
         with pytest.raises(ShapeFileError, match="do not say where x and y are"):
             read(text.replace("V", "w"))
 
+    def test_row_names_of_r(self, read):
+        assert is_expected(read('"x1" "y1" "x2" "y2" "x3" "y3" "x4" "y4"\n"a" 0 0 1 0 1 1 0 1\n"b" 0 0 2 0 2 2 0 2\n'))
+
     def test_first_row_that_counts(self, read):
         text = ",0,1,2,3,4,5,6,7\na,0,1,1,0,0,0,1,1\nb,0,2,2,0,0,0,2,2\n"
         with pytest.raises(ShapeFileError, match=r"first row just counts.*header=True"):
@@ -129,7 +132,7 @@ class TestWide:
     @pytest.mark.parametrize(
         ("row", "words"),
         [
-            ("c,elm,3,0,0,1,0,1,1,0", "it has 10 columns, the first row has 11"),
+            ("c,elm,3,0,0,1,0,1,1,0", "it has 10 columns, the table has 11"),
             ("c,elm,3,0,0,1,0,1,1,0,one", "'one' is no number"),
             ("c,elm,3,0,0,1,0,1,1,0,1e999", "'1e999' is infinite"),
             ("c,elm,3,0,0,1,0,1,1,0,1_0", "'1_0' is no number"),
@@ -227,6 +230,10 @@ class TestText:
         text = "id,x1,y1,x2,y2\na,0.5,1.25,2.0,3.5\n".replace(",", delimiter).replace(".", ",")
         np.testing.assert_array_equal(read(text).configurations, [[0.5 + 1.25j, 2 + 3.5j]])
         np.testing.assert_array_equal(read(text, decimal=",").configurations, [[0.5 + 1.25j, 2 + 3.5j]])
+        later = (
+            f"x1{delimiter}y1{delimiter}x2{delimiter}y2\n" + delimiter.join("1234") + "\n" + delimiter.join(["1,5"] * 4)
+        )
+        np.testing.assert_array_equal(read(later).configurations[1], [1.5 + 1.5j] * 2)
 
     @pytest.mark.parametrize("change", [lambda text: text.replace("\n", "\r\n"), lambda text: text.replace("\n", "\r")])
     @pytest.mark.parametrize("text", [WIDE, LONG])

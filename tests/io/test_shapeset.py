@@ -185,6 +185,7 @@ class TestEquality:
 
 class TestDataframe:
     def test_columns(self, worms):
+        pytest.importorskip("pandas")
         table = worms.to_dataframe()
         assert list(table.columns) == [
             "id",
@@ -303,3 +304,9 @@ class TestAsConfigurations:
         of_set = cross_val_score(model, shapes, cv=3)
         of_array = cross_val_score(model.set_params(space=shapes.space), shapes.configurations, cv=3)
         np.testing.assert_array_equal(of_set, of_array)
+
+    def test_kernel_remembers_the_space_of_its_set(self):
+        shapes = self.shapes(sx.BSpline(6))
+        of_set = sx.ProcrustesKernel().fit(shapes)
+        of_array = sx.ProcrustesKernel(space=shapes.space).fit(shapes.configurations)
+        np.testing.assert_array_equal(of_set(shapes.configurations), of_array(shapes.configurations))

@@ -170,7 +170,7 @@ def test_other_text(read, text):
 
 def test_other_numbers_of_landmarks(read):
     with pytest.raises(
-        ShapeFileError, match=r"2 \(2 times\), 3 \(1 times\).*first unlike the others is .*record 2, line 4"
+        ShapeFileError, match=r"2 \(2 times\), 3 \(once\).*first unlike the others is .*record 2, line 4"
     ):
         read("LM=2\n0 0\n1 1\n" + "LM=3\n0 0\n1 1\n2 0\n" + "LM=2\n0 0\n1 1\n")
 

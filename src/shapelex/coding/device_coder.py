@@ -270,15 +270,16 @@ class DeviceCoder:
         return int(max(1, min(_MOST_BLOCK_ROWS, scratch // self._bytes_per_row())))
 
     def _bytes_per_row(self) -> int:
-        size: int = self.dtype.itemsize
-        plain = size * (4 * self.n_coordinates + 6 * self.n_atoms + 4 * self.n_nonzero)
+        n_values = 4 * self.n_coordinates + 6 * self.n_atoms + 4 * self.n_nonzero
         if self.method == "exact":
             n_supports = count_supports(self.n_atoms, self.n_nonzero, has_target=False)
             n_before = count_supports(self.n_atoms, self.n_nonzero - 1, has_target=False)
-            return plain + size * (4 * min(n_supports, 16384) + 2 * n_before + self.n_nonzero * self.n_atoms)
-        if self.method == "beam":
-            return plain + self._width * size * self.n_atoms * (2 * self.n_nonzero + 12)
-        return plain + (0 if self._is_fused() else size * self.n_atoms * 2 * self.n_nonzero)
+            n_values += 4 * min(n_supports, 16384) + 2 * n_before + self.n_nonzero * self.n_atoms
+        elif self.method == "beam":
+            n_values += self._width * self.n_atoms * (2 * self.n_nonzero + 12)
+        elif not self._is_fused():
+            n_values += 2 * self.n_nonzero * self.n_atoms
+        return int(n_values * self.dtype.itemsize)
 
     def _is_fused(self) -> bool:
         from shapelex.kernels.pursuit_cuda import applies
@@ -303,12 +304,14 @@ class DeviceCoder:
         """
         import torch
 
+        from shapelex.kernels.pursuit_torch import squares
+
         correlations = rows @ self._atoms.mH
         if self._is_fused() and self.method in ("ormp", "omp"):
             coded = self._code_fused(rows, correlations)
             if coded is not None:
                 return coded
-        norms2 = torch.linalg.vecdot(rows, rows).real
+        norms2 = squares(rows).sum(dim=1)
         if self.method in ("ormp", "omp"):
             support, coefs = self._code_pursuit(rows, correlations, norms2)
         elif self._has_target:

@@ -14,6 +14,7 @@ from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.masked import encode_masked
 from shapelex.coding.row_coder import RowCoder, as_rows
 from shapelex.coding.threads import single_blas_thread
 from shapelex.spaces import Landmarks, Space
@@ -34,6 +35,7 @@ def encode(
     width: int = ...,
     tol: float | None = ...,
     path: Literal[False] = ...,
+    mask: ArrayLike | None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
     device: str = ...,
@@ -50,6 +52,7 @@ def encode(
     width: int = ...,
     tol: float | None = ...,
     path: Literal[True],
+    mask: None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
     device: str = ...,
@@ -65,6 +68,7 @@ def encode(
     width: int = 16,
     tol: float | None = None,
     path: bool = False,
+    mask: ArrayLike | None = None,
     space: Space | None = None,
     n_threads: int | None = None,
     device: str = "cpu",
@@ -100,6 +104,10 @@ def encode(
     path : bool, default False
         Give the codes of every sparsity up to `n_nonzero`, from one pursuit: ``"ormp"``, which ``"auto"`` means
         here, or ``"omp"``.
+    mask : array_like of bool, shape (n_samples, n_coordinates), optional
+        True for the landmarks that are present; the others may be NaN. Each shape is coded from the landmarks that
+        it has, with shape and atoms re-centered on these, and at least three. Its weights are scaled for the
+        completed shape, in which the missing landmarks are those of the reconstruction.
     space : Space, optional
         Space of the configurations. Default: landmarks.
     n_threads : int, optional
@@ -141,6 +149,23 @@ def encode(
     >>> np.round(codes.toarray(), 6) + 0
     array([[1.+0.j, 0.+0.j]])
     """
+    if mask is not None:
+        if path:
+            raise ValueError("path=True codes complete shapes: leave out path, or mask.")
+        if device != "cpu":
+            raise ValueError(f'mask codes on the CPU alone: leave out mask, or use device="cpu", got {device!r}.')
+        with single_blas_thread():
+            return encode_masked(
+                X,
+                mask,
+                atoms,
+                n_nonzero,
+                method=method,
+                width=width,
+                tol=tol,
+                space=space,
+                n_threads=n_threads,
+            )
     stored = open_stored(X)
     configurations = as_configurations(X, name="X")[0] if stored is None else stored
     chosen = choose_space(space, X)

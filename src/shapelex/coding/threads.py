@@ -6,47 +6,14 @@ never changes a result: every row is coded by itself.
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 import numba
-from threadpoolctl import ThreadpoolController
+
+from shapelex._blas import single_blas_thread as single_blas_thread
 
 # A thread costs about 0.1 ms to start: below this many nanoseconds of work for each, it does not pay.
 _MIN_WORK_NS = 500_000.0
-
-
-class _SingleBlasThread:
-    """Holds the BLAS at one thread while at least one caller asks for it; the last one to leave restores it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_users = 0
-        self._controller: ThreadpoolController | None = None
-        self._limit: Any = None
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            if self._n_users == 0:
-                # Looking for the libraries takes milliseconds, setting their threads does not.
-                if self._controller is None:
-                    self._controller = ThreadpoolController()
-                self._limit = self._controller.limit(limits=1, user_api="blas")
-            self._n_users += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._n_users -= 1
-                if self._n_users == 0:
-                    self._limit.restore_original_limits()
-
-
-single_blas_thread = _SingleBlasThread()
-"""``with single_blas_thread():`` keeps the BLAS to one thread: its others would go on spinning beside ours after every
-small product."""
 
 
 def count_threads(n_threads: int | None, work_ns: float) -> int:

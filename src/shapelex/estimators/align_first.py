@@ -8,10 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array
+from shapelex._validation import as_numeric_array, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
+from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError
@@ -20,7 +21,7 @@ from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOpt
 from shapelex.spaces import Space
 
 
-class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
+class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor):
     """Few typical shapes that, scaled but not turned, add up to any shape of a set that was aligned beforehand.
 
     Turns pre-shapes along their mean of least full distance, ``z~_k``, then learns atoms ``d_j`` and real weights that
@@ -99,6 +100,16 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
     dtype('float64')
     """
 
+    _parts = PeerParts(
+        stacks=("atoms_",),
+        configurations=("mean_",),
+        columns=("usage_",),
+        curves=("loss_curve_",),
+        floats=("rmse_",),
+        counts=("n_iter_",),
+        n_rows="n_atoms",
+    )
+
     def __init__(
         self,
         n_atoms: int = 20,
@@ -145,21 +156,22 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         AlignFirstDictionary
             The estimator itself.
         """
-        configurations = self._check_fit_input(X)
-        rows = self.space_.whitened_preshapes(configurations, "X")
-        self.mean_ = mean_shape(configurations, weights=sample_weight, space=self.space_)
-        options = self._options()
-        source = RowBlocks.from_rows(_as_real_rows(self._turned(rows)), sample_weight)
+        check_count(self.verbose, 0, "verbose")
+        configurations, space = self._read_fit_input(X)
+        rows = space.whitened_preshapes(configurations, "X")
+        mean = mean_shape(configurations, weights=sample_weight, space=space)
+        options = self._options(space, mean)
+        source = RowBlocks.from_rows(_as_real_rows(_turned(rows, mean, space)), sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        progress = FitProgress(self, self.verbose, data, options, self._attributes_at)
+        progress = FitProgress(self, self.verbose, data, options, lambda found: _attributes_at(found, mean, space))
         learner = Learner(source, options, as_generator(self.random_state), progress)
         try:
             learned = learner.run()
         except KeyboardInterrupt:
             if learner.best is not None:
-                self._store(learner.best)
+                self._store(learner.best, mean, space)
             raise
-        self._store(learned)
+        self._store(learned, mean, space)
         if not learned.converged and not progress.was_stopped and options.max_iter > 0:
             warnings.warn(
                 f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
@@ -184,7 +196,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
             Which atoms build each aligned pre-shape, and with which weights: complex numbers whose imaginary
             parts are 0.
         """
-        return self._encode(self._turned(self._check_new_rows(X)))
+        return self._encode(_turned(self._check_new_rows(X), self.mean_, self.space_))
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms, as a dense matrix.
@@ -249,7 +261,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
             pre-shapes ``space_.preshape(X)``, in their poses.
         """
         rows = self._check_new_rows(X)
-        turns = self._turns(rows)
+        turns = _turns(rows, self.mean_, self.space_)
         return np.conj(turns) * decode(self._encode(turns * rows), self.atoms_)
 
     def errors(self, X: ArrayLike) -> FloatArray:
@@ -268,19 +280,13 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Errors between 0 and 1.
         """
-        turned = self._turned(self._check_new_rows(X))
+        turned = _turned(self._check_new_rows(X), self.mean_, self.space_)
         return residual_norms(_as_real_rows(turned), self._atom_rows(), self._encode(turned))
 
-    def _turns(self, rows: ComplexArray) -> ComplexArray:
-        return turns_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
-
-    def _turned(self, rows: ComplexArray) -> ComplexArray:
-        return self._turns(rows) * rows
-
-    def _options(self) -> LearningOptions:
+    def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
         init = self.init
         if not isinstance(init, str):
-            init = _as_real_rows(self._turned(self.space_.whitened_preshapes(init, "init")))
+            init = _as_real_rows(_turned(space.whitened_preshapes(init, "init"), mean, space))
         return LearningOptions(
             n_atoms=self.n_atoms,
             n_nonzero=self.n_nonzero,
@@ -292,18 +298,11 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
             n_threads=count_jobs(self.n_jobs),
         )
 
-    def _attributes_at(self, iteration: Iteration) -> dict[str, Any]:
-        """Attributes of an estimator that had stopped at this iteration."""
-        return {
-            "mean_": self.mean_,
-            "atoms_": self.space_.unwhiten(_as_complex_rows(iteration.atoms)),
-            "space_": self.space_,
-            "n_features_in_": self.n_features_in_,
-            "rmse_": iteration.rmse,
-        }
-
-    def _store(self, learned: LearnedDictionary) -> None:
-        self.atoms_ = self.space_.unwhiten(_as_complex_rows(learned.atoms))
+    def _store(self, learned: LearnedDictionary, mean: ComplexArray, space: Space) -> None:
+        self.space_ = space
+        self.n_features_in_ = space.n_coordinates
+        self.mean_ = mean
+        self.atoms_ = space.unwhiten(_as_complex_rows(learned.atoms))
         self.rmse_ = learned.rmse
         self.usage_ = learned.usage
         self.loss_curve_ = learned.loss_curve
@@ -321,9 +320,32 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
             n_threads=count_jobs(self.n_jobs),
         )
 
+    def _check_parameters(self) -> None:
+        check_count(self.verbose, 0, "verbose")
+        self._options(self.space_, self.mean_)
+
     @property
     def _n_features_out(self) -> int:
         return len(self.atoms_)
+
+
+def _turns(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
+    return turns_onto(rows, space.whitened_preshapes(mean, "mean_"))
+
+
+def _turned(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
+    return _turns(rows, mean, space) * rows
+
+
+def _attributes_at(iteration: Iteration, mean: ComplexArray, space: Space) -> dict[str, Any]:
+    """Attributes of an estimator that had stopped at this iteration."""
+    return {
+        "mean_": mean,
+        "atoms_": space.unwhiten(_as_complex_rows(iteration.atoms)),
+        "space_": space,
+        "n_features_in_": space.n_coordinates,
+        "rmse_": iteration.rmse,
+    }
 
 
 def _as_real_rows(rows: ComplexArray) -> ComplexArray:

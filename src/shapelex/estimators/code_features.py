@@ -1,121 +1,157 @@
-"""Real features from complex codes, for ordinary classifiers and regressors."""
+"""Real features from codes over a dictionary, for ordinary classifiers and regressors.
+
+In come configurations, where the transformer owns a dictionary, or codes; out go real columns that do not depend on the
+pose of a shape.
+"""
 
 from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes
+from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.configurations import numbered_names
+from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError
+from shapelex.geometry.preshapes import phases
 
-_KINDS = ("modulus", "phase", "tangent")
+_KINDS = ("auto", "modulus", "phase", "similarity", "tangent")
+_NEED_ATOMS = ("similarity", "tangent")
 
 
 class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn complex codes into real columns that do not depend on how a shape is turned.
+    """Turn codes over a dictionary into real columns that do not depend on how a shape is turned.
 
     Turning a shape multiplies its whole code by one phase. The moduli of its weights ignore that phase, and with it
-    also how the atoms are turned against each other, which says much about a shape. The other two kinds turn each
-    code, or the shape it stands for, to lie along the average of the training set, and keep both parts.
+    also how the atoms are turned against each other, which says much about a shape. The other kinds keep it.
+
+    Given a dictionary, the transformer takes shapes: it learns the dictionary and codes them. Otherwise it takes codes.
 
     Parameters
     ----------
-    kind : {"modulus", "phase", "tangent"}, default "phase"
-        ``"modulus"`` gives ``|a_j|``. ``"phase"`` gives real and imaginary parts of codes that are turned along their
-        average: modulus and relative phase of every atom. ``"tangent"`` gives the reconstructed shapes, turned along
-        their average, as coordinates in the tangent space there; it needs `atoms`.
+    kind : {"auto", "tangent", "similarity", "phase", "modulus"}, default "auto"
+        ``"tangent"`` gives reconstructed shapes, turned along their mean, as coordinates in the tangent space there,
+        the best features of the four for most classifiers. ``"similarity"`` gives ``|d_j* Phi z|`` between the
+        reconstruction and every atom: the cosine of the geodesic distance, times how well the shape was
+        reconstructed. ``"phase"`` gives real and imaginary parts of codes that are turned so that their shapes, or
+        without atoms the codes, lie along their mean. ``"modulus"`` gives ``|a_j|``. ``"auto"`` is ``"tangent"``
+        where the atoms are known and ``"phase"`` elsewhere.
+    dictionary : ShapeDictionary or AlignFirstDictionary, optional
+        What to learn from the shapes and to code them by; it is cloned, not changed.
     atoms : array_like of complex, shape (n_atoms, n_coordinates), optional
-        The dictionary's atoms, for ``"tangent"``: ``dictionary.space_.whiten(dictionary.atoms_)``, or plain ``atoms_``
-        for landmarks.
+        Atoms that given codes belong to: ``dictionary.space_.whiten(dictionary.atoms_)``, or plain ``atoms_`` for
+        landmarks.
 
     Attributes
     ----------
+    dictionary_ : ShapeDictionary or AlignFirstDictionary
+        The fitted `dictionary`, where one was given.
+    kind_ : str
+        The kind of the features.
     reference_ : ndarray of complex
-        The average that codes (or reconstructions) are turned along.
+        The mean that reconstructions (whitened), or codes where the atoms are not known, are turned along.
     n_features_in_ : int
-        Number of atoms.
+        Number of coordinates of a shape, or of atoms of a code.
+
+    See Also
+    --------
+    ShapeDictionaryClassifier : Classifies shapes by one dictionary a class.
 
     Examples
     --------
     >>> import numpy as np
+    >>> import shapelex as sx
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(12) / 12)
+    >>> X = circle + rng.normal(size=(40, 2)) @ [0.1 * circle**2, 0.1 * circle**3]
+    >>> X[20:] += 0.5 * circle**-1
+    >>> y = np.repeat(["round", "long"], 20)
+    >>> features = sx.CodeFeatures(dictionary=sx.ShapeDictionary(4, 3, random_state=0, tol=1e-3))
+    >>> model = make_pipeline(features, StandardScaler(), LogisticRegression()).fit(X, y)
+    >>> model.predict([1j * circle, circle + 0.5 / circle])
+    array(['round', 'long'], dtype='<U5')
+
+    On codes that are there already:
+
     >>> codes = np.array([[1, 0.5j], [1j, -0.4]])
-    >>> CodeFeatures(kind="modulus").fit_transform(codes)
+    >>> sx.CodeFeatures(kind="modulus").fit_transform(codes)
     array([[1. , 0.5],
            [1. , 0.4]])
-    >>> turned = CodeFeatures().fit(codes)
-    >>> bool(np.allclose(turned.transform(codes), turned.transform(np.exp(1j) * codes)))
-    True
     """
 
     def __init__(
-        self, kind: Literal["modulus", "phase", "tangent"] = "phase", *, atoms: ArrayLike | None = None
+        self,
+        kind: Literal["auto", "modulus", "phase", "similarity", "tangent"] = "auto",
+        *,
+        dictionary: ShapeDictionary | AlignFirstDictionary | None = None,
+        atoms: ArrayLike | None = None,
     ) -> None:
         self.kind = kind
+        self.dictionary = dictionary
         self.atoms = atoms
 
-    def fit(self, codes: SparseCodes | ArrayLike, y: Any = None) -> "CodeFeatures":  # noqa: ARG002
-        """Find the average that codes are turned along.
+    def fit(self, X: SparseCodes | ArrayLike, y: Any = None) -> "CodeFeatures":
+        """Learn the dictionary, where one was given, and the mean that shapes are turned along.
 
         Parameters
         ----------
-        codes : SparseCodes, or array_like of complex, shape (n_shapes, n_atoms)
-            Codes of the training set.
-        y : None
-            Ignored.
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations; without a dictionary SparseCodes or codes, complex (n_shapes, n_atoms).
+        y : array_like, optional
+            Handed to the dictionary, which as a rule ignores it.
 
         Returns
         -------
         CodeFeatures
             The transformer itself.
         """
-        check_choice(self.kind, _KINDS, "kind")
-        dense = _as_dense(codes)
-        validate_data(self, dense, skip_check_array=True)
-        vectors = self._vectors(dense)
-        matrix = vectors.T @ vectors.conj()
-        size = len(matrix)
-        _, leading = eigh(matrix, subset_by_index=[size - 1, size - 1])
-        reference = leading[:, 0]
-        # The sign of an eigenvector is chance; the largest entry is made positive.
-        largest = reference[np.argmax(np.abs(reference))]
-        self.reference_ = reference * np.conj(largest) / np.abs(largest)
+        self._fit(X, y)
         return self
 
-    def transform(self, codes: SparseCodes | ArrayLike) -> FloatArray:
-        """Return the features.
+    def fit_transform(self, X: SparseCodes | ArrayLike, y: Any = None) -> FloatArray:
+        """Fit, and return the features of the same shapes, which are coded once only.
 
         Parameters
         ----------
-        codes : SparseCodes, or array_like of complex, shape (n_shapes, n_atoms)
-            Codes.
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations; without a dictionary SparseCodes or codes, complex (n_shapes, n_atoms).
+        y : array_like, optional
+            Handed to the dictionary.
 
         Returns
         -------
         ndarray of float, shape (n_shapes, n_features)
-            ``n_atoms`` columns for ``"modulus"``, twice as many for ``"phase"``, and twice ``n_coordinates`` for
-            ``"tangent"``.
+            As :meth:`transform` gives them.
+        """
+        return self._features(self._fit(X, y))
+
+    def transform(self, X: SparseCodes | ArrayLike) -> FloatArray:
+        """Return the features.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations; without a dictionary SparseCodes or codes, complex (n_shapes, n_atoms).
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes, n_features)
+            ``n_atoms`` columns for ``"modulus"`` and ``"similarity"``, twice as many for ``"phase"``, and twice
+            ``n_coordinates`` for ``"tangent"``.
         """
         check_is_fitted(self)
-        dense = _as_dense(codes)
-        if dense.shape[1] != self.n_features_in_:
-            raise CodesError(
-                f"codes are over {dense.shape[1]} atoms, but CodeFeatures was fitted on {self.n_features_in_}."
-            )
-        if self.kind == "modulus":
-            return np.abs(dense)
-        vectors = self._vectors(dense)
-        products = vectors @ self.reference_.conj()
-        moduli = np.abs(products)
-        phases = np.where(moduli > 0, products, 1) / np.where(moduli > 0, moduli, 1)
-        turned = vectors * phases.conj()[:, None]
-        if self.kind == "tangent":
-            turned = turned - moduli[:, None] * self.reference_
-        return np.concatenate([turned.real, turned.imag], axis=1)
+        codes = _as_dense(X) if self.dictionary is None else self.dictionary_.encode(X).toarray()
+        if codes.shape[1] != self._n_atoms:
+            raise CodesError(f"codes are over {codes.shape[1]} atoms, but CodeFeatures was fitted on {self._n_atoms}.")
+        return self._features(codes)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:  # noqa: ARG002
         """Names of the columns.
@@ -128,23 +164,87 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of str
-            ``modulus0 …``, or ``real0 … imag0 …``.
+            ``modulus0 …``, ``similarity0 …``, or ``real0 … imag0 …``.
         """
         check_is_fitted(self)
-        if self.kind == "modulus":
-            return numbered_names(["modulus"], self.n_features_in_)
-        return numbered_names(["real", "imag"], len(self.reference_))
+        if self.kind_ in ("modulus", "similarity"):
+            return numbered_names([self.kind_], self._n_atoms)
+        n_each = self._n_atoms if self.kind_ == "phase" else len(self.reference_)
+        return numbered_names(["real", "imag"], n_each)
 
-    def _vectors(self, dense: ComplexArray) -> ComplexArray:
-        if self.kind != "tangent":
-            return dense
-        if self.atoms is None:
-            raise ValueError('kind="tangent" needs the atoms: CodeFeatures(kind="tangent", atoms=dictionary.atoms_).')
-        atoms = as_numeric_array(self.atoms, "atoms")
-        if atoms.ndim != 2 or len(atoms) != dense.shape[1]:
-            raise CodesError(f"atoms must have {dense.shape[1]} rows, one for each column of codes, got {atoms.shape}.")
-        vectors: ComplexArray = dense @ atoms
+    def _fit(self, X: SparseCodes | ArrayLike, y: Any) -> ComplexArray:
+        """Fit, and return the codes of the fitted shapes."""
+        check_choice(self.kind, _KINDS, "kind")
+        if self.dictionary is None:
+            codes = _as_dense(X)
+            validate_data(self, codes, skip_check_array=True)
+            self._atom_rows = None if self.atoms is None else _check_atoms(self.atoms, codes.shape[1])
+        else:
+            if self.atoms is not None:
+                raise ValueError("atoms come from the dictionary where one is given: leave atoms out.")
+            if not isinstance(self.dictionary, ShapeDictionary | AlignFirstDictionary):
+                raise TypeError(f"dictionary must be a ShapeDictionary(…) or None, got {self.dictionary!r}.")
+            self.dictionary_ = clone(self.dictionary).fit(X, y)
+            codes = self.dictionary_.encode(X).toarray()
+            self.n_features_in_ = self.dictionary_.n_features_in_
+            self._atom_rows = self.dictionary_.space_.whiten(self.dictionary_.atoms_)
+        self._n_atoms = codes.shape[1]
+        known = "phase" if self._atom_rows is None else "tangent"
+        kind = known if self.kind == "auto" else self.kind
+        if kind in _NEED_ATOMS and self._atom_rows is None:
+            raise ValueError(
+                f"kind={kind!r} needs the atoms: give the dictionary itself in place of codes from a step before, "
+                f"CodeFeatures({kind!r}, dictionary=ShapeDictionary(…)), or the atoms= that the codes belong to."
+            )
+        self.reference_ = _leading_direction(self._vectors(codes))
+        self.kind_ = kind
+        return codes
+
+    def _vectors(self, codes: ComplexArray) -> ComplexArray:
+        """Return what has a direction: whitened reconstructions, or where atoms are not known codes."""
+        vectors: ComplexArray = codes if self._atom_rows is None else codes @ self._atom_rows
         return vectors
+
+    def _features(self, codes: ComplexArray) -> FloatArray:
+        if self.kind_ == "modulus":
+            return np.abs(codes)
+        vectors = self._vectors(codes)
+        if self.kind_ == "similarity":
+            assert self._atom_rows is not None
+            return np.abs(vectors @ self._atom_rows.conj().T)
+        products = vectors @ self.reference_.conj()
+        turns = phases(products).conj()[:, None]
+        if self.kind_ == "phase":
+            turned = codes * turns
+        else:
+            turned = vectors * turns - np.abs(products)[:, None] * self.reference_
+        return np.concatenate([turned.real, turned.imag], axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = self.dictionary is not None
+        return tags
+
+
+def _check_atoms(atoms: ArrayLike, n_atoms: int) -> ComplexArray:
+    rows = as_numeric_array(atoms, "atoms")
+    if rows.ndim != 2 or len(rows) != n_atoms:
+        raise CodesError(f"atoms must have {n_atoms} rows, one for each column of codes, got {rows.shape}.")
+    if not np.isfinite(rows).all():
+        raise NonFiniteError("atoms must be finite.")
+    return rows
+
+
+def _leading_direction(vectors: ComplexArray) -> ComplexArray:
+    """Return the unit vector of least summed squared full distance: the mean shape, for reconstructions."""
+    matrix = vectors.T @ vectors.conj()
+    size = len(matrix)
+    _, leading = eigh(matrix, subset_by_index=[size - 1, size - 1])
+    reference = leading[:, 0]
+    # The sign of an eigenvector is chance; the largest entry is made positive.
+    largest = reference[np.argmax(np.abs(reference))]
+    turned: ComplexArray = reference * np.conj(largest) / np.abs(largest)
+    return turned
 
 
 def _as_dense(codes: SparseCodes | ArrayLike) -> ComplexArray:

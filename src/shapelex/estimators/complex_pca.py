@@ -7,7 +7,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_flag
+from shapelex.estimators.configurations import all_or_nothing
 from shapelex.estimators.modes import check_component_count, principal_modes
+from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry import mean_shape
@@ -15,7 +17,7 @@ from shapelex.spaces import Space
 from shapelex.spaces.rows import row_norms
 
 
-class ComplexPCA(ShapeReconstructor):
+class ComplexPCA(SavedAsFile, ShapeReconstructor):
     """Orthonormal modes that, each scaled and turned, approximate pre-shapes best.
 
     The modes ``w_1, w_2, …`` minimize ``Σ_k |z_k − Σ_j (w_j* Phi z_k) w_j|²_Phi`` for every number of them (paper,
@@ -76,6 +78,15 @@ class ComplexPCA(ShapeReconstructor):
     True
     """
 
+    _parts = PeerParts(
+        stacks=("components_",),
+        configurations=("average_", "mean_"),
+        columns=("explained_energy_", "explained_energy_ratio_"),
+        floats=("loss_",),
+        counts=("n_components_",),
+        optional=("mean_",),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -89,6 +100,7 @@ class ComplexPCA(ShapeReconstructor):
         self.subtract_average = subtract_average
         self.align = align
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "ComplexPCA":  # noqa: ARG002
         """Find the modes.
 
@@ -227,6 +239,13 @@ class ComplexPCA(ShapeReconstructor):
     def _code(self, turned: ComplexArray, count: int) -> ComplexArray:
         codes: ComplexArray = (turned - self.space_.whiten(self.average_)) @ self._mode_rows(count).conj().T
         return codes
+
+    def _check_parameters(self) -> None:
+        subtracts, aligns = check_flag(self.subtract_average, "subtract_average"), check_flag(self.align, "align")
+        if hasattr(self, "mean_") != (subtracts and aligns):
+            raise ValueError("its mean does not fit its parameters")
+        if self.n_components not in (None, self.n_components_):
+            raise ValueError("its modes do not fit its parameters")
 
     @property
     def _n_features_out(self) -> int:

@@ -1,7 +1,8 @@
 """What all estimators of shapes do with their input, and what scikit-learn should know of it."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,6 +14,24 @@ from shapelex._validation import as_configurations, check_coordinate_count
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 from shapelex.spaces.stored import StoredConfigurations, open_stored
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def all_or_nothing(fit: Method) -> Method:
+    """Let a fit that fails, or is interrupted, leave the estimator as it was: fitted before, or not at all."""
+
+    @wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fit_or_restore  # type: ignore[return-value]
 
 
 class ConfigurationInput(BaseEstimator):  # type: ignore[misc]

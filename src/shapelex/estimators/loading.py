@@ -3,12 +3,23 @@
 from pathlib import Path
 from typing import Any
 
+from shapelex.estimators.align_first import AlignFirstDictionary
+from shapelex.estimators.complex_pca import ComplexPCA
+from shapelex.estimators.peer_files import Fill, fill_peer
+from shapelex.estimators.riemannian_dictionary import RiemannianDictionary
 from shapelex.estimators.saving import fill_estimator
 from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.exceptions import ModelFileError
 from shapelex.io.model_file import read_model
 
-_KINDS: dict[str, type[Any]] = {"ShapeDictionary": ShapeDictionary}
+_KINDS: dict[str, tuple[type[Any], Fill]] = {
+    "ShapeDictionary": (ShapeDictionary, fill_estimator),
+    "AlignFirstDictionary": (AlignFirstDictionary, fill_peer),
+    "ComplexPCA": (ComplexPCA, fill_peer),
+    "TangentPCA": (TangentPCA, fill_peer),
+    "RiemannianDictionary": (RiemannianDictionary, fill_peer),
+}
 
 
 def load(path: str | Path) -> Any:
@@ -21,7 +32,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    ShapeDictionary
+    ShapeDictionary, AlignFirstDictionary, ComplexPCA, TangentPCA or RiemannianDictionary
         The estimator, fitted.
 
     Raises
@@ -47,4 +58,5 @@ def load(path: str | Path) -> Any:
     model = read_model(source)
     if model.kind not in _KINDS:
         raise ModelFileError(f"{source} holds a {model.kind!r}, which this shapelex does not know: upgrade shapelex.")
-    return fill_estimator(_KINDS[model.kind], model, source)
+    estimator_class, fill = _KINDS[model.kind]
+    return fill(estimator_class, model, source)

@@ -83,7 +83,7 @@ class FitProgress:
             f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, iteration "
             f"{iteration.iteration}/{iteration.max_iter}, RMSE {iteration.rmse:.6f}, best {iteration.best_rmse:.6f}"
         )
-        logger.debug(message)
+        logger.debug(message, extra={"iteration": iteration})
         if self._verbose > 1 or (self._verbose == 1 and iteration.iteration % 10 == 0):
             sys.stderr.write(message + "\n")
         self.was_stopped = self._root is not None and self._tell_callbacks(iteration)
@@ -94,7 +94,7 @@ class FitProgress:
             f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, "
             f"{iteration.swap} swaps tried, RMSE of the sample {iteration.rmse:.6f}"
         )
-        logger.debug(message)
+        logger.debug(message, extra={"iteration": iteration})
         if self._verbose > 0 and iteration.swap is not None and iteration.swap % (10 if self._verbose == 1 else 1) == 0:
             sys.stderr.write(message + "\n")
 

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.configurations import as_generator
+from shapelex.estimators.configurations import all_or_nothing, as_generator
+from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning import RowBlocks
@@ -19,7 +20,7 @@ from shapelex.learning.intrinsic_objective import logarithm_parts, tangent_energ
 from shapelex.spaces import Space
 
 
-class RiemannianDictionary(ShapeReconstructor):
+class RiemannianDictionary(SavedAsFile, ShapeReconstructor):
     """Dictionary whose atoms are combined in the tangent space of each shape.
 
     Learns pre-shape atoms ``d_j`` and real weights that minimize the mean over shapes ``z_k`` of
@@ -85,6 +86,10 @@ class RiemannianDictionary(ShapeReconstructor):
     True
     """
 
+    _parts = PeerParts(
+        stacks=("atoms_",), curves=("loss_curve_",), floats=("objective_",), counts=("n_iter_",), n_rows="n_atoms"
+    )
+
     def __init__(
         self,
         n_atoms: int = 20,
@@ -104,6 +109,7 @@ class RiemannianDictionary(ShapeReconstructor):
         self.tol = tol
         self.random_state = random_state
 
+    @all_or_nothing
     @single_blas_thread()
     def fit(
         self,
@@ -156,7 +162,7 @@ class RiemannianDictionary(ShapeReconstructor):
                 f"The objective still fell after max_iter={max_iter} iterations, by more than tol={tol:g} of it: raise "
                 "max_iter, or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self
 
@@ -245,6 +251,12 @@ class RiemannianDictionary(ShapeReconstructor):
 
     def _code(self, rows: ComplexArray) -> FloatArray:
         return intrinsic_codes(rows, self._atom_rows(), float(self.alpha))
+
+    def _check_parameters(self) -> None:
+        check_count(self.n_atoms, 1, "n_atoms")
+        check_count(self.max_iter, 0, "max_iter")
+        _check_nonnegative(self.alpha, "alpha")
+        _check_nonnegative(self.tol, "tol")
 
     @property
     def _n_features_out(self) -> int:

@@ -4,6 +4,7 @@ The file format is that of :mod:`shapelex.io.model_file`; here is what of an est
 """
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ _ARRAYS = ("atoms_", "usage_", "loss_curve_")
 _NUMBERS = ("rmse_", "n_iter_", "n_features_in_")
 
 
-def save_estimator(estimator: Any, path: str | Path) -> Path:
+def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | None = None) -> Path:
     """Write a fitted dictionary to a model file.
 
     Parameters
@@ -27,39 +28,92 @@ def save_estimator(estimator: Any, path: str | Path) -> Path:
         Fitted.
     path : str or Path
         Where to.
+    run : mapping, optional
+        What made it, as JSON values: command, seed, versions.
 
     Returns
     -------
     Path
         Where it went.
     """
-    parameters = estimator.get_params(deep=False)
-    space = parameters.pop("space")
+    parameters, arrays, provenance = plain_parameters(estimator)
     # Where a fit kept its state is a matter of that fit.
     parameters["checkpoint"] = None
-    arrays = {name: np.asarray(getattr(estimator, name)) for name in _ARRAYS}
+    arrays |= {name: np.asarray(getattr(estimator, name)) for name in _ARRAYS}
     memory = estimator._statistics
     arrays |= {"memory_gram": memory.gram, "memory_products": memory.products, "memory_usage": memory.usage}
-    if not isinstance(parameters["init"], str):
-        arrays["init"] = np.asarray(parameters["init"])
-        parameters["init"] = "spread"
-    seed = parameters["random_state"]
-    if not (seed is None or isinstance(seed, int | np.integer)):
-        parameters["random_state"] = None
     model = Model(
         kind=type(estimator).__name__,
-        parameters={name: _as_plain(value) for name, value in parameters.items()},
+        parameters=parameters,
         space=estimator.space_,
         arrays=arrays,
-        results={name: _as_plain(getattr(estimator, name)) for name in _NUMBERS}
-        | {"space_given": space is not None, "memory_weight": memory.weight},
-        provenance={
-            "random_state": repr(seed),
-            "python": platform.python_version(),
-            **{package: version(package) for package in ("shapelex", "numpy", "scipy", "numba", "scikit-learn")},
-        },
+        results={name: as_plain(getattr(estimator, name)) for name in _NUMBERS}
+        | {"space_given": estimator.space is not None, "memory_weight": memory.weight},
+        provenance=provenance if run is None else {**provenance, "run": dict(run)},
     )
     return write_model(path, model)
+
+
+def plain_parameters(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]], dict[str, str]]:
+    """Return the parameters of an estimator as JSON values, those that are arrays, and what made it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With a parameter ``space``, which is left out.
+
+    Returns
+    -------
+    parameters, arrays, provenance : dict
+        An `init` that is an array is among the arrays. A seed that is no number is kept as text alone.
+    """
+    parameters = estimator.get_params(deep=False)
+    del parameters["space"]
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    if not isinstance(parameters.get("init", ""), str):
+        arrays["init"] = np.asarray(parameters["init"])
+        parameters["init"] = "spread"
+    seed = parameters.get("random_state")
+    if not (seed is None or isinstance(seed, int | np.integer)):
+        parameters["random_state"] = None
+    provenance = {
+        "random_state": repr(seed),
+        "python": platform.python_version(),
+        **{package: version(package) for package in ("shapelex", "numpy", "scipy", "numba", "scikit-learn")},
+    }
+    return {name: as_plain(value) for name, value in parameters.items()}, arrays, provenance
+
+
+def empty_estimator(estimator_class: type[Any], model: Model, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    """Return an estimator with the parameters of a model file; takes an `init` out of `arrays`.
+
+    Parameters
+    ----------
+    estimator_class : type
+        Its class.
+    model : Model
+        What was read.
+    arrays : dict
+        The arrays of the file.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the file is damaged.
+    """
+    if "space" in model.parameters:
+        raise ValueError("its space is not a parameter")
+    estimator = estimator_class(**model.parameters)
+    if "init" in arrays:
+        estimator.set_params(init=arrays.pop("init"))
+    if model.results["space_given"]:
+        estimator.set_params(space=model.space)
+    return estimator
 
 
 def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> Any:
@@ -81,13 +135,7 @@ def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> An
     """
     arrays, results = dict(model.arrays), model.results
     try:
-        if "space" in model.parameters:
-            raise ValueError("its space is not a parameter")
-        estimator = estimator_class(**model.parameters)
-        if "init" in arrays:
-            estimator.set_params(init=arrays.pop("init"))
-        if results["space_given"]:
-            estimator.set_params(space=model.space)
+        estimator = empty_estimator(estimator_class, model, arrays)
         for name in _ARRAYS:
             setattr(estimator, name, arrays.pop(name))
         estimator.rmse_ = float(results["rmse_"])
@@ -113,7 +161,7 @@ def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> An
         and estimator.usage_.shape == (len(atoms),)
         and estimator.loss_curve_.ndim == 1
         and estimator.n_features_in_ == n_coordinates
-        and _are_finite_floats(estimator.usage_, estimator.loss_curve_, np.array(estimator.rmse_))
+        and are_finite_floats(estimator.usage_, estimator.loss_curve_, np.array(estimator.rmse_))
         and _is_sound_memory(estimator._statistics, *atoms.shape)
     )
     if not is_sound:
@@ -121,7 +169,8 @@ def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> An
     return estimator
 
 
-def _are_finite_floats(*arrays: np.ndarray[Any, Any]) -> bool:
+def are_finite_floats(*arrays: np.ndarray[Any, Any]) -> bool:
+    """Return whether arrays are real floats without NaN and infinity."""
     return all(array.dtype.kind == "f" and bool(np.isfinite(array).all()) for array in arrays)
 
 
@@ -131,11 +180,11 @@ def _is_sound_memory(memory: Statistics, n_atoms: int, n_coordinates: int) -> bo
         and memory.products.shape == (n_atoms, n_coordinates)
         and memory.usage.shape == (n_atoms,)
         and memory.gram.dtype == memory.products.dtype == np.complex128
-        and _are_finite_floats(memory.gram.real, memory.gram.imag, memory.products.real, memory.products.imag)
-        and _are_finite_floats(memory.usage, np.array(memory.weight))
+        and are_finite_floats(memory.gram.real, memory.gram.imag, memory.products.real, memory.products.imag)
+        and are_finite_floats(memory.usage, np.array(memory.weight))
     )
 
 
-def _as_plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Return NumPy numbers as Python ones, which JSON knows."""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,6 +1,7 @@
 """The dictionary of planar shapes (paper, sections 4 and 5), as a scikit-learn transformer."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -423,13 +424,15 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         distances: FloatArray = np.min(nearest, axis=0)
         return distances
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, run: Mapping[str, Any] | None = None) -> Path:
         """Write the fitted dictionary to a model file, which :func:`shapelex.load` reads.
 
         Parameters
         ----------
         path : str or Path
             Where to; ``.npz`` is added where it is missing. An older file there is replaced in one step.
+        run : mapping, optional
+            What made it, to be kept in the file as it is: JSON values such as a command and its seed.
 
         Returns
         -------
@@ -442,7 +445,7 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             If the space holds functions, which a model file cannot.
         """
         check_is_fitted(self)
-        return save_estimator(self, path)
+        return save_estimator(self, path, run)
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None) -> tuple[LearningOptions, RowBlocks, Space]:
         """Check what the caller gave, and return what to learn, from which shapes, and their space."""

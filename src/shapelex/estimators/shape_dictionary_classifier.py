@@ -1,22 +1,27 @@
 """Sparse representation classification: a dictionary a class, and the least error wins."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.base import ClassifierMixin
+from scipy.special import log_softmax, softmax
+from sklearn.base import ClassifierMixin, clone
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_weights
-from shapelex.estimators.configurations import ConfigurationInput, as_generator
+from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing, as_generator
+from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
 from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.estimators.within_class_metric import within_class_space
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Space
 
 # Near the least log loss on held-out shapes of both sets that it was tried on, at all sizes of the dictionaries.
 _TEMPERATURE_SHARE = 0.25
+_DEFAULT_SHRINKAGE = 0.1
+_SHRINKAGES = (0.03, 0.1, 0.3, 1.0)
 
 
 class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: ignore[misc]
@@ -24,7 +29,10 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
 
     Learns one :class:`ShapeDictionary` from the shapes of each class. The error of class ``c`` at a shape is the full
     Procrustes distance ``d_c`` to its reconstruction from at most `n_nonzero` atoms of that class. The class of least
-    error wins (sparse representation classification); how frequent a class is does not count.
+    error wins (sparse representation classification); how frequent a class is does not count, unless `cv` is given.
+
+    Distances are measured by a product that the labels teach: directions in which shapes of one class differ anyway
+    count less, as in linear discriminant analysis (see `shrinkage`).
 
     Parameters
     ----------
@@ -34,13 +42,22 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         Most atoms that a shape may use; all of them in a class that has fewer atoms.
     space : Space, optional
         Space of the configurations; landmarks when not given.
+    shrinkage : float or "auto", default "auto"
+        How far to hold the product near that of the space, above 0 and at most 1. Small values trust the labels, and
+        need many shapes that correspond point by point; 1 leaves distances as they are in the space. ``"auto"`` is 0.1,
+        and with `cv` the one of 0.03, 0.1, 0.3 and 1 that makes the labels of held-out shapes most likely.
+    cv : int, optional
+        Learn from this many folds of held-out errors how large errors are in each class, and how frequent it is (see
+        :meth:`predict_proba`), and `shrinkage`. It takes as many more fits for every shrinkage, and pays where
+        classes vary unequally or differ in number. By default errors of all classes are compared as they are.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`.
     update : {"mod", "ksvd"}, default "mod"
         How the atoms follow from the codes, see :class:`ShapeDictionary`.
     temperature : float, optional
         Squared distance that makes a class less probable by a factor ``e``, see :meth:`predict_proba`. By default a
-        quarter of the mean squared error of the training shapes in the nearest class that is not theirs.
+        quarter of the mean squared error of the training shapes in the nearest class that is not theirs. With `cv`
+        it is learned, and must not be given.
     n_restarts : int, default 1
         How many first dictionaries to try for each class.
     max_iter : int, default 100
@@ -58,8 +75,14 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         The labels, sorted.
     dictionaries_ : list of ShapeDictionary
         The fitted dictionary of each class.
+    metric_space_ : Space
+        Space with the learned product, which the dictionaries are in; ``space_`` where nothing was learned.
+    shrinkage_ : float
+        The `shrinkage`, or the one that was chosen.
     temperature_ : float
-        The `temperature`, or its estimate.
+        The `temperature`, or its estimate; with `cv` the geometric mean of ``temperatures_``.
+    temperatures_, offsets_ : ndarray of float, shape (n_classes,)
+        Scale of the squared errors of each class, and what is added to its score: all alike and zero without `cv`.
     n_iter_ : int
         Most updates that a dictionary took.
     space_ : Space
@@ -89,6 +112,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         n_nonzero: int = 3,
         *,
         space: Space | None = None,
+        shrinkage: float | Literal["auto"] = "auto",
+        cv: int | None = None,
         coder: str = "auto",
         update: str = "mod",
         temperature: float | None = None,
@@ -101,6 +126,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         self.n_atoms = n_atoms
         self.n_nonzero = n_nonzero
         self.space = space
+        self.shrinkage = shrinkage
+        self.cv = cv
         self.coder = coder
         self.update = update
         self.temperature = temperature
@@ -110,6 +137,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "ShapeDictionaryClassifier":
         """Learn a dictionary for each class.
 
@@ -140,6 +168,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
         if n_nonzero > check_count(self.n_atoms, 1, "n_atoms"):
             raise ValueError(f"n_nonzero must be between 1 and n_atoms={self.n_atoms}, got {n_nonzero}.")
+        shrinkages = _check_shrinkage(self.shrinkage, chooses=self.cv is not None)
         configurations = self._check_fit_input(X)
         labels = _check_labels(y, len(configurations))
         weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64))
@@ -147,15 +176,23 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         configurations, labels, weights = configurations[counts], labels[counts], weights[counts]
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         _check_class_sizes(self.classes_, numbers)
+        if self.cv is not None:
+            _check_folds(self.cv, self.temperature, np.bincount(numbers))
         generator = as_generator(self.random_state)
-        self.dictionaries_ = []
-        for number in range(len(self.classes_)):
-            is_member = numbers == number
-            dictionary = self._make_dictionary(is_member, int(generator.integers(2**31)))
-            shares = None if sample_weight is None else weights[is_member]
-            self.dictionaries_.append(dictionary.fit(configurations[is_member], sample_weight=shares))
-        self.n_iter_ = max(dictionary.n_iter_ for dictionary in self.dictionaries_)
-        self.temperature_ = self._find_temperature(configurations, numbers, weights)
+        shares = None if sample_weight is None else weights
+        if self.cv is None or len(self.classes_) == 1:
+            self._learn(configurations, numbers, shares, shrinkages[0], generator)
+            temperature = self._find_temperature(configurations, numbers, weights)
+            calibration = ErrorCalibration(np.full(len(self.classes_), temperature), np.zeros(len(self.classes_)))
+        else:
+            folds = StratifiedKFold(self.cv, shuffle=True, random_state=int(generator.integers(2**31)))
+            splits = list(folds.split(numbers[:, None], numbers))
+            found = [self._calibrate(configurations, numbers, shares, value, splits, generator) for value in shrinkages]
+            best = int(np.argmax([likelihood for _, likelihood in found]))
+            calibration = found[best][0]
+            self._learn(configurations, numbers, shares, shrinkages[best], generator)
+        self.temperatures_, self.offsets_ = calibration.temperatures, calibration.offsets
+        self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
         return self
 
     def class_errors(self, X: ArrayLike) -> FloatArray:
@@ -169,12 +206,12 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         Returns
         -------
         ndarray of float, shape (n_shapes, n_classes)
-            Distances between 0 and 1, classes as in ``classes_``.
+            Distances between 0 and 1 in ``metric_space_``, classes as in ``classes_``.
         """
         return self._class_errors(self._check_new_input(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """Class of least error.
+        """Class of least error; with `cv`, the most probable one.
 
         Parameters
         ----------
@@ -187,14 +224,17 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             Labels; a tie goes to the first class.
         """
         errors = self.class_errors(X)
-        labels: np.ndarray[Any, Any] = self.classes_[np.argmin(errors, axis=1)]
+        scores = -errors if self.cv is None else self._calibration().scores(errors)
+        labels: np.ndarray[Any, Any] = self.classes_[np.argmax(scores, axis=1)]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each class, from its errors.
 
-        ``exp(−d_c² / temperature_) / Σ_b exp(−d_b² / temperature_)``: Bayes' rule for classes of equal chances whose
-        errors are Gaussian, of the same size in all.
+        Proportional to ``exp(−d_c² / temperature_)``: Bayes' rule for classes of equal chances whose errors are
+        Gaussian, of the same size in all. With `cv`, ``exp(offset_c − d_c² / temperature_c)``, where temperatures and
+        offsets make the labels most likely given the held-out errors; they are held near a common value, the more so
+        the fewer shapes there are.
 
         Parameters
         ----------
@@ -206,18 +246,40 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         ndarray of float64, shape (n_shapes, n_classes)
             Rows sum to 1, classes as in ``classes_``.
         """
-        squares = self.class_errors(X).astype(np.float64) ** 2
-        # Differences to the best class stay finite however small the temperature is.
-        gaps = squares - squares.min(axis=1, keepdims=True)
-        probabilities: FloatArray = softmax(-gaps / self.temperature_, axis=1)
+        errors = self.class_errors(X)
+        scores = self._calibration().scores(errors)
+        probabilities: FloatArray = softmax(scores, axis=1)
         return probabilities
+
+    def _learn(
+        self,
+        configurations: ComplexArray,
+        numbers: IntArray,
+        weights: FloatArray | None,
+        shrinkage: float,
+        generator: np.random.Generator,
+    ) -> None:
+        """Learn the product, then the dictionaries in it."""
+        self.shrinkage_ = shrinkage
+        self.metric_space_ = self.space_
+        if shrinkage < 1:
+            rows = self.space_.whitened_preshapes(configurations, "X")
+            known = np.full(len(rows), 1 / len(rows)) if weights is None else weights
+            self.metric_space_ = within_class_space(rows, numbers, known, self.space_, shrinkage)
+        self.dictionaries_ = []
+        for number in range(len(self.classes_)):
+            is_member = numbers == number
+            dictionary = self._make_dictionary(is_member, int(generator.integers(2**31)))
+            shares = None if weights is None else weights[is_member]
+            self.dictionaries_.append(dictionary.fit(configurations[is_member], sample_weight=shares))
+        self.n_iter_ = max(dictionary.n_iter_ for dictionary in self.dictionaries_)
 
     def _make_dictionary(self, is_member: BoolArray, seed: int) -> ShapeDictionary:
         n_atoms = min(self.n_atoms, int(is_member.sum()))
         return ShapeDictionary(
             n_atoms,
             min(self.n_nonzero, n_atoms),
-            space=self.space_,
+            space=self.metric_space_,
             coder=self.coder,
             update=self.update,
             n_restarts=self.n_restarts,
@@ -229,6 +291,31 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
 
     def _class_errors(self, configurations: ComplexArray) -> FloatArray:
         return np.stack([dictionary.errors(configurations) for dictionary in self.dictionaries_], axis=1)
+
+    def _calibration(self) -> ErrorCalibration:
+        return ErrorCalibration(self.temperatures_, self.offsets_)
+
+    def _calibrate(
+        self,
+        configurations: ComplexArray,
+        numbers: IntArray,
+        weights: FloatArray | None,
+        shrinkage: float,
+        splits: list[tuple[IntArray, IntArray]],
+        generator: np.random.Generator,
+    ) -> tuple[ErrorCalibration, float]:
+        """Learn from held-out shapes how errors become scores, and how likely that makes their labels."""
+        errors = np.empty((len(numbers), len(self.classes_)))
+        for kept, held in splits:
+            model = clone(self)
+            model.space_, model.classes_ = self.space_, self.classes_
+            shares = None if weights is None else weights[kept]
+            model._learn(configurations[kept], numbers[kept], shares, shrinkage, generator)
+            errors[held] = model._class_errors(configurations[held])
+        counts = np.ones(len(numbers)) if weights is None else weights
+        calibration = calibrate(errors, numbers, counts)
+        logarithms = log_softmax(calibration.scores(errors), axis=1)[np.arange(len(numbers)), numbers]
+        return calibration, float(counts @ logarithms)
 
     def _find_temperature(self, configurations: ComplexArray, numbers: IntArray, weights: FloatArray) -> float:
         if self.temperature is not None:
@@ -260,6 +347,29 @@ def _check_temperature(temperature: float) -> float:
     if not (np.isfinite(temperature) and temperature > 0):
         raise ValueError(f"temperature must be finite and positive, got {temperature}.")
     return float(temperature)
+
+
+def _check_shrinkage(shrinkage: float | str, *, chooses: bool) -> tuple[float, ...]:
+    """Return the values to choose from."""
+    if isinstance(shrinkage, str) and shrinkage == "auto":
+        return _SHRINKAGES if chooses else (_DEFAULT_SHRINKAGE,)
+    if isinstance(shrinkage, bool) or not isinstance(shrinkage, int | float | np.integer | np.floating):
+        raise TypeError(f'shrinkage must be a number or "auto", got {shrinkage!r}.')
+    if not 0 < shrinkage <= 1:
+        raise ValueError(f"shrinkage must be above 0 and at most 1, got {shrinkage}.")
+    return (float(shrinkage),)
+
+
+def _check_folds(cv: int, temperature: float | None, class_sizes: IntArray) -> None:
+    n_folds = check_count(cv, 2, "cv")
+    if temperature is not None:
+        raise ValueError("temperature is learned where cv is given: leave one of them out.")
+    smallest = int(class_sizes.min())
+    if smallest < n_folds or smallest - -(-smallest // n_folds) < 2:
+        raise ShapeInputError(
+            f"cv={n_folds} must leave every class 2 shapes to learn from, but the smallest class has {smallest}: add "
+            "shapes, leave such classes out, or use another cv."
+        )
 
 
 def _check_class_sizes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:

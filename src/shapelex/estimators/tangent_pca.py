@@ -7,7 +7,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, name_rows
+from shapelex.estimators.configurations import all_or_nothing
 from shapelex.estimators.modes import check_component_count, principal_modes
+from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError, ShapeInputError
 from shapelex.geometry import mean_shape
@@ -20,7 +22,7 @@ from shapelex.spaces.rows import row_inner, row_norms
 _PROJECTIONS = ("log", "orthogonal")
 
 
-class TangentPCA(ShapeReconstructor):
+class TangentPCA(SavedAsFile, ShapeReconstructor):
     """Principal component analysis of shapes as vectors tangent to the shape space at their mean.
 
     Shapes become horizontal vectors at the mean shape (paper, appendix on the Riemannian structure), with the real
@@ -81,6 +83,13 @@ class TangentPCA(ShapeReconstructor):
     True
     """
 
+    _parts = PeerParts(
+        stacks=("components_",),
+        configurations=("average_", "mean_"),
+        columns=("explained_variance_", "explained_variance_ratio_"),
+        counts=("n_components_",),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -94,6 +103,7 @@ class TangentPCA(ShapeReconstructor):
         self.projection = projection
         self.mean = mean
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "TangentPCA":  # noqa: ARG002
         """Find the mean and the modes.
 
@@ -226,7 +236,7 @@ class TangentPCA(ShapeReconstructor):
     def _reconstruct_rows(self, rows: ComplexArray, n_components: int | None) -> ComplexArray:
         """Return whitened pre-shapes in the poses of `rows`."""
         count = check_component_count(n_components, self.n_components_)
-        reached: ComplexArray = self._shape_rows(self._score_rows(rows, count))
+        reached: ComplexArray = self._shape_rows(self._score_rows(rows, count), shortens=True)
         return np.conj(turns_onto(rows, self._base())) * reached
 
     def _score_rows(self, rows: ComplexArray, count: int) -> FloatArray:
@@ -234,8 +244,8 @@ class TangentPCA(ShapeReconstructor):
         scores: FloatArray = deviations @ _as_reals(self.space_.whiten(self.components_[:count])).T
         return scores
 
-    def _shape_rows(self, scores: FloatArray) -> ComplexArray:
-        """Return whitened pre-shapes of scores of the first modes."""
+    def _shape_rows(self, scores: FloatArray, shortens: bool = False) -> ComplexArray:
+        """Return whitened pre-shapes of scores of the first modes; vectors out of reach are shortened, or refused."""
         base = self._base()
         modes = self.space_.whiten(self.components_[: scores.shape[1]])
         # Horizontal to the last digit, as the way back takes it to be.
@@ -243,6 +253,11 @@ class TangentPCA(ShapeReconstructor):
         if self.projection == "log":
             return exp_rows(base, vectors)
         lengths = row_norms(vectors)
+        if shortens:
+            # The average of all shapes, added to some modes of one far from the mean, may lie beyond any shape's
+            # projection: the nearest vector that is one stands for it.
+            vectors = vectors / np.maximum(lengths, 1)[:, None]
+            lengths = np.minimum(lengths, 1)
         rounding = 16 * np.finfo(lengths.dtype).eps
         too_long = lengths > 1 + rounding
         if too_long.any():
@@ -253,6 +268,12 @@ class TangentPCA(ShapeReconstructor):
         cosines = np.sqrt(np.maximum((1 - lengths) * (1 + lengths), 0))
         reached: ComplexArray = cosines[:, None] * base + vectors
         return reached
+
+    def _check_parameters(self) -> None:
+        check_choice(self.projection, _PROJECTIONS, "projection")
+        check_choice(self.mean, DISTANCE_KINDS, "mean")
+        if self.n_components not in (None, self.n_components_):
+            raise ValueError("its modes do not fit its parameters")
 
     @property
     def _n_features_out(self) -> int:

@@ -4,8 +4,10 @@ from shapelex.geometry.alignment import align_onto, optimal_rotation, real_gram,
 from shapelex.geometry.distances import distance, pairwise_distances
 from shapelex.geometry.geodesics import exp, geodesic, horizontal_projection, log, parallel_transport
 from shapelex.geometry.means import align_to_mean, mean_shape
+from shapelex.geometry.registration import Registration, register
 
 __all__ = [
+    "Registration",
     "align_onto",
     "align_to_mean",
     "distance",
@@ -18,5 +20,6 @@ __all__ = [
     "pairwise_distances",
     "parallel_transport",
     "real_gram",
+    "register",
     "rotate_onto",
 ]

@@ -9,16 +9,24 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
-from shapelex._validation import check_choice
+from shapelex._validation import check_choice, check_same_count
+from shapelex.geometry.missing_landmarks import allows_missing, incomplete_rows, shared_pairs, shared_products
 from shapelex.geometry.preshapes import preshape_pair, resolve_space
-from shapelex.spaces import Space
-from shapelex.spaces.rows import row_norms
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.rows import row_inner, row_norms
 
 DISTANCE_KINDS = ("full", "partial", "geodesic")
 _BLOCK_ENTRIES = 2_000_000
 
 
-def distance(z: ArrayLike, w: ArrayLike, kind: DistanceKind = "full", space: Space | None = None) -> Any:
+def distance(
+    z: ArrayLike,
+    w: ArrayLike,
+    kind: DistanceKind = "full",
+    space: Space | None = None,
+    *,
+    missing: str = "error",
+) -> Any:
     """Distance between the shapes of `z` and `w`, row by row.
 
     For pre-shapes: full ``d_F = sqrt(1 − |z* Phi w|²)``, partial ``d_P = sqrt(2 − 2 |z* Phi w|)``, geodesic
@@ -32,6 +40,9 @@ def distance(z: ArrayLike, w: ArrayLike, kind: DistanceKind = "full", space: Spa
         Which distance.
     space : Space, optional
         Space of the configurations; landmarks when not given.
+    missing : {"error", "allow"}, default "error"
+        Whether landmarks may be NaN. Then two shapes are compared on the landmarks that both have, at least three,
+        re-centered and scaled there. Distances over other landmarks need not obey the triangle inequality.
 
     Returns
     -------
@@ -48,14 +59,22 @@ def distance(z: ArrayLike, w: ArrayLike, kind: DistanceKind = "full", space: Spa
     1.0472
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
-    pair = preshape_pair(z, w, space)
-    products = pair.products
-    distances = _from_parts(row_residuals(pair.first, pair.second, products), np.abs(products), kind)
-    return distances[0] if pair.is_single else distances
+    if allows_missing(missing, space):
+        first, second, is_single = _shared_pair(z, w, space)
+    else:
+        pair = preshape_pair(z, w, space)
+        first, second, is_single = pair.first, pair.second, pair.is_single
+    distances = _row_distances(first, second, kind)
+    return distances[0] if is_single else distances
 
 
 def pairwise_distances(
-    Z: ArrayLike, W: ArrayLike | None = None, kind: DistanceKind = "full", space: Space | None = None
+    Z: ArrayLike,
+    W: ArrayLike | None = None,
+    kind: DistanceKind = "full",
+    space: Space | None = None,
+    *,
+    missing: str = "error",
 ) -> FloatArray:
     """Distances between all shapes of `Z` and all shapes of `W`.
 
@@ -71,6 +90,8 @@ def pairwise_distances(
         Which distance, see :func:`distance`.
     space : Space, optional
         Space of the configurations; landmarks when not given.
+    missing : {"error", "allow"}, default "error"
+        Whether landmarks may be NaN, see :func:`distance`.
 
     Returns
     -------
@@ -87,6 +108,8 @@ def pairwise_distances(
            [0.274, 0.274, 0.   ]])
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
+    if allows_missing(missing, space):
+        return _incomplete_pairwise(Z, W, kind, space)
     space = resolve_space(space, Z, "Z")
     first = space.whitened_preshapes(Z, "Z")
     second = first if W is None else space.whitened_preshapes(W, "W")
@@ -105,6 +128,46 @@ def pairwise_distances(
         upper = np.triu(corner, 1)
         corner[...] = upper + upper.T
     return distances
+
+
+def _shared_pair(z: ArrayLike, w: ArrayLike, space: Space | None) -> tuple[ComplexArray, ComplexArray, bool]:
+    first, first_present, first_is_single = incomplete_rows(z, "z", space)
+    second, second_present, second_is_single = incomplete_rows(w, "w", space or Landmarks(first.shape[1]))
+    check_same_count(len(first), len(second), "z", "w")
+    stacks = np.broadcast_arrays(first, second)
+    masks = np.broadcast_arrays(first_present, second_present)
+    return *shared_pairs(stacks[0], masks[0], stacks[1], masks[1]), first_is_single and second_is_single
+
+
+def _incomplete_pairwise(Z: ArrayLike, W: ArrayLike | None, kind: DistanceKind, space: Space | None) -> FloatArray:
+    first, first_present, _ = incomplete_rows(Z, "Z", space)
+    second, second_present, _ = (
+        (first, first_present, False) if W is None else incomplete_rows(W, "W", space or Landmarks(first.shape[1]))
+    )
+    distances = np.empty((len(first), len(second)), dtype=np.result_type(first.real.dtype, second.real.dtype))
+    rows_per_block = max(1, _BLOCK_ENTRIES // (4 * len(second)))
+    for start in range(0, len(first), rows_per_block):
+        block = slice(start, start + rows_per_block)
+        rows, present = first[block], first_present[block]
+        cosines = np.minimum(np.abs(shared_products(rows, present, second, second_present)), 1)
+        squares = (1 - cosines) * (1 + cosines)
+        distances[block] = _from_parts(np.sqrt(squares), cosines, kind)
+        near_rows, near_columns = np.nonzero(squares < np.finfo(squares.dtype).eps ** 0.25)
+        pairs_per_chunk = max(1, _BLOCK_ENTRIES // first.shape[1])
+        for begin in range(0, len(near_rows), pairs_per_chunk):
+            r, c = near_rows[begin : begin + pairs_per_chunk], near_columns[begin : begin + pairs_per_chunk]
+            pairs = shared_pairs(rows[r], present[r], second[c], second_present[c])
+            distances[start + r, c] = _row_distances(*pairs, kind)
+    if W is None:
+        upper = np.triu(distances, 1)
+        return np.asarray(upper + upper.T)
+    return distances
+
+
+def _row_distances(first: ComplexArray, second: ComplexArray, kind: DistanceKind) -> FloatArray:
+    """Return the distances of rows of norm 1, pair by pair."""
+    products = row_inner(first, second)
+    return _from_parts(row_residuals(first, second, products), np.abs(products), kind)
 
 
 def row_residuals(first: ComplexArray, second: ComplexArray, products: ComplexArray) -> FloatArray:

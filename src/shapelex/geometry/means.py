@@ -8,12 +8,13 @@ import warnings
 import numpy as np
 from scipy.linalg import eigh
 
-from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_weights
 from shapelex.exceptions import ConvergenceWarning, NonUniqueMeanWarning
 from shapelex.geometry.alignment import rotate_onto
 from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.geometry.geodesics import exp_rows, log_rows
+from shapelex.geometry.missing_landmarks import allows_missing, incomplete_mean, incomplete_rows
 from shapelex.geometry.preshapes import phases, resolve_space
 from shapelex.spaces import Space
 
@@ -26,6 +27,7 @@ def mean_shape(
     *,
     tol: float | None = None,
     max_iter: int = 1000,
+    missing: str = "error",
 ) -> ComplexArray:
     """Pre-shape that minimizes ``Σ_k weight_k dist([mean], [z_k])²``.
 
@@ -46,6 +48,10 @@ def mean_shape(
         1e-13 for complex128 and 1e-4 for complex64.
     max_iter : int, default 1000
         Most iterations.
+    missing : {"error", "allow"}, default "error"
+        Whether landmarks may be NaN. Then the mean is found by turns: every missing landmark is taken from the mean,
+        laid over the landmarks that the shape has, and the completed shapes are averaged, until the mean stays. Each
+        shape needs three landmarks, and each landmark a shape.
 
     Returns
     -------
@@ -72,14 +78,13 @@ def mean_shape(
     check_count(max_iter, 1, "max_iter")
     if tol is not None and not tol > 0:
         raise ValueError(f"tol must be positive, got {tol}.")
+    if allows_missing(missing, space):
+        mean, completed, _ = _incomplete_mean(Z, kind, weights, space, tol, max_iter)
+        return np.asarray(phases(np.vdot(mean, completed[0])[None])[0] * mean)
     space = resolve_space(space, Z, "Z")
     rows = space.whitened_preshapes(Z, "Z")
     shares = check_weights(weights, len(rows), rows.real.dtype)
-    mean = _full_mean(rows, shares, warn=kind == "full")
-    if kind != "full":
-        refine = _partial_mean if kind == "partial" else _geodesic_mean
-        default_tol = 64 * float(np.finfo(shares.dtype).eps) * np.sqrt(rows.shape[1])
-        mean = refine(mean, rows, shares, default_tol if tol is None else tol, max_iter)
+    mean = _mean_row(rows, shares, kind, _resolve_tol(tol, rows), max_iter, warn=True)
     return space.unwhiten(phases(np.vdot(mean, rows[0])[None])[0] * mean)
 
 
@@ -88,6 +93,8 @@ def align_to_mean(
     kind: DistanceKind = "full",
     weights: ArrayLike | None = None,
     space: Space | None = None,
+    *,
+    missing: str = "error",
 ) -> ComplexArray:
     """Pre-shapes of `Z`, each optimally rotated along their mean shape.
 
@@ -101,6 +108,9 @@ def align_to_mean(
         Weights of the mean.
     space : Space, optional
         Space of the configurations; landmarks when not given.
+    missing : {"error", "allow"}, default "error"
+        Whether landmarks may be NaN, see :func:`mean_shape`. A shape that misses some gets the place, size and angle
+        of its completed shape, and the missing ones stay NaN.
 
     Returns
     -------
@@ -115,10 +125,47 @@ def align_to_mean(
     >>> bool(np.allclose(aligned[0], aligned[1]))
     True
     """
+    if allows_missing(missing, space):
+        mean, completed, present = _incomplete_mean(Z, kind, weights, space, None, 1000)
+        # Turned to the mean as mean_shape gives it: along the first shape.
+        pose = phases(np.vdot(mean, completed[0])[None])[0] * mean
+        turned = phases(completed.conj() @ pose)[:, None] * completed
+        return np.where(present, turned, np.nan).astype(turned.dtype)
     return rotate_onto(Z, mean_shape(Z, kind, weights, space), space)
 
 
-def _full_mean(rows: ComplexArray, shares: FloatArray, *, warn: bool) -> ComplexArray:
+def _incomplete_mean(
+    Z: ArrayLike, kind: DistanceKind, weights: ArrayLike | None, space: Space | None, tol: float | None, max_iter: int
+) -> tuple[ComplexArray, ComplexArray, BoolArray]:
+    """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
+    rows, present, _ = incomplete_rows(Z, "Z", space)
+    shares = check_weights(weights, len(rows), rows.real.dtype)
+    limit = _resolve_tol(tol, rows)
+
+    def average(completed: ComplexArray) -> ComplexArray:
+        return _mean_row(completed, shares, kind, limit, max_iter, warn=False)
+
+    mean, completed, moved = incomplete_mean(rows, present, average, limit, max_iter)
+    if moved > limit:
+        _warn_not_converged(kind, max_iter, moved, limit)
+    return mean, completed, present
+
+
+def _resolve_tol(tol: float | None, rows: ComplexArray) -> float:
+    return 64 * float(np.finfo(rows.real.dtype).eps) * float(np.sqrt(rows.shape[1])) if tol is None else tol
+
+
+def _mean_row(
+    rows: ComplexArray, shares: FloatArray, kind: DistanceKind, tol: float, max_iter: int, *, warn: bool
+) -> ComplexArray:
+    mean = full_mean_row(rows, shares, warn=warn and kind == "full")
+    if kind == "full":
+        return mean
+    refine = _partial_mean if kind == "partial" else _geodesic_mean
+    return refine(mean, rows, shares, tol, max_iter)
+
+
+def full_mean_row(rows: ComplexArray, shares: FloatArray, *, warn: bool) -> ComplexArray:
     """Return the leading eigenvector of ``Σ share_k x_k x_k*``, by way of the smaller of its two Gram matrices."""
     n_samples, n_coordinates = rows.shape
     scaled = np.sqrt(shares)[:, None] * rows
@@ -130,7 +177,7 @@ def _full_mean(rows: ComplexArray, shares: FloatArray, *, warn: bool) -> Complex
         warnings.warn(
             "The full mean shape is not unique: several shapes are equally close to the set; one of them is returned.",
             NonUniqueMeanWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     leading = vectors[:, -1]
     mean = scaled.T @ leading if is_wide else leading
@@ -182,5 +229,5 @@ def _warn_not_converged(kind: str, max_iter: int, moved: float, tol: float) -> N
         f"The {kind} mean still moved by {moved:.2g} after {max_iter} iterations, more than tol={tol:.2g}; "
         "raise max_iter, or tol.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -35,6 +35,7 @@ def resolve_space(space: Space | None, Z: ArrayLike, name: str) -> Space:
     """Return `space`, or that of the set `Z`, or the landmarks that the last axis of `Z` counts."""
     chosen = choose_space(space, Z)
     if chosen is not None:
+        chosen.check_space_of(Z, name)
         return chosen
     if isinstance(Z, np.ndarray) and np.iscomplexobj(Z) and Z.ndim == 2 and Z.shape[1] > 1:
         return Landmarks(Z.shape[1])

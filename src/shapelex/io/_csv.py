@@ -7,9 +7,11 @@ records, and back. What the columns mean is found in :mod:`shapelex.io.table_lay
 import csv
 import io
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,6 +30,8 @@ from shapelex.spaces import Landmarks
 _DELIMITERS = ("\t", ";", "|", ",", " ")
 _SAMPLE_LINES = 20
 _SAMPLE_CHARACTERS = 1 << 20
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_ANY_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 
@@ -59,40 +63,27 @@ def read_records(
     `layout` is ``"blocks"``, ``"interleaved"`` or ``"long"``, needed where the names of the columns do not tell it;
     `header` says whether the first row has names, `columns` gives names to a table that has none.
     """
-    if header is not None:
-        check_flag(header, "header")
-    if decimal is not None:
-        check_choice(decimal, (".", ","), "decimal")
     text = read_text(path, keeps_line_ends=True)
     try:
-        rows = _rows(text, delimiter or _find_delimiter(text, path), path)
+        names, rows, mark = _open_table(text, path, header, columns, delimiter, decimal)
         first = next(rows, None)
         if first is None:
-            raise ShapeFileError(f"{path} holds no values.")
-        second = next(rows, None)
-        mark = decimal or _find_decimal([row for _, row in (first, second or first)])
-        if columns is not None:
-            names: Sequence[str] | None = list(columns)
-            if len(list(columns)) != len(first[1]):
-                raise ShapeFileError(f"columns names {len(list(columns))} columns, but the table has {len(first[1])}.")
-            has_names = bool(header)
+            raise ShapeFileError("there are names of columns, but no values.")
+        cells = first[1]
+        if names is not None and columns is None and len(cells) == len(names) + 1:
+            # R gives no name to the column of row names.
+            names = ["", *names]
+        n_columns = len(cells) if names is None else len(names)
+        cells = cells[:n_columns] + [""] * (n_columns - len(cells))
+        found = find_layout(names, cells, layout=layout, id_column=id_column, label_column=label_column, decimal=mark)
+        body = chain([first], rows)
+        if found.is_long:
+            shapes = list(_read_long(body, found, n_columns, mark))
         else:
-            has_names = (
-                looks_like_names(first[1], None if second is None else second[1], mark) if header is None else header
-            )
-            names = first[1] if has_names else None
-        if has_names and second is None:
-            raise ShapeFileError(f"{path} has names of columns, but no values.")
-        start = [row for row in ([second] if has_names else [first, second]) if row is not None]
-        found = find_layout(
-            names, start[0][1], layout=layout, id_column=id_column, label_column=label_column, decimal=mark
-        )
+            shapes = list(_read_wide(body, found, n_columns, mark, "_" in text))
     except ShapeFileError as error:
         message = str(error)
         raise ShapeFileError(message if message.startswith(str(path)) else f"{path}: {message}") from error
-    body = _chain(start, rows)
-    read_body = _read_long if found.is_long else _read_wide
-    shapes = list(read_body(body, found, len(start[0][1]), mark, "_" in text))
     yield from _as_records(shapes, found, path)
 
 
@@ -138,8 +129,42 @@ def _check_told_apart(told: Sequence[tuple[str, list[Any]]]) -> None:
         )
 
 
+def _open_table(
+    text: str,
+    path: Path,
+    header: bool | None,
+    columns: Sequence[str] | None,
+    delimiter: str | None,
+    decimal: str | None,
+) -> tuple[list[str] | None, Iterator[Row], str]:
+    """Return the names of the columns, the rows of values and the decimal mark."""
+    if header is not None:
+        check_flag(header, "header")
+    if decimal is not None:
+        check_choice(decimal, (".", ","), "decimal")
+    separator = delimiter or _find_delimiter(text, path)
+    rows = _rows(text, separator, path)
+    start = list(islice(rows, _SAMPLE_LINES))
+    if not start:
+        raise ShapeFileError("it holds no values.")
+    first = start[0][1]
+    mark = decimal or _find_decimal([row for _, row in start])
+    names: list[str] | None = None
+    if columns is not None:
+        names, has_names = list(columns), bool(header)
+        if len(names) != len(first):
+            raise ShapeFileError(f"columns names {len(names)} columns, but the table has {len(first)}.")
+    elif header is None:
+        has_names = looks_like_names(first, start[1][1] if len(start) > 1 else None, mark)
+    else:
+        has_names = header
+    if has_names and names is None:
+        names = first
+    return names, chain(start[has_names:], rows), mark
+
+
 def _find_delimiter(text: str, path: Path) -> str:
-    sample = io.StringIO(text[:_SAMPLE_CHARACTERS], newline="")
+    sample = _lines(text[:_SAMPLE_CHARACTERS])
     lines = [line for line in sample if line.strip() and not line.startswith("#")][:_SAMPLE_LINES]
     best, best_share = "", 0.0
     for delimiter in _DELIMITERS:
@@ -165,12 +190,11 @@ def _find_decimal(rows: Sequence[list[str]]) -> str:
 
 def _rows(text: str, delimiter: str, path: Path) -> Iterator[Row]:
     """Yield the rows that are not empty, with the number of the line each ends on."""
-    if delimiter.isspace() and delimiter != "\t":
-        lines: Iterator[str] = (line.replace("\t", " ").strip(" ") for line in io.StringIO(text, newline=""))
-    else:
-        lines = iter(io.StringIO(text, newline=""))
     if len(delimiter) != 1:
         raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
+    lines = _lines(text)
+    if delimiter.isspace() and delimiter != "\t":
+        lines = (line.replace("\t", " ").strip(" ") for line in lines)
     table = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
     is_start = True
     try:
@@ -183,14 +207,15 @@ def _rows(text: str, delimiter: str, path: Path) -> Iterator[Row]:
         raise ShapeFileError(f"{path}, line {table.line_num}: it cannot be split into columns ({error}).") from error
 
 
+def _lines(text: str) -> Iterator[str]:
+    """Yield lines with their ends; a StringIO would do, but takes four bytes a character."""
+    pattern = _ANY_LINE if "\r" in text else _LINE
+    return (match[0] for match in pattern.finditer(text))
+
+
 def _is_comment(row: Sequence[str]) -> bool:
     """Tell a remark above the table from a row whose id starts like one."""
     return row[0].startswith("#") and not any(_DECIMAL_POINT.fullmatch(cell) or cell.isdigit() for cell in row[1:])
-
-
-def _chain(start: Sequence[Row], rows: Iterator[Row]) -> Iterator[Row]:
-    yield from start
-    yield from rows
 
 
 def _read_wide(
@@ -202,7 +227,7 @@ def _read_wide(
     for number, (line, row) in enumerate(rows, start=1):
         where = f"record {number}, line {line}"
         if len(row) != n_columns:
-            yield BadRecord(where, f"it has {len(row)} columns, the first row has {n_columns}.")
+            yield BadRecord(where, f"it has {len(row)} columns, the table has {n_columns}.")
             continue
         cells = take(row)
         try:
@@ -220,25 +245,20 @@ def _read_wide(
         yield _Shape(_as_points(values), {place: row[place] for place in kept}, where)
 
 
-def _read_long(
-    rows: Iterator[Row],
-    layout: TableLayout,
-    n_columns: int,
-    decimal: str,
-    has_underscores: bool,  # noqa: ARG001
-) -> Iterator[_Shape | BadRecord]:
+def _read_long(rows: Iterator[Row], layout: TableLayout, n_columns: int, decimal: str) -> Iterator[_Shape | BadRecord]:
     (x_place,), (y_place,) = layout.x, layout.y
     keys = [layout.roles[role] for role in ("id", "sequence", "frame") if role in layout.roles]
     kept = [*layout.roles.values(), *layout.metadata.values()]
     landmark = layout.roles.get("landmark")
     # Columns that change along a shape say something of its points, not of the shape.
     told, varying = set(layout.metadata.values()), set[int]()
+    known: dict[str, str] = {}
     shapes: dict[tuple[str, ...], _Shape] = {}
     bad: dict[tuple[str, ...], BadRecord] = {}
     for line, row in rows:
         if len(row) != n_columns:
             key: tuple[str, ...] = tuple(row[place] for place in keys if place < len(row))
-            reason = f"it has {len(row)} columns, the first row has {n_columns}."
+            reason = f"it has {len(row)} columns, the table has {n_columns}."
             bad.setdefault(key, BadRecord(f"shape {_name_key(key)}, line {line}", reason))
             continue
         key = tuple(row[place] for place in keys)
@@ -251,12 +271,14 @@ def _read_long(
         shape = shapes.get(key)
         if shape is None:
             cells = {place: row[place] for place in kept}
-            shape = shapes[key] = _Shape([], cells, f"shape {_name_key(key)}, line {line}")
+            shape = shapes[key] = _Shape(array("d"), cells, f"shape {_name_key(key)}, line {line}")
         elif told:
             varying |= {place for place in told - varying if row[place] != shape.cells[place]}
-        shape.points += (x, y)
+        shape.points.extend((x, y))
         if landmark is not None:
-            shape.landmarks.append(row[landmark].strip())
+            name = row[landmark].strip()
+            # The same few names come with every shape: one copy of each is enough.
+            shape.landmarks.append(known.setdefault(name, name))
     for shape in shapes.values():
         shape.cells = {place: cell for place, cell in shape.cells.items() if place not in varying}
     yield from (fault for key, fault in bad.items() if key not in shapes)

@@ -17,11 +17,13 @@ from shapelex.io.records import BadRecord, Record
 # Steps of the chain code, y down: 0 is right, 2 is down, odd ones are diagonal.
 _STEPS = np.array([1, 1 + 1j, 1j, -1 + 1j, -1, -1 - 1j, -1j, 1 - 1j])
 _LARGEST = 1 << 31
+# A tree of elements takes ten times the memory of its text.
+_MOST_BYTES = 256 << 20
 
 
 def read_records(path: Path) -> Iterator[Record | BadRecord]:
     """Yield the outer contours of a file."""
-    root = parse_xml(read_bytes(path), path)
+    root = parse_xml(read_bytes(path, _MOST_BYTES), path)
     canvas = root.find("canvas")
     if root.tag != "ctx" or canvas is None:
         raise ShapeFileError(f"{path} is no CTX file: it has no <ctx> with a <canvas>.")

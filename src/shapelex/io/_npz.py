@@ -84,8 +84,10 @@ def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
 
 def _key(name: str, place: int) -> str:
     """Return the name of a column's array: its own where that is a plain word that means nothing else."""
-    is_plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", name) is not None
-    return name if is_plain and name not in (*_RESERVED, *_ID_KEYS, "file") else f"metadata_{place}"
+    is_plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", name) is not None and not name.startswith("metadata_")
+    # The last two are arguments of numpy.savez.
+    is_free = name not in (*_RESERVED, *_ID_KEYS, "file", "allow_pickle")
+    return name if is_plain and is_free else f"metadata_{place}"
 
 
 def _read_arrays(archive: zipfile.ZipFile, path: Path) -> dict[str, np.ndarray[Any, Any]]:
@@ -184,6 +186,8 @@ def _space_of_kind(kind: str, n_coordinates: int, closed: bool) -> Space:
 
 
 def _as_points(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if points.size == 0:
+        raise ValueError(f"it holds no shape: its points have shape {points.shape}")
     if points.dtype.kind == "c" and points.ndim == 2:
         return points
     if points.dtype.kind not in "iuf" or points.ndim != 3 or points.shape[2] != 2:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ComplexArray
-from shapelex.exceptions import ShapeFileError, ShapeInputError
+from shapelex.exceptions import ShapeFileError
 from shapelex.io.columns import column_from_values
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.resampling import resample_polyline
@@ -24,6 +24,9 @@ from shapelex.spaces import Landmarks, Space
 # Points of a polygon that a coordinate of a curve is fitted to.
 _POINTS_PER_COORDINATE = 8
 _COUNTS_NAMED = 6
+# Entries of a table that are granted, and how many times more than its records hold.
+_FREE_CELLS = 20_000_000
+_MOST_SWELLING = 20
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,17 @@ class Wanted:
     def allows_missing(self) -> bool:
         """Whether NaN may stay."""
         return self.missing != "error"
+
+    @property
+    def said_closed(self) -> bool | None:
+        """Whether shapes are closed, where the caller says it in so many words or by the space."""
+        return self.closed if self.space is None else self.space.closed
+
+    def resamples(self, n_points: int) -> bool:
+        """Tell whether a shape of so many points is resampled or fitted, whatever the others are."""
+        if self.space is None:
+            return self.n_points is not None
+        return not (isinstance(self.space, Landmarks) and self.space.n_points == n_points)
 
 
 @dataclass(frozen=True)
@@ -103,6 +117,11 @@ def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | Bad
         if wanted.n_points is not None or not (wanted.space is None or isinstance(wanted.space, Landmarks)):
             return BadRecord(record.where, "landmarks are missing, so it can be neither resampled nor fitted.")
         points = np.where(is_gone, complex(np.nan, np.nan), points).astype(points.dtype)
+    elif wanted.resamples(len(points)):
+        closed = wanted.said_closed if wanted.said_closed is not None else bool(record.closed)
+        reason = _why_no_curve(points, closed)
+        if reason:
+            return BadRecord(record.where, reason)
     return replace(record, points=points)
 
 
@@ -132,9 +151,11 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
     if closed:
         lines, n_dropped = _drop_repeated_ends(lines)
         if n_dropped:
-            notes.append(f"The last point of {n_dropped} closed shapes repeated the first and was dropped.")
+            noun = "shape" if n_dropped == 1 else "shapes"
+            notes.append(f"The last point of {n_dropped} closed {noun} repeated the first and was dropped.")
     space, rows, note = _make_rows(found, lines, wanted, closed)
     notes += [note] if note else []
+    columns = _make_columns(found)
     records = [one.record for one in found]
     labels = [record.label for record in records]
     return ShapeSet(
@@ -143,7 +164,7 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
         ids=np.array([record.id for record in records], dtype=np.str_),
         labels=np.array(labels, dtype=np.str_) if any(labels) else None,
         sequence=_number_series(found),
-        metadata=_make_columns(found),
+        metadata=columns,
         missing="allow" if wanted.allows_missing else "error",
         notes=tuple(notes),
     )
@@ -192,10 +213,8 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted) -> ShapeSet:
 
 
 def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
-    if wanted.closed is not None:
-        return wanted.closed
-    if wanted.space is not None:
-        return wanted.space.closed
+    if wanted.said_closed is not None:
+        return wanted.said_closed
     closed = next((one for one in found if one.record.closed), None)
     other = next((one for one in found if not one.record.closed), None)
     if closed is not None and other is not None:
@@ -205,6 +224,17 @@ def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
             "closed=True or closed=False, or read them apart."
         )
     return closed is not None
+
+
+def _why_no_curve(points: ComplexArray, closed: bool) -> str:
+    """Say why points cannot be resampled; nothing where they can."""
+    if len(points) < (3 if closed else 2):
+        return f"it has too few points ({len(points)}) for {'a closed' if closed else 'an open'} curve."
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = float(np.abs(np.diff(points)).sum() + closed * np.abs(points[-1] - points[0]))
+    if length == 0:
+        return f"it has no length: all its {len(points)} points coincide; remove it."
+    return "" if np.isfinite(length) else "its coordinates are so large that its length overflows."
 
 
 def _drop_repeated_ends(lines: list[ComplexArray]) -> tuple[list[ComplexArray], int]:
@@ -237,12 +267,10 @@ def _make_rows(
         note = f"Fitted by least squares to the polygons through the points, sampled at {n_samples} equal steps."
     samples = np.empty((len(lines), n_samples), dtype=np.complex128)
     for row, (one, line) in enumerate(zip(found, lines, strict=True)):
-        if len(line) < (3 if closed else 2):
-            raise ShapeFileError(f"{one.where}: {len(line)} points are too few for a curve.")
-        try:
-            samples[row] = resample_polyline(line, n_samples, closed, "it")
-        except ShapeInputError as error:
-            raise ShapeFileError(f"{one.where}: {error}") from error
+        reason = _why_no_curve(line, closed)
+        if reason:
+            raise ShapeFileError(f"{one.where}: {reason}")
+        samples[row] = resample_polyline(line, n_samples, closed)
     if isinstance(space, Landmarks):
         return space, samples, note
     return space, space.fit(samples, space.parameters(n_samples)), note
@@ -253,7 +281,8 @@ def _stack(lines: list[ComplexArray]) -> ComplexArray:
 
 
 def _say_counts(found: Sequence[Found], lines: list[ComplexArray], counts: Counter[int]) -> str:
-    named = ", ".join(f"{count} ({times} times)" for count, times in counts.most_common(_COUNTS_NAMED))
+    common = counts.most_common(_COUNTS_NAMED)
+    named = ", ".join(f"{count} ({'once' if times == 1 else f'{times} times'})" for count, times in common)
     more = f" and {len(counts) - _COUNTS_NAMED} more" if len(counts) > _COUNTS_NAMED else ""
     usual = counts.most_common(1)[0][0]
     odd = next(one for one, line in zip(found, lines, strict=True) if len(line) != usual)
@@ -280,6 +309,7 @@ def _number_series(found: Sequence[Found]) -> np.ndarray[Any, Any] | None:
 
 
 def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
+    _check_width(found)
     columns: dict[str, list[Any]] = {}
     if any(one.record.frame is not None for one in found):
         columns["frame"] = [-1 if one.record.frame is None else one.record.frame for one in found]
@@ -291,3 +321,27 @@ def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
     if len({one.path for one in found}) > 1:
         columns["file"] = [str(one.path) for one in found]
     return {name: column_from_values(values) for name, values in columns.items()}
+
+
+def _check_width(found: Sequence[Found]) -> None:
+    """Refuse records that would swell as a table: keys that few records have, or a few very long texts."""
+    n_shapes = len(found)
+    n_cells = sum(len(one.record.metadata) for one in found)
+    names = {name for one in found for name in one.record.metadata}
+    if n_shapes * len(names) > max(_FREE_CELLS, _MOST_SWELLING * n_cells):
+        raise ShapeFileError(
+            f"The {n_shapes} records have {len(names)} different keys, few of them in common: too many for a table; "
+            "take out those that are not needed."
+        )
+    longest: dict[str, tuple[int, Found]] = {}
+    n_characters = 0
+    for one in found:
+        record = one.record
+        for name, value in (("id", record.id), ("label", record.label), *record.metadata.items()):
+            if isinstance(value, str):
+                n_characters += len(value)
+                if len(value) > longest.get(name, (0, one))[0]:
+                    longest[name] = (len(value), one)
+    if n_shapes * sum(length for length, _ in longest.values()) > max(_FREE_CELLS, _MOST_SWELLING * n_characters):
+        length, one = max(longest.values(), key=lambda item: item[0])
+        raise ShapeFileError(f"{one.where}: one of its texts has {length} characters: shorten it.")

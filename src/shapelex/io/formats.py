@@ -156,9 +156,25 @@ def _is_table(head: bytes) -> bool:
     return len(lines) >= 2 and len(rows) >= max(1, len(lines) - 2)
 
 
+def _holds(pattern: bytes) -> Callable[[bytes], bool]:
+    compiled = re.compile(pattern, re.DOTALL)
+    return lambda head: compiled.match(head) is not None
+
+
+_COCO = rb'.*"(annotations|images|categories|licenses|segmentation)"\s*:'
+_GEOJSON = rb'.*"type"\s*:\s*"(Feature|FeatureCollection|Polygon|MultiPolygon|LineString|MultiLineString|MultiPoint)"'
+_IMAGE_MARKS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+
 _LISTED = [
     Format("npz", (".npz",), "_npz", _starts_with(b"PK\x03\x04")),
     Format("npy", (".npy",), "_npy", _starts_with(b"\x93NUMPY")),
+    Format("roi", (".roi", ".zip"), "_roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
+    Format("wcon", (".wcon", ".zip", ".json"), "_wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
+    Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "_geojson", _holds(_GEOJSON)),
+    Format("coco", (".json", ".json.gz"), "_coco", _holds(_COCO)),
+    Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg"), "_masks", _starts_with(*_IMAGE_MARKS)),
+    Format("matlab", (".mat",), "_matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
+    Format("hdf5", (".h5", ".hdf5", ".hdf"), "_hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
     Format("tps", (".tps", ".tps.gz"), "_tps", _is_tps, negative_is_missing=True),
     Format("morphologika", (".morphologika", ".txt"), "_morphologika", _matches(rb"(?i)\[[a-z ]+\]"), True),
     Format("nts", (".nts", ".nts.gz", ".dta", ".txt", ".dat"), "_nts", _is_nts, negative_is_missing=True),

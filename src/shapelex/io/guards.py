@@ -21,6 +21,9 @@ MAX_BYTES = 4 << 30
 MAX_RATIO = 200
 # Below this a high ratio does no harm: a mask of one object is mostly zeros.
 FREE_BYTES = 64 << 20
+# Above this only a ratio that real numbers can have is believed.
+LARGE_BYTES = 1 << 30
+LARGE_RATIO = 20
 MAX_MEMBERS = 1_000_000
 MAX_XML_DEPTH = 200
 
@@ -49,8 +52,10 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """
     if path.exists() and not path.is_file():
         raise ShapeFileError(f"{path} is no regular file.")
+    n_bytes = path.stat().st_size
     with path.open("rb") as stream:
-        content = stream.read(limit + 1)
+        # A read that names more bytes than there are would ask for memory for all of them.
+        content = stream.read(min(n_bytes, limit) + 1)
     if len(content) > limit:
         raise ShapeFileError(f"{path} is larger than {limit} bytes, the most that is read: split it.")
     return _gunzip(content, path, limit) if content[:2] == b"\x1f\x8b" else content
@@ -152,7 +157,7 @@ def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) ->
     ShapeFileError
         If a name climbs out of the archive, a member is encrypted, repeated or swells beyond measure.
     """
-    members = [member for member in archive.infolist() if not member.is_dir()]
+    members = [member for member in archive.infolist() if not member.filename.endswith("/")]
     if len(members) > MAX_MEMBERS:
         raise ShapeFileError(f"{path} holds {len(members)} files, more than {MAX_MEMBERS}: refused.")
     if len({member.filename for member in members}) < len(members):
@@ -161,7 +166,9 @@ def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) ->
         check_inner_path(member.filename, path)
         if member.flag_bits & 0x1:
             raise ShapeFileError(f"{path} holds the encrypted file {member.filename!r}: unpack it first.")
-    n_packed, n_unpacked = sum(m.compress_size for m in members), sum(m.file_size for m in members)
+    # Members may overlap, so that their sizes add up to more than there is.
+    n_packed = min(sum(member.compress_size for member in members), path.stat().st_size)
+    n_unpacked = sum(member.file_size for member in members)
     _check_swelling(n_packed, n_unpacked, path, limit)
     return members
 
@@ -299,7 +306,7 @@ def parse_xml(content: bytes, path: Path) -> Element:
 
 
 def _gunzip(content: bytes, path: Path, limit: int) -> bytes:
-    most = min(limit, max(FREE_BYTES, MAX_RATIO * len(content)))
+    most = _most_unpacked(len(content), limit)
     parts, n_parts = [], 0
     rest = content
     try:
@@ -321,8 +328,13 @@ def _gunzip(content: bytes, path: Path, limit: int) -> bytes:
     return b"".join(parts)
 
 
+def _most_unpacked(n_packed: int, limit: int) -> int:
+    believed = min(MAX_RATIO * n_packed, max(LARGE_BYTES, LARGE_RATIO * n_packed))
+    return min(limit, max(FREE_BYTES, believed))
+
+
 def _check_swelling(n_packed: int, n_unpacked: int, path: Path, limit: int) -> None:
-    if n_unpacked > min(limit, max(FREE_BYTES, MAX_RATIO * n_packed)):
+    if n_unpacked > _most_unpacked(n_packed, limit):
         raise ShapeFileError(
             f"{path} swells from {n_packed} to {n_unpacked} bytes or more when unpacked: refused, it looks like a "
             "trap; unpack it yourself if you trust it."

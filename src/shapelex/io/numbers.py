@@ -31,16 +31,14 @@ def parse_number(text: str, decimal: str = ".") -> float:
     ValueError
         If it is no number, or an infinite one.
     """
-    word = text.strip()
-    if decimal == ",":
-        word = word.replace(",", ".")
+    word = text if decimal == "." else text.replace(decimal, ".")
     try:
-        # float takes 1_000, which no file of numbers means.
-        number = float(word) if "_" not in word else None
+        number: float | None = float(word)
     except ValueError:
         number = None
-    if number is None:
-        if word.lower() in MISSING_WORDS:
+    # float also takes 1_000, which no file of numbers means.
+    if number is None or "_" in word:
+        if word.strip().lower() in MISSING_WORDS:
             return math.nan
         raise ValueError(f"{text.strip()[:40]!r} is no number")
     if math.isinf(number):

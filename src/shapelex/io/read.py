@@ -113,8 +113,9 @@ def read(
     if format is not None:
         check_choice(format, FORMATS, "format")
     label_of = _label_maker(label_from)
-    files, ignored = _list_files(paths, format)
-    session = _Session(wanted, on_error == "skip", len(files) > 1, label_of, options)
+    session = _Session(wanted, on_error == "skip", label_of, options)
+    files, ignored = _list_files(paths, format, session.skipped if session.skips else None)
+    session.has_many = len(files) + len(session.skipped) > 1
     _check_options(options, [known for _, known in files])
     parts: list[ShapeSet | Found] = []
     for n_done, (path, known) in enumerate(files, start=1):
@@ -142,9 +143,9 @@ class _Session:
 
     wanted: Wanted
     skips: bool
-    has_many: bool
     label_of: Callable[[Path], str] | None
     options: dict[str, Any]
+    has_many: bool = False
     skipped: list[str] = field(default_factory=list)
 
     def read_file(self, path: Path, known: Format) -> list[ShapeSet | Found]:
@@ -218,8 +219,13 @@ def _check_wanted(space: Space | None, n_points: int | None, closed: bool | None
     return Wanted(space, n_points, closed, missing)
 
 
-def _list_files(paths: Any, name: str | None) -> tuple[list[tuple[Path, Format]], list[Path]]:
-    """Return the files to read with their formats, and those in folders that are no files of shapes."""
+def _list_files(
+    paths: Any, name: str | None, skipped: list[str] | None
+) -> tuple[list[tuple[Path, Format]], list[Path]]:
+    """Return the files to read with their formats, and those in folders that are no files of shapes.
+
+    A file named that is of no known format is an error, or goes to `skipped` where that is a list.
+    """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files: list[tuple[Path, Format]] = []
     ignored: list[Path] = []
@@ -227,6 +233,7 @@ def _list_files(paths: Any, name: str | None) -> tuple[list[tuple[Path, Format]]
         if not isinstance(one, str | os.PathLike):
             raise TypeError(f"paths must be a path or a list of paths, got {one!r}.")
         path = Path(one).expanduser()
+        named: list[Path] = []
         if path.is_dir():
             before = len(files)
             for inner in files_below(path):
@@ -242,11 +249,23 @@ def _list_files(paths: Any, name: str | None) -> tuple[list[tuple[Path, Format]]
             found = [match for match in found if match.is_file()]
             if not found:
                 raise FileNotFoundError(f"No file matches {path}.")
-            files += [(match, find_format(match, name)) for match in found]
+            named += found
         elif not path.exists():
             raise FileNotFoundError(f"There is no file {path}.")
+        elif not path.is_file():
+            # Looking into a pipe would wait for whoever writes to it.
+            raise ShapeFileError(f"{path} is no regular file.")
         else:
-            files.append((path, find_format(path, name)))
+            named = [path]
+        for match in named:
+            try:
+                files.append((match, find_format(match, name)))
+            except ShapeFileError as error:
+                if skipped is None:
+                    raise
+                skipped.append(str(error))
+    if not files and skipped:
+        raise ShapeFileError(f"No shape could be read: {skipped[0]}")
     if not files:
         raise FileNotFoundError("paths is empty: give at least one file.")
     return files, ignored

@@ -6,14 +6,17 @@ anything. matplotlib is loaded by the first call, and comes with ``pip install "
 
 from shapelex.plotting.codes import plot_code, plot_combination
 from shapelex.plotting.dictionaries import plot_atoms, plot_reconstructions
+from shapelex.plotting.distances import plot_distances
 from shapelex.plotting.errors import plot_loss, plot_rmse_curves
 from shapelex.plotting.geometry import plot_geodesic, plot_mean
 from shapelex.plotting.shapes import plot_shape, plot_shapes
+from shapelex.plotting.suggestions import plot_suggestion
 
 __all__ = [
     "plot_atoms",
     "plot_code",
     "plot_combination",
+    "plot_distances",
     "plot_geodesic",
     "plot_loss",
     "plot_mean",
@@ -21,4 +24,5 @@ __all__ = [
     "plot_rmse_curves",
     "plot_shape",
     "plot_shapes",
+    "plot_suggestion",
 ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 _COLUMNS = ("method", "n_nonzero", "rmse")
+_STYLES = ("-", "--", ":")
 
 
 def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes | None" = None, **line: Any) -> "Axes":
@@ -60,7 +61,7 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes |
     errors = 100 * np.sqrt(losses)
     _draw_line(ax, np.arange(losses.size), errors, line, color=BLUE)
     ax.annotate(
-        f"{errors[-1]:.3g}",
+        f"{errors[-1]:#.3g}".removesuffix("."),
         (losses.size - 1, errors[-1]),
         xytext=(0, 3),
         textcoords="offset points",
@@ -82,7 +83,8 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
         Either the curve of each method, ``{method: {n_nonzero: rmse}}``, or a tidy table with the columns ``method``,
         ``n_nonzero`` and ``rmse``: a dict of lists, a structured array, a data frame. Of rows that repeat a method and
         a sparsity, such as the folds of a cross-validation, the mean is drawn, in a band from the least to the
-        greatest.
+        greatest. A table of :func:`shapelex.compare` goes in as it is; where it has errors of held-out shapes besides
+        those of the shapes that were learned from, they are drawn dashed, in the colors of their methods.
     fontsize : float, default 8
         Size of all text, in points.
     ax : matplotlib.axes.Axes, optional
@@ -111,42 +113,49 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
     """
     curves = _as_curves(table)
     ax = resolve_axes(ax)
-    for k, (method, (sparsities, errors)) in enumerate(curves.items()):
+    methods = list(dict.fromkeys(method for method, _ in curves))
+    splits = list(dict.fromkeys(split for _, split in curves))
+    names = []
+    for (method, split), (sparsities, errors) in curves.items():
         found = np.unique(sparsities)
         groups = [100 * errors[sparsities == n_nonzero] for n_nonzero in found]
+        k, style = methods.index(method), _STYLES[splits.index(split) % len(_STYLES)]
         color, marker = CYCLE[k % len(CYCLE)], MARKERS[k % len(MARKERS)]
         means = np.array([group.mean() for group in groups])
-        _draw_line(ax, found, means, line, color=color, marker=marker, label=method)
+        names.append(method if len(splits) == 1 else f"{method}, {split}")
+        _draw_line(ax, found, means, line, color=color, marker=marker, linestyle=style, label=names[-1])
         if len(errors) > len(found):
             least, greatest = [group.min() for group in groups], [group.max() for group in groups]
             ax.fill_between(found, least, greatest, color=color, alpha=0.15, linewidth=0)
-    _use_log_scale(ax)
+    use_log_scale(ax)
     _finish(ax, "atoms per shape", fontsize)
-    _make_room_for_legend(ax, list(curves), fontsize)
+    _make_room_for_legend(ax, names, fontsize)
     return ax
 
 
-def _as_curves(table: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return sparsities and errors of each method, in the order in which the methods first appear."""
+def _as_curves(table: Any) -> dict[tuple[str, str], tuple[FloatArray, FloatArray]]:
+    """Return sparsities and errors by method and split, in the order in which they first appear."""
     columns = _column_names(table)
     if any(name in columns for name in _COLUMNS) or not isinstance(table, Mapping):
         missing = [name for name in _COLUMNS if name not in columns]
         if missing:
             raise ValueError(f"table must have the columns method, n_nonzero and rmse, but lacks {', '.join(missing)}.")
         methods = [str(method) for method in table["method"]]
+        splits = [str(split) for split in table["split"]] if "split" in columns else [""] * len(methods)
         sparsities, errors = _as_reals(table["n_nonzero"], "n_nonzero"), _as_reals(table["rmse"], "rmse")
-        if not len(methods) == len(sparsities) == len(errors):
+        if not len(methods) == len(splits) == len(sparsities) == len(errors):
             raise ValueError(
                 "table must have columns of one length, got "
                 f"{len(methods)} of method, {len(sparsities)} of n_nonzero, {len(errors)} of rmse."
             )
-        is_of = {method: np.array([other == method for other in methods]) for method in dict.fromkeys(methods)}
-        curves = {method: (sparsities[rows], errors[rows]) for method, rows in is_of.items()}
+        keys = list(zip(methods, splits, strict=True))
+        is_of = {key: np.array([other == key for other in keys]) for key in dict.fromkeys(keys)}
+        curves = {key: (sparsities[rows], errors[rows]) for key, rows in is_of.items()}
     else:
         if not all(isinstance(curve, Mapping) for curve in table.values()):
             raise ValueError("table must give each method its errors by sparsity, as {method: {n_nonzero: rmse}}.")
         curves = {
-            str(method): (_as_reals(list(curve), "n_nonzero"), _as_reals(list(curve.values()), "rmse"))
+            (str(method), ""): (_as_reals(list(curve), "n_nonzero"), _as_reals(list(curve.values()), "rmse"))
             for method, curve in table.items()
         }
     if not curves or not all(len(errors) for _, errors in curves.values()):
@@ -171,14 +180,16 @@ def _draw_line(ax: "Axes", x: Any, y: FloatArray, line: dict[str, Any], **look: 
     ax.plot(x, y, **with_defaults(line, linewidth=1.4, markersize=3.6, solid_joinstyle="round", **look))
 
 
-def _use_log_scale(ax: "Axes") -> None:
+def use_log_scale(ax: "Axes") -> None:
+    """Make the errors logarithmic, with plain numbers at a few marks."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     ax.set_yscale("log")
     least, greatest = ax.get_ylim()
     # Powers of ten alone would leave one or two marks on most curves, and 1, 2, 5 none on flat ones.
     ratio = greatest / least
-    locator = MaxNLocator(5) if ratio < 5 else LogLocator(subs=(1, 2, 5) if ratio < 500 else (1,))
+    steps = (1, 2, 3, 5, 7) if ratio < 10 else (1, 2, 5) if ratio < 500 else (1,)
+    locator = MaxNLocator(5) if ratio < 5 else LogLocator(subs=steps)
     ax.yaxis.set_major_locator(locator)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())

@@ -7,7 +7,7 @@ the two doors :meth:`Space.whiten` and :meth:`Space.unwhiten`, behind which the 
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -36,9 +36,13 @@ class Space(ABC):
     ----------
     closed : bool
         Whether the last point joins the first.
+    coordinates_per_point : int or None
+        How many coordinates each point has; a configuration holds the first ones of all points, then the second ones.
+        None where coordinates belong to no points.
     """
 
     closed: bool
+    coordinates_per_point: ClassVar[int | None] = None
 
     @property
     @abstractmethod

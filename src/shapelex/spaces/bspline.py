@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class BSpline(Space):
     >>> round(float(space.norm(space.shift + 0j)), 12)
     1.0
     """
+
+    coordinates_per_point: ClassVar[int | None] = 1
 
     n_points: int
     degree: int = 3

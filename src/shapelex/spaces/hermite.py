@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class HermiteSpline(Space):
     >>> round(float(space.center(line).real), 12)
     1.0
     """
+
+    coordinates_per_point: ClassVar[int | None] = 2
 
     n_points: int
     closed: bool = False

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,6 +38,8 @@ class Landmarks(Space):
     >>> space.sample(square, [0.125])
     array([0.5+0.j])
     """
+
+    coordinates_per_point: ClassVar[int | None] = 1
 
     n_points: int
     closed: bool = False

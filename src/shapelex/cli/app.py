@@ -1,0 +1,68 @@
+"""The app: all commands, and what they share."""
+
+from typing import Annotated
+
+import typer
+
+from shapelex.cli.compare import compare
+from shapelex.cli.demo import demo
+from shapelex.cli.distances import distances
+from shapelex.cli.encode import encode
+from shapelex.cli.errors import GuardedGroup
+from shapelex.cli.import_shapes import import_shapes
+from shapelex.cli.info import info
+from shapelex.cli.learn import learn
+from shapelex.cli.mean import mean
+from shapelex.cli.reconstruct import reconstruct
+from shapelex.cli.replay import replay
+from shapelex.cli.report import report
+from shapelex.cli.reproduce import reproduce
+from shapelex.cli.suggest import suggest
+from shapelex.cli.warmup import warmup
+
+app = typer.Typer(
+    cls=GuardedGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0 fine, 1 a file or its data cannot be used, 2 wrong usage, 130 interrupted.",
+)
+app.command("import")(import_shapes)
+# In the order of use.
+for command in (
+    info,
+    suggest,
+    learn,
+    encode,
+    reconstruct,
+    report,
+    mean,
+    distances,
+    compare,
+    demo,
+    reproduce,
+    replay,
+    warmup,
+):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from shapelex import __version__
+
+        typer.echo(f"shapelex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def shapelex(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; works after a command too.")
+    ] = False,
+) -> None:
+    """Sparse dictionaries of planar shapes."""

@@ -1,0 +1,102 @@
+"""``shapelex compare``: errors of several methods against sparsity."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shapelex.cli.figures import claim_figure, save_figure
+from shapelex.cli.options import (
+    FigureOption,
+    ForceOption,
+    JsonOption,
+    QuietOption,
+    SeedOption,
+    ShapesArgument,
+    numbers_in,
+)
+from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shapes import read_complete_shapes
+
+if TYPE_CHECKING:
+    from shapelex.io import ShapeSet
+
+
+def compare(
+    shapes: ShapesArgument,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Table to write: .csv, .tsv, .parquet.", show_default=False)
+    ] = None,
+    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Atoms of the dictionaries.")] = 10,
+    nonzero: Annotated[str, typer.Option("--nonzero", help="Atoms a shape may use, such as 1-5 or 2,4.")] = "1-5",
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="Method; may repeat. All by default.", show_default=False)
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option("--folds", min=2, help="Hold out parts of the shapes too.", show_default=False)
+    ] = None,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="Hold out shapes at random, not blocks in order.")] = False,
+    seed: SeedOption = 0,
+    figure: FigureOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare the dictionary with align-first and principal component analyses, as the paper does.
+
+    Time series are held out whole. Ctrl-C ends it with what was measured.
+
+    Example: shapelex compare shapes.npz --atoms 10 --nonzero 1-5 --folds 3 --figure errors.png
+    """
+    sparsities = numbers_in(nonzero, "--nonzero")
+    target = None if out is None else claim_file(out, force)
+    if target is not None:
+        from shapelex.io.table_file import check_table_path
+
+        check_table_path(target)
+    picture = claim_figure(figure, force)
+    screen = Screen(quiet, as_json)
+    found = read_complete_shapes(shapes, screen)
+    cv = splitter(folds, shuffle, seed)
+    import shapelex as sx
+
+    with screen.progress("comparing") as tell:
+        table = sx.compare(
+            found,
+            method or None,
+            sparsities,
+            n_atoms=atoms,
+            space=found.space,
+            cv=cv,
+            groups=None if shuffle else series_of(found),
+            random_state=seed,
+            callback=lambda n_done, n_all, row: tell(n_done / n_all, row["method"]),
+        )
+    run = record_run(seed, (shapes,))
+    screen.say(str(table))
+    if target is not None:
+        from shapelex.io.table_file import write_table
+
+        write_table(target, {name: table[name] for name in table.columns}, run)
+        screen.say(f"wrote {target}")
+    if picture is not None:
+        save_figure(picture, lambda ax: sx.plotting.plot_rmse_curves(table, ax=ax), run, (6.0, 4.2))
+        screen.say(f"wrote {picture}")
+    screen.show({"rows": table.rows(), "out": None if target is None else str(target)})
+
+
+def series_of(shapes: "ShapeSet") -> Any:
+    """Return what is held out together: time series, where there are several."""
+    if shapes.sequence is None or len(set(shapes.sequence.tolist())) < 2:
+        return None
+    return shapes.sequence
+
+
+def splitter(folds: int | None, shuffle: bool, seed: int) -> Any:
+    """Return how to hold out shapes."""
+    if folds is None or not shuffle:
+        return folds
+    from sklearn.model_selection import KFold
+
+    return KFold(folds, shuffle=True, random_state=seed)

@@ -1,0 +1,69 @@
+"""``shapelex distances``: all distances between shapes, as a table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shapelex.cli.figures import claim_figure, save_figure
+from shapelex.cli.options import (
+    DistanceName,
+    FigureOption,
+    ForceOption,
+    JsonOption,
+    KindOption,
+    QuietOption,
+    ShapesArgument,
+)
+from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shapes import read_complete_shapes
+
+
+def distances(
+    shapes: ShapesArgument,
+    to: Annotated[
+        str | None, typer.Argument(metavar="OTHER", help="Other shapes, for the columns.", show_default=False)
+    ] = None,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv or .parquet.")] = ...,  # type: ignore[assignment]
+    kind: KindOption = DistanceName.full,
+    figure: FigureOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the distances between shapes: a row and a column for each, by their ids.
+
+    --figure draws them as colors, sorted by label.
+
+    Example: shapelex distances shapes.npz -o distances.csv --kind full --figure distances.png
+    """
+    from shapelex.io.table_file import check_table_path, write_table
+
+    target, picture = claim_file(out, force), claim_figure(figure, force)
+    check_table_path(target)
+    screen = Screen(quiet, as_json)
+    found = read_complete_shapes(shapes, screen)
+    other = None if to is None else read_complete_shapes(to, screen)
+    import shapelex as sx
+
+    with screen.progress("measuring"):
+        table = sx.pairwise_distances(found, other, kind=kind.value, space=found.space)
+    run = record_run(None, (shapes,) if to is None else (shapes, to))
+    columns = (found if other is None else other).ids.tolist()
+    # Names of columns must differ, ids need not.
+    names = columns if len(set(columns)) == len(columns) else [f"{place}:{name}" for place, name in enumerate(columns)]
+    write_table(target, {"id": found.ids, **{f"{name}": table[:, place] for place, name in enumerate(names)}}, run)
+    screen.say(f"{len(table)} x {len(names)} {kind} distances, mean {table.mean():.4f}, greatest {table.max():.4f}")
+    screen.say(f"wrote {target}")
+    if picture is not None:
+        labels = found.labels if other is None else None
+        save_figure(
+            picture,
+            lambda ax: sx.plotting.plot_distances(table, labels=labels, names=found.ids, ax=ax),
+            run,
+            (6.0, 5.0),
+        )
+        screen.say(f"wrote {picture}")
+    screen.show({"out": str(target), "shape": list(table.shape), "mean": float(table.mean()),
+                 "greatest": float(table.max()), "figure": None if picture is None else str(picture)})  # fmt: skip

@@ -1,0 +1,98 @@
+"""``shapelex encode``: codes of shapes over a dictionary, as a table."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shapelex.cli.figures import claim_figure, gallery_size, save_figure
+from shapelex.cli.options import (
+    DeviceOption,
+    FigureOption,
+    ForceOption,
+    JsonOption,
+    ModelArgument,
+    QuietOption,
+    ShapesArgument,
+)
+from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shapes import load_dictionary, read_shapes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DRAWN = 24
+
+
+class LayoutName(StrEnum):
+    """Layouts of a table of codes."""
+
+    slots = "slots"
+    atoms = "atoms"
+
+
+def encode(
+    model: ModelArgument,
+    shapes: ShapesArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv, .parquet; or .npz.")],
+    layout: Annotated[
+        LayoutName, typer.Option("--layout", help="Columns for the atoms that a shape uses, or for every atom.")
+    ] = LayoutName.slots,
+    device: DeviceOption = "cpu",
+    figure: FigureOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the codes of shapes: which atoms build each, how large and how far turned, and the error.
+
+    Angles are in radians. --figure draws reconstructions over shapes, from the best to the worst.
+
+    Example: shapelex encode model.npz shapes.npz -o codes.csv --figure overlays.png
+    """
+    _check_table(out)
+    target, picture = claim_file(out, force), claim_figure(figure, force)
+    screen = Screen(quiet, as_json)
+    dictionary = load_dictionary(model, device)
+    found = read_shapes_for(dictionary, shapes, screen)
+    from shapelex.io.code_table import write_codes
+
+    with screen.progress("coding"):
+        codes, errors = dictionary.encode(found), dictionary.errors(found)
+    run = record_run(dictionary.random_state, (shapes, model))
+    write_codes(target, codes, errors, found, run, layout=str(layout))
+    rmse = float((errors**2).mean() ** 0.5)
+    screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
+    screen.say(f"wrote {target}")
+    if picture is not None:
+        draw_overlays(picture, found, dictionary.inverse_transform(codes), errors, run)
+        screen.say(f"wrote {picture}")
+    screen.show({"out": str(target), "n_shapes": len(found), "rmse": rmse, "worst": float(errors.max()),
+                 "figure": None if picture is None else str(picture)})  # fmt: skip
+
+
+def draw_overlays(path: Path, shapes: Any, reconstructions: Any, errors: Any, run: dict[str, Any]) -> None:
+    """Draw reconstructions over shapes, evenly from the least error to the greatest."""
+    import numpy as np
+
+    import shapelex as sx
+
+    order = np.argsort(errors, kind="stable")
+    chosen = order[np.unique(np.linspace(0, len(order) - 1, min(_DRAWN, len(order))).astype(int))]
+
+    def draw(ax: "Axes") -> None:
+        sx.plotting.plot_reconstructions(shapes.configurations[chosen], reconstructions[chosen], shapes.space, ax=ax)
+
+    save_figure(path, draw, run, gallery_size(len(chosen)))
+
+
+def _check_table(path: Path) -> None:
+    from shapelex.io.code_table import SUFFIXES
+    from shapelex.io.table_file import check_table_path
+
+    if path.suffix.lower() not in SUFFIXES:
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(SUFFIXES)}.", param_hint="-o")
+    if path.suffix.lower() != ".npz":
+        check_table_path(path)

@@ -1,0 +1,58 @@
+"""Pictures that commands draw: PNG, SVG or PDF by the end of the name, with what made them inside."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from shapelex.cli.outputs import claim_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def claim_figure(path: Path | None, force: bool) -> Path | None:
+    """Return where a picture may go; refuse a name that is none, or a file that is there."""
+    if path is None:
+        return None
+    if path.suffix.lower() not in SUFFIXES:
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(SUFFIXES)}.", param_hint="--figure")
+    claimed = claim_file(path, force)
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError('--figure needs matplotlib, which is not installed: pip install "shapelex[plot]".') from error
+    return claimed
+
+
+def save_figure(
+    path: Path, draw: Callable[["Axes"], Any], run: dict[str, Any], size: tuple[float, float] = (7.0, 5.0)
+) -> None:
+    """Draw on a new figure and write it, whole or not at all."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    from shapelex.io.atomic import write_atomically
+    from shapelex.io.run_records import KEY
+
+    record = json.dumps(run)
+    suffix = path.suffix.lower()
+    metadata = {
+        ".png": {KEY: record},
+        ".svg": {"Description": record, "Date": None},
+        ".pdf": {"Subject": record, "CreationDate": None},
+    }[suffix]
+    # The same picture gives the same bytes, and text stays text.
+    with rc_context({"svg.hashsalt": KEY, "svg.fonttype": "none"}):
+        figure = Figure(figsize=size, layout="constrained", dpi=200)
+        draw(figure.subplots())
+        write_atomically(path, lambda stream: figure.savefig(stream, format=suffix[1:], metadata=metadata))
+
+
+def gallery_size(n_shapes: int) -> tuple[float, float]:
+    """Return the size of a figure of so many shapes side by side."""
+    return (7.0, 2.0) if n_shapes <= 4 else (7.0, 3.2) if n_shapes <= 12 else (7.0, 5.0)

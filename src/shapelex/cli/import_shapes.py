@@ -1,0 +1,162 @@
+"""``shapelex import``: files of any kind to one set of shapes."""
+
+import ast
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shapelex.cli.errors import CommandError
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
+from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shape_files import write_shapes
+from shapelex.cli.shapes import make_space, read_shapes
+
+if TYPE_CHECKING:
+    from shapelex.io import ShapeSet
+
+# Enough points to tell open curves from closed ones.
+_GLANCE = 16
+
+
+class SpaceName(StrEnum):
+    """Spaces that shapes can be brought into."""
+
+    landmarks = "landmarks"
+    bspline = "bspline"
+    hermite = "hermite"
+
+
+class MissingName(StrEnum):
+    """What missing landmarks are."""
+
+    error = "error"
+    allow = "allow"
+    negative = "negative"
+
+
+def import_shapes(
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="Files, folders or patterns such as '*.tps'.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz keeps all; .csv, .tps, .nts for others.")],
+    space: Annotated[
+        SpaceName, typer.Option("--space", help="Points, or curves fitted to them (these need --points).")
+    ] = SpaceName.landmarks,
+    points: Annotated[
+        int | None, typer.Option("--points", min=2, help="Points of a shape, at equal steps.", show_default=False)
+    ] = None,
+    closed: Annotated[
+        bool | None, typer.Option("--closed/--open", help="Whether the last point joins the first.", show_default=False)
+    ] = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="Give outlines a common start point and direction.")
+    ] = False,
+    reflection: Annotated[bool, typer.Option("--reflection", help="With --register: mirror shapes too.")] = False,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            "--like", help="Bring them into the space of this file, and register to its mean.", show_default=False
+        ),
+    ] = None,
+    label_from: Annotated[
+        str | None,
+        typer.Option(
+            "--label-from", help="'parent' folder, or a pattern with a group, of the path.", show_default=False
+        ),
+    ] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="Format, where the name does not tell it.", show_default=False)
+    ] = None,
+    missing: Annotated[
+        MissingName, typer.Option("--missing", help="Missing landmarks: refuse, keep, or negative ones are.")
+    ] = MissingName.error,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", help="Option of the format, such as border=drop; may repeat.", show_default=False),
+    ] = None,
+    seed: SeedOption = 0,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read shapes from files of any kind into one set: masks, TPS, tables, ImageJ, COCO, WCON, HDF5, …
+
+    Example: shapelex import masks/ -o shapes.npz --points 100 --register --label-from parent
+    """
+    if reflection and not register:
+        raise typer.BadParameter("works only with --register.", param_hint="--reflection")
+    if space is not SpaceName.landmarks and points is None and like is None:
+        raise typer.BadParameter(f"--space {space} needs --points: how many the curve has.", param_hint="--space")
+    target = claim_file(out, force)
+    screen = Screen(quiet, as_json)
+    options: dict[str, Any] = {
+        "format": file_format,
+        "missing": str(missing),
+        "on_error": "skip" if skip_bad else "raise",
+        "label_from": label_from,
+        **_format_options(option or []),
+    }
+    model_set = None if like is None else read_shapes(like, screen)
+    if model_set is not None:
+        if points is not None or closed is not None or space is not SpaceName.landmarks:
+            raise typer.BadParameter("takes the place of --space, --points and --open/--closed.", param_hint="--like")
+        options["space"] = model_set.space
+    elif space is SpaceName.landmarks:
+        options |= {"n_points": points, "closed": closed}
+    else:
+        assert points is not None
+        if closed is None:
+            # The curve must be open or closed like what it is fitted to.
+            closed = read_shapes(inputs, screen, **options, n_points=_GLANCE).closed
+        options["space"] = make_space(str(space), points, closed)
+    shapes = read_shapes(inputs, screen, **options)
+    if register:
+        shapes = _registered(shapes, model_set, reflection, seed, screen)
+    write_shapes(shapes, target, record_run(seed, tuple(one for one in inputs if Path(one).is_file())))
+    screen.say(shapes.summary())
+    screen.say(f"wrote {target}")
+    labels = None if shapes.labels is None else sorted(set(shapes.labels.tolist()))
+    screen.show({"out": str(target), "n_shapes": len(shapes), "space": repr(shapes.space), "labels": labels,
+                 "notes": list(shapes.notes)})  # fmt: skip
+
+
+def _registered(shapes: "ShapeSet", to: "ShapeSet | None", reflection: bool, seed: int, screen: Screen) -> "ShapeSet":
+    import shapelex as sx
+
+    with screen.progress("registering"):
+        found = sx.register(
+            shapes,
+            shapes.space,
+            "mean" if to is None else sx.mean_shape(to, space=to.space),
+            # An open curve has no start point to look for, only a direction.
+            start=shapes.closed,
+            reflection=reflection,
+            random_state=seed,
+        )
+    note = " ".join(str(found).split())
+    return shapes.replace(configurations=found.configurations, notes=(*shapes.notes, note))
+
+
+def _format_options(words: list[str]) -> dict[str, Any]:
+    options = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name.isidentifier():
+            raise typer.BadParameter(f"expected NAME=VALUE, got {word!r}.", param_hint="--option")
+        options[name] = _as_value(value)
+    taken = {"space", "n_points", "closed", "progress", "missing", "on_error", "label_from", "format"} & set(options)
+    if taken:
+        raise CommandError(f"{', '.join(sorted(taken))} has an option of its own: see shapelex import --help.")
+    return options
+
+
+def _as_value(text: str) -> Any:
+    """Return a number, True, False or None where the text is one, else the text."""
+    try:
+        return ast.literal_eval(text.capitalize() if text in ("true", "false", "none") else text)
+    except (ValueError, SyntaxError):
+        return text

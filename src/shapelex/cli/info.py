@@ -1,0 +1,78 @@
+"""``shapelex info``: what a file holds."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shapelex.cli.options import JsonOption
+from shapelex.cli.screen import Screen
+from shapelex.cli.shapes import read_shapes
+from shapelex.exceptions import ShapeFileError
+
+
+def info(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Shapes, a model, codes.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a file holds: shapes of any kind, a model, or codes; and what made it.
+
+    Example: shapelex info model.npz
+    """
+    from shapelex.io.run_records import npz_header, read_run
+
+    screen = Screen(as_json=as_json)
+    path = Path(file)
+    kind = npz_header(path).get("format", "") if path.is_file() else ""
+    describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(kind, _describe_shapes)
+    lines, facts = describe(file, screen)
+    try:
+        run: dict[str, Any] = read_run(path) if path.is_file() else {}
+    except ShapeFileError:
+        run = {}
+    screen.say("\n".join(lines))
+    if run:
+        screen.say(f"made by: {run['command']}")
+    screen.show({**facts, "command": run.get("command")})
+
+
+def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
+    import shapelex as sx
+
+    model = sx.load(file)
+    facts: dict[str, Any] = {"holds": "model", "method": type(model).__name__, "space": repr(model.space_)}
+    lines = [f"{type(model).__name__} in {model.space_!r}"]
+    if isinstance(model, sx.ShapeDictionary):
+        facts |= {
+            "n_atoms": len(model.atoms_),
+            "n_nonzero": model.n_nonzero,
+            "rmse": float(model.rmse_),
+            "n_iter": model.n_iter_,
+            "usage": model.usage_.tolist(),
+            "seed": model.random_state,
+        }
+        lines += [
+            f"{len(model.atoms_)} atoms, at most {model.n_nonzero} a shape, coder {model.coder}",
+            f"RMSE {100 * model.rmse_:.2f} % of the shapes it was learned from, {model.n_iter_} updates",
+            f"atoms are used by {100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} % of the shapes",
+        ]
+    return lines, facts
+
+
+def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
+    from shapelex.io.code_table import read_codes_npz
+
+    codes, columns = read_codes_npz(file)
+    rmse = float((columns["errors"] ** 2).mean() ** 0.5)
+    facts = {"holds": "codes", "n_shapes": len(codes), "n_atoms": codes.n_atoms, "n_nonzero": codes.n_nonzero}
+    return [
+        f"codes of {len(codes)} shapes over {codes.n_atoms} atoms, at most {codes.n_nonzero} a shape",
+        f"RMSE {100 * rmse:.2f} %",
+    ], {**facts, "rmse": rmse}
+
+
+def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, Any]]:
+    shapes = read_shapes(file, screen, missing="allow")
+    labels = None if shapes.labels is None else sorted(set(shapes.labels.tolist()))
+    facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed}
+    return shapes.summary().splitlines(), {**facts, "labels": labels, "notes": list(shapes.notes)}

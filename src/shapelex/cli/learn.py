@@ -1,0 +1,128 @@
+"""``shapelex learn``: shapes to a dictionary."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shapelex.cli.errors import STATUS_INTERRUPTED, CommandError, report_error
+from shapelex.cli.figures import claim_figure, gallery_size, save_figure
+from shapelex.cli.fit_progress import follow_fit
+from shapelex.cli.options import (
+    DeviceOption,
+    DistanceName,
+    FigureOption,
+    ForceOption,
+    JsonOption,
+    KindOption,
+    QuietOption,
+    SeedOption,
+    ShapesArgument,
+)
+from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shapes import read_complete_shapes
+
+
+class CoderName(StrEnum):
+    """Ways to find the atoms of a shape."""
+
+    auto = "auto"
+    exact = "exact"
+    beam = "beam"
+    ormp = "ormp"
+    omp = "omp"
+
+
+def learn(
+    shapes: ShapesArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Model file to write, .npz.")],
+    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Atoms of the dictionary.")] = 20,
+    nonzero: Annotated[int, typer.Option("--nonzero", min=1, help="Most atoms that a shape may use.")] = 5,
+    coder: Annotated[
+        CoderName, typer.Option("--coder", help="How to find them; ormp is the paper's.")
+    ] = CoderName.auto,
+    kind: KindOption = DistanceName.full,
+    restarts: Annotated[int, typer.Option("--restarts", min=1, help="First dictionaries to try.")] = 1,
+    max_iter: Annotated[int, typer.Option("--max-iter", min=0, help="Most updates of each.")] = 100,
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, help="Learn from batches of so many shapes.", show_default=False)
+    ] = None,
+    device: DeviceOption = "cpu",
+    seed: SeedOption = 0,
+    figure: FigureOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn a dictionary: few typical shapes that add up to all.
+
+    Interrupted with Ctrl-C, it keeps the best dictionary so far beside OUT, as NAME.interrupted.npz.
+
+    Example: shapelex learn shapes.npz -o model.npz --atoms 10 --nonzero 3 --figure atoms.png
+    """
+    if out.suffix != ".npz":
+        raise typer.BadParameter(f"a model file ends in .npz, got {out.name}.", param_hint="-o")
+    if nonzero > atoms:
+        raise typer.BadParameter(f"must be at most --atoms {atoms}, got {nonzero}.", param_hint="--nonzero")
+    target, picture = claim_file(out, force), claim_figure(figure, force)
+    screen = Screen(quiet, as_json)
+    found = read_complete_shapes(shapes, screen)
+    if found.is_missing.any():
+        raise CommandError(f"{shapes} has missing landmarks, which a dictionary cannot be learned from: see sx.impute.")
+    import shapelex as sx
+
+    model = sx.ShapeDictionary(
+        atoms,
+        nonzero,
+        space=found.space,
+        coder=str(coder),
+        distance=kind.value,
+        n_restarts=restarts,
+        max_iter=max_iter,
+        batch_size=batch,
+        device=device,
+        random_state=seed,
+    )
+    run = record_run(seed, (shapes,))
+    try:
+        with screen.progress("learning") as tell, follow_fit(tell, _count_swaps(model)):
+            model.fit(found)
+    except KeyboardInterrupt:
+        _keep_best(model, target, run)
+        raise typer.Exit(STATUS_INTERRUPTED) from None
+    model.save(target, run=run)
+    screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} a shape: RMSE {100 * model.rmse_:.2f} %")
+    screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
+    screen.say(f"wrote {target}")
+    if picture is not None:
+        save_figure(
+            picture,
+            lambda ax: sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, ax=ax),
+            run,
+            gallery_size(atoms),
+        )
+        screen.say(f"wrote {picture}")
+    screen.show({"out": str(target), "rmse": float(model.rmse_), "n_iter": int(model.n_iter_),
+                 "usage": model.usage_.tolist(), "figure": None if picture is None else str(picture)})  # fmt: skip
+
+
+def _count_swaps(model: Any) -> int:
+    from shapelex.learning import LearningOptions
+
+    return 0 if model.batch_size else LearningOptions(model.n_atoms, model.n_nonzero, coder=model.coder).swap_count
+
+
+def _shares(model: Any) -> str:
+    return f"{100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} %"
+
+
+def _keep_best(model: Any, target: Path, run: dict[str, Any]) -> None:
+    """Keep what an interrupted fit has, where it cannot pass for a finished one or replace it."""
+    if not hasattr(model, "atoms_"):
+        report_error("interrupted: nothing was learned yet, and nothing was written.")
+        return
+    kept = target.with_name(target.stem + ".interrupted.npz")
+    model.save(kept, run={**run, "interrupted": True})
+    report_error(f"interrupted: {kept} has the best dictionary so far, RMSE {100 * model.rmse_:.2f} %.")

@@ -1,0 +1,79 @@
+"""``shapelex mean``: the mean shape of a set, or of each of its labels."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shapelex.cli.errors import CommandError
+from shapelex.cli.figures import claim_figure, save_figure
+from shapelex.cli.options import (
+    DistanceName,
+    FigureOption,
+    ForceOption,
+    JsonOption,
+    KindOption,
+    QuietOption,
+    ShapesArgument,
+)
+from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shape_files import write_shapes
+from shapelex.cli.shapes import read_complete_shapes
+
+
+def mean(
+    shapes: ShapesArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz, .csv, .tps.")],
+    kind: KindOption = DistanceName.full,
+    by_label: Annotated[bool, typer.Option("--by-label", help="A mean for each label.")] = False,
+    figure: FigureOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the mean shape: the one of least summed squared distance to all.
+
+    --figure draws it over the shapes; with --by-label, the means side by side.
+
+    Example: shapelex mean shapes.npz -o mean.csv --figure mean.png
+    """
+    target, picture = claim_file(out, force), claim_figure(figure, force)
+    screen = Screen(quiet, as_json)
+    found = read_complete_shapes(shapes, screen)
+    if by_label and found.labels is None:
+        raise CommandError(f"{shapes} has no labels: leave out --by-label, or import with --label-from.")
+    import numpy as np
+
+    import shapelex as sx
+
+    names = sorted(set(found.labels.tolist())) if by_label and found.labels is not None else [None]
+    groups = [found if name is None else found[found.labels == name] for name in names]
+    means = [sx.mean_shape(group, kind.value, space=found.space) for group in groups]
+    # Means of labels in one pose, that of the first.
+    means = [means[0], *(sx.rotate_onto(one, means[0], found.space) for one in means[1:])]
+    spreads = [
+        float(np.sqrt(np.mean(sx.distance(group.configurations, one, kind=kind.value, space=found.space) ** 2)))
+        for group, one in zip(groups, means, strict=True)
+    ]
+    ids = ["mean" if name is None else f"mean of {name or '(none)'}" for name in names]
+    run = record_run(None, (shapes,))
+    labels = names if by_label else None
+    made = sx.ShapeSet(np.array(means), found.space, ids=ids, labels=labels,
+                       metadata={"n_shapes": [len(group) for group in groups], "rms_distance": spreads})  # fmt: skip
+    write_shapes(made, target, run)
+    for name, group, spread in zip(ids, groups, spreads, strict=True):
+        screen.say(f"{name}: {len(group)} shapes, RMS {kind} distance to it {spread:.4f}")
+    screen.say(f"wrote {target}")
+    if picture is not None:
+        if by_label:
+            save_figure(
+                picture, lambda ax: sx.plotting.plot_shapes(np.array(means), found.space, labels=names, ax=ax), run
+            )
+        else:
+            save_figure(picture, lambda ax: sx.plotting.plot_mean(found, found.space, kind=kind.value, ax=ax), run)
+        screen.say(f"wrote {picture}")
+    screen.show({"out": str(target), "means": [
+        {"id": name, "n_shapes": len(group), "rms_distance": spread}
+        for name, group, spread in zip(ids, groups, spreads, strict=True)
+    ]})  # fmt: skip

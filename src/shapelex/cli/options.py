@@ -1,0 +1,48 @@
+"""Options that several commands share, so that they read alike everywhere."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class DistanceName(StrEnum):
+    """Procrustes distances."""
+
+    full = "full"
+    partial = "partial"
+    geodesic = "geodesic"
+
+
+def numbers_in(text: str | None, option: str) -> list[int] | None:
+    """Return the whole numbers of words such as ``1-5`` or ``2,4,8``."""
+    if text is None:
+        return None
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise typer.BadParameter(f"expected numbers such as 3, 1-5 or 2,4,8, got {text!r}.", param_hint=option)
+        found += range(int(first), int(last if dash else first) + 1)
+    return sorted(set(found))
+
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", envvar="SHAPELEX_DATA", help="Folder of the shape data.", show_default=False),
+]
+DeviceOption = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, or another torch device.")]
+FigureOption = Annotated[
+    Path | None,
+    typer.Option("--figure", help="Draw a picture too: a .png, .svg or .pdf file.", show_default=False),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is there; nothing is replaced without.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
+KindOption = Annotated[DistanceName, typer.Option("--kind", help="Procrustes distance.")]
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that learn wrote.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is random.")]
+ShapesArgument = Annotated[
+    str, typer.Argument(metavar="SHAPES", help="File that import wrote, or any file, folder or pattern of shapes.")
+]

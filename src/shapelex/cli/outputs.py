@@ -1,0 +1,40 @@
+"""Where a command may write: nothing is replaced unless ``--force`` says so; and what goes into all that it writes."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from shapelex.cli.errors import ARGUMENTS, CommandError
+
+
+def claim_folder(path: Path, force: bool) -> Path:
+    """Make a folder to write to; refuse one that holds something, unless `force`."""
+    if path.exists() and not path.is_dir():
+        raise CommandError(f"{path} is a file, not a folder: choose another -o.")
+    if path.is_dir() and any(path.iterdir()) and not force:
+        raise CommandError(f"{path} is not empty: choose another -o, or pass --force to replace what is there.")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def claim_file(path: Path, force: bool) -> Path:
+    """Return a path to write to; refuse one where a file is, unless `force`."""
+    if path.is_dir():
+        raise CommandError(f"{path} is a folder: name a file in it.")
+    if path.exists() and not force:
+        raise CommandError(f"{path} exists: choose another -o, or pass --force to replace it.")
+    if not path.parent.is_dir():
+        raise CommandError(f"there is no folder {path.parent} to write {path.name} to: make it first.")
+    return path
+
+
+def typed_command() -> str:
+    """Return the command as it was typed, for the record of what it writes."""
+    return shlex.join(["shapelex", *ARGUMENTS.get()])
+
+
+def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
+    """Return what makes the files of this command: its words, those before it, versions and seed."""
+    from shapelex.io.run_records import make_run
+
+    return make_run(typed_command(), seed, [Path(path) for path in inputs])

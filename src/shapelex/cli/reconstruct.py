@@ -1,0 +1,56 @@
+"""``shapelex reconstruct``: what a dictionary makes of shapes, as shapes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shapelex.cli.encode import draw_overlays
+from shapelex.cli.figures import claim_figure
+from shapelex.cli.options import (
+    DeviceOption,
+    FigureOption,
+    ForceOption,
+    JsonOption,
+    ModelArgument,
+    QuietOption,
+    ShapesArgument,
+)
+from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shape_files import write_shapes
+from shapelex.cli.shapes import load_dictionary, read_shapes_for
+
+
+def reconstruct(
+    model: ModelArgument,
+    shapes: ShapesArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz, .csv, .tps.")],
+    device: DeviceOption = "cpu",
+    figure: FigureOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the shapes that codes stand for: centered, of size about 1, each turned like its original.
+
+    The set keeps ids, labels and series, and has the column error.
+
+    Example: shapelex reconstruct model.npz shapes.npz -o reconstructed.npz --figure overlays.pdf
+    """
+    target, picture = claim_file(out, force), claim_figure(figure, force)
+    screen = Screen(quiet, as_json)
+    dictionary = load_dictionary(model, device)
+    found = read_shapes_for(dictionary, shapes, screen)
+    with screen.progress("coding"):
+        made, errors = dictionary.reconstruct(found), dictionary.errors(found)
+    run = record_run(dictionary.random_state, (shapes, model))
+    write_shapes(found.replace(configurations=made, metadata={**found.metadata, "error": errors}), target, run)
+    rmse = float((errors**2).mean() ** 0.5)
+    screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
+    screen.say(f"wrote {target}")
+    if picture is not None:
+        draw_overlays(picture, found, made, errors, run)
+        screen.say(f"wrote {picture}")
+    screen.show({"out": str(target), "n_shapes": len(found), "rmse": rmse, "worst": float(errors.max()),
+                 "figure": None if picture is None else str(picture)})  # fmt: skip

@@ -1,0 +1,60 @@
+"""``shapelex report``: one page to explore a dictionary and its shapes."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOption, ShapesArgument
+from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shapes import load_dictionary, read_shapes_for
+
+
+def report(
+    model: ModelArgument,
+    shapes: ShapesArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Page to write, .html.")],
+    title: Annotated[str | None, typer.Option("--title", help="Title of the page.", show_default=False)] = None,
+    lines: Annotated[bool, typer.Option("--lines/--no-lines", help="Join the points; not for anatomical ones.")] = True,
+    max_shapes: Annotated[int, typer.Option("--max-shapes", min=1, help="Most shapes that the page holds.")] = 5000,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write one HTML page to explore atoms, shapes and codes: it opens from disk and can be sent.
+
+    Example: shapelex report model.npz shapes.npz -o report.html --title "Wings of bees"
+    """
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter(f"a page ends in .html, got {out.name}.", param_hint="-o")
+    target = claim_file(out, force)
+    screen = Screen(quiet, as_json)
+    dictionary = load_dictionary(model)
+    found = read_shapes_for(dictionary, shapes, screen)
+    import shapelex as sx
+
+    run = record_run(dictionary.random_state, (shapes, model))
+    with screen.progress("writing the page"):
+        page = sx.report.write_report(
+            dictionary,
+            found,
+            target,
+            title=title,
+            joined=lines,
+            max_shapes=max_shapes,
+            overwrite=force,
+            provenance=on_page(run),
+        )
+    size = page.stat().st_size
+    screen.say(f"wrote {page}, {size / 1e6:.1f} MB: open it in a browser")
+    screen.show({"out": str(page), "n_shapes": len(found), "bytes": size})
+
+
+def on_page(run: dict[str, Any]) -> dict[str, str]:
+    """Return the record of a run in words, for the end of a page; replay reads it from there."""
+    words = {"command": str(run["command"])}
+    if run["earlier"]:
+        words["earlier"] = "\n".join(run["earlier"])
+    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    return {**words, "seed": str(run["seed"]), "versions": versions}

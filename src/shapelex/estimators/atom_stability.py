@@ -1,0 +1,113 @@
+"""Whether the same atoms come back when a dictionary is learned again.
+
+In come whitened atoms of several dictionaries; out go the distances of atoms to their partners, in the best matching.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex.estimators.tidy_table import TidyTable, format_grid
+
+_N_CHANCE_PAIRS = 10
+
+
+class AtomStability(TidyTable):
+    """How far atoms are from their partners in other dictionaries of the same size, one size a row.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        The rows; each has a value for every column.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        ``n_atoms``, ``n_nonzero``, ``distance`` (mean full distance of an atom to its partner in the dictionary of
+        another seed), ``chance`` (the same for as many shapes, drawn at random twice) and ``stability``,
+        ``1 − distance / chance``: 1 where the same atoms come back, 0 where random shapes would do as well.
+    """
+
+    columns = ("n_atoms", "n_nonzero", "distance", "chance", "stability")
+
+    def of(self, n_atoms: int) -> float:
+        """Stability of one size.
+
+        Parameters
+        ----------
+        n_atoms : int
+            The size.
+
+        Returns
+        -------
+        float
+            Stability; NaN where it was not measured.
+        """
+        return next((row["stability"] for row in self._rows if row["n_atoms"] == n_atoms), float("nan"))
+
+    def __str__(self) -> str:
+        cells = {
+            f"{row['n_atoms']} atoms": [f"{row[name]:.3f}" for name in ("distance", "chance", "stability")]
+            for row in self._rows
+        }
+        return format_grid("", ["distance", "by chance", "stability"], cells) if cells else ""
+
+
+def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
+    """Full distances of atoms to their partners, in the matching of least squared distances.
+
+    Parameters
+    ----------
+    first, second : ndarray of complex, shape (n_atoms, n_coordinates)
+        Whitened atoms of norm 1.
+
+    Returns
+    -------
+    ndarray of float, shape (n_atoms,)
+        Distance of each atom of `first` to its partner in `second`; rotations of single atoms do not count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> atoms = np.eye(3, dtype=complex)
+    >>> matched_distances(atoms, 1j * atoms[[2, 0, 1]])
+    array([0., 0., 0.])
+    """
+    squares = np.maximum(1 - np.abs(first.conj() @ second.T) ** 2, 0)
+    rows, columns = linear_sum_assignment(squares)
+    distances: FloatArray = np.sqrt(squares[rows, columns])
+    return distances
+
+
+def measure_stability(
+    dictionaries: Sequence[ComplexArray], shapes: ComplexArray, generator: np.random.Generator
+) -> dict[str, Any]:
+    """Compare dictionaries of one size with each other, and with shapes drawn at random.
+
+    Parameters
+    ----------
+    dictionaries : sequence of ndarray of complex, shape (n_atoms, n_coordinates)
+        Whitened atoms of norm 1.
+    shapes : ndarray of complex, shape (n_shapes, n_coordinates)
+        Whitened pre-shapes of the set.
+    generator : numpy.random.Generator
+        Draws the shapes.
+
+    Returns
+    -------
+    dict
+        ``distance``, ``chance`` and ``stability``, see :class:`AtomStability`.
+    """
+    n_atoms = len(dictionaries[0])
+    distance = float(np.mean([matched_distances(*pair).mean() for pair in combinations(dictionaries, 2)]))
+    draws = [
+        [shapes[generator.choice(len(shapes), n_atoms, replace=False)] for _ in range(2)]
+        for _ in range(_N_CHANCE_PAIRS)
+    ]
+    chance = float(np.mean([matched_distances(*pair).mean() for pair in draws]))
+    stability = float(np.clip(1 - distance / chance, 0, 1)) if chance > 0 else 1.0
+    return {"distance": distance, "chance": chance, "stability": stability}

@@ -1,0 +1,370 @@
+"""Methods side by side: root mean squared error as a function of sparsity (paper, figure error_rates).
+
+In come configurations and the methods; out goes a tidy table of errors, on the shapes that were learned from and on
+shapes that were held out.
+"""
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
+from shapelex._validation import as_configurations, check_choice, check_count
+from shapelex.estimators.align_first import AlignFirstDictionary
+from shapelex.estimators.complex_pca import ComplexPCA
+from shapelex.estimators.configurations import as_generator
+from shapelex.estimators.folds import make_folds
+from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.estimators.tangent_pca import TangentPCA
+from shapelex.estimators.tidy_table import TidyTable, format_grid
+from shapelex.spaces import Space
+from shapelex.spaces.rows import row_inner, row_norms
+
+logger = logging.getLogger("shapelex")
+
+METHODS: dict[str, Callable[[int], Any]] = {
+    "shape dictionary": lambda n_atoms: ShapeDictionary(n_atoms),
+    "align-first": lambda n_atoms: AlignFirstDictionary(n_atoms),
+    "complex PCA": lambda n_atoms: ComplexPCA(),  # noqa: ARG005
+    "complex PCA, centered": lambda n_atoms: ComplexPCA(subtract_average=True),  # noqa: ARG005
+    "tangent PCA": lambda n_atoms: TangentPCA(),  # noqa: ARG005
+}
+"""The methods that :func:`compare` knows by name: from a number of atoms to an estimator."""
+
+MEASURES = ("loss", "distance")
+
+Progress = Callable[[int, int, dict[str, Any]], bool | None]
+
+
+class Comparison(TidyTable):
+    """Errors of several methods, one a row; what :func:`compare` returns.
+
+    Printed, it shows root mean squared errors in percent, a line a method. It goes to
+    :func:`shapelex.plotting.plot_rmse_curves` as it is.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        The rows; each has a value for every column.
+    n_shapes : int
+        Number of shapes of the set.
+    measure : {"loss", "distance"}
+        What the errors are, see :func:`compare`.
+    unconverged : iterable of str
+        The fits that ended at ``max_iter``.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        ``method``, ``n_nonzero``, ``split`` (``"train"`` or ``"held out"``), ``fold`` (−1 for the whole set, then from
+        0), ``rmse``, and ``seconds`` of the fit and of coding the shapes that were measured.
+    """
+
+    columns = ("method", "n_nonzero", "split", "fold", "rmse", "seconds")
+
+    def __init__(
+        self, rows: Iterable[Mapping[str, Any]], n_shapes: int, measure: str = "loss", unconverged: Iterable[str] = ()
+    ) -> None:
+        super().__init__(rows)
+        self.n_shapes = n_shapes
+        self.measure = measure
+        self.unconverged = list(unconverged)
+
+    def curves(self, split: str = "train") -> dict[str, dict[int, float]]:
+        """Error of every method by sparsity, the mean over folds.
+
+        Parameters
+        ----------
+        split : {"train", "held out"}, default "train"
+            Errors of the shapes that were learned from, or of the others.
+
+        Returns
+        -------
+        dict
+            ``{method: {n_nonzero: rmse}}``.
+        """
+        check_choice(split, ("train", "held out"), "split")
+        found: dict[str, dict[int, list[float]]] = {}
+        for row in self._rows:
+            if row["split"] == split:
+                found.setdefault(row["method"], {}).setdefault(row["n_nonzero"], []).append(row["rmse"])
+        return {
+            method: {n_nonzero: float(np.mean(rmses)) for n_nonzero, rmses in sorted(curve.items())}
+            for method, curve in found.items()
+        }
+
+    def __str__(self) -> str:
+        what = "RMSE" if self.measure == "loss" else "RMS full distance"
+        parts = []
+        for split in dict.fromkeys(self["split"].tolist()):
+            curves = self.curves(split)
+            sparsities = sorted({n_nonzero for curve in curves.values() for n_nonzero in curve})
+            n_folds = len({row["fold"] for row in self._rows if row["split"] == split})
+            of = f"{self.n_shapes} shapes" if split == "train" else f"held-out shapes, mean of {n_folds} folds"
+            cells = {
+                method: [f"{100 * curve[s]:.2f}" if s in curve else "" for s in sparsities]
+                for method, curve in curves.items()
+            }
+            grid = format_grid("atoms per shape", [str(s) for s in sparsities], cells)
+            parts.append(f"{what} in percent of {of}\n{grid}")
+        if self.unconverged:
+            parts.append(
+                f"{len(self.unconverged)} fits still changed a little after max_iter updates: "
+                + ", ".join(self.unconverged[:3])
+                + (", ..." if len(self.unconverged) > 3 else "")
+            )
+        return "\n\n".join(parts)
+
+
+def compare(
+    X: ArrayLike,
+    methods: Iterable[str] | Mapping[str, Any] | None = None,
+    n_nonzero: int | Iterable[int] | None = None,
+    *,
+    n_atoms: int = 10,
+    space: Space | None = None,
+    cv: Any = None,
+    groups: ArrayLike | None = None,
+    learn_at: int | None = None,
+    measure: Literal["loss", "distance"] = "loss",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    callback: Progress | None = None,
+) -> Comparison:
+    """Compare methods by their root mean squared error as a function of sparsity (paper, figure error_rates).
+
+    As in the paper, dictionaries of `n_atoms` atoms are learned anew for every sparsity, and principal component
+    analyses use their first modes. Errors are those of the set that was learned from; with `cv`, also of shapes that
+    were held out.
+
+    Parameters
+    ----------
+    X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+        Configurations.
+    methods : iterable of str, or mapping of str to estimator, optional
+        Among ``"shape dictionary"``, ``"align-first"``, ``"complex PCA"``, ``"complex PCA, centered"`` and
+        ``"tangent PCA"``; all of them by default. A mapping names estimators with the parameters you want, such as
+        ``{"paper": ShapeDictionary(10, coder="ormp")}``: anything with a parameter `n_nonzero` and a method
+        ``errors``, or one of the two principal component analyses. They are cloned; what they leave open, `space`,
+        `random_state` and `n_jobs`, is set here.
+    n_nonzero : int or iterable of int, optional
+        Atoms that a shape may use; by default 1 to the lesser of 10 and `n_atoms`. For principal component analyses,
+        see Notes.
+    n_atoms : int, default 10
+        Number of atoms of the dictionaries that are given by name.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    cv : int, splitter, iterable of pairs of rows, or None, default None
+        What to hold out. A number of folds holds out contiguous blocks of rows, as shapes in the order of time
+        need it; whole groups where `groups` are given. For shapes sorted by kind, give ``KFold(5, shuffle=True)``.
+    groups : array_like of shape (n_shapes,), optional
+        What each shape belongs to, such as a recording or a specimen: held out together.
+    learn_at : int, optional
+        Learn each dictionary once, for this sparsity, and vary only the coding. Cheaper, and what one
+        dictionary in hand can do; by default one is learned for each sparsity.
+    measure : {"loss", "distance"}, default "loss"
+        ``"loss"`` is what each method minimizes and the paper compares: for ``"align-first"`` and ``"complex PCA,
+        centered"`` the norm of a difference in a fixed pose. ``"distance"`` is the full Procrustes distance of
+        shapes to their reconstructions, for all methods alike: never larger.
+    n_jobs : int, optional
+        Most threads; −1 or None for all processors.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of all that is random. All methods and sparsities of a fold share one.
+    callback : callable, optional
+        Called as ``callback(n_done, n_total, row)`` after every row; returning True ends the comparison with
+        the rows so far.
+
+    Returns
+    -------
+    Comparison
+        A table of the columns ``method``, ``n_nonzero``, ``split``, ``fold``, ``rmse`` and ``seconds``.
+
+    Raises
+    ------
+    ValueError
+        If a method is not known, or a sparsity exceeds the number of atoms.
+    TypeError
+        If an estimator has no sparsity to vary.
+
+    Notes
+    -----
+    What `n_nonzero` counts: complex weights for the shape dictionary and for complex principal component analysis
+    (its first modes), real weights for align-first. Tangent principal component analysis uses twice as many real
+    modes, the same count of real numbers as the complex methods. The centered analyses have the average besides,
+    at no charge. Where the shapes span fewer modes, all are used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(12) / 12)
+    >>> X = circle + rng.normal(size=(60, 3)) @ [0.3 / circle, 0.2 * circle**2, 0.1 * circle**3]
+    >>> table = sx.compare(X, ["complex PCA", "tangent PCA"], n_nonzero=[1, 2, 3], cv=3)
+    >>> table.curves()["complex PCA"][1] > table.curves()["complex PCA"][3]
+    True
+    >>> print(str(table).splitlines()[0])
+    RMSE in percent of 60 shapes
+    """
+    check_choice(measure, MEASURES, "measure")
+    sparsities = _check_sparsities(n_nonzero, check_count(n_atoms, 1, "n_atoms"))
+    at_least = 1 if learn_at is None else check_count(learn_at, 1, "learn_at")
+    estimators = _make_estimators(methods, n_atoms, space, n_jobs)
+    for name, estimator in estimators.items():
+        _check_estimator(name, estimator, max(*sparsities, at_least))
+    configurations, _ = as_configurations(X, n_coordinates=None if space is None else space.n_coordinates)
+    everything = np.arange(len(configurations))
+    folds = [(everything, everything), *make_folds(cv, groups, len(configurations))]
+    seeds = as_generator(random_state).integers(2**31, size=len(folds))
+    n_total = len(folds) * len(estimators) * len(sparsities)
+    rows: list[dict[str, Any]] = []
+    unconverged: list[str] = []
+    for row in _measure_all(configurations, estimators, sparsities, folds, seeds, learn_at, measure, unconverged):
+        rows.append(row)
+        logger.info(
+            "compare: %d/%d, %s, %d atoms per shape, %s: RMSE %.6f",
+            len(rows), n_total, row["method"], row["n_nonzero"], row["split"], row["rmse"],
+        )  # fmt: skip
+        if callback is not None and callback(len(rows), n_total, dict(row)):
+            break
+    return Comparison(rows, len(configurations), measure, unconverged)
+
+
+def _measure_all(
+    configurations: ComplexArray,
+    estimators: Mapping[str, Any],
+    sparsities: Sequence[int],
+    folds: Sequence[tuple[IntArray, IntArray]],
+    seeds: IntArray,
+    learn_at: int | None,
+    measure: str,
+    unconverged: list[str],
+) -> Iterator[dict[str, Any]]:
+    for number, ((learned, measured), seed) in enumerate(zip(folds, seeds, strict=True)):
+        split = "train" if number == 0 else "held out"
+        for method, estimator in estimators.items():
+            sweep = _Sweep(estimator, configurations[learned], int(seed), learn_at)
+            for n_nonzero in sparsities:
+                start = time.perf_counter()
+                model = sweep.model(n_nonzero)
+                if sweep.n_unconverged:
+                    unconverged.append(f"{method} at {n_nonzero}" + (f", fold {number - 1}" if number else ""))
+                    sweep.n_unconverged = 0
+                errors = _errors(model, configurations[measured], n_nonzero, measure)
+                seconds = time.perf_counter() - start + sweep.seconds_before
+                yield {
+                    "method": method,
+                    "n_nonzero": n_nonzero,
+                    "split": split,
+                    "fold": number - 1,
+                    "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
+                    "seconds": seconds,
+                }
+
+
+class _Sweep:
+    """One estimator and one set, at several sparsities; fits no more often than it must."""
+
+    def __init__(self, estimator: Any, configurations: ComplexArray, seed: int, learn_at: int | None) -> None:
+        self._estimator = clone(estimator)
+        parameters = self._estimator.get_params(deep=False)
+        if "random_state" in parameters and parameters["random_state"] is None:
+            self._estimator.set_params(random_state=seed)
+        self._configurations = configurations
+        self._learn_at = learn_at
+        self._fitted: Any = None
+        self._seconds = 0.0
+        self.n_unconverged = 0
+        self.seconds_before = 0.0
+
+    def model(self, n_nonzero: int) -> Any:
+        """Return the estimator fitted for this sparsity; ``seconds_before`` says what an earlier fit took."""
+        is_nested = isinstance(self._estimator, ComplexPCA | TangentPCA)
+        if self._fitted is not None and (is_nested or self._learn_at is not None):
+            self.seconds_before = self._seconds
+            return self._fitted if is_nested else self._fitted.set_params(n_nonzero=n_nonzero)
+        model = self._estimator if is_nested else self._estimator.set_params(n_nonzero=self._learn_at or n_nonzero)
+        start = time.perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self._fitted = model.fit(self._configurations)
+        self._seconds = time.perf_counter() - start
+        for warning in caught:
+            if issubclass(warning.category, ConvergenceWarning):
+                self.n_unconverged += 1
+            else:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        return self._fitted if is_nested else self._fitted.set_params(n_nonzero=n_nonzero)
+
+
+def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: str) -> FloatArray:
+    options = {}
+    if isinstance(model, ComplexPCA | TangentPCA):
+        count = 2 * n_nonzero if isinstance(model, TangentPCA) else n_nonzero
+        options["n_components"] = min(count, model.n_components_)
+    if measure == "loss":
+        errors: FloatArray = model.errors(configurations, **options)
+        return errors
+    rows = model.space_.whitened_preshapes(configurations, "X")
+    reconstructed = model.space_.whiten(model.reconstruct(configurations, **options))
+    # A reconstruction of nothing is no shape; the distance to it counts as 1, the largest there is.
+    norms = np.maximum(row_norms(reconstructed), np.finfo(rows.real.dtype).tiny)[:, None]
+    directions = reconstructed / norms
+    return row_norms(rows - row_inner(directions, rows)[:, None] * directions)
+
+
+def _check_sparsities(n_nonzero: int | Iterable[int] | None, n_atoms: int) -> list[int]:
+    if n_nonzero is None:
+        return list(range(1, min(10, n_atoms) + 1))
+    given = [n_nonzero] if not isinstance(n_nonzero, Iterable) else list(n_nonzero)
+    if not given:
+        raise ValueError("n_nonzero must name at least one number of atoms per shape, got none.")
+    return sorted({check_count(value, 1, "n_nonzero") for value in given})
+
+
+def _make_estimators(
+    methods: Iterable[str] | Mapping[str, Any] | None, n_atoms: int, space: Space | None, n_jobs: int | None
+) -> dict[str, Any]:
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
+    if isinstance(methods, str):
+        methods = [methods]
+    given = (
+        methods if isinstance(methods, Mapping) else {name: name for name in (METHODS if methods is None else methods)}
+    )
+    if not given:
+        raise ValueError("methods must name at least one method, got none.")
+    estimators = {}
+    for name, value in given.items():
+        if isinstance(value, str):
+            check_choice(value, METHODS, "methods")
+            estimator = METHODS[value](n_atoms)
+        elif hasattr(value, "get_params") and not isinstance(value, type):
+            estimator = clone(value)
+        else:
+            raise TypeError(f"methods must name methods, or map names to estimators, but {name!r} is {value!r}.")
+        parameters = estimator.get_params(deep=False)
+        for option, chosen in {"space": space, "n_jobs": n_jobs}.items():
+            if option in parameters and parameters[option] is None:
+                estimator.set_params(**{option: chosen})
+        estimators[str(name)] = estimator
+    return estimators
+
+
+def _check_estimator(name: str, estimator: Any, largest: int) -> None:
+    if isinstance(estimator, ComplexPCA | TangentPCA):
+        return
+    parameters = estimator.get_params(deep=False)
+    if "n_nonzero" not in parameters or not hasattr(estimator, "errors"):
+        raise TypeError(
+            f"methods must have a parameter n_nonzero to vary, and errors, but {name!r} has not: it is a "
+            f"{type(estimator).__name__}; take ShapeDictionary, AlignFirstDictionary, ComplexPCA or TangentPCA."
+        )
+    if largest > parameters.get("n_atoms", largest):
+        raise ValueError(f"n_nonzero must be between 1 and n_atoms={parameters['n_atoms']} of {name!r}, got {largest}.")

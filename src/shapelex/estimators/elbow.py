@@ -1,0 +1,115 @@
+"""The elbow of a surface of held-out errors: where more atoms stop to pay.
+
+In comes the surface; out go a size and a sparsity.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from shapelex._typing import FloatArray
+from shapelex.estimators.atom_stability import AtomStability
+from shapelex.estimators.error_surface import PRECISION, ErrorSurface
+
+LEAST_STEP = 0.1
+"""One more atom per shape must lower the held-out error at least by this share, also where it costs less."""
+
+# A size close to the elbow is preferred for its atoms only where they come back this much better.
+_WORTHWHILE_STABILITY = 0.15
+_CLOSE_ERROR = 1.03
+
+
+def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
+    """Return size and sparsity at the elbow of a surface.
+
+    Parameters
+    ----------
+    surface : ErrorSurface
+        Held-out errors.
+    min_gain : float
+        Share of the error that a further atom must save.
+
+    Returns
+    -------
+    n_atoms, n_nonzero : int
+        The elbow.
+    """
+    cells = sorted({(int(row["n_atoms"]), int(row["n_nonzero"])) for row in surface.rows()})
+    _, n_nonzero = min(cells, key=lambda cell: (surface.description_length(*cell), cell))
+    n_atoms = choose_size(surface, n_nonzero, min_gain)
+    # Each atom of a shape must earn its place, also where coordinates are many and weights cost next to nothing.
+    while n_nonzero > 1 and (n_atoms, n_nonzero - 1) in cells:
+        step = surface.rmse(n_atoms, n_nonzero) / surface.rmse(n_atoms, n_nonzero - 1)
+        if step <= 1 - LEAST_STEP:
+            break
+        n_nonzero -= 1
+        n_atoms = choose_size(surface, n_nonzero, min_gain)
+    return n_atoms, n_nonzero
+
+
+def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
+    """Return the size beyond which further atoms save less than `min_gain` each, at one sparsity.
+
+    Savings are those along the lower convex hull of the logarithm of the error, so that sizes that happened to be
+    learned badly do not hide what larger ones save.
+
+    Parameters
+    ----------
+    surface : ErrorSurface
+        Held-out errors.
+    n_nonzero : int
+        Sparsity.
+    min_gain : float
+        Share of the error that a further atom must save.
+
+    Returns
+    -------
+    int
+        The size.
+    """
+    sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
+    errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
+    hull = _lower_hull(np.array(sizes, dtype=float), errors)
+    for here, beyond in pairwise(hull):
+        slope = (errors[beyond] - errors[here]) / (sizes[beyond] - sizes[here])
+        if slope > np.log1p(-min_gain):
+            return sizes[here]
+    return sizes[hull[-1]]
+
+
+def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
+    hull: list[int] = []
+    for k in range(len(x)):
+        while len(hull) > 1:
+            i, j = hull[-2], hull[-1]
+            if (y[j] - y[i]) * (x[k] - x[i]) < (y[k] - y[i]) * (x[j] - x[i]):
+                break
+            hull.pop()
+        hull.append(k)
+    return hull
+
+
+def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
+    """Return a smaller size of nearly the same error whose atoms come back clearly better, if there is one.
+
+    Parameters
+    ----------
+    surface : ErrorSurface
+        Held-out errors.
+    stability : AtomStability
+        Stability of the sizes.
+    n_atoms, n_nonzero : int
+        The elbow.
+
+    Returns
+    -------
+    int
+        The size: `n_atoms`, or a smaller one.
+    """
+    best = n_atoms
+    for row in stability.rows():
+        size = int(row["n_atoms"])
+        is_close = surface.rmse(size, n_nonzero) <= _CLOSE_ERROR * surface.rmse(n_atoms, n_nonzero)
+        if size < n_atoms and is_close and row["stability"] > stability.of(best) + _WORTHWHILE_STABILITY:
+            best = size
+    return best

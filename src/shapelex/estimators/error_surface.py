@@ -1,0 +1,254 @@
+"""Held-out errors of dictionaries of many sizes and sparsities.
+
+In come whitened rows and folds; out go errors of the rows that were held out, one for each size, sparsity and fold,
+and what a description of a shape costs at each. A dictionary is learned for each size and sparsity: one that was
+learned for more atoms per shape than the shapes are made of does not find their atoms, and the nested codes of one
+learned for fewer are far from what their number of atoms can do. Sparsities that are clearly too large are left out.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from math import lgamma, log
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, IntArray
+from shapelex.coding import encode_rows, residual_norms
+from shapelex.coding.threads import single_blas_thread
+from shapelex.estimators.tidy_table import TidyTable, format_grid
+from shapelex.learning import LearnedDictionary, learn
+
+N_SWAPS = 30
+MAX_ITER = 50
+TOLERANCE = 1e-4
+"""Quick fits: their errors lie a few percent above those of a full fit, alike for all sizes."""
+
+PRECISION = 1e-3
+"""Errors below this are as good as none: nobody measures shapes to a thousandth of their size."""
+
+# Nats that every single shape would cost more: no chance event in a set.
+_MUCH_LONGER = 3.0
+
+
+def learn_quickly(
+    rows: ComplexArray, n_atoms: int, n_nonzero: int, seed: int, n_threads: int | None
+) -> LearnedDictionary:
+    """Learn a dictionary with few swaps, a coarse tolerance and no tie of atoms to shapes.
+
+    Parameters
+    ----------
+    rows : ndarray of complex, shape (n_shapes, n_coordinates)
+        Whitened pre-shapes.
+    n_atoms, n_nonzero : int
+        Size and sparsity.
+    seed : int
+        Seed of all that is random.
+    n_threads : int or None
+        Most threads.
+
+    Returns
+    -------
+    LearnedDictionary
+        The best dictionary seen.
+    """
+    return learn(
+        rows,
+        n_atoms,
+        n_nonzero,
+        max_iter=MAX_ITER,
+        tol=TOLERANCE,
+        anchor=0.0,
+        n_swaps=N_SWAPS,
+        generator=seed,
+        n_threads=n_threads,
+    )
+
+
+class ErrorSurface(TidyTable):
+    """Held-out errors by size and sparsity, one fold a row.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        The rows; each has a value for every column.
+    n_dimensions : int
+        Complex dimensions of the pre-shapes, less the position.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        ``n_atoms``, ``n_nonzero``, ``fold``, ``rmse`` of the held-out shapes, ``train_rmse``, ``energy`` (mean squared
+        modulus of their weights) and ``seconds``.
+    """
+
+    columns = ("n_atoms", "n_nonzero", "fold", "rmse", "train_rmse", "energy", "seconds")
+
+    def __init__(self, rows: Any, n_dimensions: int) -> None:
+        super().__init__(rows)
+        self.n_dimensions = n_dimensions
+
+    def sizes(self) -> list[int]:
+        """Numbers of atoms that were tried, ascending.
+
+        Returns
+        -------
+        list of int
+            The sizes.
+        """
+        return sorted({row["n_atoms"] for row in self._rows})
+
+    def sparsities(self, n_atoms: int | None = None) -> list[int]:
+        """Numbers of atoms per shape that were tried, ascending.
+
+        Parameters
+        ----------
+        n_atoms : int, optional
+            Of this size alone; of all by default.
+
+        Returns
+        -------
+        list of int
+            The sparsities.
+        """
+        return sorted({row["n_nonzero"] for row in self._rows if n_atoms in (None, row["n_atoms"])})
+
+    def rmse(self, n_atoms: int, n_nonzero: int) -> float:
+        """Held-out error of one size and sparsity, over all folds.
+
+        Parameters
+        ----------
+        n_atoms, n_nonzero : int
+            Size and sparsity.
+
+        Returns
+        -------
+        float
+            Root of the mean over folds of the mean squared full distance; NaN where it was not measured.
+        """
+        squares = [row["rmse"] ** 2 for row in self._cell(n_atoms, n_nonzero)]
+        return float(np.sqrt(np.mean(squares))) if squares else float("nan")
+
+    def spread(self, n_atoms: int, n_nonzero: int) -> float:
+        """Standard error of the held-out error, from its differences between folds.
+
+        Parameters
+        ----------
+        n_atoms, n_nonzero : int
+            Size and sparsity.
+
+        Returns
+        -------
+        float
+            Standard error; NaN where there are fewer than two folds.
+        """
+        rmses = [row["rmse"] for row in self._cell(n_atoms, n_nonzero)]
+        return float(np.std(rmses, ddof=1) / np.sqrt(len(rmses))) if len(rmses) > 1 else float("nan")
+
+    def description_length(self, n_atoms: int, n_nonzero: int) -> float:
+        """Cost of a held-out shape, in nats: of its code, and of what the code leaves out.
+
+        ``n log(mse)`` for the rest, a Gaussian of ``n`` complex dimensions, ``s log(n |a|² / mse)`` for ``s`` weights
+        of mean squared modulus ``|a|²`` at the precision of the rest, and ``log C(J, s)`` for which of ``J`` atoms.
+
+        Parameters
+        ----------
+        n_atoms, n_nonzero : int
+            Size and sparsity.
+
+        Returns
+        -------
+        float
+            The cost, up to a constant: less is better.
+        """
+        cell = self._cell(n_atoms, n_nonzero)
+        mse = max(self.rmse(n_atoms, n_nonzero), PRECISION) ** 2
+        energy = max(float(np.mean([row["energy"] for row in cell])), mse / self.n_dimensions) if cell else float("nan")
+        return self.n_dimensions * log(mse) + code_length(n_atoms, n_nonzero, self.n_dimensions * energy / mse)
+
+    def _cell(self, n_atoms: int, n_nonzero: int) -> list[dict[str, Any]]:
+        return [row for row in self._rows if row["n_atoms"] == n_atoms and row["n_nonzero"] == n_nonzero]
+
+    def __str__(self) -> str:
+        sparsities, cells = self.sparsities(), {}
+        for n_atoms in self.sizes():
+            errors = [self.rmse(n_atoms, n_nonzero) for n_nonzero in sparsities]
+            cells[f"{n_atoms} atoms"] = ["" if np.isnan(error) else f"{100 * error:.2f}" for error in errors]
+        return format_grid("atoms per shape", [str(n_nonzero) for n_nonzero in sparsities], cells)
+
+
+def code_length(n_atoms: int, n_nonzero: int, precision: float) -> float:
+    """Return the nats of a code: its weights, each known to one part in `precision` of its square, and its atoms."""
+    choices = lgamma(n_atoms + 1) - lgamma(n_nonzero + 1) - lgamma(n_atoms - n_nonzero + 1)
+    return n_nonzero * log(precision) + choices
+
+
+class SurfaceMeasurer:
+    """Learns and measures, cell by cell.
+
+    Parameters
+    ----------
+    rows : ndarray of complex, shape (n_shapes, n_coordinates)
+        Whitened pre-shapes.
+    folds : sequence of tuple of ndarray of int
+        Rows to learn from and rows to hold out.
+    seeds : ndarray of int, shape (n_folds,)
+        Seed of each fold.
+    n_threads : int or None
+        Most threads.
+    tell : callable
+        Called with every new row.
+    """
+
+    def __init__(
+        self,
+        rows: ComplexArray,
+        folds: Sequence[tuple[IntArray, IntArray]],
+        seeds: IntArray,
+        n_threads: int | None,
+        tell: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self._rows = rows
+        self._folds = folds
+        self._seeds = seeds
+        self._n_threads = n_threads
+        self._tell = tell
+        self._measured: list[dict[str, Any]] = []
+
+    @property
+    def surface(self) -> ErrorSurface:
+        """What was measured so far."""
+        return ErrorSurface(self._measured, self._rows.shape[1] - 1)
+
+    def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> None:
+        """Measure one size at ascending sparsities, until the description of a shape got longer by much, or twice."""
+        lengths: list[float] = []
+        for n_nonzero in sparsities:
+            if n_nonzero > n_atoms:
+                break
+            self.measure(n_atoms, n_nonzero)
+            lengths.append(self.surface.description_length(n_atoms, n_nonzero))
+            is_longer = len(lengths) > 1 and lengths[-1] > min(lengths) + _MUCH_LONGER
+            is_longer_twice = len(lengths) > 2 and lengths[-3] < lengths[-2] < lengths[-1]
+            if stops_early and (is_longer or is_longer_twice):
+                break
+
+    def measure(self, n_atoms: int, n_nonzero: int) -> None:
+        """Learn and measure one size and sparsity on all folds."""
+        for fold, ((learned_from, held_out), seed) in enumerate(zip(self._folds, self._seeds, strict=True)):
+            start = time.perf_counter()
+            with single_blas_thread():
+                learned = learn_quickly(self._rows[learned_from], n_atoms, n_nonzero, int(seed), self._n_threads)
+                codes = encode_rows(self._rows[held_out], learned.atoms, n_nonzero, n_threads=self._n_threads)
+                errors = residual_norms(self._rows[held_out], learned.atoms, codes)
+            row = {
+                "n_atoms": n_atoms,
+                "n_nonzero": n_nonzero,
+                "fold": fold,
+                "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
+                "train_rmse": learned.rmse,
+                "energy": float(np.mean(np.abs(codes.coefs.astype(np.complex128)) ** 2)),
+                "seconds": time.perf_counter() - start,
+            }
+            self._measured.append(row)
+            self._tell(row)

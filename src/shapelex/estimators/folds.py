@@ -1,0 +1,89 @@
+"""Which shapes to learn from and which to hold out.
+
+In come a number of folds, a splitter of scikit-learn or pairs of rows, and groups; out go pairs of row numbers.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, KFold, check_cv
+
+from shapelex._typing import ArrayLike, IntArray
+from shapelex._validation import check_count
+from shapelex.exceptions import ShapeInputError
+
+Fold = tuple[IntArray, IntArray]
+
+
+def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int) -> list[Fold]:
+    """Return the rows to learn from and the rows to hold out, for every fold.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable of pairs, or None
+        A number of folds holds out contiguous blocks of rows, or whole groups where there are any; None is no fold.
+    groups : array_like of shape (n_shapes,) or None
+        What each shape belongs to.
+    n_shapes : int
+        Number of shapes.
+
+    Returns
+    -------
+    list of tuple of ndarray of int
+        Pairs of row numbers.
+
+    Raises
+    ------
+    ShapeInputError
+        If `groups` has another length than the set, or rows do not exist.
+    TypeError, ValueError
+        If `cv` is none of these, or there are fewer shapes or groups than folds.
+
+    Examples
+    --------
+    >>> [held_out.tolist() for _, held_out in make_folds(2, None, 5)]
+    [[0, 1, 2], [3, 4]]
+    >>> [held_out.tolist() for _, held_out in make_folds(2, ["a", "b", "a", "b", "a"], 5)]
+    [[0, 2, 4], [1, 3]]
+    """
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != (n_shapes,):
+            raise ShapeInputError(
+                f"groups must hold one entry a shape: X has {n_shapes} shapes, groups has shape {groups.shape}."
+            )
+    if cv is None:
+        if groups is not None:
+            raise ValueError("groups say what to hold out together, but cv=None holds out nothing: set cv, as cv=5.")
+        return []
+    if isinstance(cv, int | float | np.number):
+        n_folds = check_count(cv, 2, "cv")  # type: ignore[arg-type]
+        n_units, unit = (n_shapes, "shapes") if groups is None else (len(np.unique(groups)), "groups")
+        if n_folds > n_units:
+            raise ValueError(f"cv must be at most the number of {unit}, {n_units}, got {n_folds}.")
+        cv = KFold(n_folds) if groups is None else GroupKFold(n_folds)
+    if isinstance(cv, str | bytes) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
+        raise TypeError(f"cv must be a number of folds, a splitter, pairs of rows, or None, got {cv!r}.")
+    splitter = check_cv(cv)
+    folds = [_check_fold(fold, n_shapes) for fold in splitter.split(np.empty((n_shapes, 1)), groups=groups)]
+    if not folds:
+        raise ValueError("cv must give at least one pair of rows to learn from and rows to hold out, got none.")
+    return folds
+
+
+def _check_fold(fold: Any, n_shapes: int) -> Fold:
+    rows, held_out = (_as_row_numbers(part, n_shapes) for part in fold)
+    if np.intersect1d(rows, held_out).size:
+        raise ShapeInputError("cv must hold out other rows than it learns from, but some rows are in both.")
+    return rows, held_out
+
+
+def _as_row_numbers(part: Any, n_shapes: int) -> IntArray:
+    array = np.asarray(part)
+    if array.dtype == bool and array.shape == (n_shapes,):
+        array = np.flatnonzero(array)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.size == 0:
+        raise ShapeInputError("cv must give pairs of row numbers, each of them a list that is not empty.")
+    if array.min() < 0 or array.max() >= n_shapes:
+        raise ShapeInputError(f"cv must give row numbers between 0 and {n_shapes - 1}, the rows of X.")
+    return array

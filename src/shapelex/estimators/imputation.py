@@ -1,0 +1,287 @@
+"""Missing landmarks, filled in by a dictionary.
+
+In come landmarks with NaN and a dictionary, fitted or not; out go completed configurations, and the error on landmarks
+that were hidden on purpose.
+"""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from shapelex._blas import single_blas_thread
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
+from shapelex._validation import as_configurations, as_incomplete_configurations, check_choice, check_count
+from shapelex.estimators.landmark_guesses import LandmarkGuesser
+from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
+from shapelex.geometry import mean_shape
+from shapelex.geometry.missing_landmarks import complete_by, normalized_on
+from shapelex.spaces import Landmarks
+
+# A learned dictionary and the shapes it completes have settled when landmarks move by less of the size of their shape.
+_ROUND_TOL = 1e-3
+
+# Every trial of a dictionary that is learned from the set itself learns one more.
+_MOST_LEARNED_TRIALS = 3
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Imputation:
+    """Completed shapes, and how far to trust them.
+
+    Parameters
+    ----------
+    configurations : ndarray of complex, shape (n_shapes, n_points)
+        The shapes, at their own places, sizes and angles; landmarks that were present are as they came.
+    is_imputed : ndarray of bool, shape (n_shapes, n_points)
+        Which landmarks were filled in.
+    dictionary : ShapeDictionary
+        The fitted dictionary.
+    noise : float or None
+        Variance of a coordinate that the codes leave unexplained; None for ``method="sparse"``.
+    hidden_error : float
+        RMS distance of landmarks that were present, hidden and filled in, to where they are; as a share of the
+        centroid size of their shape.
+    hidden_error_of_mean : float
+        The same, with the mean shape laid over the other landmarks.
+    n_hidden : int
+        How many landmarks were hidden.
+
+    Examples
+    --------
+    See :func:`shapelex.impute`.
+    """
+
+    configurations: ComplexArray
+    is_imputed: BoolArray
+    dictionary: ShapeDictionary
+    noise: float | None
+    hidden_error: float
+    hidden_error_of_mean: float
+    n_hidden: int
+
+    def __str__(self) -> str:
+        n_filled, n_all = int(np.count_nonzero(self.is_imputed)), self.is_imputed.size
+        n_shapes = int(np.count_nonzero(self.is_imputed.any(axis=1)))
+        return (
+            f"{n_filled} of {n_all} landmarks filled in, in {n_shapes} of {len(self.is_imputed)} shapes.\n"
+            f"{self.n_hidden} landmarks hidden on purpose were missed by {100 * self.hidden_error:.2f} % of the "
+            f"centroid size (RMS); the mean shape misses them by {100 * self.hidden_error_of_mean:.2f} %."
+        )
+
+    __repr__ = __str__
+
+
+@single_blas_thread()
+def impute(
+    X: ArrayLike,
+    dictionary: ShapeDictionary,
+    *,
+    reference: ArrayLike | None = None,
+    method: str = "posterior",
+    noise: float | None = None,
+    hide: float = 0.1,
+    n_repeats: int = 10,
+    max_rounds: int = 10,
+    random_state: int = 0,
+) -> Imputation:
+    """Fill in missing landmarks by a dictionary.
+
+    Parameters
+    ----------
+    X : array_like, complex (n_shapes, n_points) or real (n_shapes, n_points, 2)
+        Landmarks; missing ones are NaN. Each shape needs three.
+    dictionary : ShapeDictionary
+        Over landmarks. One that is fitted is used as it is. One that is not is cloned and learned from `X` itself, by
+        turns: missing landmarks come from the mean shape first, then from the dictionary of the turn before, by
+        ``"posterior"``.
+    reference : array_like, complex (n_shapes, n_points) or real (n_shapes, n_points, 2), optional
+        Complete shapes, as a rule those that the dictionary was fitted to. They say not only how large weights are but
+        also how they vary together once shapes are turned along their mean; ``"posterior"`` then averages both guesses.
+        The second is made for shapes that are alike and noisy; compare `hidden_error` with it and without.
+        A dictionary that is not fitted takes the shapes that it learns from.
+    method : {"posterior", "sparse"}, default "posterior"
+        How a shape is found from the landmarks it has.
+
+        - ``"posterior"``: all atoms, with the weights that are expected given these landmarks, if weights have the
+          second moments that the fitted shapes' codes had, and coordinates some noise. No shape has to be aligned,
+          since moments do not change when weights are turned.
+        - ``"sparse"``: the sparse code of these landmarks, see ``mask`` of :func:`shapelex.encode`. It is the
+          paper's model, but knows no typical weights: as a rule it is worse.
+    noise : float, optional
+        Variance of a coordinate about the sum of atoms, for shapes of centroid size 1. By default the one of four,
+        about the mean squared error of the dictionary, that finds hidden landmarks best.
+    hide : float, default 0.1
+        Share of the present landmarks of a shape that are hidden to measure the error, at least one.
+    n_repeats : int, default 10
+        How often each shape has landmarks hidden.
+    max_rounds : int, default 10
+        Most turns of learning and completing, for a dictionary that is not fitted.
+    random_state : int, default 0
+        Seed of what is hidden.
+
+    Returns
+    -------
+    Imputation
+        The completed configurations, and the error on hidden landmarks.
+
+    Raises
+    ------
+    NonFiniteError
+        If a shape has fewer than three landmarks.
+    UnsupportedBySpaceError
+        If the dictionary is not one of landmarks.
+
+    Notes
+    -----
+    The error is that of new shapes only if the dictionary was fitted to other shapes, or to shapes that are alike. A
+    dictionary that has seen these very shapes complete knows the hidden landmarks, and the error is too small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(12) / 12)
+    >>> X = circle + 0.3 * rng.normal(size=(60, 2)) @ [circle**-1, circle**2]
+    >>> model = sx.ShapeDictionary(n_atoms=4, n_nonzero=3, random_state=0).fit(X[:40])
+    >>> incomplete = np.where(rng.random((20, 12)) < 0.1, np.nan, X[40:])
+    >>> found = sx.impute(incomplete, model)
+    >>> bool(np.abs(found.configurations - X[40:]).max() < 1e-3)
+    True
+    >>> found.hidden_error < 0.01 * found.hidden_error_of_mean
+    True
+    """
+    check_choice(method, ("posterior", "sparse"), "method")
+    check_count(n_repeats, 1, "n_repeats")
+    check_count(max_rounds, 1, "max_rounds")
+    if not 0 < hide < 1:
+        raise ValueError(f"hide must be a share between 0 and 1, got {hide}.")
+    if noise is not None and not (np.isfinite(noise) and noise > 0):
+        raise ValueError(f"noise must be a positive variance, got {noise}.")
+    configurations, present, _ = as_incomplete_configurations(X, name="X", n_coordinates=_count_landmarks(dictionary))
+    generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
+    if _is_fitted(dictionary):
+        trials = _hide_often(present, hide, n_repeats, generator)
+        final = LandmarkGuesser(dictionary, method, _as_reference(reference, dictionary))
+        guessers = [final] * n_repeats
+    else:
+        if reference is not None:
+            raise ValueError("reference goes with a fitted dictionary: fit it to those shapes first, or add them to X.")
+        final = _learn(configurations, present, dictionary, method, max_rounds)
+        # What a dictionary has seen it finds again: each trial learns without the landmarks that it hides.
+        trials = _hide_often(present, hide, min(n_repeats, _MOST_LEARNED_TRIALS), generator)
+        trials = [_show_once(kept, present) for kept in trials]
+        guessers = [_learn(configurations, kept, dictionary, method, max_rounds) for kept in trials]
+    noises = final.noises if noise is None else np.array([noise])
+    errors = [
+        _squared_errors(configurations, present, kept, guesser.guess(configurations, kept, noises))
+        for kept, guesser in zip(trials, guessers, strict=True)
+    ]
+    mean_errors = [
+        _squared_errors(configurations, present, kept, guesser.lay_mean(configurations, kept)[None])
+        for kept, guesser in zip(trials, guessers, strict=True)
+    ]
+    n_hidden = int(sum(np.count_nonzero(present & ~kept) for kept in trials))
+    totals = np.sum(errors, axis=0)
+    best = int(np.argmin(totals))
+    guess = final.guess(configurations, present, noises[best : best + 1])[0]
+    return Imputation(
+        configurations=np.where(present, configurations, guess).astype(configurations.dtype),
+        is_imputed=~present,
+        dictionary=final.dictionary,
+        noise=None if method == "sparse" else float(noises[best]),
+        hidden_error=float(np.sqrt(totals[best] / n_hidden)),
+        hidden_error_of_mean=float(np.sqrt(np.sum(mean_errors) / n_hidden)),
+        n_hidden=n_hidden,
+    )
+
+
+def _learn(
+    Z: ComplexArray, present: BoolArray, dictionary: ShapeDictionary, method: str, max_rounds: int
+) -> LandmarkGuesser:
+    """Learn a dictionary from incomplete shapes: complete, fit, complete again."""
+    rows = normalized_on(Z, present, "X")
+    completed = complete_by(mean_shape(np.where(present, Z, np.nan), missing="allow"), rows, present)
+    for number in range(max_rounds):
+        model: ShapeDictionary = clone(dictionary).fit(completed)
+        if present.all():
+            break
+        # Not by sparse codes: a bad guess of theirs would be learned, and confirmed the next time.
+        guesser = LandmarkGuesser(model, "posterior", completed)
+        middle = guesser.noises[len(guesser.noises) // 2 :][:1]
+        following = normalized_on(
+            np.where(present, completed, guesser.guess(completed, present, middle)[0]), np.ones_like(present), "X"
+        )
+        moved = float(np.sqrt(np.mean(np.abs(following - completed)[~present] ** 2)))
+        _logger.info("round %d: missing landmarks moved by %.2g of the size of their shapes", number + 1, moved)
+        completed = following
+        if moved <= _ROUND_TOL:
+            break
+    return LandmarkGuesser(model, method, completed)
+
+
+def _as_reference(reference: ArrayLike | None, dictionary: ShapeDictionary) -> ComplexArray | None:
+    if reference is None:
+        return None
+    return as_configurations(reference, name="reference", n_coordinates=dictionary.n_features_in_)[0]
+
+
+def _hide_often(present: BoolArray, share: float, n_times: int, generator: np.random.Generator) -> list[BoolArray]:
+    """Return masks in which some of the landmarks of every shape are hidden; three always stay."""
+    counts = present.sum(axis=1)
+    n_hidden = np.clip(np.round(share * counts), 1, np.maximum(counts - 3, 0)).astype(int)
+    if not n_hidden.any():
+        raise NonFiniteError("X has no shape of more than three landmarks, so none can be hidden to measure the error.")
+    masks = []
+    for _ in range(n_times):
+        # The smallest keys of the present landmarks are hidden; missing ones come last.
+        keys = np.where(present, generator.random(present.shape), 2.0)
+        ranks = np.argsort(np.argsort(keys, axis=1), axis=1)
+        masks.append(present & (ranks >= n_hidden[:, None]))
+    return masks
+
+
+def _show_once(kept: BoolArray, present: BoolArray) -> BoolArray:
+    """Show landmarks that are hidden in every shape again: they could not be learned."""
+    return kept | (present & ~kept.any(axis=0))
+
+
+def _squared_errors(Z: ComplexArray, present: BoolArray, kept: BoolArray, guesses: ComplexArray) -> FloatArray:
+    """Return summed squared errors on hidden landmarks, in centroid sizes, for each stack of guesses."""
+    centers = np.where(present, Z, 0).sum(axis=1, keepdims=True) / present.sum(axis=1, keepdims=True)
+    sizes2 = np.where(present, np.abs(Z - centers) ** 2, 0).sum(axis=1, keepdims=True)
+    errors: FloatArray = np.where(present & ~kept, np.abs(guesses - Z) ** 2 / sizes2, 0).sum(axis=(1, 2))
+    return errors
+
+
+def _is_fitted(dictionary: ShapeDictionary) -> bool:
+    try:
+        check_is_fitted(dictionary)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _count_landmarks(dictionary: ShapeDictionary) -> int | None:
+    """Return how many landmarks the dictionary is for; None where it is not known yet."""
+    if not isinstance(dictionary, ShapeDictionary):
+        raise TypeError(
+            f"dictionary must be a ShapeDictionary, fitted or not, got {type(dictionary).__name__}; for given atoms "
+            "use decode(encode(X, atoms, n_nonzero, mask=mask), atoms)."
+        )
+    space = dictionary.space_ if _is_fitted(dictionary) else dictionary.space
+    if space is None:
+        return None
+    if not isinstance(space, Landmarks):
+        raise UnsupportedBySpaceError(
+            f"impute fills in landmarks, but the dictionary is over {space}, whose coefficients hang together: fit the "
+            "curve to the points that are there, by space.fit(points, t)."
+        )
+    return int(space.n_coordinates)

@@ -1,0 +1,268 @@
+"""What changes when shapes are turned, scaled, moved, renumbered, mirrored or resampled, on the user's own shapes.
+
+In come shapes and their space; out goes a report: numbers for every change, and words for people.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._validation import as_configurations, check_count
+from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.exceptions import UndeterminedFitError, UnsupportedBySpaceError
+from shapelex.geometry import distance, pairwise_distances, register
+from shapelex.geometry.preshapes import resolve_space
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.fitting import arc_length_parameters
+
+# Points of a curve for each coordinate, where it is sampled to be fitted again.
+_SAMPLES_PER_COORDINATE = 16
+
+
+@dataclass(frozen=True)
+class ChangeEffect:
+    """What one change does to a set of shapes.
+
+    Parameters
+    ----------
+    change : str
+        The change, in words.
+    to_itself : float
+        Median full distance of a shape to itself after the change.
+    between_shapes : float
+        Largest difference that the change makes to a distance between two shapes, when about half of the shapes are
+        changed.
+    rmse : float
+        RMSE of the changed shapes over a dictionary that was learned from the shapes as they are.
+    weights : float
+        Largest change of the modulus of a weight in the codes over it; large where several codes are equally good.
+    to_itself_registered : float or None
+        `to_itself`, after both are registered to the mean of the set; None for open curves.
+    rmse_registered : float or None
+        `rmse`, when the dictionary and the changed shapes are registered.
+    """
+
+    change: str
+    to_itself: float
+    between_shapes: float
+    rmse: float
+    weights: float
+    to_itself_registered: float | None
+    rmse_registered: float | None
+
+    def is_nothing(self, tol: float) -> bool:
+        """Tell whether no distance changed beyond `tol`; weights may, where several codes are equally good."""
+        return max(self.to_itself, self.between_shapes) <= tol
+
+
+@dataclass(frozen=True, repr=False)
+class InvarianceReport:
+    """What changes and what does not, for a set of shapes.
+
+    Parameters
+    ----------
+    effects : tuple of ChangeEffect
+        One for each change that the space knows.
+    spread : float
+        Median full distance between two shapes of the set, to compare with.
+    rmse : float
+        RMSE of the shapes over a dictionary that was learned from them.
+    rmse_registered : float or None
+        The same, after registration.
+    n_shapes : int
+        Number of shapes that were looked at.
+    space : Space
+        Their space.
+    tol : float
+        Below it, a change is none.
+    """
+
+    effects: tuple[ChangeEffect, ...]
+    spread: float
+    rmse: float
+    rmse_registered: float | None
+    n_shapes: int
+    space: Space
+    tol: float
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.n_shapes} shapes in {self.space}. Two of them are {self.spread:.3f} apart (median full distance); "
+            f"a small dictionary rebuilds them to {100 * self.rmse:.2f} %."
+        )
+        return "\n".join([head, *(self._describe(effect) for effect in self.effects)])
+
+    __repr__ = __str__
+
+    def _describe(self, effect: ChangeEffect) -> str:
+        if effect.is_nothing(self.tol):
+            codes = (
+                "codes and errors stay"
+                if effect.weights <= self.tol
+                else "errors stay; of equally good codes, others come"
+            )
+            return f"- {effect.change}: nothing changes; distances, {codes}."
+        words = (
+            f"- {effect.change}: a shape moves {effect.to_itself:.3f} away from itself; where some shapes are changed "
+            f"and others not, distances differ by up to {effect.between_shapes:.3f}; the error goes from "
+            f"{100 * self.rmse:.2f} % to {100 * effect.rmse:.2f} %."
+        )
+        if effect.to_itself_registered is None or self.rmse_registered is None or effect.rmse_registered is None:
+            return words
+        if effect.to_itself_registered <= self.tol:
+            return f"{words} After register nothing changes."
+        return (
+            f"{words} After register a shape moves {effect.to_itself_registered:.3f}, and the error goes from "
+            f"{100 * self.rmse_registered:.2f} % to {100 * effect.rmse_registered:.2f} %."
+        )
+
+
+def invariance_report(
+    X: ArrayLike, space: Space | None = None, *, max_shapes: int = 100, random_state: int = 0
+) -> InvarianceReport:
+    """Try on your own shapes what changes distances and codes, and what does not.
+
+    Every shape is turned, scaled and moved, each by an amount of its own; outlines also get another start point and
+    direction, a mirror image and other points on the same curve. Compared are the distances of shapes to themselves and
+    to each other, and the errors and weights over a small dictionary, for curves of closed spaces also after
+    :func:`shapelex.register`.
+
+    Parameters
+    ----------
+    X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+        Configurations, at least three.
+    space : Space, optional
+        Their space; landmarks when not given. Give ``Landmarks(n, closed=True)`` for closed outlines.
+    max_shapes : int, default 100
+        Most shapes to look at, drawn at random.
+    random_state : int, default 0
+        Seed of what is random.
+
+    Returns
+    -------
+    InvarianceReport
+        The numbers; ``print`` says them in words.
+
+    Notes
+    -----
+    Direction and other points concern landmarks along a curve: for anatomical landmarks, whose order is their
+    name, they mean nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> t = np.exp(2j * np.pi * np.arange(40) / 40)
+    >>> X = t + np.linspace(0.1, 0.3, 12)[:, None] / t**2 + 0.2j * t**3
+    >>> report = sx.invariance_report(X, sx.Landmarks(40, closed=True))
+    >>> [effect.change for effect in report.effects if effect.is_nothing(report.tol)]
+    ['rotation', 'scale', 'translation']
+    """
+    space = resolve_space(space, X, "X")
+    configurations, _ = as_configurations(X, name="X", n_coordinates=space.n_coordinates)
+    if len(configurations) < 3:
+        raise ValueError(f"X must hold at least 3 shapes to compare, got {len(configurations)}.")
+    rng = np.random.default_rng(check_count(random_state, 0, "random_state"))
+    n_shapes = min(len(configurations), check_count(max_shapes, 3, "max_shapes"))
+    chosen = configurations[np.sort(rng.permutation(len(configurations))[:n_shapes])]
+    is_changed = rng.permutation(n_shapes) % 2 == 0
+    changes = _changes(space, rng)
+    distances = pairwise_distances(chosen, space=space)
+    plain = _learn(chosen, space)
+    mean, registered = None, None
+    if space.closed and space.coordinates_per_point is not None:
+        found = register(chosen, space)
+        mean, registered = found.target, _learn(found.configurations, space)
+    effects = []
+    for name, change in changes.items():
+        try:
+            changed = change(chosen)
+        except (UnsupportedBySpaceError, UndeterminedFitError):
+            continue
+        mixed = np.where(is_changed[:, None], changed, chosen)
+        back = None if mean is None else register(changed, space, to=mean).configurations
+        effects.append(
+            ChangeEffect(
+                change=name,
+                to_itself=float(np.median(distance(chosen, changed, space=space))),
+                between_shapes=float(np.abs(pairwise_distances(mixed, space=space) - distances).max()),
+                rmse=-plain.score(changed),
+                weights=float(np.abs(np.abs(plain.transform(changed)) - np.abs(plain.transform(chosen))).max()),
+                to_itself_registered=None
+                if back is None
+                else float(np.median(distance(found.configurations, back, space=space))),
+                rmse_registered=None if registered is None or back is None else -registered.score(back),
+            )
+        )
+    return InvarianceReport(
+        effects=tuple(effects),
+        spread=float(np.median(distances[np.triu_indices(n_shapes, 1)])),
+        rmse=float(-plain.score(chosen)),
+        rmse_registered=None if registered is None else float(-registered.score(found.configurations)),
+        n_shapes=n_shapes,
+        space=space,
+        tol=1e3 * float(np.finfo(configurations.real.dtype).eps ** 0.75),
+    )
+
+
+def _changes(space: Space, rng: np.random.Generator) -> dict[str, Callable[[ComplexArray], ComplexArray]]:
+    """Return the changes by name; each shape is changed by an amount of its own."""
+
+    def turned(Z: ComplexArray) -> ComplexArray:
+        return np.asarray(Z * np.exp(2j * np.pi * rng.random((len(Z), 1))))
+
+    def scaled(Z: ComplexArray) -> ComplexArray:
+        return np.asarray(Z * np.exp(rng.normal(size=(len(Z), 1))))
+
+    def moved(Z: ComplexArray) -> ComplexArray:
+        steps = (rng.normal(size=(len(Z), 2)) @ [1, 1j]) * np.asarray(space.norm(Z))
+        return np.asarray(Z + steps[:, None] * space.shift)
+
+    def rolled(Z: ComplexArray) -> ComplexArray:
+        if not space.closed or space.coordinates_per_point is None:
+            raise UnsupportedBySpaceError("no start point")
+        n_points = space.n_coordinates // space.coordinates_per_point
+        return space.roll(Z, rng.integers(1, n_points, size=len(Z)))
+
+    def mirrored(Z: ComplexArray) -> ComplexArray:
+        if np.iscomplexobj(space.gram):
+            raise UnsupportedBySpaceError("conjugates are no mirror images")
+        return np.ascontiguousarray(Z.conj())
+
+    def mirrored_and_reversed(Z: ComplexArray) -> ComplexArray:
+        return space.reverse(mirrored(Z))
+
+    return {
+        "rotation": turned,
+        "scale": scaled,
+        "translation": moved,
+        "start point": rolled,
+        "direction": space.reverse,
+        "mirror image": mirrored,
+        "mirror image in the other direction": mirrored_and_reversed,
+        "other points on the same curve": lambda Z: _resampled(Z, space),
+    }
+
+
+def _resampled(Z: ComplexArray, space: Space) -> ComplexArray:
+    """Return the curves with points that are equispaced along them, from the same start."""
+    if isinstance(space, Landmarks):
+        lengths = arc_length_parameters(Z, space.closed)
+        ends = np.ones((len(Z), 1))
+        corners = np.concatenate([lengths, ends], axis=1) if space.closed else lengths
+        points = np.concatenate([Z, Z[:, :1]], axis=1) if space.closed else Z
+        grid = space.parameters(Z.shape[1])
+        return np.array([np.interp(grid, t, row) for t, row in zip(corners, points, strict=True)]).astype(Z.dtype)
+    samples = space.sample(Z, space.parameters(_SAMPLES_PER_COORDINATE * space.n_coordinates))
+    return space.fit(samples)
+
+
+def _learn(Z: ComplexArray, space: Space) -> ShapeDictionary:
+    n_atoms = max(2, min(10, len(Z) // 3))
+    model = ShapeDictionary(n_atoms, min(3, n_atoms), space=space, random_state=0, max_iter=30, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(Z)

@@ -1,0 +1,163 @@
+"""Registration of outlines to a mean that was fitted, as a scikit-learn transformer."""
+
+from typing import Any
+
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from shapelex._typing import ArrayLike, ComplexArray
+from shapelex.estimators.configurations import ConfigurationInput
+from shapelex.geometry import Registration, register
+from shapelex.spaces import Landmarks, Space
+
+
+class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+    """Gives outlines the start point and direction that lie closest to the mean of the fitted ones.
+
+    Fitting registers the outlines to their own mean, see :func:`shapelex.register`, and keeps that mean; new
+    outlines are registered to it. In a pipeline before :class:`ShapeDictionary` it makes a dictionary of outlines that
+    does not care where they start.
+
+    Parameters
+    ----------
+    space : Space, optional
+        Space of the configurations; closed landmarks when not given. Open curves need ``start=False``.
+    start : bool, default True
+        Whether to look for the start point.
+    direction : bool, default True
+        Whether an outline may be run through the other way.
+    reflection : bool, default False
+        Whether an outline may be mirrored.
+    subsample : bool, default False
+        Whether to shift landmarks by fractions of a point.
+    n_starts : int, default 6
+        From how many first means to begin.
+    max_iter : int, default 100
+        Most iterations.
+    random_state : int, default 0
+        Seed of the choice of first means.
+
+    Attributes
+    ----------
+    mean_ : ndarray of complex, shape (n_coordinates,)
+        Mean of the registered outlines, a pre-shape.
+    registration_ : Registration
+        What was done to the outlines that were fitted.
+    space_ : Space
+        Space of the configurations.
+    n_iter_ : int
+        Iterations, each with one new mean.
+    n_features_in_ : int
+        Number of coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> space = sx.Landmarks(40, closed=True)
+    >>> t = 2j * np.pi * np.arange(40) / 40
+    >>> X = np.exp(t) + np.linspace(0.2, 0.4, 20)[:, None] * np.exp(-2 * t) + 0.2 * np.exp(3 * t)
+    >>> rolled = space.roll(X, np.arange(20))
+    >>> registration = sx.OutlineRegistration(space=space).fit(X)
+    >>> bool((registration.transform(rolled) == registration.transform(X)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        space: Space | None = None,
+        start: bool = True,
+        direction: bool = True,
+        reflection: bool = False,
+        subsample: bool = False,
+        n_starts: int = 6,
+        max_iter: int = 100,
+        random_state: int = 0,
+    ) -> None:
+        self.space = space
+        self.start = start
+        self.direction = direction
+        self.reflection = reflection
+        self.subsample = subsample
+        self.n_starts = n_starts
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: Any = None) -> "OutlineRegistration":  # noqa: ARG002
+        """Register outlines to their mean, and keep it.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        OutlineRegistration
+            The estimator itself.
+        """
+        configurations, space = self._read_fit_input(X)
+        found = self._register(configurations, space, "mean")
+        self.space_ = space
+        self.n_features_in_ = space.n_coordinates
+        self.registration_ = found
+        self.mean_ = found.target
+        self.n_iter_ = found.n_iter
+        return self
+
+    def register(self, X: ArrayLike) -> Registration:
+        """Register outlines to the mean, and say what was done to each.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        Registration
+            The registered configurations, shifts, directions, angles and distances.
+        """
+        return self._register(self._check_new_input(X), self.space_, self.mean_)
+
+    def transform(self, X: ArrayLike) -> ComplexArray:
+        """Register outlines to the mean.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            The registered configurations, each at its own place, size and angle.
+        """
+        return self.register(X).configurations
+
+    def _register(self, X: ComplexArray, space: Space, to: str | ComplexArray) -> Registration:
+        return register(
+            X,
+            space,
+            to,
+            start=self.start,
+            direction=self.direction,
+            reflection=self.reflection,
+            subsample=self.subsample,
+            n_starts=self.n_starts,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
+
+    def _read_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
+        configurations, space = super()._read_fit_input(X)
+        return configurations, Landmarks(configurations.shape[1], closed=True) if self.space is None else space
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.mean_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "mean_")

@@ -1,0 +1,324 @@
+"""How many atoms, and how many a shape: what a set of shapes says about it.
+
+In come configurations; out goes a suggestion with its reasons: errors of held-out shapes for many sizes and
+sparsities, their elbow, and how well the atoms of each size come back from other seeds.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._validation import as_configurations, check_count
+from shapelex.coding.threads import single_blas_thread
+from shapelex.estimators.atom_stability import AtomStability, measure_stability
+from shapelex.estimators.configurations import as_generator, count_jobs
+from shapelex.estimators.elbow import choose, most_stable
+from shapelex.estimators.error_surface import ErrorSurface, SurfaceMeasurer
+from shapelex.estimators.folds import make_folds
+from shapelex.estimators.row_order import RowOrder, describe_order
+from shapelex.estimators.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
+from shapelex.exceptions import ShapeInputError
+from shapelex.learning import learn
+from shapelex.spaces import Landmarks, Space
+
+logger = logging.getLogger("shapelex")
+
+DEFAULT_SIZES = (3, 4, 6, 8, 11, 15, 20)
+MOST_NONZERO = 10
+
+Progress = Callable[[int, int, dict[str, Any]], bool | None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Suggestion:
+    """Suggested size and sparsity of a dictionary, with reasons; what :func:`suggest` returns.
+
+    Printed, it says in words what it suggests and why.
+
+    Parameters
+    ----------
+    n_atoms, n_nonzero : int
+        The suggestion, as :class:`ShapeDictionary` takes it.
+    surface : ErrorSurface
+        Held-out errors: a tidy table of the columns ``n_atoms``, ``n_nonzero``, ``fold``, ``rmse``, ``train_rmse``,
+        ``energy`` and ``seconds``.
+    stability : AtomStability
+        Stability of the atoms: a tidy table of the columns ``n_atoms``, ``n_nonzero``, ``distance``, ``chance`` and
+        ``stability``.
+    reasons : list of str
+        Sentences that say why, in order of weight.
+    """
+
+    n_atoms: int
+    n_nonzero: int
+    surface: ErrorSurface
+    stability: AtomStability
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def rmse(self) -> float:
+        """Held-out error at the suggestion."""
+        return self.surface.rmse(self.n_atoms, self.n_nonzero)
+
+    def __repr__(self) -> str:
+        return f"<Suggestion: n_atoms={self.n_atoms}, n_nonzero={self.n_nonzero}>"
+
+    def __str__(self) -> str:
+        lines = [f"Suggested: n_atoms={self.n_atoms}, n_nonzero={self.n_nonzero}", ""]
+        lines += [f"- {reason}" for reason in self.reasons]
+        lines += ["", "Held-out error in percent", str(self.surface)]
+        if len(self.stability):
+            n_nonzero = self.stability["n_nonzero"][0]
+            lines += ["", f"Distance of atoms to their partners from another seed, {n_nonzero} a shape"]
+            lines.append(str(self.stability))
+        return "\n".join(lines)
+
+
+def suggest(
+    X: ArrayLike,
+    n_atoms: Iterable[int] | None = None,
+    n_nonzero: Iterable[int] | None = None,
+    *,
+    space: Space | None = None,
+    cv: Any = 3,
+    groups: ArrayLike | None = None,
+    max_shapes: int = 1500,
+    n_seeds: int = 3,
+    min_gain: float = 0.03,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    callback: Progress | None = None,
+) -> Suggestion:
+    """Suggest how many atoms a dictionary should have, and how many a shape may use.
+
+    Learns dictionaries of several sizes and sparsities from part of the shapes, and measures the others. One more
+    atom per shape is worth it while the description of a held-out shape, code and rest, gets shorter; one more atom
+    in the dictionary while it lowers the held-out error by `min_gain`. Where shapes are sums of a few of the atoms of
+    one dictionary, both are its numbers; where no number is right, they are where more brings little.
+
+    Parameters
+    ----------
+    X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+        Configurations.
+    n_atoms : iterable of int, optional
+        Sizes to try. By default 3 to 20 in growing steps, at most half the shapes that are learned from, then every
+        size around the elbow.
+    n_nonzero : iterable of int, optional
+        Sparsities to try. By default 1 to 10, for each size until two in a row did not pay.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    cv : int, splitter or iterable of pairs of rows, default 3
+        What to hold out. A number of folds holds out contiguous blocks of rows, or whole `groups`: rows that follow
+        each other in time are alike, and a random split would hold out shapes that were all but seen.
+    groups : array_like of shape (n_shapes,), optional
+        What each shape belongs to, such as a recording or a specimen: held out together.
+    max_shapes : int, default 1500
+        Most shapes to use, evenly spaced over the rows.
+    n_seeds : int, default 3
+        Dictionaries of each size that are compared for the stability of their atoms; 0 or 1 leaves it out.
+    min_gain : float, default 0.03
+        Share of the held-out error that a further atom of the dictionary must save.
+    n_jobs : int, optional
+        Most threads; −1 or None for all processors. The result does not depend on it.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of all that is random.
+    callback : callable, optional
+        Called as ``callback(n_done, n_at_most, row)`` after every dictionary; returning True ends the search with
+        a suggestion from what was measured.
+
+    Returns
+    -------
+    Suggestion
+        ``n_atoms``, ``n_nonzero``, the error ``surface``, the ``stability`` of atoms, and as text the reasons.
+
+    Raises
+    ------
+    ShapeInputError
+        If there are too few shapes to hold some out.
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The description of a shape of ``n`` complex dimensions by ``s`` of ``J`` atoms takes ``n log(mse)`` for the rest,
+    ``s log(n |a|² / mse)`` for weights at the precision of the rest, and ``log C(J, s)`` for the choice of atoms
+    (two-part minimum description length). Finely sampled outlines have far fewer degrees of freedom than coordinates,
+    so that many weights seem to pay: there a further atom per shape must also lower the error by a tenth.
+
+    Errors are those of quick fits, somewhat above those of :class:`ShapeDictionary` at its defaults; the stability of
+    atoms is that of its defaults.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> rng = np.random.default_rng(0)
+    >>> atoms = rng.normal(size=(4, 9, 2)) @ [1, 1j]
+    >>> pairs = np.array([rng.choice(4, 2, replace=False) for _ in range(200)])
+    >>> weights = rng.normal(size=(200, 2, 2)) @ [1, 1j]
+    >>> X = np.einsum("ks,ksn->kn", weights, atoms[pairs]) + 0.02 * rng.normal(size=(200, 9))
+    >>> found = sx.suggest(X, n_atoms=[3, 4, 5], n_nonzero=[1, 2, 3], n_seeds=0, random_state=0)
+    >>> found.n_atoms, found.n_nonzero
+    (4, 2)
+    """
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
+    configurations, _ = as_configurations(X, n_coordinates=None if space is None else space.n_coordinates)
+    gain = _check_gain(min_gain)
+    chosen = _spaced_rows(len(configurations), check_count(max_shapes, 6, "max_shapes"))
+    rows = (space or Landmarks(configurations.shape[1])).whitened_preshapes(configurations, "X")
+    part = None if groups is None else np.asarray(groups)
+    if part is not None and part.shape == (len(rows),):
+        part = part[chosen]
+    if cv is None:
+        raise ValueError("cv must hold out some shapes, got None: give a number of folds, as cv=3.")
+    folds = make_folds(cv, part, len(chosen))
+    most = min(len(learned_from) for learned_from, _ in folds) // 2
+    sizes = _check_sizes(n_atoms, most)
+    sparsities = _check_sparsities(n_nonzero)
+    generator = as_generator(random_state)
+    seeds = generator.integers(2**31, size=len(folds) + check_count(n_seeds, 0, "n_seeds"))
+    order = describe_order(configurations, rows, generator)
+    search = _Search(rows[chosen], folds, seeds, generator, count_jobs(n_jobs), callback)
+    search.n_at_most = sum(min(size, len(sparsities)) for size in sizes) * len(folds) + len(sizes) * max(n_seeds, 0)
+    try:
+        search.measure(sizes, sparsities, stops_early=n_nonzero is None)
+        if n_atoms is None:
+            search.refine(gain, most)
+        search.compare_seeds(gain)
+    except _StoppedError:
+        logger.info("suggest: stopped after %d dictionaries", search.n_done)
+    return _conclude(search, gain, order, folds, groups is not None, len(configurations))
+
+
+class _StoppedError(Exception):
+    """The callback asked to stop."""
+
+
+class _Search:
+    """What was measured so far, and what comes next."""
+
+    def __init__(
+        self,
+        rows: ComplexArray,
+        folds: Sequence[Any],
+        seeds: Any,
+        generator: np.random.Generator,
+        n_threads: int | None,
+        callback: Progress | None,
+    ) -> None:
+        self.rows = rows
+        self.n_done = 0
+        self.n_at_most = 0
+        self.stability_rows: list[dict[str, Any]] = []
+        self._seeds = seeds[len(folds) :]
+        self._generator = generator
+        self._n_threads = n_threads
+        self._callback = callback
+        self.measurer = SurfaceMeasurer(rows, folds, seeds[: len(folds)], n_threads, self._tell)
+
+    def _tell(self, row: dict[str, Any]) -> None:
+        self.n_done += 1
+        self.n_at_most = max(self.n_at_most, self.n_done)
+        logger.info("suggest: %d of at most %d dictionaries, %s", self.n_done, self.n_at_most, row)
+        if self._callback is not None and self._callback(self.n_done, self.n_at_most, dict(row)):
+            raise _StoppedError
+
+    def measure(self, sizes: Sequence[int], sparsities: Sequence[int], stops_early: bool) -> None:
+        for size in sizes:
+            self.measurer.measure_size(size, sparsities, stops_early)
+
+    def refine(self, gain: float, most: int) -> None:
+        """Measure the sizes between the elbow and the one before, the next one, and one atom per shape more or less."""
+        while True:
+            size, n_nonzero = choose(self.measurer.surface, gain)
+            sizes = [one for one in self.measurer.surface.sizes() if n_nonzero in self.measurer.surface.sparsities(one)]
+            before = max((one for one in sizes if one < size), default=n_nonzero - 1)
+            after = min(size + 1, most)
+            missing = [one for one in (*range(size - 1, max(before, n_nonzero - 1), -1), after) if one not in sizes]
+            if missing:
+                self.measurer.measure(missing[0], n_nonzero)
+                continue
+            # What one atom per shape more or less would do is said of this very size.
+            tried = self.measurer.surface.sparsities(size)
+            nearby = [one for one in (n_nonzero - 1, n_nonzero + 1) if 1 <= one <= size and one not in tried]
+            if not nearby:
+                return
+            self.measurer.measure(size, nearby[0])
+
+    def compare_seeds(self, gain: float) -> None:
+        """Learn every size anew from several seeds, at the sparsity of the elbow, as an estimator would."""
+        if len(self._seeds) < 2:
+            return
+        surface = self.measurer.surface
+        _, n_nonzero = choose(surface, gain)
+        for size in surface.sizes():
+            if n_nonzero not in surface.sparsities(size):
+                continue
+            dictionaries = []
+            for seed in self._seeds:
+                with single_blas_thread():
+                    learned = learn(self.rows, size, n_nonzero, generator=int(seed), n_threads=self._n_threads)
+                dictionaries.append(learned.atoms)
+                self._tell({"n_atoms": size, "n_nonzero": n_nonzero, "seed": int(seed), "train_rmse": learned.rmse})
+            found = measure_stability(dictionaries, self.rows, self._generator)
+            self.stability_rows.append({"n_atoms": size, "n_nonzero": n_nonzero, **found})
+
+
+def _conclude(
+    search: _Search, gain: float, order: RowOrder, folds: Sequence[Any], has_groups: bool, n_shapes: int
+) -> Suggestion:
+    learned = search.measurer.surface
+    n_atoms, n_nonzero = choose(learned, gain)
+    stability = AtomStability(sorted(search.stability_rows, key=lambda row: row["n_atoms"]))
+    elbow, n_atoms = n_atoms, most_stable(learned, stability, n_atoms, n_nonzero)
+    reasons = [
+        say_error(learned, n_atoms, n_nonzero, len(folds), has_groups, len(search.rows), n_shapes),
+        say_sparsity(learned, n_atoms, n_nonzero),
+        say_size(learned, n_atoms, n_nonzero, elbow, gain),
+        say_stability(stability, n_atoms),
+        order.say(folds, has_groups),
+    ]
+    return Suggestion(n_atoms, n_nonzero, learned, stability, [reason for reason in reasons if reason])
+
+
+def _spaced_rows(n_rows: int, most: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(np.intp))
+
+
+def _check_gain(min_gain: float) -> float:
+    if isinstance(min_gain, bool) or not isinstance(min_gain, int | float | np.integer | np.floating):
+        raise TypeError(f"min_gain must be a number, got {min_gain!r}.")
+    if not 0 < min_gain < 1:
+        raise ValueError(f"min_gain must be a share between 0 and 1, got {min_gain}.")
+    return float(min_gain)
+
+
+def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:
+    if most < 1:
+        raise ShapeInputError("X holds too few shapes to hold some out and learn from the others: give at least 6.")
+    if n_atoms is None:
+        return [size for size in DEFAULT_SIZES if size <= most] or list(range(1, most + 1))
+    given = sorted({check_count(size, 1, "n_atoms") for size in _as_list(n_atoms)})
+    if not given:
+        raise ValueError("n_atoms must name at least one size, got none.")
+    if given[-1] > 2 * most:
+        raise ValueError(f"n_atoms must be at most {2 * most}, the shapes that are learned from, got {given[-1]}.")
+    return given
+
+
+def _check_sparsities(n_nonzero: Iterable[int] | None) -> list[int]:
+    if n_nonzero is None:
+        return list(range(1, MOST_NONZERO + 1))
+    given = sorted({check_count(value, 1, "n_nonzero") for value in _as_list(n_nonzero)})
+    if not given:
+        raise ValueError("n_nonzero must name at least one number of atoms per shape, got none.")
+    return given
+
+
+def _as_list(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) else [values]

@@ -1,0 +1,149 @@
+"""Tidy tables: one row a measurement, columns by name.
+
+In come rows; out go columns for plots, data frames, and text for files. What a table says at a glance is up to its
+subclasses.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+class TidyTable:
+    """Measurements, one a row.
+
+    Columns are taken by name, as from a data frame: ``table["rmse"]``; ``len(table)`` counts rows.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        The rows; each has a value for every column.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns.
+
+    Examples
+    --------
+    >>> from shapelex.estimators.tidy_table import TidyTable
+    >>> class Sizes(TidyTable):
+    ...     columns = ("name", "size")
+    >>> table = Sizes([{"name": "small", "size": 1}, {"name": "large", "size": 5}])
+    >>> table["size"]
+    array([1, 5])
+    >>> print(table.to_csv(), end="")
+    name,size
+    small,1
+    large,5
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows = [{name: row[name] for name in self.columns} for row in rows]
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the columns.
+
+        Returns
+        -------
+        tuple of str
+            As in ``columns``.
+        """
+        return self.columns
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows as dictionaries.
+
+        Returns
+        -------
+        list of dict
+            Each with a value for every column.
+        """
+        return [dict(row) for row in self._rows]
+
+    def to_dataframe(self) -> Any:
+        """Table as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a measurement.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_dataframe needs pandas, which is not installed: pip install pandas.") from error
+        return pd.DataFrame({name: self[name] for name in self.columns})
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Table as comma-separated text, its first line the names of the columns.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it; nowhere when not given.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, self.columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self._rows)
+        text = stream.getvalue()
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
+        if column not in self.columns:
+            raise KeyError(f"the table has the columns {', '.join(self.columns)}, not {column!r}.")
+        return np.array([row[column] for row in self._rows])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
+
+
+def format_grid(corner: str, heads: Sequence[str], named_cells: Mapping[str, Sequence[str]]) -> str:
+    """Return rows of text cells under their heads: names to the left, numbers to the right.
+
+    Parameters
+    ----------
+    corner : str
+        Head of the names.
+    heads : sequence of str
+        Heads of the other columns.
+    named_cells : mapping of str to sequence of str
+        Cells of each row, by its name.
+
+    Returns
+    -------
+    str
+        Lines of equal width.
+    """
+    first = max(len(corner), *(len(name) for name in named_cells))
+    lines = [heads, *named_cells.values()]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    return "\n".join(
+        "  ".join([name.ljust(first), *(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))])
+        for name, cells in [(corner, heads), *named_cells.items()]
+    )

@@ -1,0 +1,232 @@
+"""All start points, directions and mirror images of outlines at once.
+
+In come pre-shapes and a target, both as configurations; out go, for each shape, the change that lies closest to the
+target. A change is a mirror image (complex conjugate), then a reversal, then a shift of the start point by whole
+points: ``roll(reverse(conj(z)), s)``. All of them keep norms, so the closest is the one of the largest product
+``|m* Phi g(z)|``, whichever distance is meant. The products with all shifts are one cyclic correlation: two FFTs.
+"""
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft
+
+from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
+from shapelex.exceptions import UnsupportedBySpaceError
+from shapelex.spaces import Space
+from shapelex.spaces.rows import row_inner, row_norms
+
+# Products that are held at a time: 16 MB, and twice that in squares and comparisons.
+_BLOCK_PRODUCTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is done to each shape of a set: mirror, then reverse, then shift.
+
+    Parameters
+    ----------
+    shift : ndarray of int, shape (n_shapes,)
+        Point to start at.
+    is_reversed, is_mirrored : ndarray of bool, shape (n_shapes,)
+        Whether the shape is run through the other way, and whether it is mirrored at the x axis.
+    """
+
+    shift: IntArray
+    is_reversed: BoolArray
+    is_mirrored: BoolArray
+
+    def apply(self, Z: ComplexArray, space: Space) -> ComplexArray:
+        """Return the changed configurations: the same numbers in another order, some with the other sign."""
+        changed = np.where(self.is_mirrored[:, None], Z.conj(), Z)
+        if self.is_reversed.any():
+            changed[self.is_reversed] = space.reverse(changed[self.is_reversed])
+        return space.roll(changed, self.shift) if self.shift.any() else changed
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Changes) and (
+            np.array_equal(self.shift, other.shift)
+            and np.array_equal(self.is_reversed, other.is_reversed)
+            and np.array_equal(self.is_mirrored, other.is_mirrored)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def as_most_are(self, n_points: int) -> "Changes":
+        """Return the same changes, followed by one for all.
+
+        After it most shapes keep their direction and their handedness, and the first one keeps its start point.
+        """
+        is_reversed, shift = self.is_reversed, self.shift
+        if _is_minority(~is_reversed):
+            # rev ∘ roll_s = roll_(−s) ∘ rev
+            is_reversed, shift = ~is_reversed, -shift
+        is_mirrored = ~self.is_mirrored if _is_minority(~self.is_mirrored) else self.is_mirrored
+        return Changes((shift - shift[0]) % n_points, is_reversed, is_mirrored)
+
+
+def _is_minority(flags: BoolArray) -> bool:
+    """Tell whether fewer than half of the flags are set; of halves, the one of the first flag counts as more."""
+    n_set, n_all = int(np.count_nonzero(flags)), len(flags)
+    return 2 * n_set < n_all or (2 * n_set == n_all and not flags[0])
+
+
+class CyclicSearch:
+    """Finds the closest change of each pre-shape to a target.
+
+    Parameters
+    ----------
+    Z : ndarray of complex, shape (n_shapes, n_coordinates)
+        Pre-shapes.
+    space : Space
+        Their space.
+    start, direction, reflection : bool
+        Which changes to try.
+
+    Raises
+    ------
+    UnsupportedBySpaceError
+        If the space does not know the changes.
+    """
+
+    def __init__(self, Z: ComplexArray, space: Space, *, start: bool, direction: bool, reflection: bool) -> None:
+        _check_changes(space, start=start, direction=direction, reflection=reflection)
+        self.Z = Z
+        self.space = space
+        self.start = start
+        self._variants = [
+            (is_reversed, is_mirrored)
+            for is_mirrored in ((False, True) if reflection else (False,))
+            for is_reversed in ((False, True) if direction else (False,))
+        ]
+        self.n_points = space.n_coordinates // (space.coordinates_per_point or 1) if start else 1
+        self._spectra = fft.fft(self._by_point(Z), axis=-1) if start else Z[:, None, :]
+
+    def of(self, numbers: IntArray) -> "CyclicSearch":
+        """Return the same search over some of the shapes."""
+        part = copy(self)
+        part.Z, part._spectra = self.Z[numbers], self._spectra[numbers]
+        return part
+
+    def closest(self, targets: ComplexArray) -> tuple[Changes, FloatArray]:
+        """Find the changes of the largest products.
+
+        Parameters
+        ----------
+        targets : ndarray of complex, shape (1 or n_shapes, n_coordinates)
+            One pre-shape for all, or one a shape.
+
+        Returns
+        -------
+        changes : Changes
+            Of all that are equal to rounding, the first: unmirrored before mirrored, unreversed before reversed, then
+            the smallest shift.
+        squares : ndarray of float, shape (n_shapes,)
+            ``|m* Phi g(z)|²``, which is 1 less the squared full distance.
+        """
+        chosen, largest = [], []
+        for _, squares in self._squared_products(targets):
+            best = squares.max(axis=1)
+            chosen.append(np.argmax(squares >= (best - self._slack)[:, None], axis=1))
+            largest.append(best)
+        return self._changes(np.concatenate(chosen)), np.concatenate(largest)
+
+    def settle(self, targets: ComplexArray) -> Changes:
+        """Find the closest changes by their residuals, which tell apart what products cannot.
+
+        Products of 1 − 1e-16 belong to distances of 1e-8. Where several changes have the largest product to
+        rounding, the smallest residual decides, and the first one where those are equal to rounding too.
+
+        Parameters
+        ----------
+        targets : ndarray of complex, shape (1 or n_shapes, n_coordinates)
+            One pre-shape for all, or one a shape.
+
+        Returns
+        -------
+        Changes
+            The closest.
+        """
+        chosen = []
+        for block, squares in self._squared_products(targets):
+            is_close = squares >= (squares.max(axis=1) - self._slack)[:, None]
+            first = np.argmax(is_close, axis=1)
+            for row in np.flatnonzero(np.count_nonzero(is_close, axis=1) > 1):
+                candidates = np.flatnonzero(is_close[row])
+                whole = self.Z[block][row : row + 1]
+                changed = self._changes(candidates).apply(np.repeat(whole, len(candidates), axis=0), self.space)
+                residuals = self._residuals(changed, targets[block][row] if len(targets) > 1 else targets[0])
+                noise = 32 * np.finfo(residuals.dtype).eps
+                first[row] = candidates[np.argmax(residuals <= residuals.min() + noise)]
+            chosen.append(first)
+        return self._changes(np.concatenate(chosen))
+
+    @property
+    def _slack(self) -> float:
+        return 64 * float(np.finfo(self.Z.real.dtype).eps)
+
+    def _squared_products(self, targets: ComplexArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield blocks of rows and ``|m* Phi g(z)|²`` of all their changes: one column each, shifts running fastest."""
+        # The change is made to the target, where it is cheap:
+        # |m* Phi roll_s(rev(conj z))| = |(rev conj m)* Phi roll_(−s) z|.
+        duals = [self._dual(targets, *variant) for variant in self._variants]
+        n_columns = len(self._variants) * self.n_points
+        n_rows = max(1, _BLOCK_PRODUCTS // max(n_columns, self.space.n_coordinates))
+        for start in range(0, len(self.Z), n_rows):
+            block = slice(start, start + n_rows)
+            spectra = self._spectra[block]
+            squares = np.empty((len(spectra), len(self._variants), self.n_points), dtype=self.Z.real.dtype)
+            for number, (dual, (is_reversed, _)) in enumerate(zip(duals, self._variants, strict=True)):
+                terms = (dual[block] if len(dual) > 1 else dual) * spectra
+                products = terms[:, 0] if self.start and terms.shape[1] == 1 else terms.sum(axis=1 if self.start else 2)
+                if self.start:
+                    products = fft.fft(products, norm="forward") if is_reversed else fft.ifft(products)
+                squares[:, number] = products.real**2 + products.imag**2
+            yield block, squares.reshape(len(spectra), n_columns)
+
+    def _dual(self, targets: ComplexArray, is_reversed: bool, is_mirrored: bool) -> ComplexArray:
+        """Return what multiplies the spectra of shapes: the conjugate spectrum of ``Phi m``."""
+        changed = targets.conj() if is_mirrored else targets
+        if is_reversed:
+            changed = self.space.reverse(changed)
+        dual = changed @ self.space.gram.T.astype(changed.dtype)
+        if not self.start:
+            return dual.conj()[:, None, :]
+        spectra: ComplexArray = fft.fft(self._by_point(dual), axis=-1)
+        return spectra.conj()
+
+    def _by_point(self, Z: ComplexArray) -> ComplexArray:
+        return Z.reshape(len(Z), -1, self.n_points)
+
+    def _changes(self, columns: IntArray) -> Changes:
+        variants = np.array(self._variants)[columns // self.n_points]
+        return Changes(columns % self.n_points, variants[:, 0], variants[:, 1])
+
+    def _residuals(self, changed: ComplexArray, target: ComplexArray) -> FloatArray:
+        rows, base = self.space.whiten(changed), self.space.whiten(target)
+        return row_norms(rows - row_inner(base[None], rows)[:, None] * base)
+
+
+def _check_changes(space: Space, *, start: bool, direction: bool, reflection: bool) -> None:
+    if start and not space.closed:
+        raise UnsupportedBySpaceError(
+            f"start=True looks for the start point of closed outlines, but {space} is open: if the outlines are closed "
+            "give a space with closed=True, else start=False."
+        )
+    if start and space.coordinates_per_point is None:
+        raise UnsupportedBySpaceError(
+            f"start=True moves the start point by whole points, but {type(space).__name__} has none: use Landmarks, "
+            "BSpline or HermiteSpline with closed=True, or start=False."
+        )
+    if direction:
+        try:
+            space.reverse(space.shift.astype(np.complex128))
+        except UnsupportedBySpaceError as error:
+            raise UnsupportedBySpaceError(f"direction=True needs a space that can reverse: {error}") from error
+    if reflection and np.iscomplexobj(space.gram) and space.gram.imag.any():
+        raise UnsupportedBySpaceError(
+            f"reflection=True takes complex conjugates, which are mirror images where the gram is real; that of "
+            f"{type(space).__name__} is not."
+        )

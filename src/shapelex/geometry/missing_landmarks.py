@@ -1,0 +1,167 @@
+"""Shapes with missing landmarks: distances and means over the points that are present.
+
+In come landmarks, 0 where they are missing, and which ones are present. Two shapes are compared on the landmarks
+that both have: re-centered there, of norm 1 there, and then as always. A mean is the mean of completed shapes, in which
+every missing landmark is that of the mean, laid over the landmarks that are present.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray
+from shapelex._validation import as_incomplete_configurations, check_choice, check_not_collapsed, name_rows
+from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.rows import row_inner, row_norms
+
+_LEAST_SHARED = 3
+
+
+def allows_missing(missing: str, space: Space | None) -> bool:
+    """Tell whether NaN landmarks are allowed; refuse spaces that have no landmarks to leave out."""
+    check_choice(missing, ("error", "allow"), "missing")
+    if missing == "error":
+        return False
+    if space is not None and not isinstance(space, Landmarks):
+        raise UnsupportedBySpaceError(
+            f'missing="allow" leaves out landmarks, but the space is {space}, whose coefficients hang together: '
+            "fit the curve to the points that are there, by space.fit(points, t)."
+        )
+    return True
+
+
+def incomplete_rows(Z: ArrayLike, name: str, space: Space | None) -> tuple[ComplexArray, BoolArray, bool]:
+    """Return landmarks centered on those present, of norm 1, 0 where missing; which are present; whether one came."""
+    n_coordinates = None if space is None else space.n_coordinates
+    configurations, present, is_single = as_incomplete_configurations(Z, name=name, n_coordinates=n_coordinates)
+    return normalized_on(configurations, present, name), present, is_single
+
+
+def normalized_on(Z: ComplexArray, present: BoolArray, name: str) -> ComplexArray:
+    """Return rows centered on the entries present, of norm 1 there, and 0 elsewhere."""
+    centers, centered = _centered_on(Z, present)
+    sizes = row_norms(centered)
+    check_not_collapsed(
+        sizes, np.maximum(sizes, np.abs(centers) * np.sqrt(present.sum(axis=1)).astype(sizes.dtype)), name
+    )
+    return np.asarray(centered / sizes[:, None])
+
+
+def shared_pairs(
+    first: ComplexArray, first_present: BoolArray, second: ComplexArray, second_present: BoolArray
+) -> tuple[ComplexArray, ComplexArray]:
+    """Return both stacks, row by row centered on the landmarks that a pair shares, of norm 1 there and 0 elsewhere."""
+    shared = first_present & second_present
+    too_few = np.count_nonzero(shared, axis=1) < min(_LEAST_SHARED, shared.shape[1])
+    if too_few.any():
+        raise NonFiniteError(
+            f"z and w share fewer than three landmarks in {name_rows(too_few)}: too few to compare their shapes."
+        )
+    return normalized_on(np.where(shared, first, 0), shared, "z"), normalized_on(
+        np.where(shared, second, 0), shared, "w"
+    )
+
+
+def shared_products(
+    first: ComplexArray, first_present: BoolArray, second: ComplexArray, second_present: BoolArray
+) -> ComplexArray:
+    """Return products ``z* w`` of all pairs, each re-centered and of norm 1 on the landmarks that it shares.
+
+    From sums over the shared landmarks, which are matrix products; near 1 they are only as good as those sums.
+    """
+    real = first.real.dtype
+    a, b = first_present.astype(real), second_present.astype(real)
+    counts = a @ b.T
+    too_few = counts < min(_LEAST_SHARED, a.shape[1]) - 0.5
+    if too_few.any():
+        row, column = np.argwhere(too_few)[0]
+        raise NonFiniteError(
+            f"shapes {row} and {column} share fewer than three landmarks, as do {np.count_nonzero(too_few)} pairs in "
+            "all: too few to compare their shapes; remove the least complete ones."
+        )
+    first_sums, second_sums = first @ b.T, a @ second.T
+    first_squares = np.abs(first) ** 2 @ b.T - np.abs(first_sums) ** 2 / counts
+    second_squares = a @ (np.abs(second) ** 2).T - np.abs(second_sums) ** 2 / counts
+    products = first.conj() @ second.T - first_sums.conj() * second_sums / counts
+    tiny = np.finfo(real).tiny
+    moduli: ComplexArray = products / np.sqrt(np.maximum(first_squares, tiny) * np.maximum(second_squares, tiny))
+    return moduli
+
+
+def complete_by(mean: ComplexArray, rows: ComplexArray, present: BoolArray) -> ComplexArray:
+    """Return pre-shapes that have the landmarks of `rows`, and those of `mean`, laid over them, where they miss some.
+
+    The mean is scaled, turned and moved to lie closest to the landmarks that are present.
+    """
+    offsets, base = _centered_on(np.broadcast_to(mean, rows.shape), present)
+    squares = row_inner(base, base).real
+    factors = row_inner(base, rows) / np.where(squares > 0, squares, 1)
+    laid = factors[:, None] * (mean - offsets[:, None])
+    completed = np.where(present, rows, laid)
+    return normalized_on(completed, np.ones_like(present), "Z")
+
+
+def incomplete_mean(
+    rows: ComplexArray,
+    present: BoolArray,
+    average: Callable[[ComplexArray], ComplexArray],
+    tol: float,
+    max_iter: int,
+) -> tuple[ComplexArray, ComplexArray, float]:
+    """Complete shapes by their mean and average them, until the mean stays.
+
+    Parameters
+    ----------
+    rows : ndarray of complex, shape (n_shapes, n_points)
+        Landmarks as :func:`incomplete_rows` gives them.
+    present : ndarray of bool, shape (n_shapes, n_points)
+        Which landmarks are present.
+    average : callable
+        Mean of complete pre-shapes.
+    tol : float
+        Stop when the mean moves by no more.
+    max_iter : int
+        Most iterations.
+
+    Returns
+    -------
+    mean : ndarray of complex, shape (n_points,)
+        The mean, of norm 1.
+    completed : ndarray of complex, shape (n_shapes, n_points)
+        Pre-shapes whose missing landmarks are those of the mean.
+    moved : float
+        How far the last iteration moved the mean.
+
+    Raises
+    ------
+    NonFiniteError
+        If no shape has some landmark.
+    """
+    never = ~present.any(axis=0)
+    if never.any():
+        raise NonFiniteError(
+            f"Z has NaN in every shape for landmark{'s' if never.sum() > 1 else ''} "
+            f"{', '.join(map(str, np.flatnonzero(never)))}: leave these columns out."
+        )
+    # The most complete shape is the first mean; what it misses comes to its center, and moves from there.
+    mean = rows[int(np.argmax(present.sum(axis=1)))]
+    completed = complete_by(mean, rows, present)
+    for _ in range(max_iter):
+        following = average(completed)
+        product = np.vdot(mean, following)
+        moved = float(np.arctan2(np.linalg.norm(following - product * mean), abs(product)))
+        mean = following
+        completed = complete_by(mean, rows, present)
+        if moved <= tol:
+            break
+    return mean, completed, moved
+
+
+def _centered_on(Z: ComplexArray, present: BoolArray) -> tuple[ComplexArray, ComplexArray]:
+    counts = present.sum(axis=1).astype(Z.real.dtype)
+    centers = np.where(present, Z, 0).sum(axis=1) / counts
+    centered = np.where(present, Z - centers[:, None], 0)
+    # What the first pass leaves is its rounding error, large where the shape lies far from the origin.
+    centered = np.where(present, centered - (centered.sum(axis=1) / counts)[:, None], 0)
+    return centers, centered.astype(Z.dtype)

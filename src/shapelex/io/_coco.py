@@ -1,0 +1,173 @@
+"""COCO segmentations: an annotation file comes in, one record for each annotation goes out.
+
+Segmentations are polygons, or run lengths (RLE) in COCO's two spellings, whose outline is then traced. Of an
+annotation in several parts the largest is read, noted in the metadata as ``n_parts``. The label is the category's
+name. Coordinates are pixels with y down. Crowd regions stand for many objects at once, and are left out unless
+asked for.
+"""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import BoolArray, FloatArray
+from shapelex.exceptions import ShapeFileError
+from shapelex.io._json import MAX_JSON, describe, number_array, parse_json, text_of
+from shapelex.io._rings import largest_ring, to_complex
+from shapelex.io.contours import outlines_from_mask
+from shapelex.io.guards import read_bytes
+from shapelex.io.records import BadRecord, Record
+
+_LOGGER = logging.getLogger(__name__)
+# A mask is built for each annotation in run lengths; beyond this it is no image that a microscope or camera took.
+_MAX_PIXELS = 2**28
+
+
+def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Iterator[Record | BadRecord]:
+    """Yield a record for each annotation, in the order of the file.
+
+    Parameters
+    ----------
+    path : Path
+        File to read: a COCO data set, or a list of annotations as COCO's results have it.
+    y_down : bool, default: True
+        Whether y points down in the file, as COCO has it; it is then negated.
+    crowd : bool, default: False
+        Whether to read crowd regions too.
+    """
+    document = parse_json(read_bytes(path, MAX_JSON), path)
+    annotations, images, categories = _tables(document, path)
+    n_crowds = 0
+    for number, annotation in enumerate(annotations, start=1):
+        where = f"annotation {number}"
+        if isinstance(annotation, dict):
+            where += f" (id {text_of(annotation.get('id'))})" if text_of(annotation.get("id")) else ""
+            if annotation.get("iscrowd") and not crowd:
+                n_crowds += 1
+                continue
+        try:
+            yield _record_of(annotation, images, categories, y_down, f"{path.stem}:{number}", where)
+        except ValueError as error:
+            yield BadRecord(where, f"{error}.")
+    if n_crowds:
+        _LOGGER.info("%s: left out %d crowd regions; crowd=True reads them.", path, n_crowds)
+
+
+def _tables(document: Any, path: Path) -> tuple[list[Any], dict[str, str], dict[str, str]]:
+    """Return the annotations, and the names of images and categories by id."""
+    if isinstance(document, list):
+        return document, {}, {}
+    if not isinstance(document, dict) or not isinstance(document.get("annotations"), list):
+        raise ShapeFileError(f"{path} is no COCO file: it has no list of annotations.")
+    tables = []
+    for table, name in (("images", "file_name"), ("categories", "name")):
+        rows = document.get(table, [])
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ShapeFileError(f"{path} is no COCO file: its {table} must be a list of objects.")
+        tables.append({text_of(row.get("id")): text_of(row.get(name)) for row in rows})
+    return document["annotations"], tables[0], tables[1]
+
+
+def _record_of(
+    annotation: Any, images: dict[str, str], categories: dict[str, str], y_down: bool, fallback_id: str, where: str
+) -> Record:
+    if not isinstance(annotation, dict):
+        raise ValueError(f"an annotation must be an object, got {describe(annotation)}")
+    segmentation = annotation.get("segmentation")
+    metadata: dict[str, Any] = {}
+    if isinstance(segmentation, dict):
+        points, n_parts = _traced(_decode_runs(segmentation))
+        metadata["traced"] = True
+    else:
+        parts = _polygons(segmentation)
+        points, n_parts = largest_ring(parts), len(parts)
+    metadata["n_parts"] = n_parts
+    image_id, category_id = text_of(annotation.get("image_id")), text_of(annotation.get("category_id"))
+    if image_id:
+        metadata["image"] = images.get(image_id) or image_id
+    if annotation.get("iscrowd"):
+        metadata["crowd"] = True
+    if isinstance(annotation.get("score"), float):
+        metadata["score"] = annotation["score"]
+    return Record(
+        points=to_complex(points, closed=True, y_down=y_down),
+        id=text_of(annotation.get("id")) or fallback_id,
+        label=categories.get(category_id) or category_id,
+        closed=True,
+        metadata=metadata,
+        where=where,
+    )
+
+
+def _polygons(segmentation: Any) -> list[FloatArray]:
+    if not isinstance(segmentation, list) or not segmentation:
+        raise ValueError(f"its segmentation must be a list of polygons or run lengths, got {_empty_or(segmentation)}")
+    polygons = []
+    for part in segmentation:
+        numbers = number_array(part, "a polygon of its segmentation")
+        if len(numbers) % 2:
+            raise ValueError(f"a polygon of its segmentation has {len(numbers)} numbers, so an x has no y")
+        polygons.append(numbers.reshape(-1, 2))
+    return polygons
+
+
+def _empty_or(value: Any) -> str:
+    return "an empty list" if value == [] else describe(value)
+
+
+def _decode_runs(segmentation: dict[str, Any]) -> BoolArray:
+    """Return the mask that run lengths down the columns spell, background first."""
+    size = segmentation.get("size")
+    if not isinstance(size, list) or len(size) != 2 or not all(type(side) is int and side > 0 for side in size):
+        raise ValueError("the size of its run lengths must be two positive whole numbers, height and width")
+    height, width = size
+    if height * width > _MAX_PIXELS:
+        raise ValueError(f"its run lengths declare an image of {height} x {width} pixels: refused")
+    counts = segmentation.get("counts")
+    runs = _unpack_counts(counts) if isinstance(counts, str) else _whole_numbers(counts)
+    total = sum(runs)
+    if min(runs, default=0) < 0 or total != height * width:
+        raise ValueError(f"its run lengths cover {total} pixels, its image has {height * width}")
+    values = np.arange(len(runs)) % 2 == 1
+    return np.repeat(values, runs).reshape(width, height).T
+
+
+def _whole_numbers(counts: Any) -> list[int]:
+    if not isinstance(counts, list) or not all(type(count) is int for count in counts):
+        raise ValueError(f"its counts must be whole numbers or text, got {describe(counts)}")
+    return counts
+
+
+def _unpack_counts(text: str) -> list[int]:
+    """Unpack compressed run lengths: 5 bits a character, low ones first, differences from the run before last."""
+    runs: list[int] = []
+    value = shift = 0
+    for character in text:
+        code = ord(character) - 48
+        if not 0 <= code < 64 or shift > 60:
+            raise ValueError("its compressed counts are damaged")
+        value |= (code & 0x1F) << shift
+        shift += 5
+        if code & 0x20:
+            continue
+        if code & 0x10:
+            value -= 1 << shift
+        runs.append(value + runs[-2] if len(runs) > 2 else value)
+        value = shift = 0
+    if shift:
+        raise ValueError("its compressed counts end in the middle of a number")
+    return runs
+
+
+def _traced(mask: BoolArray) -> tuple[FloatArray, int]:
+    """Return the outline of the largest piece in pixels, y down, and the number of pieces."""
+    found = outlines_from_mask(mask, which="largest")
+    if not len(found):
+        raise ValueError("its run lengths cover no pixel")
+    outline = found.outlines[0]
+    # COCO counts from the corner of the first pixel, outlines from the center of the lowest.
+    points = np.stack([outline.real + 0.5, len(mask) - 0.5 - outline.imag], axis=1)
+    return points, found.kept[0].n_fragments

@@ -1,0 +1,34 @@
+"""Libraries that only some formats need: a name in, the module out, or an error that says what to install."""
+
+from importlib import import_module
+from typing import Any
+
+
+def load_library(module: str, distribution: str, purpose: str) -> Any:
+    """Return an optional module, imported now.
+
+    Parameters
+    ----------
+    module : str
+        Name to import.
+    distribution : str
+        Name under which it is installed.
+    purpose : str
+        What needs it, for the message.
+
+    Returns
+    -------
+    module
+        The module.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the message names the extra that brings it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f'{purpose} needs {distribution}, which is not installed: pip install "shapelex[io]".'
+        ) from error

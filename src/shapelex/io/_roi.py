@@ -1,0 +1,97 @@
+"""ImageJ regions of interest: a ``.roi`` file, or a zip of them, comes in; one record for each region goes out.
+
+Polygons, freehand and traced regions are closed outlines; lines, segmented and freehand lines and angles are open;
+points are landmarks. A rectangle becomes its four corners, an oval a polygon of 100 points. Of a composite region
+the largest part is read, noted in the metadata as ``n_parts``. Text and images that lie over a picture are no
+shapes. ImageJ counts y downwards.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import FloatArray
+from shapelex._validation import check_choice
+from shapelex.io._archives import read_members
+from shapelex.io._extras import load_library
+from shapelex.io._rings import KINDS, kind_of, largest_ring, to_complex
+from shapelex.io.records import BadRecord, Record
+
+_OVAL_POINTS = 100
+_CLOSED = frozenset({"POLYGON", "RECT", "OVAL", "FREEHAND", "TRACED"})
+_OPEN = frozenset({"LINE", "FREELINE", "POLYLINE", "ANGLE"})
+
+
+def read_records(path: Path, *, y_down: bool = True, only: str | None = None) -> Iterator[Record | BadRecord]:
+    """Yield a record for each region.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.roi`` file, or a zip archive that holds some.
+    y_down : bool, default: True
+        Whether y points down in the file, as ImageJ has it; it is then negated.
+    only : {"outlines", "lines", "points"}, optional
+        Read these alone, from a file that has several kinds.
+    """
+    if only is not None:
+        check_choice(only, KINDS, "only")
+    roifile = load_library("roifile", "roifile", "Reading ImageJ regions")
+    for name, content in read_members(path, ".roi"):
+        where = f"region {name!r}"
+        try:
+            record = _record_of(roifile, content, PurePosixPath(name).stem, y_down, where)
+        except ValueError as error:
+            yield BadRecord(where, f"{error}.")
+        else:
+            if only in (None, kind_of(record.closed)):
+                yield record
+
+
+def _record_of(roifile: Any, content: bytes, stem: str, y_down: bool, where: str) -> Record:
+    try:
+        region = roifile.ImagejRoi.frombytes(content)
+        kind, subtype = region.roitype.name, region.subtype.name
+        parts = _parts(region, kind)
+    except Exception as error:  # roifile raises nearly anything on damaged bytes
+        raise ValueError(f"its bytes are damaged or are no ImageJ region ({error})") from error
+    if subtype in ("TEXT", "IMAGE"):
+        raise ValueError(f"it is {'a text' if subtype == 'TEXT' else 'an image'} that lies over the picture, no shape")
+    if kind not in _CLOSED | _OPEN | {"POINT"}:
+        raise ValueError(f"regions of type {kind.lower()} have no outline")
+    closed = True if kind in _CLOSED else False if kind in _OPEN else None
+    points = largest_ring(parts) if len(parts) > 1 else parts[0]
+    metadata: dict[str, Any] = {"type": "composite" if region.composite else kind.lower(), "n_parts": len(parts)}
+    if subtype not in ("UNDEFINED", "UNKNOWN"):
+        metadata["subtype"] = subtype.lower()
+    places = {"position": region.position, "c": region.c_position, "z": region.z_position, "t": region.t_position}
+    metadata.update({name: int(place) for name, place in {**places, "group": region.group}.items() if place > 0})
+    return Record(
+        points=to_complex(points, closed=bool(closed), y_down=y_down),
+        id=region.name or stem,
+        closed=closed,
+        metadata=metadata,
+        where=where,
+    )
+
+
+def _parts(region: Any, kind: str) -> list[FloatArray]:
+    """Return the region's rings or paths ``(n, 2)``."""
+    if region.composite or kind not in ("RECT", "OVAL"):
+        parts = [np.asarray(part, dtype=float).reshape(-1, 2) for part in region.coordinates(multi=True)]
+        if not parts:
+            raise ValueError("it has no points")
+        return parts
+    left, top, width, height = region.left, region.top, region.right - region.left, region.bottom - region.top
+    if region.subpixelrect:
+        left, top, width, height = region.xd, region.yd, region.widthd, region.heightd
+    if not (width > 0 and height > 0):
+        raise ValueError(f"its box of {width} x {height} is empty")
+    if kind == "RECT":
+        unit = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    else:
+        angles = 2 * np.pi * np.arange(_OVAL_POINTS) / _OVAL_POINTS
+        unit = 0.5 + 0.5 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return [np.array([left, top]) + unit * np.array([width, height])]

@@ -1,0 +1,165 @@
+"""Codes as files: a table of atoms, moduli and angles for statistics, or ``.npz`` with the arrays themselves.
+
+In come codes with the errors and names of their shapes; out goes a file, whole or not at all. Only ``.npz`` is read back.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from shapelex._typing import FloatArray
+from shapelex._validation import check_choice
+from shapelex.coding import SparseCodes
+from shapelex.exceptions import ShapeFileError, ShapelexError
+from shapelex.io.atomic import write_atomically
+from shapelex.io.guards import zip_members
+from shapelex.io.npy_array import read_array
+from shapelex.io.shapeset import ShapeSet
+from shapelex.io.table_file import write_table
+
+FORMAT_NAME = "shapelex codes"
+FORMAT_VERSION = 1
+LAYOUTS = ("slots", "atoms")
+SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
+
+_TIMES = ("frame", "frames", "time", "t")
+
+
+def code_columns(codes: SparseCodes, errors: FloatArray, shapes: ShapeSet, layout: str = "slots") -> dict[str, Any]:
+    """Return codes as named columns, one row a shape.
+
+    Parameters
+    ----------
+    codes : SparseCodes
+        Codes of the shapes.
+    errors : ndarray of float, shape (n_shapes,)
+        Full Procrustes distance of each shape to its reconstruction.
+    shapes : ShapeSet
+        The shapes; their ids, labels, sequence and times become columns.
+    layout : {"slots", "atoms"}, default "slots"
+        ``"slots"``: for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the weightiest
+        first. ``"atoms"``: for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0 and no angle where a
+        shape does not use it. Angles are in radians.
+
+    Returns
+    -------
+    dict
+        Columns by name.
+    """
+    check_choice(layout, LAYOUTS, "layout")
+    columns: dict[str, Any] = {"id": shapes.ids}
+    if shapes.labels is not None:
+        columns["label"] = shapes.labels
+    if shapes.sequence is not None:
+        columns["sequence"] = shapes.sequence
+        columns |= {name: shapes.metadata[name] for name in _TIMES if name in shapes.metadata}
+    columns |= {"error": errors, "n_used": codes.counts()}
+    if layout == "atoms":
+        dense = codes.toarray()
+        for atom in range(codes.n_atoms):
+            weights = dense[:, atom]
+            columns[f"modulus_a{atom}"] = np.abs(weights)
+            columns[f"angle_a{atom}"] = np.where(weights != 0, np.angle(weights), np.nan)
+        return columns
+    order = np.argsort(-np.abs(codes.coefs), axis=1, kind="stable")
+    support, coefs = np.take_along_axis(codes.support, order, axis=1), np.take_along_axis(codes.coefs, order, axis=1)
+    for slot in range(codes.n_nonzero):
+        is_empty = support[:, slot] < 0
+        columns[f"atom_{slot + 1}"] = np.ma.masked_array(support[:, slot], mask=is_empty)
+        columns[f"modulus_{slot + 1}"] = np.ma.masked_array(np.abs(coefs[:, slot]), mask=is_empty)
+        columns[f"angle_{slot + 1}"] = np.ma.masked_array(np.angle(coefs[:, slot]), mask=is_empty)
+    return columns
+
+
+def write_codes(
+    path: str | Path,
+    codes: SparseCodes,
+    errors: FloatArray,
+    shapes: ShapeSet,
+    run: Mapping[str, Any],
+    *,
+    layout: str = "slots",
+) -> Path:
+    """Write codes to a file; one that is there is replaced.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to: ``.csv``, ``.tsv`` or ``.parquet`` for a table, ``.npz`` for the arrays ``support``, ``coefs``,
+        ``errors``, ``ids`` and ``labels``.
+    codes, errors, shapes, layout
+        As in :func:`code_columns`.
+    run : mapping
+        What made them, see :func:`~shapelex.io.run_records.make_run`.
+
+    Returns
+    -------
+    Path
+        Where it went.
+
+    Raises
+    ------
+    ShapeFileError
+        If the path ends in something else.
+    """
+    target = Path(path)
+    if target.suffix.lower() != ".npz":
+        return write_table(target, code_columns(codes, errors, shapes, layout), run)
+    header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, "n_atoms": codes.n_atoms, "run": dict(run)}
+    arrays = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "support": codes.support,
+        "coefs": codes.coefs,
+        "errors": errors,
+        "ids": shapes.ids,
+    }
+    if shapes.labels is not None:
+        arrays["labels"] = shapes.labels
+
+    def write(stream: BinaryIO) -> None:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+    write_atomically(target, write)
+    return target
+
+
+def read_codes_npz(path: str | Path) -> tuple[SparseCodes, dict[str, Any]]:
+    """Read the codes of a ``.npz`` file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    codes : SparseCodes
+        The codes.
+    columns : dict
+        ``errors``, ``ids`` and, where there are some, ``labels``.
+
+    Raises
+    ------
+    ShapeFileError
+        If the file is damaged, or holds no codes. Nothing is unpickled.
+    """
+    source = Path(path)
+    try:
+        with source.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+            arrays = {}
+            for member in zip_members(archive, source):
+                with archive.open(member) as part:
+                    arrays[member.filename.removesuffix(".npy")] = read_array(part, member.file_size)
+        header = json.loads(arrays.pop("header").tobytes())
+        if header["format"] != FORMAT_NAME:
+            raise ValueError("it is of another kind")
+        codes = SparseCodes(arrays.pop("support"), arrays.pop("coefs"), int(header["n_atoms"]))
+    except FileNotFoundError:
+        raise
+    except (ShapelexError, ValueError, LookupError, TypeError, OSError, zipfile.BadZipFile) as error:
+        raise ShapeFileError(f"{source} holds no codes that can be read: {error}.") from error
+    return codes, arrays

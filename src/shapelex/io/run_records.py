@@ -1,0 +1,231 @@
+"""What made a file, read back from it.
+
+In comes a file that a command wrote; out goes the record of its run: command, earlier commands, seed, versions. Where it
+is kept depends on the format: the JSON header of ``.npz``, the schema of Parquet, the metadata of PNG, SVG and PDF, the
+data of the HTML page; a file that has no place for it, such as CSV, has a sidecar, its name with ``.json`` after it.
+"""
+
+import html
+import json
+import re
+import struct
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from shapelex.exceptions import ShapeFileError
+from shapelex.io.atomic import write_atomically
+from shapelex.io.npy_array import read_array
+from shapelex.io.provenance import describe_run
+
+KEY = "shapelex"
+"""Name of the record in the metadata of files that have named entries."""
+
+_LIMIT = 1 << 26
+_SIDECAR_LIMIT = 1 << 20
+_SHOWN = ("command", "earlier", "seed", "versions")
+
+
+def make_run(command: str | None, seed: int | None, inputs: Iterable[Path] = ()) -> dict[str, Any]:
+    """Describe this run, with the commands that made what it reads.
+
+    Parameters
+    ----------
+    command : str or None
+        What was typed.
+    seed : int or None
+        Seed of all that is random.
+    inputs : iterable of Path
+        What it reads; files without a record are no error.
+
+    Returns
+    -------
+    dict
+        JSON values: ``command``, ``earlier`` (a list of commands, in order), ``seed``, ``versions``, ``processors``.
+    """
+    earlier: dict[str, None] = {}
+    for path in inputs:
+        try:
+            run = read_run(path)
+        except (ShapeFileError, OSError):
+            continue
+        earlier |= dict.fromkeys([*run.get("earlier", []), run["command"]])
+    return {**describe_run(command, seed), "earlier": list(earlier)}
+
+
+def read_run(path: str | Path) -> dict[str, Any]:
+    """Read the record of the run that made a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    dict
+        At least ``command``.
+
+    Raises
+    ------
+    ShapeFileError
+        If the file has no record, or a damaged one.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder) / "codes.csv"
+    ...     _ = table.write_text("id\\n1\\n")
+    ...     _ = write_sidecar(table, make_run("shapelex encode", 0))
+    ...     read_run(table)["command"]
+    'shapelex encode'
+    """
+    source = Path(path)
+    if source.is_dir():
+        raise ShapeFileError(f"{source} is a folder: name a file in it.")
+    with source.open("rb") as stream:
+        head = stream.read(16)
+    try:
+        run = _read_sidecar(source) or _find(source, head)
+    except (
+        AttributeError,
+        ValueError,
+        LookupError,
+        struct.error,
+        zipfile.BadZipFile,
+        OSError,
+        RecursionError,
+    ) as error:
+        raise ShapeFileError(f"{source} has no readable record of what made it ({error}).") from error
+    if not isinstance(run, dict) or not isinstance(run.get("command"), str):
+        raise ShapeFileError(f"{source} does not say what made it: it was not written by a shapelex command.")
+    earlier = run.get("earlier", [])
+    is_list = isinstance(earlier, list) and all(isinstance(one, str) for one in earlier)
+    return {**run, "earlier": earlier if is_list else []}
+
+
+def sidecar_path(path: Path) -> Path:
+    """Return where the record of a file lies that has no place for it."""
+    return path.with_name(path.name + ".json")
+
+
+def write_sidecar(path: Path, run: Mapping[str, Any]) -> Path:
+    """Write the record of a file that has no place for it beside the file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    run : mapping
+        The record.
+
+    Returns
+    -------
+    Path
+        Where it went.
+    """
+    text = json.dumps({"file": path.name, "run": dict(run)}, indent=2) + "\n"
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(text.encode())
+
+    write_atomically(sidecar_path(path), write)
+    return sidecar_path(path)
+
+
+def _read_sidecar(path: Path) -> Any:
+    sidecar = sidecar_path(path)
+    if not sidecar.is_file() or sidecar.stat().st_size > _SIDECAR_LIMIT:
+        return None
+    found = json.loads(sidecar.read_bytes())
+    return found.get("run") if isinstance(found, dict) and found.get("file") == path.name else None
+
+
+def _find(path: Path, head: bytes) -> Any:
+    if head.startswith(b"PK\x03\x04"):
+        return _in_npz(path)
+    if head.startswith(b"\x89PNG"):
+        return _in_png(path)
+    if head.startswith(b"PAR1"):
+        return _in_parquet(path)
+    if path.stat().st_size > _LIMIT:
+        return None
+    contents = path.read_bytes()
+    if head.startswith(b"%PDF"):
+        return _in_pdf(contents)
+    if b'id="shapelex-data"' in contents:
+        return _in_page(contents)
+    if b"<svg" in contents:
+        found = re.search(rb"<dc:description>(.*?)</dc:description>", contents, re.DOTALL)
+        return json.loads(html.unescape(found[1].decode())) if found else None
+    if head.lstrip().startswith(b"{"):
+        return json.loads(contents).get("run")
+    return None
+
+
+def npz_header(path: Path) -> dict[str, Any]:
+    """Return the JSON header of a ``.npz`` file of ours; nothing where there is none.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    dict
+        The header.
+    """
+    try:
+        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+            member = archive.getinfo("header.npy")
+            with archive.open(member) as part:
+                header = json.loads(read_array(part, min(member.file_size, _SIDECAR_LIMIT)).tobytes())
+    # zipfile and NumPy's header parser raise almost anything on bytes that are none of ours.
+    except Exception:
+        return {}
+    return header if isinstance(header, dict) else {}
+
+
+def _in_npz(path: Path) -> Any:
+    header = npz_header(path)
+    provenance = header.get("provenance", {})
+    return header.get("run") or provenance.get("run") or provenance.get("source", {}).get("run") or provenance
+
+
+def _in_parquet(path: Path) -> Any:
+    from shapelex.io.table_file import load_pyarrow
+
+    metadata = load_pyarrow().parquet.read_schema(path).metadata or {}
+    return json.loads(metadata[KEY.encode()]) if KEY.encode() in metadata else None
+
+
+def _in_png(path: Path) -> Any:
+    with path.open("rb") as stream:
+        stream.seek(8)
+        while len(opening := stream.read(8)) == 8:
+            (length,), kind = struct.unpack(">I", opening[:4]), opening[4:]
+            if kind in (b"tEXt", b"iTXt") and length <= _SIDECAR_LIMIT:
+                name, _, text = stream.read(length).partition(b"\0")
+                if name == KEY.encode():
+                    return json.loads(text.lstrip(b"\0"))
+                stream.seek(4, 1)
+            else:
+                stream.seek(length + 4, 1)
+    return None
+
+
+def _in_pdf(contents: bytes) -> Any:
+    found = re.search(rb"/Subject \(((?:[^()\\]|\\.)*)\)", contents, re.DOTALL)
+    return json.loads(re.sub(rb"\\([()\\])", rb"\1", found[1])) if found else None
+
+
+def _in_page(contents: bytes) -> Any:
+    found = re.search(rb'id="shapelex-data">(.*?)</script>', contents, re.DOTALL)
+    rows = json.loads(found[1])["provenance"] if found else []
+    run = {name: value for name, value in rows if name in _SHOWN}
+    return {**run, "earlier": [line for line in run.get("earlier", "").split("\n") if line]}

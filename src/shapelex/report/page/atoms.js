@@ -1,0 +1,80 @@
+// The atoms, and the shapes that use one of them most.
+import { atomOrder, errorOf, labelText, modulusOf, nameOf, nShapes, page } from "./data.js";
+import { announce, byId, make, percent, share } from "./dom.js";
+import { makeThumbnail, outline, posedAtom, posedShape } from "./drawing.js";
+import { on, selectShape, set, state } from "./store.js";
+
+const N_USERS = 12;
+
+function makeCard(atom) {
+  const use = page.atoms.use[atom];
+  const typical = page.atoms.typical[atom];
+  const bar = make("span", { class: "bar", "aria-hidden": "true" }, make("span", {}));
+  bar.firstChild.style.setProperty("--share", use);
+  return make(
+    "button",
+    {
+      type: "button",
+      class: "atom",
+      "aria-pressed": "false",
+      "data-atom": atom,
+      "aria-label": `Atom ${atom}, used by ${share(use)} of the shapes, typical weight ${typical.toFixed(2)}`,
+      onclick: () => set({ atom: state.atom === atom ? -1 : atom }),
+    },
+    makeThumbnail([posedAtom(atom)], [outline]),
+    make("span", { class: "atom-name", text: String(atom) }),
+    bar,
+    make("span", { class: "atom-use" }, make("b", { text: share(use) }), make("span", { text: `weight ${typical.toFixed(2)}` })),
+  );
+}
+
+/** A button with a drawing of shape k that puts it on the workbench. */
+export function makeShapeButton(k, note, curves, classes) {
+  const name = nameOf(k);
+  return make(
+    "button",
+    {
+      type: "button",
+      class: "shape-button",
+      "data-shape": k,
+      "aria-label": `Shape ${name}${labelText(k) ? `, ${labelText(k)}` : ""}, ${note}`,
+      onclick: () => {
+        selectShape(k);
+        announce(`Shape ${name} is on the workbench.`);
+      },
+    },
+    makeThumbnail(curves || [posedShape(k)], classes || [outline]),
+    make("span", { class: "name", text: name }),
+    make("span", { class: "note", text: note }),
+  );
+}
+
+function showUsers() {
+  const { atom } = state;
+  for (const card of byId("atoms").children) card.setAttribute("aria-pressed", String(Number(card.dataset.atom) === atom));
+  const place = byId("atom-users");
+  place.hidden = atom < 0;
+  if (atom < 0) return;
+  const users = [];
+  for (let k = 0; k < nShapes; k++) {
+    const modulus = modulusOf(k, atom);
+    if (modulus > 0) users.push([k, modulus]);
+  }
+  users.sort((a, b) => b[1] - a[1]);
+  const buttons = users.slice(0, N_USERS).map(([k, modulus]) => makeShapeButton(k, `weight ${modulus.toFixed(2)}`));
+  const words = users.length
+    ? `The shapes that use atom ${atom} most. On the map, dots can be colored by its weight.`
+    : `No shape on this page uses atom ${atom}.`;
+  place.replaceChildren(make("p", { class: "hint", text: words }), make("div", { class: "strip" }, ...buttons));
+}
+
+/** Draws the atoms. */
+export function startAtoms() {
+  byId("atoms").append(...atomOrder.map(makeCard));
+  on(["atom"], showUsers);
+}
+
+/** The error of a shape, as a note under it. */
+export function errorNote(k) {
+  return `error ${percent(errorOf(k))}`;
+}

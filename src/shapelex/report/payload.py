@@ -1,0 +1,234 @@
+"""All that a page holds, as one JSON value.
+
+In come a fitted dictionary and shapes; out go atoms, shapes, codes of every sparsity, places on the map and summaries.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex.coding import SparseCodes, encode_rows, residual_norms
+from shapelex.estimators import ShapeDictionary, TangentPCA
+from shapelex.exceptions import NonUniqueMeanWarning, SearchTooLargeError, ShapeInputError
+from shapelex.plotting.poses import pose_rotations
+from shapelex.report.packing import pack_array, quantize
+from shapelex.report.pose import common_pose
+from shapelex.report.sampling import choose_shapes
+from shapelex.report.shapes import ReportedShapes
+from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_labels, summarize_times
+from shapelex.report.words import list_provenance, list_settings, name_kind
+from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
+
+SIZE_LIMIT = 15_000_000  # bytes
+_PAGE_BYTES = 400_000  # the page itself, texts and summaries
+_FEWEST_SAMPLES = 200
+_FEWEST_SAMPLES_A_SPAN = 4
+_MOST_FOR_MAP = 20_000  # shapes that the axes of the map are found from
+
+
+def make_payload(
+    model: ShapeDictionary,
+    shapes: ReportedShapes,
+    *,
+    title: str,
+    max_shapes: int,
+    joined: bool = True,
+    provenance: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Gather what the page shows.
+
+    Parameters
+    ----------
+    model : ShapeDictionary
+        Fitted.
+    shapes : ReportedShapes
+        Checked shapes.
+    title : str
+        Title of the page.
+    max_shapes : int
+        Most shapes that the page may hold.
+    joined : bool, default True
+        Whether landmarks are joined by a line.
+    provenance : mapping, optional
+        Where it comes from.
+
+    Returns
+    -------
+    dict
+        JSON values; arrays are packed.
+    """
+    space = model.space_
+    atoms = model.atoms_.astype(np.complex128)
+    rows_of_all = model._check_new_rows(shapes.configurations)
+    codes = model._encode(rows_of_all)
+    errors = residual_norms(rows_of_all, model._atom_rows(), codes).astype(np.float64)
+    del rows_of_all
+    n_kept = min(max_shapes, _count_affordable(space, len(atoms), codes.n_nonzero))
+    rows, how_chosen = choose_shapes(n_kept, errors, shapes.labels, shapes.sequence)
+    kept = space.preshape(shapes.configurations[rows]).astype(np.complex128)
+    mean = common_pose(kept, space)
+    levels = _codes_of_every_sparsity(model, kept)
+    atom_summary = summarize_atoms(codes)
+    payload: dict[str, Any] = {
+        "title": title,
+        "kind": name_kind(space),
+        "closed": bool(space.closed),
+        "joined": joined,
+        "n_shapes": len(shapes),
+        "how_chosen": how_chosen,
+        "n_nonzero": codes.n_nonzero,
+        "space": _pack_space(space),
+        "atoms": {
+            "configurations": pack_array(atoms, "float64"),
+            "poses": pack_array(pose_rotations(atoms, space, mean), "float64"),
+            **atom_summary,
+        },
+        "shapes": {
+            "rows": rows.tolist(),
+            "ids": [shapes.ids[row] for row in rows],
+            **_pack_shapes(kept, space, mean),
+            "supports": [
+                pack_array(level.support, "int16" if len(atoms) < 1 << 15 else "int32") for level, _ in levels
+            ],
+            "weights": [pack_array(level.coefs, "float32") for level, _ in levels],
+            "errors": [pack_array(level_errors, "float32") for _, level_errors in levels],
+        },
+        "map": _place_on_map(kept, space),
+        "errors": summarize_errors(errors),
+        "loss": [float(loss) for loss in np.sqrt(np.maximum(model.loss_curve_, 0))],
+        "settings": list_settings(model),
+        "provenance": list_provenance(provenance),
+    }
+    if shapes.labels is not None:
+        payload["labels"] = summarize_labels(shapes.labels, codes, errors)
+        payload["shapes"]["labels"] = _number_labels([shapes.labels[row] for row in rows])
+    if shapes.sequence is not None:
+        payload["times"] = _pack_times(shapes, codes, rows)
+    return payload
+
+
+def _count_affordable(space: Space, n_atoms: int, n_nonzero: int) -> int:
+    """Number of shapes that fit into a page of the largest size."""
+    n_codes = n_nonzero * (n_nonzero + 1) // 2
+    bytes_a_shape = 4 * space.n_coordinates + 10 * n_codes + 4 * n_nonzero + 4 + 8 + 8
+    fixed = _PAGE_BYTES + (16 * n_atoms * space.n_coordinates + 16 * space.n_coordinates**2) * 4 // 3
+    return max(1, int((SIZE_LIMIT - fixed) / (bytes_a_shape * 4 / 3 + 60)))
+
+
+def _codes_of_every_sparsity(model: ShapeDictionary, kept: ComplexArray) -> list[tuple[SparseCodes, FloatArray]]:
+    """Codes and errors of 1, 2, … atoms a shape, each found by the coder of the model for that many."""
+    rows, atom_rows = model._check_new_rows(kept), model._atom_rows()
+    levels = []
+    for n_nonzero in range(1, model.n_nonzero + 1):
+        try:
+            codes = encode_rows(rows, atom_rows, n_nonzero, method=model.coder)
+        except SearchTooLargeError:
+            codes = encode_rows(rows, atom_rows, n_nonzero, method="auto")
+        levels.append((codes, residual_norms(rows, atom_rows, codes)))
+    return levels
+
+
+def _pack_space(space: Space) -> dict[str, Any]:
+    """What the page needs to draw and to measure: values of the basis, and the Gram matrix; neither for landmarks."""
+    if isinstance(space, Landmarks):
+        return {"n_coordinates": space.n_coordinates, "basis": None, "gram": None}
+    return {
+        "n_coordinates": space.n_coordinates,
+        "basis": pack_array(space.basis(drawing_parameters(space)), "float32"),
+        "gram": pack_array(space.gram, "float64"),
+    }
+
+
+def drawing_parameters(space: Space) -> FloatArray:
+    """Return the curve parameters at which the page draws a spline: both ends, and every knot.
+
+    Parameters
+    ----------
+    space : Space
+        Any but landmarks, which are drawn as the polygon of their points.
+
+    Returns
+    -------
+    ndarray of float, shape (n_parameters,)
+        From 0 to 1.
+    """
+    if isinstance(space, BSpline):
+        n_spans = space.n_points if space.closed else space.n_points - space.degree
+    elif isinstance(space, HermiteSpline):
+        n_spans = space.n_intervals
+    else:
+        n_spans = space.n_coordinates
+    per_span = max(-(-_FEWEST_SAMPLES // n_spans), _FEWEST_SAMPLES_A_SPAN)
+    return np.linspace(0.0, 1.0, n_spans * per_span + 1)
+
+
+def _pack_shapes(kept: ComplexArray, space: Space, mean: ComplexArray) -> dict[str, Any]:
+    integers, steps = quantize(kept)
+    return {
+        "configurations": pack_array(integers, "int16"),
+        "steps": pack_array(steps, "float32"),
+        "poses": pack_array(pose_rotations(kept, space, mean), "float32"),
+    }
+
+
+def _place_on_map(kept: ComplexArray, space: Space) -> dict[str, Any]:
+    """First two tangent principal components of the shapes, and their shares of the variance."""
+    scores, shares = np.zeros((len(kept), 2)), [0.0, 0.0]
+    spread = np.linspace(0, len(kept) - 1, min(len(kept), _MOST_FOR_MAP)).astype(int)
+    try:
+        with warnings.catch_warnings():
+            # Any of several means will do for a map.
+            warnings.simplefilter("ignore", NonUniqueMeanWarning)
+            pca = TangentPCA(space=space).fit(kept[spread])
+    except ShapeInputError:
+        # One shape, or copies of it: all lie in the middle of the map.
+        return {"places": pack_array(scores, "float32"), "shares": shares}
+    n_axes = min(2, pca.n_components_)
+    scores[:, :n_axes] = pca.transform(kept)[:, :n_axes]
+    shares[:n_axes] = pca.explained_variance_ratio_[:n_axes].tolist()
+    return {"places": pack_array(scores, "float32"), "shares": shares}
+
+
+def _number_labels(labels: list[str]) -> dict[str, Any]:
+    """Labels of the shapes on the page, as numbers into a list of names, the most frequent first."""
+    names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    order = np.lexsort((names, -counts, names == ""))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return {
+        "names": [str(names[label]) for label in order],
+        "counts": counts[order].tolist(),
+        "numbers": pack_array(rank[inverse], "int32"),
+    }
+
+
+def _pack_times(shapes: ReportedShapes, codes: SparseCodes, rows: Any) -> dict[str, Any]:
+    assert shapes.sequence is not None
+    summary = summarize_times(shapes, codes)
+    frames = _frames_of(shapes)
+    # A column points to a shape that the page holds.
+    position = np.searchsorted(rows, np.maximum(summary["rows"], 0)).clip(0, len(rows) - 1)
+    is_same = shapes.sequence[rows[position]] == np.array(summary["series"])
+    summary["places"] = np.where((np.array(summary.pop("rows")) >= 0) & is_same, position, -1).tolist()
+    summary["weights"] = pack_array(summary["weights"], "float32")
+    return summary | {
+        "names": shapes.sequence_names,
+        "of_shape": pack_array(shapes.sequence[rows], "int32"),
+        "frame": pack_array(frames[rows], "float64"),
+        "has_frames": shapes.frames is not None,
+    }
+
+
+def _frames_of(shapes: ReportedShapes) -> FloatArray:
+    """Time of each shape: its frame, or its place in its series."""
+    if shapes.frames is not None:
+        return shapes.frames
+    assert shapes.sequence is not None
+    frames = np.zeros(len(shapes))
+    for series in range(len(shapes.sequence_names)):
+        members = shapes.sequence == series
+        frames[members] = np.arange(members.sum())
+    return frames

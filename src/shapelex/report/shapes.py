@@ -1,0 +1,170 @@
+"""What the caller says about the shapes: names, labels, times.
+
+In come arrays, or a set of shapes that carries them; out go checked columns with one entry a shape.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
+from shapelex._validation import as_configurations, name_rows
+from shapelex.exceptions import ShapeInputError
+from shapelex.spaces import Space
+
+
+@dataclass(frozen=True)
+class ReportedShapes:
+    """Shapes with all that is known of each.
+
+    Parameters
+    ----------
+    configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+        The shapes.
+    ids : list of str
+        A name for each.
+    labels : list of str or None
+        A class for each, ``""`` where it is not known.
+    sequence : ndarray of int or None
+        Number of the time series that each belongs to, in order of appearance; −1 for none.
+    sequence_names : list of str
+        Their names.
+    frames : ndarray of float or None
+        Time of each shape in its series.
+    """
+
+    configurations: ComplexArray
+    ids: list[str]
+    labels: list[str] | None
+    sequence: IntArray | None
+    sequence_names: list[str]
+    frames: FloatArray | None
+
+    def __len__(self) -> int:
+        return len(self.configurations)
+
+
+def read_shapes(
+    X: Any,
+    space: Space,
+    *,
+    ids: Sequence[Any] | ArrayLike | None,
+    labels: Sequence[Any] | ArrayLike | None,
+    sequence: Sequence[Any] | ArrayLike | None,
+    frames: ArrayLike | None,
+) -> ReportedShapes:
+    """Check shapes and their columns; a set of shapes gives the columns that are not given.
+
+    Parameters
+    ----------
+    X : array_like, or an object with an attribute ``configurations``
+        Configurations, or a set of shapes: ``configurations``, ``space``, ``ids``, ``labels``, ``sequence``,
+        ``metadata``.
+    space : Space
+        The space of the model.
+    ids, labels, sequence, frames
+        Columns, or None.
+
+    Returns
+    -------
+    ReportedShapes
+        Checked.
+
+    Raises
+    ------
+    ShapeInputError
+        If shapes are of another space, or a column has another length.
+    """
+    if hasattr(X, "configurations"):
+        given = getattr(X, "space", None)
+        if given is not None and given != space:
+            raise ShapeInputError(
+                f"X holds shapes of {given}, but the model was fitted in {space}: convert them first."
+            )
+        ids = _first_given(ids, getattr(X, "ids", None))
+        labels = _first_given(labels, getattr(X, "labels", None))
+        sequence = _first_given(sequence, getattr(X, "sequence", None))
+        if frames is None and sequence is not None:
+            frames = _frames_in(getattr(X, "metadata", None))
+        X = X.configurations
+    configurations, _ = as_configurations(X, n_coordinates=space.n_coordinates)
+    n_shapes = len(configurations)
+    texts = None if labels is None else _as_texts(labels, n_shapes, "labels")
+    if texts is not None and not any(texts):
+        texts = None
+    series, names = (None, []) if sequence is None else _as_series(sequence, n_shapes)
+    if not names:
+        series = None
+    times = None if frames is None else _as_times(frames, n_shapes)
+    if times is not None and series is None:
+        series, names = np.zeros(n_shapes, dtype=np.int64), [""]
+    return ReportedShapes(
+        configurations,
+        [str(row) for row in range(n_shapes)] if ids is None else _as_texts(ids, n_shapes, "ids"),
+        texts,
+        series,
+        names,
+        times,
+    )
+
+
+def _first_given(first: Any, second: Any) -> Any:
+    return second if first is None else first
+
+
+def _frames_in(metadata: Any) -> Any:
+    """Return the column of times that a set of shapes has, if all of it can be used."""
+    for name in ("frame", "frames", "time", "t"):
+        column = np.asarray(metadata.get(name) if isinstance(metadata, Mapping) else None)
+        if column.dtype.kind not in "iuf" or not np.isfinite(column).all():
+            continue
+        # A frame that is not known is −1.
+        if name.startswith("frame") and (column < 0).any():
+            continue
+        return column
+    return None
+
+
+def _as_texts(values: Any, n_shapes: int, name: str) -> list[str]:
+    entries = _one_a_shape(values, n_shapes, name)
+    return [_as_text(value) for value in entries]
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    try:
+        # Missing entries of tables come as None, NaN, or an NA that is not even unequal to itself.
+        is_missing = value is None or bool(value != value)
+    except TypeError:
+        is_missing = True
+    return "" if is_missing else str(value)
+
+
+def _as_series(values: Any, n_shapes: int) -> tuple[IntArray, list[str]]:
+    entries = _as_texts(values, n_shapes, "sequence")
+    # Shapes of no series: −1 in a set of shapes, nothing in a table.
+    numbers = {"": -1, "-1": -1}
+    series = np.array([numbers.setdefault(entry, len(numbers) - 2) for entry in entries], dtype=np.int64)
+    return series, list(numbers)[2:]
+
+
+def _as_times(values: Any, n_shapes: int) -> FloatArray:
+    entries = _one_a_shape(values, n_shapes, "frames")
+    try:
+        times = np.array(entries, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeInputError("frames must be numbers, one a shape: the frame, or the time, of each.") from error
+    if not np.isfinite(times).all():
+        raise ShapeInputError(f"frames must be finite, but are not in {name_rows(~np.isfinite(times))}.")
+    return times
+
+
+def _one_a_shape(values: Any, n_shapes: int, name: str) -> list[Any]:
+    entries = values.tolist() if hasattr(values, "tolist") else list(values)
+    if isinstance(values, str) or not isinstance(entries, list) or len(entries) != n_shapes:
+        found = "one text" if isinstance(values, str) else np.size(entries)
+        raise ShapeInputError(f"{name} must have one entry for each of the {n_shapes} shapes, got {found}.")
+    return entries

@@ -1,0 +1,129 @@
+"""The page as a file."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from shapelex._typing import ArrayLike
+from shapelex._validation import check_count, check_flag
+from shapelex.estimators import ShapeDictionary
+from shapelex.io.atomic import write_atomically
+from shapelex.report.document import make_document
+from shapelex.report.payload import make_payload
+from shapelex.report.shapes import read_shapes
+from shapelex.spaces import Landmarks
+
+_log = logging.getLogger(__name__)
+
+
+def write_report(
+    model: ShapeDictionary,
+    X: Any,
+    path: str | Path,
+    *,
+    ids: Sequence[Any] | ArrayLike | None = None,
+    labels: Sequence[Any] | ArrayLike | None = None,
+    sequence: Sequence[Any] | ArrayLike | None = None,
+    frames: ArrayLike | None = None,
+    title: str | None = None,
+    joined: bool = True,
+    max_shapes: int = 5000,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write one HTML page to explore a dictionary and the shapes it codes.
+
+    The page shows the atoms with their use, a map of the shapes, each shape with its weights as arrows to drag, codes
+    of every sparsity, geodesics between shapes, and the errors. It is a single file without links: it opens from disk.
+
+    Parameters
+    ----------
+    model : ShapeDictionary
+        Fitted.
+    X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), or a set of shapes
+        Configurations in the space of the model. A set of shapes, with the attributes ``configurations``, ``space``,
+        ``ids``, ``labels``, ``sequence`` and ``metadata``, gives the columns below where they are not given.
+    path : str or Path
+        Where to; ``.html`` is added where there is no suffix.
+    ids : sequence, optional
+        Name of each shape; by default its row number.
+    labels : sequence, optional
+        Class of each shape; empty, None or NaN where it is not known.
+    sequence : sequence, optional
+        Time series of each shape, −1 or nothing for none; shapes of a series are in the order of time.
+    frames : array_like of float, optional
+        Time or frame number of each shape in its series, so that gaps show. A set of shapes that has series gives its
+        metadata ``frame``, ``frames``, ``time`` or ``t``.
+    title : str, optional
+        Title of the page.
+    joined : bool, default True
+        Whether a line is drawn through the points. False for landmarks whose order means nothing, such as anatomical
+        ones: they are drawn as points alone.
+    max_shapes : int, default 5000
+        Most shapes that the page holds; of more, a sample in proportion to labels, series or errors, and the page says
+        so. Numbers and figures are of all. Fewer are held where they would make the file larger than 15 MB.
+    overwrite : bool, default False
+        Whether a file that is there may be replaced.
+    provenance : mapping, optional
+        Where the page comes from, such as the command and the files: shown at its end.
+
+    Returns
+    -------
+    Path
+        Where it went.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file already, and `overwrite` is not set.
+    ShapeInputError
+        If the shapes are not of the model's space, or a column has another length.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> X = np.random.default_rng(0).normal(size=(40, 6, 2))
+    >>> model = sx.ShapeDictionary(n_atoms=3, n_nonzero=2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = sx.report.write_report(model, X, f"{folder}/shapes", labels=["a", "b"] * 20)
+    ...     page.name, page.read_text()[:15]
+    ('shapes.html', '<!doctype html>')
+    """
+    if not isinstance(model, ShapeDictionary):
+        raise TypeError(f"model must be a fitted ShapeDictionary, got {type(model).__name__}.")
+    check_is_fitted(model)
+    target = Path(path)
+    if not target.suffix:
+        target = target.with_suffix(".html")
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"{target} exists already: choose another path, or set overwrite=True to replace it.")
+    if not target.resolve().parent.is_dir():
+        # Said before the work, not after it.
+        raise FileNotFoundError(f"There is no folder {target.resolve().parent} to write {target.name} to.")
+    check_count(max_shapes, 1, "max_shapes")
+    if not check_flag(joined, "joined") and not isinstance(model.space_, Landmarks):
+        raise ValueError(
+            f"joined=False draws landmarks as points, but {model.space_} is a space of curves: leave it out."
+        )
+    shapes = read_shapes(X, model.space_, ids=ids, labels=labels, sequence=sequence, frames=frames)
+    payload = make_payload(
+        model,
+        shapes,
+        title="Dictionary of shapes" if title is None else str(title),
+        max_shapes=max_shapes,
+        joined=joined,
+        provenance=provenance,
+    )
+    page = make_document(payload).encode("utf-8")
+    write_atomically(target, lambda stream: _write(stream, page))
+    _log.info("wrote %s: %.1f MB, %d of %d shapes", target, len(page) / 1e6, len(payload["shapes"]["ids"]), len(shapes))
+    return target
+
+
+def _write(stream: Any, page: bytes) -> None:
+    stream.write(page)

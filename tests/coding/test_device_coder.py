@@ -1,0 +1,175 @@
+"""Coding on torch devices: the same codes as the compiled kernels, whatever the size, the precision or the block."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.coding import device_coder as device_coder_module
+from shapelex.coding import encode_rows, residual_norms
+from shapelex.coding.device_coder import DeviceCoder
+from shapelex.exceptions import CoordinateCountError, DeviceError
+from tests.coding_oracles import best_error, ormp_support, random_rows
+from tests.devices import on_devices
+
+# (n_coordinates, n_atoms, n_nonzero): several rows a warp, one row a warp, one warp and a bit, several warps.
+SIZES = [(12, 10, 5), (40, 20, 5), (9, 3, 3), (30, 33, 9), (50, 120, 12)]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def problem(seed, n_rows, n_coordinates, n_atoms, dtype=np.complex128):
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng, n_rows, n_coordinates) * rng.uniform(0.5, 2, (n_rows, 1))
+    atoms = random_rows(rng, n_atoms, n_coordinates) * rng.uniform(0.5, 2, (n_atoms, 1))
+    return rows.astype(dtype), atoms.astype(dtype)
+
+
+def assert_same_codes(ours, theirs, rows, atoms, dtype):
+    tolerance = 1e-10 if dtype == np.complex128 else 1e-5
+    errors, expected = residual_norms(rows, atoms, theirs), residual_norms(rows, atoms, ours)
+    norms = np.linalg.norm(rows, axis=1)
+    assert np.abs(errors - expected).max() <= tolerance * norms.max()
+    same = (np.sort(ours.support, axis=1) == np.sort(theirs.support, axis=1)).all(axis=1)
+    # Rows whose supports differ must be ties; random rows hardly ever are.
+    assert same.mean() >= 0.98
+    assert np.abs(ours.toarray() - theirs.toarray())[same].max() <= 100 * tolerance
+    assert theirs.coefs.dtype == dtype
+    assert theirs.support.dtype == np.int32
+
+
+@on_devices
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
+def test_codes_are_those_of_the_compiled_kernels(method, size, dtype, device):
+    n_coordinates, n_atoms, n_nonzero = size
+    if method in ("beam", "exact") and n_atoms > 30:
+        n_nonzero = 2
+    rows, atoms = problem(0, 150, n_coordinates, n_atoms, dtype)
+    ours = encode_rows(rows, atoms, n_nonzero, method=method)
+    theirs = encode_rows(rows, atoms, n_nonzero, method=method, device=device)
+    assert_same_codes(ours, theirs, rows, atoms, dtype)
+
+
+@on_devices
+@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
+@pytest.mark.parametrize("tol", [0.3, 0.8, 0.95])
+def test_codes_stop_at_the_target_as_the_compiled_kernels_do(method, tol, device):
+    rows, atoms = problem(1, 60, 8, 10)
+    ours = encode_rows(rows, atoms, 6, method=method, tol=tol)
+    theirs = encode_rows(rows, atoms, 6, method=method, tol=tol, device=device)
+    assert np.array_equal(ours.support >= 0, theirs.support >= 0)
+    assert_same_codes(ours, theirs, rows, atoms, np.complex128)
+
+
+@on_devices
+@pytest.mark.parametrize("method", ["ormp", "omp"])
+def test_paths_are_those_of_the_compiled_kernels(method, device):
+    rows, atoms = problem(2, 40, 9, 12)
+    ours = sx.encode(rows, atoms, 5, method, path=True)
+    theirs = sx.encode(rows, atoms, 5, method, path=True, device=device)
+    for n_nonzero in range(1, 6):
+        assert np.array_equal(ours[n_nonzero].support, theirs[n_nonzero].support)
+        np.testing.assert_allclose(ours[n_nonzero].coefs, theirs[n_nonzero].coefs, atol=1e-12)
+
+
+@on_devices
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds, n_nonzero=st.integers(1, 4))
+def test_pursuit_and_exact_agree_with_the_obvious_code(device, seed, n_nonzero):
+    rows, atoms = problem(seed, 3, 7, 8)
+    pursuit = encode_rows(rows, atoms, n_nonzero, method="ormp", device=device)
+    exact = encode_rows(rows, atoms, n_nonzero, method="exact", device=device)
+    errors = residual_norms(rows, atoms, exact)
+    for k, row in enumerate(rows):
+        assert [j for j in pursuit.support[k] if j >= 0] == ormp_support(row, atoms, n_nonzero)
+        assert errors[k] == pytest.approx(best_error(row, atoms, n_nonzero), abs=1e-9)
+
+
+@on_devices
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds)
+def test_exact_is_never_worse_than_a_beam_nor_a_beam_than_a_pursuit(device, seed):
+    rows, atoms = problem(seed, 20, 6, 10)
+    errors = {
+        method: residual_norms(rows, atoms, encode_rows(rows, atoms, 3, method=method, device=device))
+        for method in ("exact", "beam", "ormp")
+    }
+    assert (errors["exact"] <= errors["beam"] + 1e-7).all()
+    assert (errors["beam"] <= errors["ormp"] + 1e-7).all()
+
+
+@on_devices
+@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
+def test_zero_repeated_and_dependent_atoms_are_passed_over(method, device):
+    rows, atoms = problem(3, 30, 9, 7)
+    atoms[2] = 1j * atoms[0]
+    atoms[4] = 0
+    atoms[5] = atoms[0] + atoms[1]
+    codes = encode_rows(rows, atoms, 5, method=method, device=device)
+    expected = encode_rows(rows, atoms, 5, method=method)
+    assert not np.isin(codes.support, [2, 4]).any()
+    assert np.abs(codes.coefs).max() < 1e3
+    np.testing.assert_allclose(
+        residual_norms(rows, atoms, codes),
+        residual_norms(rows, atoms, expected),
+        atol=1e-8 if method == "omp" else 1e-7,
+    )
+
+
+@on_devices
+def test_zero_rows_get_no_atom(device):
+    rows, atoms = problem(4, 5, 6, 8)
+    rows[2] = 0
+    for method in ("ormp", "beam", "exact"):
+        codes = encode_rows(rows, atoms, 3, method=method, device=device)
+        assert (codes.support[2] == -1).all()
+        assert (codes.coefs[2] == 0).all()
+
+
+@on_devices
+@pytest.mark.parametrize("method", ["ormp", "beam", "exact"])
+def test_the_size_of_blocks_changes_nothing(method, device, monkeypatch):
+    rows, atoms = problem(5, 57, 9, 8)
+    whole = encode_rows(rows, atoms, 3, method=method, device=device)
+    monkeypatch.setattr(device_coder_module, "_MOST_BLOCK_ROWS", 10)
+    parts = encode_rows(rows, atoms, 3, method=method, device=device)
+    # Two members of a beam may hold the same atoms, found in another order: a tie.
+    assert np.array_equal(np.sort(whole.support, axis=1), np.sort(parts.support, axis=1))
+    np.testing.assert_allclose(whole.toarray(), parts.toarray(), atol=1e-13)
+
+
+@on_devices
+def test_errors_name_what_does_not_fit(device):
+    rows, atoms = problem(6, 5, 6, 8)
+    with pytest.raises(CoordinateCountError, match="same number of coordinates"):
+        DeviceCoder(atoms, 2, device=device).encode(rows[:, :-1].copy())
+    with pytest.raises(ValueError, match="n_nonzero must be between 1 and n_atoms=8, got 9"):
+        DeviceCoder(atoms, 9, device=device)
+
+
+@on_devices
+def test_no_rows_give_no_codes(device):
+    rows, atoms = problem(7, 5, 6, 8)
+    assert DeviceCoder(atoms, 2, method="ormp", device=device).encode(rows[:0]).support.shape == (0, 2)
+
+
+@on_devices
+def test_a_device_that_is_not_there_is_named(device):
+    rows, atoms = problem(8, 5, 6, 8)
+    with pytest.raises(DeviceError, match="'cuda:9'"):
+        encode_rows(rows, atoms, 2, device="cuda:9")
+    with pytest.raises(DeviceError, match="'toaster'"):
+        encode_rows(rows, atoms, 2, device="toaster")
+
+
+@on_devices
+def test_public_encode_whitens_and_codes_curves(device):
+    rng = np.random.default_rng(9)
+    space = sx.BSpline(8)
+    shapes = rng.normal(size=(30, 8)) + 1j * rng.normal(size=(30, 8)) + 5
+    ours = sx.encode(shapes, shapes[:6], 2, space=space)
+    theirs = sx.encode(shapes, shapes[:6], 2, space=space, device=device)
+    assert np.array_equal(np.sort(ours.support, axis=1), np.sort(theirs.support, axis=1))
+    np.testing.assert_allclose(ours.toarray(), theirs.toarray(), atol=1e-12)

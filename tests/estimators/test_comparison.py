@@ -1,0 +1,179 @@
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold
+
+import shapelex as sx
+from shapelex.estimators.comparison import METHODS
+
+SPACE = sx.BSpline(8)
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    rng = np.random.default_rng(4)
+    circle = np.exp(2j * np.pi * np.arange(8) / 8)
+    modes = np.array([circle**power for power in (1, 2, 3, -1, -2)])
+    weights = rng.normal(size=(48, 5)) * [1, 0.4, 0.3, 0.3, 0.2] + [3, 0, 0, 0, 0]
+    return weights @ modes * np.exp(2j * np.pi * rng.random((48, 1))) + 0.02 * rng.normal(size=(48, 8))
+
+
+@pytest.fixture(scope="module")
+def table(shapes):
+    return sx.compare(shapes, n_nonzero=[1, 3], n_atoms=4, space=SPACE, cv=3, random_state=0)
+
+
+def _rmse(errors):
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+def _row(table, **wanted):
+    (row,) = [row for row in table.rows() if all(row[name] == value for name, value in wanted.items())]
+    return row
+
+
+def test_one_row_for_every_method_sparsity_and_fold(table):
+    assert table.columns == ("method", "n_nonzero", "split", "fold", "rmse", "seconds")
+    assert len(table) == 5 * 2 * (1 + 3)
+    assert list(dict.fromkeys(table["method"].tolist())) == list(METHODS)
+    assert set(zip(table["split"].tolist(), table["fold"].tolist(), strict=True)) == {
+        ("train", -1),
+        *(("held out", fold) for fold in range(3)),
+    }
+    assert (table["rmse"] > 0).all()
+    assert (table["seconds"] > 0).all()
+
+
+def test_errors_are_those_of_the_estimators(shapes, table):
+    learned, held_out = list(KFold(3).split(shapes))[1]
+    pca = sx.ComplexPCA(space=SPACE, subtract_average=True).fit(shapes[learned])
+    tangent = sx.TangentPCA(space=SPACE).fit(shapes[learned])
+    whole = sx.ComplexPCA(3, space=SPACE).fit(shapes)
+    wanted = {"n_nonzero": 3, "fold": 1}
+    assert _row(table, method="complex PCA, centered", **wanted)["rmse"] == pytest.approx(
+        _rmse(pca.errors(shapes[held_out], 3))
+    )
+    assert _row(table, method="tangent PCA", **wanted)["rmse"] == pytest.approx(
+        _rmse(tangent.errors(shapes[held_out], 6))
+    )
+    assert _row(table, method="complex PCA", n_nonzero=3, split="train")["rmse"] == pytest.approx(
+        np.sqrt(whole.loss_ / len(shapes))
+    )
+
+
+def test_a_dictionary_is_learned_for_each_sparsity(shapes):
+    model = sx.ShapeDictionary(4, space=SPACE, random_state=7)
+    table = sx.compare(shapes, {"mine": model}, [1, 3], space=SPACE)
+    for n_nonzero in (1, 3):
+        fitted = sx.ShapeDictionary(4, n_nonzero, space=SPACE, random_state=7).fit(shapes)
+        assert _row(table, n_nonzero=n_nonzero)["rmse"] == pytest.approx(fitted.rmse_, rel=1e-9)
+    assert not hasattr(model, "atoms_")
+    assert model.n_nonzero == 5
+
+
+def test_learning_once_varies_only_the_coding(shapes):
+    table = sx.compare(shapes, {"mine": sx.ShapeDictionary(4, random_state=7)}, [1, 3], space=SPACE, learn_at=3)
+    fitted = sx.ShapeDictionary(4, 3, space=SPACE, random_state=7).fit(shapes)
+    assert _row(table, n_nonzero=3)["rmse"] == pytest.approx(fitted.rmse_, rel=1e-9)
+    assert _row(table, n_nonzero=1)["rmse"] == pytest.approx(_rmse(fitted.set_params(n_nonzero=1).errors(shapes)))
+
+
+def test_full_distance_is_one_measure_for_all(shapes):
+    loss = sx.compare(shapes, n_nonzero=2, n_atoms=4, space=SPACE, random_state=0).curves()
+    distance = sx.compare(shapes, n_nonzero=2, n_atoms=4, space=SPACE, random_state=0, measure="distance").curves()
+    for method in METHODS:
+        assert distance[method][2] <= loss[method][2] * (1 + 1e-9)
+    for method in ("shape dictionary", "complex PCA", "tangent PCA"):
+        assert distance[method][2] == pytest.approx(loss[method][2], rel=1e-9)
+    model = sx.ComplexPCA(2, space=SPACE, subtract_average=True).fit(shapes)
+    direct = sx.distance(shapes, model.reconstruct(shapes), space=SPACE)
+    assert distance["complex PCA, centered"][2] == pytest.approx(_rmse(direct))
+
+
+def test_deterministic_and_independent_of_the_other_methods(shapes, table):
+    again = sx.compare(shapes, ["align-first"], n_nonzero=[3], n_atoms=4, space=SPACE, cv=3, random_state=0, n_jobs=1)
+    for row in again.rows():
+        assert _row(table, method="align-first", n_nonzero=3, fold=row["fold"])["rmse"] == row["rmse"]
+
+
+def test_modes_that_are_not_there_change_nothing(shapes):
+    curve = sx.compare(shapes[:, :4], ["complex PCA"], [2, 3, 9]).curves()["complex PCA"]
+    assert curve[9] == curve[3] < 1e-12
+
+
+def test_mean_over_folds(table):
+    rows = [row for row in table.rows() if row["method"] == "complex PCA" and row["split"] == "held out"]
+    assert table.curves("held out")["complex PCA"] == pytest.approx(
+        {n: np.mean([row["rmse"] for row in rows if row["n_nonzero"] == n]) for n in (1, 3)}
+    )
+
+
+def test_printed(table):
+    lines = str(table).splitlines()
+    assert lines[0] == "RMSE in percent of 48 shapes"
+    assert lines[1].split() == ["atoms", "per", "shape", "1", "3"]
+    assert lines[2].startswith("shape dictionary ")
+    assert lines[2].split()[-1] == f"{100 * table.curves()['shape dictionary'][3]:.2f}"
+    assert "RMSE in percent of held-out shapes, mean of 3 folds" in lines
+    assert repr(table).startswith("<Comparison: 40 rows")
+
+
+def test_progress_can_stop(shapes):
+    seen = []
+    table = sx.compare(
+        shapes,
+        ["complex PCA", "tangent PCA"],
+        [1, 2],
+        callback=lambda done, total, row: seen.append((done, total, row["method"])) or done == 3,
+    )
+    assert seen == [(1, 4, "complex PCA"), (2, 4, "complex PCA"), (3, 4, "tangent PCA")]
+    assert len(table) == 3
+
+
+def test_unfinished_fits_are_told_without_warnings(shapes):
+    table = sx.compare(shapes, {"short": sx.ShapeDictionary(4, max_iter=1, random_state=0)}, [2])
+    assert table.unconverged == ["short at 2"]
+    assert "1 fits still changed" in str(table)
+
+
+def test_drawn_as_it_is(table):
+    from matplotlib.figure import Figure
+
+    ax = sx.plotting.plot_rmse_curves(table, ax=Figure().subplots())
+    labels = [line.get_label() for line in ax.lines]
+    assert labels == [f"{method}, {split}" for split in ("train", "held out") for method in METHODS]
+    assert [line.get_linestyle() for line in ax.lines] == ["-"] * 5 + ["--"] * 5
+    assert ax.lines[0].get_color() == ax.lines[5].get_color() != ax.lines[1].get_color()
+    assert ax.lines[5].get_ydata() == pytest.approx(
+        [100 * rmse for rmse in table.curves("held out")["shape dictionary"].values()]
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"methods": ["PCA"]}, ValueError, "methods must be one of 'shape dictionary'"),
+        ({"methods": []}, ValueError, "at least one method"),
+        ({"methods": {"r": sx.RiemannianDictionary(3)}}, TypeError, "a parameter n_nonzero to vary"),
+        ({"methods": {"c": sx.ShapeDictionary}}, TypeError, "map names to estimators"),
+        ({"n_nonzero": []}, ValueError, "at least one number"),
+        ({"n_nonzero": [0]}, ValueError, "n_nonzero must be at least 1"),
+        ({"n_nonzero": [1.5]}, TypeError, "n_nonzero must be an integer"),
+        ({"n_nonzero": [5], "n_atoms": 4}, ValueError, "between 1 and n_atoms=4 of 'shape dictionary', got 5"),
+        ({"learn_at": 5, "n_atoms": 4}, ValueError, "between 1 and n_atoms=4"),
+        ({"measure": "rmse"}, ValueError, "measure must be one of 'loss', 'distance'"),
+        ({"space": 8}, TypeError, "space must be a space"),
+        ({"space": sx.BSpline(9)}, ValueError, "9"),
+        ({"cv": 1}, ValueError, "cv must be at least 2"),
+    ],
+)
+def test_what_is_refused(shapes, options, error, words):
+    with pytest.raises(error, match=words):
+        sx.compare(shapes, **options)
+
+
+@pytest.mark.realdata
+def test_dictionary_leads_on_hands(load_real):
+    curves = sx.compare(load_real("hands"), n_nonzero=3, n_atoms=10, random_state=0).curves()
+    ours = curves.pop("shape dictionary")[3]
+    assert ours < 0.0248
+    assert all(ours < curve[3] for curve in curves.values())

@@ -1,0 +1,149 @@
+"""Model files of the methods beside the dictionary, and what a failed refit leaves."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ModelFileError
+from shapelex.io.model_file import read_model, write_model
+
+SPACE = sx.BSpline(6)
+PEERS = {
+    "align-first": sx.AlignFirstDictionary(4, 2, random_state=0, tol=1e-3),
+    "align-first, init": sx.AlignFirstDictionary(
+        2, 1, space=SPACE, init=np.eye(6)[:2] + 0j, random_state=np.random.default_rng(0), tol=1e-2
+    ),
+    "complex PCA": sx.ComplexPCA(2),
+    "complex PCA, centered": sx.ComplexPCA(space=SPACE, subtract_average=True),
+    "tangent PCA": sx.TangentPCA(3, projection="orthogonal", mean="partial", space=SPACE),
+    "Riemannian": sx.RiemannianDictionary(3, alpha=0.05, random_state=0, tol=1e-1),
+}
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    rng = np.random.default_rng(3)
+    circle = np.exp(2j * np.pi * np.arange(6) / 6)
+    return circle + 0.3 * (rng.normal(size=(30, 6)) + 1j * rng.normal(size=(30, 6)))
+
+
+@pytest.fixture(scope="module", params=PEERS, ids=str)
+def fitted(request, shapes):
+    return PEERS[request.param].fit(shapes)
+
+
+def _fitted_state(model):
+    return {name: np.copy(value) for name, value in vars(model).items() if name.endswith("_") and name != "space_"}
+
+
+def _assert_same_state(model, state):
+    assert set(_fitted_state(model)) == set(state)
+    for name, value in _fitted_state(model).items():
+        np.testing.assert_array_equal(value, state[name], err_msg=name)
+
+
+def test_comes_back_whole(fitted, shapes, tmp_path):
+    path = fitted.save(tmp_path / "peer")
+    assert path.suffix == ".npz"
+    back = sx.load(path)
+    assert type(back) is type(fitted)
+    _assert_same_state(back, _fitted_state(fitted))
+    assert back.space_ == fitted.space_
+    np.testing.assert_array_equal(back.errors(shapes), fitted.errors(shapes))
+    np.testing.assert_array_equal(back.transform(shapes), fitted.transform(shapes))
+    for name, value in fitted.get_params().items():
+        if name != "random_state":
+            np.testing.assert_array_equal(back.get_params()[name], value, err_msg=name)
+
+
+def test_single_precision_stays(shapes, tmp_path):
+    model = sx.TangentPCA(2).fit(shapes.astype(np.complex64))
+    assert sx.load(model.save(tmp_path / "single")).components_.dtype == np.complex64
+
+
+def test_only_fitted_ones_are_saved(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        sx.ComplexPCA().save(tmp_path / "none")
+
+
+def _damages(model):
+    stack = "components_" if "components_" in model.arrays else "atoms_"
+    rows = model.arrays[stack]
+    yield "missing array", {"arrays": {name: array for name, array in model.arrays.items() if name != stack}}
+    yield "extra array", {"arrays": {**model.arrays, "more": np.ones(2)}}
+    yield "fewer rows", {"arrays": {**model.arrays, stack: rows[:-1]}}
+    yield "fewer coordinates", {"arrays": {**model.arrays, stack: rows[:, :-1]}}
+    yield "not finite", {"arrays": {**model.arrays, stack: np.where(np.eye(*rows.shape) > 0, np.nan, rows)}}
+    yield "no shapes", {"arrays": {**model.arrays, stack: np.zeros_like(rows)}}
+    yield "real", {"arrays": {**model.arrays, stack: rows.real.copy()}}
+    yield "another space", {"space": sx.Landmarks(5)}
+    yield "unknown parameter", {"parameters": {**model.parameters, "evil": 1}}
+    yield "space as parameter", {"parameters": {**model.parameters, "space": None}}
+    yield "no results", {"results": {}}
+    yield "text for a number", {"results": {**model.results, "n_features_in_": "6"}}
+    yield "wrong number", {"results": {**model.results, "n_features_in_": 7}}
+    if "projection" in model.parameters:
+        yield "unknown projection", {"parameters": {**model.parameters, "projection": "evil"}}
+    if "align" in model.parameters:
+        yield "mean that no fit has", {"parameters": {**model.parameters, "align": "yes"}}
+    if "n_components" in model.parameters:
+        yield "other modes", {"parameters": {**model.parameters, "n_components": 1}}
+    if "coder" in model.parameters:
+        yield "unknown coder", {"parameters": {**model.parameters, "coder": "evil"}}
+    if "alpha" in model.parameters:
+        yield "negative alpha", {"parameters": {**model.parameters, "alpha": -1}}
+
+
+def test_damaged_files_are_told(fitted, tmp_path):
+    model = read_model(fitted.save(tmp_path / "peer"))
+    n_damages = 0
+    for what, change in _damages(model):
+        path = write_model(tmp_path / "damaged", dataclasses.replace(model, **change))
+        with pytest.raises(ModelFileError, match="is damaged"):
+            pytest.fail(f"{what} was taken: {sx.load(path)}")
+        n_damages += 1
+    assert n_damages > 12
+
+
+BAD_REFITS = {
+    "no numbers": lambda: np.full((30, 9), np.nan + 0j),
+    "collapsed": lambda: np.ones((30, 9), dtype=complex),
+    "one shape": lambda: np.tile(np.exp(2j * np.pi * np.arange(9) / 9), (1, 1)),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_REFITS)
+def test_failed_refit_leaves_the_old_fit(fitted, shapes, bad):
+    state, space = _fitted_state(fitted), fitted.space_
+    given = fitted.space
+    fitted.set_params(space=None)
+    try:
+        with pytest.raises(ValueError):  # noqa: PT011
+            fitted.fit(BAD_REFITS[bad]())
+    finally:
+        fitted.set_params(space=given)
+    assert fitted.space_ is space
+    _assert_same_state(fitted, state)
+    assert np.isfinite(fitted.errors(shapes)).all()
+
+
+@pytest.mark.parametrize("model", [sx.ComplexPCA(99), sx.TangentPCA(99), sx.AlignFirstDictionary(99, 2)], ids=repr)
+def test_failed_first_fit_leaves_nothing(model, shapes):
+    with pytest.raises(ValueError, match=r"99|atoms"):
+        model.fit(shapes)
+    assert not _fitted_state(model)
+    assert not hasattr(model, "space_")
+
+
+def test_classifier_is_left_whole(shapes):
+    labels = np.repeat([0, 1], 15)
+    model = sx.ShapeDictionaryClassifier(2, 1, random_state=0, tol=1e-2).fit(shapes, labels)
+    before = model.predict(shapes)
+    state = _fitted_state(model)
+    with pytest.raises(ValueError, match="temperature"):
+        model.set_params(temperature=-1.0).fit(shapes[:, :5], labels)
+    assert model.n_features_in_ == 6
+    assert set(_fitted_state(model)) == set(state)
+    np.testing.assert_array_equal(model.predict(shapes), before)

@@ -1,0 +1,202 @@
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold
+
+import shapelex as sx
+from shapelex.estimators.atom_stability import AtomStability, matched_distances, measure_stability
+from shapelex.estimators.elbow import choose, choose_size, most_stable
+from shapelex.estimators.error_surface import ErrorSurface
+from shapelex.estimators.row_order import describe_order
+from shapelex.exceptions import ShapeInputError
+
+
+def _simulate(n_atoms, n_nonzero, noise, n_shapes, n_points, seed):
+    """Shapes that are sums of few atoms, each with its own size and rotation, and white noise."""
+    rng = np.random.default_rng(seed)
+    atoms = rng.normal(size=(n_atoms, n_points, 2)) @ [1, 1j]
+    atoms -= atoms.mean(axis=1, keepdims=True)
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    supports = np.array([rng.choice(n_atoms, n_nonzero, replace=False) for _ in range(n_shapes)])
+    weights = rng.normal(size=(n_shapes, n_nonzero, 2)) @ [1, 1j]
+    X = np.einsum("ks,ksn->kn", weights, atoms[supports])
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X + noise * (rng.normal(size=(*X.shape, 2)) @ [1, 1j]) / np.sqrt(2 * n_points), atoms
+
+
+def _surface(errors, n_dimensions=20):
+    rows = [
+        {"n_atoms": J, "n_nonzero": s, "fold": 0, "rmse": rmse, "train_rmse": rmse, "energy": 1 / s, "seconds": 0.0}
+        for (J, s), rmse in errors.items()
+    ]
+    return ErrorSurface(rows, n_dimensions)
+
+
+@pytest.mark.parametrize(("n_atoms", "n_nonzero", "noise", "n_points"), [(6, 2, 0.05, 12), (7, 3, 0.02, 14)])
+def test_finds_the_dictionary_that_made_the_shapes(n_atoms, n_nonzero, noise, n_points):
+    X, _ = _simulate(n_atoms, n_nonzero, noise, 50 * n_atoms, n_points, seed=n_atoms)
+    sizes = range(n_atoms - 1, n_atoms + 3)
+    found = sx.suggest(X, sizes, range(1, n_nonzero + 2), n_seeds=2, random_state=0)
+    assert (found.n_atoms, found.n_nonzero) == (n_atoms, n_nonzero)
+    assert found.rmse < 1.2 * noise
+    assert found.stability.of(n_atoms) > 0.8
+
+
+@pytest.fixture(scope="module")
+def small():
+    return _simulate(4, 2, 0.05, 90, 8, seed=3)[0]
+
+
+@pytest.fixture(scope="module")
+def found(small):
+    return sx.suggest(small, n_seeds=2, random_state=0)
+
+
+def test_default_search_refines_around_the_elbow(found):
+    assert (found.n_atoms, found.n_nonzero) == (4, 2)
+    assert {3, 4, 5} <= set(found.surface.sizes())
+    assert {1, 2, 3} <= set(found.surface.sparsities(4))
+    assert set(found.surface["fold"]) == {0, 1, 2}
+    assert len(found.stability) == len([size for size in found.surface.sizes() if 2 in found.surface.sparsities(size)])
+
+
+def test_deterministic_whatever_the_threads(small, found):
+    again = sx.suggest(small, n_seeds=2, random_state=0, n_jobs=1)
+    assert again.surface["rmse"].tolist() == found.surface["rmse"].tolist()
+    assert again.stability["distance"].tolist() == found.stability["distance"].tolist()
+
+
+def test_says_why(found):
+    text = str(found)
+    assert text.startswith("Suggested: n_atoms=4, n_nonzero=2\n")
+    for words in ("held out in turn", "would pay for the longer code", "beyond 4 a further atom", "learned again"):
+        assert words in text
+    assert "Order:" not in text
+    assert repr(found) == "<Suggestion: n_atoms=4, n_nonzero=2>"
+
+
+def test_time_order_is_noticed(small):
+    slow = np.repeat(small[::9], 9, axis=0) + 0.01 * np.random.default_rng(0).normal(size=(90, 8))
+    slow[5] = slow[4]
+    options = {"n_atoms": [2], "n_nonzero": [1], "n_seeds": 0, "random_state": 0}
+    text = str(sx.suggest(slow, **options))
+    assert "1 of 90 rows are copies" in text
+    assert "so whole blocks of rows were held out" in text
+    assert "whole groups were held out" in str(sx.suggest(slow, groups=np.arange(90) // 9, **options))
+    assert "these errors are too small" in str(sx.suggest(slow, cv=KFold(3, shuffle=True, random_state=0), **options))
+
+
+def test_many_shapes_are_thinned(small):
+    found = sx.suggest(small, [2, 3], [1], max_shapes=30, n_seeds=0, random_state=0)
+    assert "30 of 90 shapes, evenly spaced" in str(found)
+
+
+def test_progress_can_stop(small):
+    seen = []
+    found = sx.suggest(
+        small, [3, 4], [1, 2], random_state=0, callback=lambda *news: seen.append(news) or len(seen) == 4
+    )
+    assert [done for done, _, _ in seen] == [1, 2, 3, 4]
+    assert all(most == 2 * 2 * 3 + 2 * 3 for _, most, _ in seen)
+    assert len(found.surface) == 4
+    assert found.n_atoms == 3
+
+
+def test_interrupt_goes_through(small):
+    def interrupt(*news):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sx.suggest(small, [3], [1], callback=interrupt)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"cv": None}, ValueError, "cv must hold out some shapes"),
+        ({"min_gain": 0}, ValueError, "min_gain must be a share"),
+        ({"min_gain": "3 %"}, TypeError, "min_gain must be a number"),
+        ({"n_atoms": []}, ValueError, "at least one size"),
+        ({"n_atoms": [61]}, ValueError, "n_atoms must be at most 60"),
+        ({"n_nonzero": []}, ValueError, "at least one number"),
+        ({"n_nonzero": [0]}, ValueError, "n_nonzero must be at least 1"),
+        ({"max_shapes": 2}, ValueError, "max_shapes must be at least 6"),
+        ({"n_seeds": -1}, ValueError, "n_seeds must be at least 0"),
+        ({"space": 8}, TypeError, "space must be a space"),
+        ({"groups": [0, 1]}, ShapeInputError, "one entry a shape"),
+    ],
+)
+def test_what_is_refused(small, options, error, words):
+    with pytest.raises(error, match=words):
+        sx.suggest(small, **options)
+
+
+def test_too_few_shapes(small):
+    with pytest.raises(ShapeInputError, match="too few shapes"):
+        sx.suggest(small[:2], cv=2)
+
+
+def test_sizes_that_were_learned_badly_do_not_hide_larger_ones():
+    errors = {(4, 2): 0.4, (6, 2): 0.2, (7, 2): 0.21, (8, 2): 0.05, (9, 2): 0.05, (12, 2): 0.0499}
+    assert choose_size(_surface(errors), 2, 0.03) == 8
+
+
+def test_a_step_must_pay():
+    errors = {(8, 1): 0.5, (8, 2): 0.05, (8, 3): 0.048, (8, 4): 0.046}
+    assert choose(_surface(errors), 0.03) == (8, 2)
+    # In many dimensions every step shortens the description, but a step of a few percent is none to look for.
+    assert choose(_surface(errors, n_dimensions=1000), 0.03) == (8, 2)
+
+
+def test_errors_below_any_precision_are_equal():
+    errors = {(5, 2): 1e-6, (6, 2): 1e-7, (5, 3): 1e-9, (6, 3): 1e-9, (4, 2): 0.2, (4, 1): 0.5}
+    assert choose(_surface(errors), 0.03) == (5, 2)
+
+
+def test_stable_atoms_win_among_equals():
+    surface = _surface({(6, 2): 0.100, (8, 2): 0.098, (4, 2): 0.2})
+    rows = [
+        {"n_atoms": J, "n_nonzero": 2, "distance": 0.0, "chance": 1.0, "stability": stability}
+        for J, stability in ((4, 1.0), (6, 0.9), (8, 0.4))
+    ]
+    assert most_stable(surface, AtomStability(rows), 8, 2) == 6
+    assert most_stable(surface, AtomStability(rows[1:2]), 6, 2) == 6
+
+
+def test_matching_is_the_best_of_all():
+    rng = np.random.default_rng(0)
+    first, second = (rng.normal(size=(2, 5, 4, 2)) @ [1, 1j]) / 1.0
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    second /= np.linalg.norm(second, axis=1, keepdims=True)
+    distances = sx.pairwise_distances(
+        np.c_[first, -first.sum(axis=1)],
+        np.c_[second, -second.sum(axis=1)],
+        space=sx.CustomSpace(np.eye(5), np.eye(5)[4]),
+    )
+    best = min(
+        np.sum([distances[i, j] ** 2 for i, j in enumerate(order)]) for order in itertools.permutations(range(5))
+    )
+    assert np.sum(matched_distances(first, second) ** 2) == pytest.approx(best)
+
+
+def test_turned_and_shuffled_dictionaries_are_the_same():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(40, 6, 2)) @ [1, 1j]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    atoms = rows[:4]
+    turned = np.exp(2j * np.pi * rng.random((4, 1))) * atoms[[2, 0, 3, 1]]
+    found = measure_stability([atoms, turned], rows, rng)
+    assert found["distance"] < 1e-7
+    assert found["stability"] > 0.999
+    assert measure_stability([rows[:4], rows[4:8]], rows, rng)["stability"] < 0.5
+
+
+def test_order_of_rows():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(50, 6, 2)) @ [1, 1j]
+    rows = sx.Landmarks(6).whitened_preshapes(X, "X")
+    assert not describe_order(X, rows, rng).is_ordered
+    assert describe_order(X, rows, rng).n_copies == 0
+    order = describe_order(np.repeat(X, 2, axis=0), np.repeat(rows, 2, axis=0), rng)
+    assert order.n_copies == 50

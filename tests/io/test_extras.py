@@ -1,0 +1,27 @@
+"""A library that is not installed: the error names the extra that brings it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import shapelex as sx
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "content"),
+    [
+        ("roifile", "cell.roi", b"Iout"),
+        ("PIL.Image", "cell.png", b"\x89PNG"),
+        ("h5py", "worm.h5", b"\x89HDF"),
+        ("h5py", "worm.mat", b"MATLAB 7.3 MAT-file"),
+    ],
+)
+def test_missing_library_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str, content: bytes
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=r'pip install "shapelex\[io\]"'):
+        sx.read(path)

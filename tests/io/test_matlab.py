@@ -1,0 +1,136 @@
+"""Worm Tracker 2 files: what SciPy writes is read back, and damaged or hostile files are refused."""
+
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from scipy.io import savemat
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError
+from shapelex.io._mat5 import find_variable
+
+
+def frames() -> np.ndarray:
+    points = np.random.default_rng(5).normal(size=(7, 4, 2)).cumsum(axis=1)
+    points[3] = np.nan
+    return points
+
+
+def worm(points: np.ndarray) -> dict[str, Any]:
+    skeleton = {"x": points[..., 0].T, "y": points[..., 1].T}
+    return {
+        "morphology": {"length": np.ones(7)},
+        "posture": {"note": "text", "cell": np.array([1, "a"], dtype=object), "skeleton": skeleton},
+    }
+
+
+@pytest.mark.parametrize("is_compressed", [True, False])
+def test_skeletons_become_frames(tmp_path: Path, is_compressed: bool) -> None:
+    path = tmp_path / "clip.mat"
+    savemat(path, {"info": "x" * 50, "worm": worm(frames())}, do_compression=is_compressed)
+    shapes = sx.read(path)
+    np.testing.assert_array_equal(shapes.configurations, frames()[[0, 1, 2, 4, 5, 6]] @ [1, 1j])
+    assert shapes.metadata["frame"].tolist() == [0, 1, 2, 4, 5, 6]
+    assert shapes.sequence.tolist() == [0] * 6
+    assert sx.read(path, max_gap=0).sequence.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_version_7_3_reads_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "clip.mat"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for axis, name in enumerate("xy"):
+            file[f"worm/posture/skeleton/{name}"] = frames()[..., axis]
+    content = bytearray(path.read_bytes())
+    content[:128] = b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM"
+    path.write_bytes(content)
+    np.testing.assert_array_equal(sx.read(path).configurations, frames()[[0, 1, 2, 4, 5, 6]] @ [1, 1j])
+    with pytest.raises(ShapeFileError, match="no variable"):
+        sx.read(path, variable="worm.path")
+
+
+@pytest.mark.parametrize(
+    ("values", "axes"), [(frames(), None), (frames().transpose(1, 2, 0), "pcn"), (frames() @ [1, 1j], None)]
+)
+def test_other_variables_by_name(tmp_path: Path, values: np.ndarray, axes: str | None) -> None:
+    path = tmp_path / "clip.mat"
+    savemat(path, {"landmarks": values})
+    np.testing.assert_array_equal(sx.read(path, variable="landmarks", axes=axes)[0], frames()[0] @ [1, 1j])
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("absent", "no variable 'absent'"),
+        ("worm", "no fields x and y, but morphology, posture"),
+        ("worm.posture.absent", "field 'absent'"),
+        ("worm.posture.note", "no array of numbers"),
+        ("worm.posture.cell", "no array of numbers"),
+        ("worm.morphology.length", "must be real"),
+    ],
+)
+def test_variables_that_hold_no_points(tmp_path: Path, variable: str, words: str) -> None:
+    path = tmp_path / "clip.mat"
+    savemat(path, {"worm": worm(frames())})
+    with pytest.raises(ShapeFileError, match=words):
+        sx.read(path, variable=variable)
+
+
+numeric = st.sampled_from(["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c16"])
+
+
+@given(
+    values=numeric.flatmap(lambda kind: arrays(kind, array_shapes(min_dims=2, max_dims=4, max_side=4))),
+    pack=st.booleans(),
+)
+def test_arrays_of_every_type_are_read_as_scipy_writes_them(
+    tmp_path_factory: pytest.TempPathFactory, values: np.ndarray, pack: bool
+) -> None:
+    path = tmp_path_factory.mktemp("mat") / "any.mat"
+    savemat(path, {"before": 1, "values": values, "valuesafter": 2}, do_compression=pack)
+    np.testing.assert_array_equal(find_variable(path.read_bytes(), "values").numbers(), values)
+
+
+def test_variable_that_swells_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "clip.mat"
+    savemat(path, {"worm": np.zeros((1, 80 << 17))}, do_compression=True)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(ShapeFileError, match="swells"):
+        sx.read(path)
+
+
+def test_absurd_shapes_are_refused_before_memory_is_asked_for(tmp_path: Path) -> None:
+    flags = struct.pack("<IIII", 6, 8, 2, 0)
+    shape = struct.pack("<IIii", 5, 8, 2**31 - 1, 2**31 - 1)
+    name = struct.pack("<II", 1, 4) + b"worm" + bytes(4)
+    body = flags + shape + name
+    path = tmp_path / "clip.mat"
+    element = struct.pack("<II", 14, len(body)) + body
+    for content in (element, struct.pack("<II", 15, len(zlib.compress(element))) + zlib.compress(element)):
+        path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + content)
+        with pytest.raises(ShapeFileError):
+            sx.read(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"MATLAB 5.0", b"MATLAB 4", bytes(300), b"\x80\x04\x95pickle"])
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "clip.mat"
+    path.write_bytes(content)
+    with pytest.raises(ShapeFileError, match=r"no MATLAB file|no variable"):
+        sx.read(path)
+
+
+@pytest.mark.realdata
+def test_real_skeletons_are_those_of_the_shared_set(data_folder: Path) -> None:
+    shapes = sx.read(data_folder / "formats/matlab/yemini_wt2_features_short.mat", n_points=20)
+    with np.load(data_folder / "celegans_yemini_cb4853_midlines_20.npz") as expected:
+        np.testing.assert_array_equal(shapes.metadata["frame"], expected["frame"])
+        np.testing.assert_array_equal(shapes.sequence, expected["sequence"])
+        np.testing.assert_allclose(shapes.configurations, expected["points"] @ [1, 1j], rtol=1e-10)

@@ -1,0 +1,190 @@
+"""Arrays in ``.npz`` and ``.npy`` files: what they hold, and what is refused."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError
+from tests.strategies import stacks
+
+POINTS = np.arange(24.0).reshape(2, 6, 2)
+
+
+@pytest.fixture
+def save(tmp_path):
+    def save_arrays(name="set.npz", **arrays):
+        np.savez(tmp_path / name, **arrays)
+        return tmp_path / name
+
+    return save_arrays
+
+
+class TestPlainArrays:
+    @pytest.mark.parametrize(
+        ("kind", "closed", "space"),
+        [
+            (None, None, sx.Landmarks(6)),
+            ("landmarks", True, sx.Landmarks(6, closed=True)),
+            ("bspline", True, sx.BSpline(6)),
+            ("hermite", False, sx.HermiteSpline(3)),
+            ("hermite", True, sx.HermiteSpline(3, closed=True)),
+        ],
+    )
+    def test_kinds(self, save, kind, closed, space):
+        told = {} if kind is None else {"kind": kind, "closed": closed}
+        shapes = sx.read(save(points=POINTS, **told))
+        assert shapes.space == space
+        np.testing.assert_array_equal(shapes.configurations, sx.from_points(POINTS))
+
+    def test_columns(self, save):
+        path = save(points=POINTS, labels=["", "b"], sequence=[4, 4], frame=[1, 7], names=["p", "q"], odd=[1, 2, 3])
+        shapes = sx.read(path)
+        assert shapes.labels.tolist() == ["", "b"]
+        assert shapes.sequence.tolist() == [4, 4]
+        assert shapes.metadata["frame"].tolist() == [1, 7]
+        assert shapes.ids.tolist() == ["p", "q"]
+        assert "odd" not in shapes.metadata
+        assert any("odd" in note for note in shapes.notes)
+
+    def test_compressed(self, tmp_path):
+        np.savez_compressed(tmp_path / "set.npz", points=POINTS)
+        assert sx.read(tmp_path / "set.npz").shape == (2, 6)
+
+    def test_missing(self, save):
+        points = POINTS.copy()
+        points[1, 2] = np.nan
+        path = save(points=points)
+        with pytest.raises(ShapeFileError, match="missing landmarks, first in shape 1"):
+            sx.read(path)
+        assert sx.read(path, missing="allow").is_missing.sum() == 1
+        with pytest.raises(ValueError, match=r'missing="negative" has no meaning'):
+            sx.read(path, missing="negative")
+
+    @pytest.mark.parametrize(
+        ("arrays", "words"),
+        [
+            ({"shapes": POINTS}, 'no array "points".* but shapes'),
+            ({"points": POINTS[0]}, "got dtype float64, shape"),
+            ({"points": POINTS, "kind": "circle"}, "must be one of landmarks"),
+            ({"points": POINTS[:, :5], "kind": "hermite"}, "as many tangents as points"),
+            ({"points": POINTS, "closed": [True, False]}, '"closed" must be one boolean'),
+            ({"points": POINTS, "labels": ["a"]}, "labels must have one entry"),
+            ({"points": np.array([["a"]])}, "got dtype <U1"),
+            ({"points": np.zeros((0, 6, 2))}, "no shape"),
+            ({"points": POINTS, "header": np.frombuffer(b"{", dtype=np.uint8)}, "its header is no JSON"),
+        ],
+    )
+    def test_refuses(self, save, arrays, words):
+        with pytest.raises(ShapeFileError, match=words):
+            sx.read(save(**arrays))
+
+    @pytest.mark.filterwarnings("ignore:The dictionary still changed")
+    def test_model_file(self, tmp_path):
+        rng = np.random.default_rng(0)
+        model = sx.ShapeDictionary(2, 1, max_iter=1).fit(rng.normal(size=(9, 4)) + 1j * rng.normal(size=(9, 4)))
+        with pytest.raises(ShapeFileError, match=r"it is a model file: load\(path\) reads it"):
+            sx.read(model.save(tmp_path / "model.npz"))
+
+
+class TestRoundTrip:
+    @given(stacks(n_shapes=3))
+    def test_every_space(self, tmp_path_factory, stack):
+        space, Z = stack
+        path = tmp_path_factory.mktemp("sets") / "set.npz"
+        shapes = sx.ShapeSet(Z, space, metadata={"points": [1, 2, 3], "a/b": ["x", "", "y"], "ok": [True, False, True]})
+        shapes = shapes.replace(metadata={**shapes.metadata, "metadata_0": [4, 5, 6], "allow_pickle": [7, 8, 9]})
+        if isinstance(space, sx.BasisSpace):
+            with pytest.raises(ShapeFileError, match="holds functions"):
+                sx.write(shapes, path)
+            return
+        assert sx.read(sx.write(shapes, path)).equals(shapes)
+
+    def test_notes_missing_and_provenance(self, tmp_path):
+        shapes = sx.ShapeSet([[0, np.nan, 1j]], missing="allow", notes=["cut"], provenance={"microscope": "B"})
+        path = sx.write(shapes, tmp_path / "set.npz", command="draw --all")
+        copy = sx.read(path, missing="allow")
+        assert copy.equals(shapes)
+        assert copy.notes == ("cut",)
+        assert copy.provenance["source"]["shapelex"] == sx.__version__
+        assert copy.provenance["source"]["command"] == "draw --all"
+        assert copy.provenance["source"]["source"] == {"microscope": "B"}
+        with np.load(path) as plain:
+            assert {"points", "closed", "kind", "ids"} <= set(plain.files)
+
+    def test_single_precision(self, tmp_path):
+        shapes = sx.ShapeSet(np.array([[0, 0.1, 1j]], dtype=np.complex64))
+        assert sx.read(sx.write(shapes, tmp_path / "set.npz")).configurations.dtype == np.complex64
+
+    def test_newer_version(self, tmp_path):
+        path = sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "set.npz")
+        with np.load(path) as file:
+            arrays = dict(file)
+        header = json.loads(arrays["header"].tobytes()) | {"version": 99}
+        np.savez(path, **arrays | {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)})
+        with pytest.raises(ShapeFileError, match=r"format version 99.*upgrade shapelex"):
+            sx.read(path)
+
+
+class TestHostile:
+    def test_objects(self, save):
+        with pytest.raises(ShapeFileError, match="objects"):
+            sx.read(save(points=POINTS, evil=np.array([print], dtype=object)))
+
+    def test_absurd_shape(self, tmp_path):
+        member = io.BytesIO()
+        np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 6, 2)})
+        with zipfile.ZipFile(tmp_path / "set.npz", "w") as archive:
+            archive.writestr("points.npy", member.getvalue())
+        with pytest.raises(ShapeFileError, match="does not fit"):
+            sx.read(tmp_path / "set.npz")
+
+    @pytest.mark.parametrize("name", ["../points.npy", "/points.npy", "C:\\points.npy", "a/../../points.npy"])
+    def test_paths_that_climb_out(self, tmp_path, name):
+        with zipfile.ZipFile(tmp_path / "set.npz", "w") as archive:
+            archive.writestr(name, b"")
+        with pytest.raises(ShapeFileError, match="leads out of the archive"):
+            sx.read(tmp_path / "set.npz")
+
+    def test_bomb(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "set.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("points.npy", b"\0" * (80 << 20))
+        with pytest.raises(ShapeFileError, match="swells"):
+            sx.read(tmp_path / "set.npz")
+
+    def test_other_zip(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "set.npz", "w") as archive:
+            archive.writestr("readme.txt", b"hello")
+        with pytest.raises(ShapeFileError, match=r"'readme.txt', which is no array"):
+            sx.read(tmp_path / "set.npz")
+
+
+class TestNpy:
+    def test_arrays(self, tmp_path):
+        path = tmp_path / "set.npy"
+        for array in (POINTS, sx.from_points(POINTS), POINTS.astype(np.int16), np.asfortranarray(POINTS)):
+            np.save(path, array)
+            np.testing.assert_array_equal(sx.read(path).configurations, sx.from_points(POINTS))
+
+    def test_tables(self, tmp_path):
+        path = tmp_path / "set.npy"
+        np.save(path, sx.to_columns(sx.from_points(POINTS), "blocks"))
+        with pytest.raises(ShapeFileError, match=r'does not say where x and y are: give layout="blocks"'):
+            sx.read(path)
+        np.testing.assert_array_equal(sx.read(path, layout="blocks").configurations, sx.from_points(POINTS))
+
+    def test_round_trip(self, tmp_path):
+        shapes = sx.ShapeSet(sx.from_points(POINTS))
+        assert sx.read(sx.write(shapes, tmp_path / "set.npy")).equals(shapes)
+        with pytest.raises(ShapeFileError, match="would be lost"):
+            sx.write(shapes.replace(space=sx.BSpline(6)), tmp_path / "b.npy")
+
+    @pytest.mark.parametrize("array", [np.array(3.0), np.array(["a"]), np.zeros((2, 3, 4)), np.zeros((0, 3, 2))])
+    def test_other_arrays(self, tmp_path, array):
+        np.save(tmp_path / "set.npy", array)
+        with pytest.raises(ShapeFileError, match="cannot be read as shapes"):
+            sx.read(tmp_path / "set.npy")

@@ -1,0 +1,165 @@
+"""Writing: round trips through every format, and files that are not overwritten."""
+
+import gzip
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.exceptions import EmptySetError, ShapeFileError
+
+TRIANGLE = sx.ShapeSet([[0, 1, 1j]], ids=["wing"])
+
+either = st.booleans()
+finite = st.floats(allow_nan=False, allow_infinity=False)
+# Whatever text can hold: formulas, quotes, separators, line ends; no zero byte and no half characters.
+texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
+plain_texts = (
+    st.text(string.ascii_letters + string.digits + "=+-@,;'\" #", min_size=1, max_size=12).map(str.strip).filter(bool)
+)
+
+
+@st.composite
+def shape_sets(draw, ids=texts, labels=texts, closed=either, missing=False):
+    n_shapes, n_points = draw(st.integers(1, 4)), draw(st.integers(3, 6))
+    numbers = st.lists(finite, min_size=2 * n_shapes * n_points, max_size=2 * n_shapes * n_points)
+    values = np.array(draw(numbers))
+    Z = (values[::2] + 1j * values[1::2]).reshape(n_shapes, n_points)
+    # The sum of parts loses the sign of zero, which is no part of a shape.
+    Z = Z + 0
+    if missing:
+        Z[draw(st.integers(0, n_shapes - 1)), draw(st.integers(0, n_points - 1))] = complex(np.nan, np.nan)
+
+    def column(values):
+        return draw(st.lists(values, min_size=n_shapes, max_size=n_shapes))
+
+    named = column(labels) if draw(st.booleans()) else None
+    return sx.ShapeSet(
+        Z,
+        sx.Landmarks(n_points, closed=draw(closed)),
+        ids=column(ids),
+        labels=named if named and any(named) else None,
+        sequence=column(st.integers(0, 5)) if draw(st.booleans()) else None,
+        metadata={"frame": column(st.integers(0, 9)), "tree": column(st.sampled_from(["oak", "elm"]))},
+        missing="allow" if missing else "error",
+    )
+
+
+def round_trip(tmp_path_factory, shapes, name, **options):
+    path = tmp_path_factory.mktemp("written") / name
+    assert sx.write(shapes, path, **options) == path
+    return sx.read(path, missing="allow")
+
+
+def assert_same_shapes(copy, shapes):
+    """Compare, apart from a last point that repeats the first, which reading drops."""
+    ends_meet = (
+        shapes.closed and shapes.shape[1] > 3 and (shapes.configurations[:, 0] == shapes.configurations[:, -1]).any()
+    )
+    if not ends_meet:
+        np.testing.assert_array_equal(copy.configurations, shapes.configurations)
+        assert copy.space == shapes.space
+
+
+class TestRoundTrip:
+    @given(shape_sets(missing=True))
+    def test_npz(self, tmp_path_factory, shapes):
+        assert round_trip(tmp_path_factory, shapes, "a.npz").equals(shapes)
+
+    @pytest.mark.parametrize("layout", ["interleaved", "blocks"])
+    @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz"])
+    @given(shapes=shape_sets(closed=st.just(False)))
+    def test_wide_tables(self, tmp_path_factory, name, layout, shapes):
+        assert round_trip(tmp_path_factory, shapes, name, layout=layout).equals(shapes)
+
+    @given(shapes=shape_sets(closed=st.just(False), missing=True))
+    def test_missing_in_tables(self, tmp_path_factory, shapes):
+        assert round_trip(tmp_path_factory, shapes, "a.csv").equals(shapes)
+
+    @given(shapes=shape_sets(closed=st.just(True)))
+    def test_closed_in_tables(self, tmp_path_factory, shapes):
+        shapes = shapes[[0]]
+        assert_same_shapes(round_trip(tmp_path_factory, shapes, "a.csv"), shapes)
+
+    @given(shapes=shape_sets(closed=st.just(False)))
+    def test_long_tables(self, tmp_path_factory, shapes):
+        shapes = shapes.replace(ids=[f"{row} {name}" for row, name in enumerate(shapes.ids)])
+        copy = round_trip(tmp_path_factory, shapes, "a.csv", layout="long")
+        assert copy.equals(shapes)
+
+    @pytest.mark.parametrize("name", ["a.tps", "a.tps.gz"])
+    @given(shapes=shape_sets(ids=plain_texts, labels=plain_texts, closed=st.just(False), missing=True))
+    def test_tps(self, tmp_path_factory, name, shapes):
+        assert round_trip(tmp_path_factory, shapes, name).equals(shapes)
+
+    @given(shapes=shape_sets(ids=plain_texts, closed=st.just(True)))
+    def test_closed_in_tps(self, tmp_path_factory, shapes):
+        shapes = shapes[[0]]
+        assert_same_shapes(round_trip(tmp_path_factory, shapes, "a.tps"), shapes)
+
+    @given(shapes=shape_sets(ids=st.text(string.ascii_letters, min_size=1), closed=st.just(False)))
+    def test_nts(self, tmp_path_factory, shapes):
+        copy = round_trip(tmp_path_factory, shapes, "a.nts")
+        np.testing.assert_array_equal(copy.configurations, shapes.configurations)
+        assert copy.ids.tolist() == shapes.ids.tolist()
+
+    @pytest.mark.parametrize(
+        "name", ["=1+1", "@SUM(A1)", "+1", "-1", '"quoted"', "a,b", "two\nlines", " blank ", "007", ""]
+    )
+    def test_ids_are_data(self, tmp_path, name):
+        shapes = TRIANGLE.replace(ids=[name])
+        for file in ("a.csv", "a.tsv", "a.npz"):
+            assert sx.read(sx.write(shapes, tmp_path / file)).ids.tolist() == [name]
+
+
+class TestFiles:
+    def test_never_overwrites_unasked(self, tmp_path):
+        path = sx.write(TRIANGLE, tmp_path / "a.npz")
+        before = path.read_bytes()
+        with pytest.raises(FileExistsError, match="overwrite=True"):
+            sx.write(TRIANGLE + TRIANGLE, path)
+        assert path.read_bytes() == before
+        sx.write(TRIANGLE + TRIANGLE, path, overwrite=True)
+        assert len(sx.read(path)) == 2
+
+    def test_failure_leaves_nothing(self, tmp_path):
+        with pytest.raises(ShapeFileError):
+            sx.write(TRIANGLE.replace(provenance={"made": {1, 2}}), tmp_path / "a.npz")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_same_set_same_bytes(self, tmp_path):
+        first, second = (sx.write(TRIANGLE, tmp_path / name).read_bytes() for name in ("a.csv.gz", "b.csv.gz"))
+        assert first == second
+        assert gzip.decompress(first).startswith(b'"id","x1","y1"')
+
+    def test_format_by_name(self, tmp_path):
+        path = sx.write(TRIANGLE, tmp_path / "wings", format="tps")
+        assert path.read_text().startswith("LM=3\n0 0\n1 0\n0 1\nID=wing\n")
+
+    @pytest.mark.parametrize(
+        ("arguments", "options", "error", "words"),
+        [
+            (("a.doc",), {}, ShapeFileError, r"does not end like a format that is written: npz \(\.npz\)"),
+            (("a.ctx",), {}, ShapeFileError, "does not end like a format that is written"),
+            (("a.npz", "ctx"), {}, ShapeFileError, "only read"),
+            (("a.npz", "doc"), {}, ValueError, "format must be one of"),
+            (("a.npz",), {"layout": "long"}, TypeError, "npz has no option layout"),
+            (("a.csv",), {"layout": "round"}, ValueError, "layout must be one of"),
+            (("a.csv",), {"overwrite": "yes"}, TypeError, "overwrite must be True or False"),
+            (("no/where/a.npz",), {}, FileNotFoundError, "There is no folder"),
+            ((".",), {"format": "npz"}, IsADirectoryError, "is a folder"),
+        ],
+    )
+    def test_refuses(self, tmp_path, arguments, options, error, words):
+        path, *rest = arguments
+        with pytest.raises(error, match=words):
+            sx.write(TRIANGLE, tmp_path / path, *rest, **options)
+
+    def test_other_things(self, tmp_path):
+        with pytest.raises(TypeError, match=r"wrap arrays with ShapeSet\(X, space\)"):
+            sx.write(TRIANGLE.configurations, tmp_path / "a.npz")
+        with pytest.raises(EmptySetError, match="nothing to write"):
+            sx.write(TRIANGLE[:0], tmp_path / "a.npz")

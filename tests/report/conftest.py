@@ -1,0 +1,109 @@
+"""Small dictionaries to report on, and a browser to look at the pages."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
+
+
+def outlines(rng: np.random.Generator, n_shapes: int, n_points: int) -> np.ndarray:
+    """Wobbly closed outlines in random poses, complex."""
+    circle = np.exp(2j * np.pi * np.arange(n_points) / n_points)
+    a, b, c = 0.3 * rng.normal(size=(3, n_shapes, 1))
+    pose = np.exp(2j * np.pi * rng.uniform(size=(n_shapes, 1)))
+    return pose * (1.6 * circle + circle**-1 + a * circle**-2 + b * circle**2 + 0.4 * c * circle**-3) + 3
+
+
+def fit(X: np.ndarray, space: sx.spaces.Space, n_atoms: int = 7, n_nonzero: int = 3) -> sx.ShapeDictionary:
+    return sx.ShapeDictionary(n_atoms, n_nonzero, space=space, random_state=0, tol=1e-2).fit(X)
+
+
+@pytest.fixture(scope="session")
+def landmarks() -> tuple[sx.ShapeDictionary, np.ndarray]:
+    X = outlines(np.random.default_rng(1), 60, 24)
+    return fit(X, sx.Landmarks(24, closed=True)), X
+
+
+@pytest.fixture(scope="session")
+def landmark_page(landmarks, tmp_path_factory) -> Reported:
+    """Landmarks, with names and labels that try to be markup."""
+    model, X = landmarks
+    ids = [f"shape {row}" for row in range(len(X))]
+    ids[7] = HOSTILE_ID
+    labels = ["plain", HOSTILE_LABEL, ""] * 20
+    path = sx.report.write_report(
+        model,
+        X,
+        tmp_path_factory.mktemp("page") / "hostile <b>.html",
+        ids=ids,
+        labels=labels,
+        title=HOSTILE_TITLE,
+        provenance={"command": "shapelex report <img src=x onerror=alert(1)>"},
+    )
+    return Reported(path, model, X)
+
+
+@pytest.fixture(scope="session")
+def bspline_page(tmp_path_factory) -> Reported:
+    space = sx.BSpline(14)
+    X = space.fit(outlines(np.random.default_rng(2), 50, 120))
+    model = fit(X, space)
+    return Reported(sx.report.write_report(model, X, tmp_path_factory.mktemp("page") / "splines"), model, X)
+
+
+@pytest.fixture(scope="session")
+def series_page(tmp_path_factory) -> Reported:
+    """Open Hermite curves in two series, with missing frames."""
+    rng = np.random.default_rng(3)
+    phase = 0.25 * np.arange(80)[:, None]
+    along = np.linspace(-1, 1, 60)
+    space = sx.HermiteSpline(5)
+    X = space.fit(along + 0.3j * np.sin(4 * along + phase) + 0.1j * rng.normal(size=(80, 1)) * along**2)
+    model = fit(X, space, n_nonzero=2)
+    frames = np.concatenate([np.arange(30), np.arange(20) + 45, np.arange(30)])
+    path = tmp_path_factory.mktemp("page") / "series.html"
+    sequence = ["first"] * 50 + ["second"] * 28 + [None, None]
+    return Reported(sx.report.write_report(model, X, path, sequence=sequence, frames=frames), model, X)
+
+
+def _give_up(reason: str) -> None:
+    """Skip on a machine without a browser; fail where all checks must run."""
+    (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _give_up("playwright is not installed: pip install --group test")
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        _give_up("there is no chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; it must have nothing to complain about, and may ask for nothing but itself."""
+    visits: list[Visit] = []
+
+    def open_page(reported: Reported, **options) -> Visit:
+        visits.append(Visit(browser, reported, **options))
+        return visits[-1]
+
+    yield open_page
+    for one in visits:
+        one.close()
+    for one in visits:
+        assert one.complaints == []
+        assert [url for url in one.requests if not url.startswith(("blob:", "data:"))] == [one.reported.url]

@@ -1,0 +1,391 @@
+"""The page in a real browser: what it draws are the numbers that Python computes."""
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.report.payload import drawing_parameters
+from shapelex.report.pose import common_pose
+from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
+
+pytestmark = pytest.mark.browser
+
+# Paths have two digits after the point in units of 1/1000; 16-bit coordinates are good to 1e-4.
+DRAWN, QUANTIZED = 1e-5, 1e-4
+
+
+@pytest.fixture(params=["landmark_page", "bspline_page", "series_page"])
+def reported(request) -> Reported:
+    return request.getfixturevalue(request.param)
+
+
+def curve(configuration: np.ndarray, space: sx.spaces.Space) -> np.ndarray:
+    """Points that stand for a configuration in a drawing."""
+    if isinstance(space, sx.Landmarks):
+        return np.append(configuration, configuration[0]) if space.closed else configuration
+    return space.sample(configuration, drawing_parameters(space))
+
+
+def assert_same_up_to_rotation(first: np.ndarray, second: np.ndarray, tolerance: float) -> None:
+    turn = np.exp(1j * np.angle(np.vdot(second, first)))
+    np.testing.assert_allclose(first, turn * second, atol=tolerance)
+
+
+def assert_drawn_sum(view: Visit) -> dict:
+    """The drawn curve is the complex sum of atoms and weights, in the pose of the drawing."""
+    state, model = view.state(), view.reported.model
+    total = sum(
+        (weight * model.atoms_[atom] for atom, weight in state["weights"].items()), np.zeros(model.atoms_.shape[1])
+    )
+    np.testing.assert_allclose(state["sum"], total, atol=1e-12)
+    assert_same_up_to_rotation(view.drawn("#sum-path"), curve(total, model.space_), DRAWN)
+    return state
+
+
+def test_opens_quietly_and_shows_the_code_of_a_shape(visit, reported):
+    view = visit(reported)
+    state = assert_drawn_sum(view)
+    model, x = reported.model, reported.X[state["selected"]]
+    expected = model.transform(x[None])[0]
+    assert set(state["weights"]) == set(np.flatnonzero(expected))
+    for atom, weight in state["weights"].items():
+        assert weight == pytest.approx(expected[atom], abs=1e-6)
+    assert view.page.locator("#error").inner_text().startswith(f"{100 * model.errors(x[None])[0]:.2f}")
+    original = view.drawn(".original >> nth=0")
+    assert_same_up_to_rotation(original, curve(model.space_.preshape(x), model.space_), QUANTIZED)
+
+
+def test_dragging_an_arrow_turns_and_scales_its_atom(visit, reported):
+    view = visit(reported)
+    before = view.state()
+    handle = view.page.locator(".arrow").first
+    atom = int(handle.get_attribute("data-atom"))
+    plane = view.page.locator(".plane")
+    plane.scroll_into_view_if_needed()
+    box, tip = plane.bounding_box(), handle.locator(".arrow-target").bounding_box()
+    center = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    view.page.mouse.move(tip["x"] + tip["width"] / 2, tip["y"] + tip["height"] / 2)
+    view.page.mouse.down()
+    for step in ([40, -30], [-60, -55]):
+        view.page.mouse.move(*(center + step))
+        state = assert_drawn_sum(view)
+        # The arrow points to the pointer: its angle, against the pose of the atoms, is that on the screen.
+        turn = np.angle(state["weights"][atom] / before["weights"][atom])
+        expected = np.arctan2(-step[1], step[0]) - first_angle(view, before, atom)
+        assert np.angle(np.exp(1j * (turn - expected))) == pytest.approx(0, abs=1e-3)
+    view.page.mouse.up()
+    after = view.state()
+    assert after["isEdited"]
+    assert {other: after["weights"][other] for other in after["weights"] if other != atom} == {
+        other: before["weights"][other] for other in before["weights"] if other != atom
+    }
+    x = reported.model.space_.preshape(reported.X[after["selected"]])
+    assert after["error"] == pytest.approx(reported.model.space_.norm(x - after["sum"]), abs=QUANTIZED)
+    view.page.locator("#reset").click()
+    assert view.state()["weights"] == before["weights"]
+
+
+def first_angle(view: Visit, before: dict, atom: int) -> float:
+    """Angle on the screen of the arrow before it was dragged."""
+    model = view.reported.model
+    X = view.reported.X
+    mean = common_pose(model.space_.preshape(X), model.space_)
+    pose = sx.optimal_rotation(X[before["selected"]], mean, model.space_)
+    return float(np.angle(before["weights"][atom]) + pose - sx.optimal_rotation(model.atoms_[atom], mean, model.space_))
+
+
+def test_switching_an_atom_off_takes_it_out_of_the_sum(visit, landmark_page):
+    view = visit(landmark_page)
+    before = view.state()
+    view.page.locator(".terms input").first.uncheck()
+    after = assert_drawn_sum(view)
+    assert len(after["weights"]) == len(before["weights"]) - 1
+    assert after["error"] > before["error"]
+
+
+def test_sparsity_slider_reaches_the_codes_of_python(visit, reported):
+    view = visit(reported)
+    model = reported.model
+    slider = view.page.locator("#sparsity")
+    slider.focus()
+    view.page.keyboard.press("Home")
+    for n_nonzero in range(1, model.n_nonzero + 1):
+        state = assert_drawn_sum(view)
+        assert state["sparsity"] == n_nonzero
+        x = reported.X[state["selected"]][None]
+        codes = sx.encode(x, model.atoms_, n_nonzero, model.coder, space=model.space_)
+        dense = np.zeros(len(model.atoms_), dtype=complex)
+        for atom, weight in state["weights"].items():
+            dense[atom] = weight
+        np.testing.assert_allclose(dense, codes.toarray()[0], atol=1e-6)
+        error = model.space_.norm(model.space_.preshape(x[0]) - sx.decode(codes, model.atoms_)[0])
+        assert float(view.page.locator("#error").inner_text().split("\u202f")[0]) == pytest.approx(
+            100 * error, abs=0.051
+        )
+        assert state["error"] == pytest.approx(error, abs=QUANTIZED)
+        view.page.keyboard.press("ArrowRight")
+
+
+def test_morph_follows_the_geodesic_of_python(visit, reported):
+    view = visit(reported)
+    space = reported.model.space_
+    view.page.evaluate("window.shapelex.morph(3, 11, 0)")
+    slider = view.page.locator("#morph-time")
+    for time in (0.0, 0.35, 1.0):
+        slider.evaluate("(input, time) => { input.value = time; input.dispatchEvent(new Event('input')); }", time)
+        morph = view.state()["morph"]
+        expected = sx.geodesic(reported.X[3], reported.X[11], time, space)
+        np.testing.assert_allclose(morph["configuration"], expected, atol=QUANTIZED)
+        assert_same_up_to_rotation(view.drawn("#morph-path"), curve(expected, space), 3 * QUANTIZED)
+        assert morph["length"] == pytest.approx(
+            sx.distance(reported.X[3], reported.X[11], "geodesic", space), abs=QUANTIZED
+        )
+
+
+def test_names_and_labels_stay_text(visit, landmark_page):
+    view = visit(landmark_page)
+    page = view.page
+    search = page.get_by_role("combobox", name="Find a shape")
+    search.fill("window.hacked")
+    search.press("Enter")
+    view.state()
+    assert page.locator("#shape-title").inner_text() == f"Shape {HOSTILE_ID}"
+    assert HOSTILE_LABEL in page.evaluate("document.getElementById('legend').textContent")
+    page.locator("#map").hover()
+    assert page.title() == HOSTILE_TITLE
+    assert page.locator("h1").inner_text() == HOSTILE_TITLE
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.scripts.length") == 2
+    assert page.evaluate("document.querySelectorAll('img, iframe, object, a[href]:not(.skip)').length") == 0
+
+
+def test_policy_lets_no_foreign_script_run_and_nothing_out(browser, landmark_page):
+    view = Visit(browser, landmark_page)
+    refused = []
+    view.page.on("requestfailed", lambda request: refused.append((request.url, request.failure)))
+    view.page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "window.hacked = 1";
+            document.body.append(script);
+            const image = "<img src='https://example.org/x.png' onerror='window.hacked = 2'>";
+            document.body.insertAdjacentHTML("beforeend", image);
+        }"""
+    )
+    answer = view.page.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'refused')")
+    hacked = view.page.evaluate("window.hacked")
+    view.close()
+    assert answer == "refused"
+    assert hacked is None
+    # The browser names what it did not even try to send.
+    assert {url for url in view.requests if url.startswith("http")} == {url for url, why in refused if why == "csp"}
+    assert len(view.complaints) >= 3
+
+
+def test_keyboard_chooses_shapes_and_changes_weights(visit, landmark_page):
+    view = visit(landmark_page)
+    page = view.page
+    first = view.state()["selected"]
+    page.locator("#map").focus()
+    for key in ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+    page.keyboard.press("ArrowRight")
+    assert "Shape" in page.locator("#announce").inner_text()
+    page.get_by_role("combobox", name="Find a shape").fill("shape 41")
+    page.keyboard.press("Enter")
+    assert view.state()["selected"] == 41 != first
+    handle = page.get_by_role("slider", name="Weight of atom").first
+    atom = int(handle.get_attribute("data-atom"))
+    handle.focus()
+    before = view.state()["weights"][atom]
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Shift+ArrowLeft")
+    after = assert_drawn_sum(view)["weights"][atom]
+    assert abs(after) == pytest.approx(abs(before) + 0.01)
+    assert np.degrees(np.angle(after / before)) == pytest.approx(10)
+    page.keyboard.press("Space")
+    assert atom not in assert_drawn_sum(view)["weights"]
+    page.keyboard.press("Escape")
+    assert view.state()["weights"][atom] == before
+    card = page.locator(".atom").first
+    card.focus()
+    page.keyboard.press("Enter")
+    view.state()
+    assert card.get_attribute("aria-pressed") == "true"
+    page.locator("#atom-users button").first.focus()
+    page.keyboard.press("Enter")
+    chosen = view.state()["selected"]
+    moduli = np.abs(landmark_page.model.transform(landmark_page.X)[:, int(card.get_attribute("data-atom"))])
+    assert chosen == np.argmax(moduli)
+
+
+def test_map_answers_the_pointer(visit, landmark_page):
+    view = visit(landmark_page)
+    area = view.page.locator("#map")
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    chosen = set()
+    for x in np.linspace(0.3, 0.7, 5):
+        view.page.mouse.move(box["x"] + x * box["width"], box["y"] + 0.5 * box["height"])
+        view.page.mouse.click(box["x"] + x * box["width"], box["y"] + 0.5 * box["height"])
+        chosen.add(view.state()["selected"])
+    assert len(chosen) > 1
+
+
+def test_time_line_goes_to_shapes(visit, series_page):
+    view = visit(series_page)
+    line = view.page.get_by_role("slider", name="Weights along time")
+    line.focus()
+    view.page.evaluate("window.shapelex.select(3)")
+    view.state()
+    places = []
+    for _ in range(4):
+        view.page.keyboard.press("ArrowRight")
+        places.append(view.state()["selected"])
+    assert places == sorted(set(places))
+    assert "series first" in line.get_attribute("aria-valuetext")
+    view.page.evaluate("window.shapelex.select(79)")
+    view.state()
+    assert line.get_attribute("aria-valuetext") == "in no series"
+    rows = list(csv.DictReader(io.StringIO(view.page.evaluate("window.shapelex.codes()"))))
+    assert [(row["series"], row["frame"]) for row in rows[76:]] == [
+        ("second", "26"),
+        ("second", "27"),
+        ("", ""),
+        ("", ""),
+    ]
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_phone_has_no_sideways_scroll(visit, reported, width):
+    view = visit(reported, viewport={"width": width, "height": 800})
+    view.page.locator(".atom").first.click()
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_theme_follows_the_system_and_the_button(visit, landmark_page):
+    view = visit(landmark_page, color_scheme="dark")
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = view.page.evaluate(background)
+    view.page.get_by_role("button", name="Switch to light colors").click()
+    light = view.page.evaluate(background)
+    assert dark == "rgb(20, 24, 28)"
+    assert light == "rgb(246, 245, 241)"
+    view.page.get_by_role("button", name="Switch to dark colors").click()
+    assert view.page.evaluate(background) == dark
+
+
+def test_every_control_has_a_name(visit, landmark_page):
+    view = visit(landmark_page)
+    view.page.locator(".atom").first.click()
+    unnamed = view.page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, [tabindex='0']")]
+            .filter((e) => !(e.ariaLabel || e.textContent.trim() || e.closest("label")?.textContent.trim()
+                || e.getAttribute("aria-labelledby")))
+            .map((e) => e.outerHTML)"""
+    )
+    assert unnamed == []
+
+
+def test_codes_and_views_can_be_saved(visit, landmark_page, tmp_path):
+    view = visit(landmark_page)
+    model, X = landmark_page.model, landmark_page.X
+
+    def save(locator) -> bytes:
+        with view.page.expect_download() as download:
+            locator.click()
+        target = tmp_path / download.value.suggested_filename
+        download.value.save_as(target)
+        return target.read_bytes()
+
+    rows = list(csv.DictReader(io.StringIO(save(view.page.locator("#save-codes")).decode())))
+    codes, errors = model.transform(X), model.errors(X)
+    assert [row["id"] for row in rows][:2] == ["shape 0", "shape 1"]
+    assert rows[7]["id"] == HOSTILE_ID
+    for row, code, error in zip(rows, codes, errors, strict=True):
+        dense = np.zeros_like(code)
+        for place in range(1, model.n_nonzero + 1):
+            if row[f"atom_{place}"]:
+                angle = np.radians(float(row[f"angle_deg_{place}"]))
+                dense[int(row[f"atom_{place}"])] = float(row[f"modulus_{place}"]) * np.exp(1j * angle)
+        np.testing.assert_allclose(dense, code, atol=5e-6)
+        assert float(row["error"]) == pytest.approx(error, abs=1e-6)
+
+    tools = view.page.locator("#shape-tools")
+    drawing = ET.fromstring(save(tools.get_by_text("SVG")))
+    paths = [path.get("d") for path in drawing.iter("{http://www.w3.org/2000/svg}path")]
+    assert view.page.locator("#sum-path").get_attribute("d") in paths
+    assert save(tools.get_by_text("PNG")).startswith(b"\x89PNG")
+    assert save(view.page.locator("#map-tools").get_by_text("PNG")).startswith(b"\x89PNG")
+
+
+def test_prints_without_controls(visit, landmark_page):
+    view = visit(landmark_page, color_scheme="dark")
+    view.page.emulate_media(media="print")
+    assert view.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')") == "#ffffff"
+    assert not view.page.locator("#theme").is_visible()
+    assert not view.page.locator("#search-input").is_visible()
+    assert view.page.locator("#sum-path").is_visible()
+    assert view.page.pdf().startswith(b"%PDF")
+
+
+def test_atoms_can_be_added_and_get_their_best_weights(visit, reported):
+    view = visit(reported)
+    model, space = reported.model, reported.model.space_
+    view.page.locator(".terms input").first.uncheck()
+    before = view.state()
+    added = next(atom for atom in range(len(model.atoms_)) if atom not in {term["atom"] for term in before["terms"]})
+    view.page.get_by_role("combobox", name="Add an atom").select_option(str(added))
+    assert set(assert_drawn_sum(view)["weights"]) == {*before["weights"], added}
+    view.page.locator("#refit").click()
+    after = assert_drawn_sum(view)
+    chosen = list(after["weights"])
+    rows = space.whiten(model.atoms_[chosen])
+    expected = np.linalg.lstsq(rows.T, space.whitened_preshapes(reported.X[after["selected"]])[0], rcond=None)[0]
+    np.testing.assert_allclose([after["weights"][atom] for atom in chosen], expected, atol=10 * QUANTIZED)
+    view.page.locator("#reset").click()
+    assert len(view.state()["terms"]) == model.n_nonzero
+
+
+def test_a_finger_drags_an_arrow_and_the_page_stays(visit, landmark_page):
+    view = visit(landmark_page, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    plane = view.page.locator(".plane")
+    plane.evaluate("element => element.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    box = view.page.locator(".arrow-target").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    scrolled = view.page.evaluate("scrollY")
+    before = view.state()
+    session = view.context.new_cdp_session(view.page)
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for step in (10, 25, 40):
+        session.send(
+            "Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x - step, "y": y - 2 * step}]}
+        )
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    after = assert_drawn_sum(view)
+    assert after["isEdited"]
+    assert after["weights"] != before["weights"]
+    assert view.page.evaluate("scrollY") == scrolled
+
+
+def test_landmarks_without_a_line_are_points(visit, landmarks, tmp_path):
+    model, X = landmarks
+    path = sx.report.write_report(model, X, tmp_path / "points", joined=False)
+    view = visit(Reported(path, model, X))
+    text = view.page.locator("#sum-path").get_attribute("d")
+    assert "L" not in text
+    assert text.count("h0") == X.shape[1]
+
+
+def test_labels_of_the_legend_stand_out_and_keep_the_focus(visit, landmark_page):
+    view = visit(landmark_page)
+    button = view.page.locator("#legend button").first
+    button.focus()
+    view.page.keyboard.press("Enter")
+    view.state()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert button.evaluate("element => element === document.activeElement")

@@ -1,0 +1,252 @@
+"""The reproduction: what is measured, drawn and written, on made-up shapes under the names of the paper's sets."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+import shapelex as sx
+from shapelex.exceptions import ShapeInputError
+from shapelex.report.reproduction import PAPER_SETS, NoDatasetError, reproduce, run
+from shapelex.report.reproduction.figures import choose_combination, choose_examples, draw_curves
+from shapelex.report.reproduction.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, measure_set
+from shapelex.report.reproduction.page import write_page
+from tests.report.made_data import write_shapes
+
+BY_NAME = {paper_set.name: paper_set for paper_set in PAPER_SETS}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    write_shapes(folder, "hands", 56)
+    write_shapes(folder, "worms_open_from_hermite_20", 20)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(data, tmp_path_factory):
+    """A whole quick run, and what it said on the way."""
+    told = []
+    found = reproduce(
+        data,
+        tmp_path_factory.mktemp("out") / "new",
+        quick=True,
+        random_state=3,
+        command="shapelex reproduce --quick",
+        tell=lambda done, text: told.append((done, text)),
+    )
+    return found, told
+
+
+def test_sets_are_those_of_the_papers_table():
+    table = {
+        "1": (20, 5, 10, 2.36, 4.19),
+        "2": (12, 5, 10, 4.04, 7.95),
+        "3": (56, 3, 10, 2.48, 2.73),
+        "4": (200, 5, 20, 6.45, 7.12),
+        "4b": (40, 5, 20, 6.41, 7.01),
+        "5": (200, 30, 230, 1.57, 2.71),
+    }
+    found = {
+        one.name: (one.space.n_coordinates, one.n_nonzero, one.n_atoms, one.paper_rmse, one.paper_align_first)
+        for one in PAPER_SETS
+    }
+    assert found == table
+    assert [one.name for one in PAPER_SETS if one.is_same_data] == ["2", "3", "4b"]
+    assert all(one.n_nonzero in one.sparsities and max(one.sparsities) == one.n_atoms for one in PAPER_SETS[:5])
+
+
+def test_load_deforms_where_the_paper_does(tmp_path):
+    write_shapes(tmp_path, "mpeg7_outlines_200", 200, n_shapes=3)
+    shapes = BY_NAME["5"].load(tmp_path, 1)
+    assert shapes.shape == (30, 200)
+    with np.load(tmp_path / "mpeg7_outlines_200.npz") as file:
+        assert sx.pairwise_distances(shapes, file["points"]).argmin(axis=1).tolist() == np.repeat(range(3), 10).tolist()
+
+
+def test_files_that_are_no_shapes_are_named(tmp_path):
+    path = BY_NAME["3"].path(tmp_path)
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(ShapeInputError, match=r"hands\.npz cannot be read as shapes"):
+        BY_NAME["3"].load(tmp_path)
+    np.savez(path, other=np.zeros(3))
+    with pytest.raises(ShapeInputError, match="it has no array 'points'"):
+        BY_NAME["3"].load(tmp_path)
+    write_shapes(tmp_path, "hands", 55)
+    with pytest.raises(ShapeInputError, match="hands has 55 coordinates per shape, but the space has 56"):
+        BY_NAME["3"].load(tmp_path)
+
+
+def test_measures_are_the_errors_of_the_models(data):
+    paper_set = replace(BY_NAME["1"], n_seeds=2, sparsities=(2, 5))
+    shapes = paper_set.load(data)
+    result = measure_set(paper_set, shapes, random_state=0)
+    preshapes = paper_set.space.preshape(shapes)
+    left = np.linalg.norm(preshapes - result.dictionary.reconstruct(shapes), axis=1)
+    assert result.measured[OURS].rmse == pytest.approx(np.sqrt(np.mean(left**2)))
+    assert result.measured[COMPLEX_PCA].rmse == pytest.approx(
+        -sx.ComplexPCA(5, subtract_average=True).fit(shapes).score(shapes)
+    )
+    assert result.measured[ALIGN_FIRST].rmse == pytest.approx(-result.align_first.score(shapes))
+    assert result.align_first.get_params()["n_nonzero"] == 5
+    assert len(result.paper_algorithm) == 2
+    assert set(result.curves) == {OURS, ALIGN_FIRST, COMPLEX_PCA}
+    for method, curve in result.curves.items():
+        assert list(curve) == [2, 5]
+        assert curve[5] == result.measured[method].rmse < curve[2]
+    assert result.realism[OURS] == pytest.approx(np.median(result.dictionary.realism(shapes)))
+
+
+def test_refinement_goes_on_from_the_first_fit(data):
+    paper_set = replace(
+        BY_NAME["1"],
+        settings={"coder": "ormp", "max_iter": 3},
+        refinement={"coder": "beam", "max_iter": 2},
+        sparsities=(),
+    )
+    shapes = paper_set.load(data)
+    plain = measure_set(replace(paper_set, refinement={}), shapes)
+    refined = measure_set(paper_set, shapes)
+    assert plain.curves == {}
+    n_first = len(plain.loss_curve)
+    np.testing.assert_array_equal(refined.loss_curve[:n_first], plain.loss_curve)
+    assert len(refined.loss_curve) > n_first
+    assert refined.measured[OURS].rmse < plain.measured[OURS].rmse
+    assert refined.dictionary.coder == "beam"
+
+
+def test_whole_run_writes_page_numbers_and_figures(finished):
+    found, told = finished
+    assert [one.paper_set.name for one in found.results] == ["1", "3"]
+    assert [one.name for one in found.missing] == ["2", "4", "4b", "5"]
+    assert found.unfinished == []
+    page = found.page.read_text()
+    folder = found.page.parent
+    images = [line.partition("](")[2].rstrip(")") for line in page.splitlines() if line.startswith("![")]
+    assert len(images) == 1 + 2 * 3
+    for image in images:
+        assert (folder / image).is_file()
+        assert (folder / image).with_suffix(".svg").is_file()
+    assert {path.name for path in folder.iterdir()} == {"reproduction.md", "results.json", "figures"}
+    assert len(list((folder / "figures").iterdir())) == 2 * len(images)
+    assert "2 (6376_open_worms_6ctrlpts.npz), 4 (leaves_kaggle_outlines_200.npz)" in page
+    assert "A quick run" in page
+    shares = [done for done, _ in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+
+
+def test_page_has_the_numbers_that_were_measured(finished):
+    found, _ = finished
+    row = next(line for line in found.page.read_text().splitlines() if line.startswith("| 3 |"))
+    cells = [cell.strip(" *") for cell in row.strip("|").split("|")]
+    result = found.results[1]
+    assert cells[:6] == ["3", "56", "30", "3", "10", "2.48"]
+    assert cells[7] == f"{100 * result.measured[OURS].rmse:.2f}"
+    assert cells[9:] == [f"{100 * result.measured[method].rmse:.2f}" for method in (ALIGN_FIRST, COMPLEX_PCA)]
+    numbers = json.loads(found.page.with_name("results.json").read_text())
+    assert numbers["datasets"][1]["measured"][OURS]["rmse"] == 100 * result.measured[OURS].rmse
+    assert numbers["run"]["seed"] == 3
+    assert numbers["skipped"] == ["2", "4", "4b", "5"]
+
+
+def test_every_output_says_what_made_it(finished):
+    found, _ = finished
+    command = "shapelex reproduce --quick"
+    assert command in found.page.read_text()
+    assert json.loads(found.page.with_name("results.json").read_text())["run"]["command"] == command
+    for path in (found.page.parent / "figures").iterdir():
+        if path.suffix == ".png":
+            with Image.open(path) as image:
+                run_of_image = json.loads(image.text["Description"])
+            assert (run_of_image["command"], run_of_image["seed"]) == (command, 3)
+        else:
+            assert command in path.read_text()
+
+
+def test_relatives_are_named_as_such_and_own_data_are_not(finished):
+    page = finished[0].page.read_text()
+    assert "| 1 ⁺ |" in page
+    assert "Other data than the paper's" in page
+    own = write_page(finished[0].results[1:], {"3": dict.fromkeys(("dictionaries", "learning", "combination"), "x")},
+                     None, [], [], {"command": None, "seed": 0, "versions": {}, "processors": 1}, False)  # fmt: skip
+    assert "Other data than the paper's" not in own
+    assert "A quick run" not in own
+
+
+def test_interruption_keeps_what_is_finished(data, tmp_path, monkeypatch):
+    measure = run.measure_set
+
+    def stop_at_second(paper_set, *args, **options):
+        if paper_set.name != "1":
+            raise KeyboardInterrupt
+        return measure(paper_set, *args, **options)
+
+    monkeypatch.setattr(run, "measure_set", stop_at_second)
+    monkeypatch.setattr(run, "draw_set", lambda *_: dict.fromkeys(("dictionaries", "learning", "combination"), "none"))
+    monkeypatch.setattr(run, "draw_curves", lambda *_: None)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(data, tmp_path, quick=True)
+    page = (tmp_path / "reproduction.md").read_text()
+    assert "## Dataset 1" in page
+    assert "## Dataset 3" not in page
+    assert "**Not finished:** 3." in page
+    assert json.loads((tmp_path / "results.json").read_text())["unfinished"] == ["3"]
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_nothing_there_is_an_error_that_names_files(tmp_path):
+    with pytest.raises(NoDatasetError, match=r"expected at least one of hands\.npz"):
+        reproduce(tmp_path, tmp_path / "out", only=["3"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_damage_shows_before_any_work(data, tmp_path, monkeypatch):
+    write_shapes(tmp_path, "worms_open_from_hermite_20", 20)
+    BY_NAME["3"].path(tmp_path).write_bytes(b"PK")
+    monkeypatch.setattr(run, "measure_set", lambda *_, **__: pytest.fail("measured"))
+    with pytest.raises(ShapeInputError, match=r"hands\.npz"):
+        reproduce(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_dataset(data, tmp_path):
+    with pytest.raises(ValueError, match="only must be one of '1', '2', '3', '4', '4b', '5', got '6'"):
+        reproduce(data, tmp_path, only=["6"])
+
+
+def test_examples_span_the_errors(rng):
+    errors = rng.uniform(size=101)
+    chosen = choose_examples(errors)
+    assert (np.argsort(np.argsort(errors))[chosen]).tolist() == [5, 35, 65, 95]
+
+
+def test_combination_is_a_code_of_its_shape(finished):
+    result = finished[0].results[1]
+    row, code = choose_combination(result)
+    best = sx.encode(result.shapes[row : row + 1], result.dictionary.atoms_, 3, method="exact")
+    np.testing.assert_allclose(code.toarray(), best.toarray(), atol=1e-10)
+
+
+def test_curves_mark_the_paper_only_on_its_own_data(finished, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    draw_curves(finished[0].results, tmp_path, {})
+    crosses = [[line for line in axes.lines if line.get_marker() == "x"] for axes in drawn[0].axes]
+    assert [len(marks) for marks in crosses] == [0, 1]
+    assert crosses[1][0].get_ydata().tolist() == [2.48]
+    assert draw_curves([], tmp_path, {}) is None
+
+
+@pytest.mark.realdata
+def test_hands_beat_the_paper(load_real, tmp_path):
+    shapes = load_real("hands")
+    result = measure_set(replace(BY_NAME["3"], sparsities=()), shapes)
+    errors = {method: 100 * one.rmse for method, one in result.measured.items()}
+    assert errors[OURS] < 2.48
+    assert errors[OURS] < errors[ALIGN_FIRST] < errors[COMPLEX_PCA]
+    assert max(100 * one.rmse for one in result.paper_algorithm) < 1.15 * 2.48

@@ -1,0 +1,248 @@
+"""Pages as files: whole or not there, of bounded size, and closed to the outside."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import shapelex as sx
+from shapelex.exceptions import ShapeInputError
+from shapelex.report import document, write_report
+from shapelex.report.document import bundle_modules
+from shapelex.report.payload import SIZE_LIMIT
+from tests.conftest import custom_space
+from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL
+
+
+def payload_of(path: Path) -> dict:
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="shapelex-data">(.*?)</script>', text)[1])
+
+
+def array_of(packed: dict) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(packed["base64"]), dtype=packed["dtype"]).reshape(packed["shape"])
+
+
+def test_shapes_come_back_from_the_file(landmarks, tmp_path):
+    model, X = landmarks
+    shapes = payload_of(write_report(model, X, tmp_path / "page.html"))["shapes"]
+    pairs = array_of(shapes["configurations"]) * array_of(shapes["steps"])[:, None, None].astype(float)
+    np.testing.assert_allclose(pairs[..., 0] + 1j * pairs[..., 1], model.space_.preshape(X), atol=2e-5)
+    support, weights = array_of(shapes["supports"][-1]), array_of(shapes["weights"][-1])
+    codes = model.encode(X)
+    assert np.array_equal(support, codes.support)
+    np.testing.assert_allclose(weights[..., 0] + 1j * weights[..., 1], codes.coefs, atol=1e-6)
+    errors = np.array([array_of(level) for level in shapes["errors"]])
+    np.testing.assert_allclose(errors[-1], model.errors(X), atol=1e-6)
+    assert (np.diff(errors, axis=0) <= 1e-6).all(), "more atoms never make it worse"
+
+
+def test_poses_turn_shapes_and_atoms_along_one_mean(landmarks, tmp_path):
+    model, X = landmarks
+    payload = payload_of(write_report(model, X, tmp_path / "page"))
+    poses = array_of(payload["shapes"]["poses"]) @ [1, 1j]
+    np.testing.assert_allclose(np.abs(poses), 1, atol=1e-6)
+    turned = poses[:, None] * model.space_.preshape(X)
+    aligned = sx.align_to_mean(X, space=model.space_)
+    products = model.space_.inner(turned, aligned)
+    np.testing.assert_allclose(products, products[0] / abs(products[0]), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        sx.Landmarks(5),
+        sx.BSpline(7),
+        sx.BSpline(6, closed=False),
+        sx.HermiteSpline(4, closed=True),
+        sx.BasisSpace([np.ones_like, np.sin, lambda t: np.exp(4j * np.pi * t), lambda t: t**2]),
+    ],
+    ids=repr,
+)
+def test_any_space_that_can_be_drawn(space, rng, tmp_path):
+    X = rng.normal(size=(30, space.n_coordinates)) + 1j * rng.normal(size=(30, space.n_coordinates))
+    model = sx.ShapeDictionary(4, 2, space=space, random_state=0, tol=1e-2).fit(X)
+    payload = payload_of(write_report(model, X, tmp_path / "page"))
+    if not isinstance(space, sx.Landmarks):
+        basis = array_of(payload["space"]["basis"])
+        assert basis.shape[1] == space.n_coordinates
+        assert array_of(payload["space"]["gram"]).shape[:2] == (space.n_coordinates, space.n_coordinates)
+
+
+def test_a_space_without_curves_is_refused(rng, tmp_path):
+    space = custom_space()
+    X = rng.normal(size=(30, 5)) + 1j * rng.normal(size=(30, 5))
+    model = sx.ShapeDictionary(4, 2, space=space, random_state=0, tol=1e-2).fit(X)
+    with pytest.raises(TypeError, match="basis"):
+        write_report(model, X, tmp_path / "page")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("n_shapes", [1, 2, 3])
+def test_very_few_shapes(landmarks, n_shapes, tmp_path):
+    model, X = landmarks
+    assert write_report(model, X[:n_shapes], tmp_path / "page").exists()
+
+
+def test_shapes_that_are_all_alike(landmarks, tmp_path):
+    model, X = landmarks
+    assert write_report(model, np.repeat(X[:1], 5, axis=0), tmp_path / "page").exists()
+
+
+def test_real_points_and_single_precision(landmarks, tmp_path):
+    model, X = landmarks
+    first = payload_of(write_report(model, sx.to_points(X), tmp_path / "points"))
+    assert first == payload_of(write_report(model, X, tmp_path / "complex"))
+    single = sx.ShapeDictionary(3, 2, space=model.space, random_state=0, tol=1e-2).fit(X.astype(np.complex64))
+    assert write_report(single, X.astype(np.complex64), tmp_path / "single").exists()
+
+
+def test_same_input_same_bytes(landmarks, tmp_path):
+    model, X = landmarks
+    pages = [write_report(model, X, tmp_path / name, labels=["a", "b"] * 30).read_bytes() for name in "ab"]
+    assert pages[0] == pages[1]
+
+
+def test_many_shapes_are_sampled_and_the_page_says_so(landmarks, tmp_path):
+    model, X = landmarks
+    path = write_report(model, X, tmp_path / "page", max_shapes=20, labels=["a", "b", "c"] * 20)
+    payload = payload_of(path)
+    assert (len(payload["shapes"]["ids"]), payload["n_shapes"]) == (20, 60)
+    assert "by label" in payload["how_chosen"]
+    assert payload["labels"]["counts"] == [20, 20, 20]
+    assert payload["errors"]["rmse"] == pytest.approx(-model.score(X))
+    assert payload["shapes"]["rows"] == [int(name) for name in payload["shapes"]["ids"]]
+
+
+@pytest.mark.parametrize(("n_points", "n_nonzero"), [(200, 5), (60, 24)])
+def test_five_thousand_shapes_stay_under_15_megabytes(n_points, n_nonzero, rng, tmp_path):
+    X = rng.normal(size=(5100, n_points)) + 1j * rng.normal(size=(5100, n_points))
+    model = sx.ShapeDictionary(24, n_nonzero, coder="omp", random_state=0, max_iter=0).fit(X)
+    path = write_report(model, X, tmp_path / "large", labels=["a label of some length", "b"] * 2550)
+    n_kept = len(payload_of(path)["shapes"]["ids"])
+    assert path.stat().st_size < SIZE_LIMIT == 15_000_000
+    assert (n_kept == 5000) == (n_nonzero == 5)
+    # As many as fit are kept.
+    assert n_kept > 2500
+
+
+def test_markup_in_texts_is_no_markup(landmark_page):
+    class Collector(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.tags = []
+
+        def handle_starttag(self, tag, attrs):
+            self.tags.append(tag)
+            assert not [name for name, _ in attrs if name.startswith("on")]
+
+    collector = Collector()
+    collector.feed(landmark_page.path.read_text(encoding="utf-8"))
+    assert collector.tags.count("script") == 2
+    assert not {"img", "link", "iframe", "b"} & set(collector.tags)
+    shapes = payload_of(landmark_page.path)["shapes"]
+    assert shapes["ids"][7] == HOSTILE_ID
+    assert HOSTILE_LABEL in shapes["labels"]["names"]
+
+
+def test_policy_names_the_only_script_and_style(landmark_page):
+    text = landmark_page.path.read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    for tag, source in (("style", "style-src"), ('script type="module"', "script-src")):
+        content = re.search(rf"<{tag}>(.*?)</{tag.split()[0]}>", text, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{source} 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "connect-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_source_of_the_page_has_no_dangerous_words():
+    folder = Path(document.__file__).parent / "page"
+    sources = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    assert {"page.html", "main.js", "theme.css"} <= set(sources)
+    for name, text in sources.items():
+        if name.endswith(".js"):
+            for word in (
+                "innerHTML",
+                "outerHTML",
+                "insertAdjacentHTML",
+                "document.write",
+                "eval(",
+                "</script",
+                "fetch(",
+                "import(",
+            ):
+                assert word not in text, (name, word)
+        assert "https://" not in text, name
+    modules = {name.removesuffix(".js") for name in sources if name.endswith(".js")}
+    bundled = bundle_modules("main")
+    assert {name for name in modules if f"const module_{name} = " in bundled} == modules, "every module is used"
+    assert not re.search(r"^(import|export)\b", bundled, re.MULTILINE)
+
+
+def test_modules_that_import_each_other_are_refused(monkeypatch):
+    sources = {"a.js": 'import { b } from "./b.js";\nexport const a = b;\n', "b.js": 'import { a } from "./a.js";\n'}
+    monkeypatch.setattr(document, "_read", sources.__getitem__)
+    with pytest.raises(ValueError, match="a > b > a"):
+        bundle_modules("a")
+
+
+def test_an_older_file_is_replaced_only_when_asked(landmarks, tmp_path):
+    model, X = landmarks
+    target = tmp_path / "page.html"
+    target.write_text("precious")
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        write_report(model, X, tmp_path / "page")
+    assert target.read_text() == "precious"
+    assert write_report(model, X, target, overwrite=True) == target
+    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_an_interruption_leaves_the_older_file(landmarks, tmp_path, monkeypatch):
+    model, X = landmarks
+    target = tmp_path / "page.html"
+    target.write_text("precious")
+
+    def interrupt(stream, page):
+        stream.write(page[:100])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shapelex.report.write._write", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_report(model, X, target, overwrite=True)
+    assert target.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_bad_arguments_are_refused_before_any_work(landmarks, tmp_path):
+    model, X = landmarks
+    with pytest.raises(TypeError, match="ShapeDictionary"):
+        write_report(sx.ComplexPCA(2).fit(X), X, tmp_path / "page")
+    with pytest.raises(NotFittedError):
+        write_report(sx.ShapeDictionary(), X, tmp_path / "page")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        write_report(model, X, tmp_path / "missing" / "page.html")
+    with pytest.raises(ValueError, match="max_shapes must be at least 1"):
+        write_report(model, X, tmp_path / "page", max_shapes=0)
+    curves = sx.ShapeDictionary(3, 1, space=sx.BSpline(24), random_state=0, tol=1e-2).fit(X)
+    with pytest.raises(ValueError, match="joined=False draws landmarks"):
+        write_report(curves, X, tmp_path / "page", joined=False)
+    with pytest.raises(ShapeInputError, match="labels must have one entry"):
+        write_report(model, X, tmp_path / "page", labels=["a"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.realdata
+def test_real_worms_as_a_series(load_real, tmp_path):
+    X = load_real("celegans_yemini_cb4853_midlines_20")
+    model = sx.ShapeDictionary(6, 2, random_state=0, tol=1e-2).fit(X)
+    payload = payload_of(write_report(model, X, tmp_path / "worm", sequence=np.zeros(len(X), int)))
+    assert payload["errors"]["rmse"] < 0.1
+    assert len(payload["times"]["series"]) == 360
