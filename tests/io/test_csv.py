@@ -320,3 +320,10 @@ class TestWriting:
         copy = sx.read(sx.write(shapes, tmp_path / "a.csv"))
         np.testing.assert_array_equal(copy.configurations, shapes.configurations)
         assert {name: column.tolist() for name, column in copy.metadata.items()} == {"meta x7": [4], "sex": ["f"]}
+
+
+def test_commas_inside_cells_of_a_comma_table_are_not_guessed(read):
+    text = 'id,x1,y1,x2,y2,x3,y3\na,"1,000",2,3,4,5,6\nb,"2,000",3,4,5,6,7\n'
+    with pytest.raises(ShapeFileError, match="1,000"):
+        read(text, layout="interleaved")
+    assert read(text, layout="interleaved", decimal=",").configurations[0, 0] == 1 + 2j

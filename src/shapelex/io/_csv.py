@@ -149,7 +149,8 @@ def _open_table(
     if not start:
         raise ShapeFileError("it holds no values.")
     first = start[0][1]
-    mark = decimal or _find_decimal([row for _, row in start])
+    # Between commas, "1,000" may be a thousand or one: unless the caller says which, it is no number.
+    mark = decimal or ("." if separator == "," else _find_decimal([row for _, row in start]))
     names: list[str] | None = None
     if columns is not None:
         names, has_names = list(columns), bool(header)
