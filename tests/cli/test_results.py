@@ -167,12 +167,13 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
 
 
 @pytest.fixture
-def small_demo(monkeypatch):
+def small_demo(monkeypatch, shapes):
     monkeypatch.setattr(demo_command, "N_ATOMS", 4)
     monkeypatch.setattr(demo_command, "N_NONZERO", 2)
     monkeypatch.setattr(demo_command, "N_POINTS", 16)
     monkeypatch.setattr(demo_command, "SPARSITIES", (1, 2))
-    few = sx.datasets.load_digits_outlines(16)[:150]
+    # Any outlines will do: tracing the digits takes seconds.
+    few = sx.ShapeSet.concatenate([shapes] * 3)
     monkeypatch.setattr("shapelex.datasets.load_digits_outlines", lambda n_points: few)
 
 

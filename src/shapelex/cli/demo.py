@@ -103,7 +103,9 @@ def _outlines(n_shapes: int, seed: int, screen: Screen) -> "ShapeSet":
         shapes = shapes[np.unique(np.linspace(0, len(shapes) - 1, n_shapes).astype(int))]
         tell(0.5, "registering")
         found = sx.register(shapes, shapes.space, random_state=seed)
-    return shapes.replace(configurations=found.configurations, notes=(*shapes.notes, " ".join(str(found).split())))
+    note = " ".join(str(found).split())
+    registered: ShapeSet = shapes.replace(configurations=found.configurations, notes=(*shapes.notes, note))
+    return registered
 
 
 def _compare(shapes: "ShapeSet", seed: int, screen: Screen) -> Any:

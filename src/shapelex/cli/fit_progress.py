@@ -29,7 +29,7 @@ class _FitHandler(logging.Handler):
             done = extra * min(iteration.swap / max(self._n_swaps, 1), 1.0)
         else:
             done = iteration.iteration + (extra if iteration.iteration else 0)
-        return (iteration.restart + done / total) / iteration.n_restarts
+        return float((iteration.restart + done / total) / iteration.n_restarts)
 
 
 @contextmanager

@@ -47,8 +47,8 @@ def mean(
 
     import shapelex as sx
 
-    names = sorted(set(found.labels.tolist())) if by_label and found.labels is not None else [None]
-    groups = [found if name is None else found[found.labels == name] for name in names]
+    names: list[str] = sorted(set(found.labels.tolist())) if by_label and found.labels is not None else []
+    groups = [found[found.labels == name] for name in names] or [found]
     means = [sx.mean_shape(group, kind.value, space=found.space) for group in groups]
     # Means of labels in one pose, that of the first.
     means = [means[0], *(sx.rotate_onto(one, means[0], found.space) for one in means[1:])]
@@ -56,10 +56,9 @@ def mean(
         float(np.sqrt(np.mean(sx.distance(group.configurations, one, kind=kind.value, space=found.space) ** 2)))
         for group, one in zip(groups, means, strict=True)
     ]
-    ids = ["mean" if name is None else f"mean of {name or '(none)'}" for name in names]
+    ids = [f"mean of {name or '(none)'}" for name in names] or ["mean"]
     run = record_run(None, (shapes,))
-    labels = names if by_label else None
-    made = sx.ShapeSet(np.array(means), found.space, ids=ids, labels=labels,
+    made = sx.ShapeSet(np.array(means), found.space, ids=ids, labels=names or None,
                        metadata={"n_shapes": [len(group) for group in groups], "rms_distance": spreads})  # fmt: skip
     write_shapes(made, target, run)
     for name, group, spread in zip(ids, groups, spreads, strict=True):

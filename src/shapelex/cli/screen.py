@@ -68,7 +68,7 @@ class Screen:
 
             def tell(done: float, text: str) -> None:
                 # Where the text stays, so does what the log told last.
-                changes = {"description": text, "detail": ""} if text else {}
+                changes: dict[str, Any] = {"description": text, "detail": ""} if text else {}
                 bar.update(task, completed=done, **changes)
 
             with _log_on_bar(bar, task):

@@ -54,7 +54,8 @@ def load_dictionary(path: Path, device: str = "cpu") -> "ShapeDictionary":
     model = sx.load(path)
     if not isinstance(model, sx.ShapeDictionary):
         raise CommandError(f"{path} holds a {type(model).__name__}: this command needs a dictionary that learn wrote.")
-    return model.set_params(device=device)
+    model.set_params(device=device)
+    return model
 
 
 def make_space(kind: str, n_points: int, closed: bool) -> "Space":
