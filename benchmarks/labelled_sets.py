@@ -23,6 +23,7 @@ class LabelledSet:
     is_outline: bool = True
     view: str | None = None
     groups: Callable[[Mapping[str, Array]], Array] | None = None
+    registers: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class LabelledShapes:
     y: Array
     groups: Array | None
     is_outline: bool
+    registers: bool = False
 
 
 def _specimens(file: Mapping[str, Array]) -> Array:
@@ -48,11 +50,17 @@ def _trees(file: Mapping[str, Array]) -> Array:
 # The three views of a grain are three problems, whose accuracies are averaged; within a view grains are independent.
 SETS = {
     "hearts": [LabelledSet("hearts_outlines_80")],
-    "mpeg7": [LabelledSet("mpeg7_outlines_200")],
     "bee wings": [LabelledSet("bee_wings_9", is_outline=False, groups=_specimens)],
     "plethodon": [LabelledSet("plethodon_12", is_outline=False)],
     "cells": [LabelledSet("cells_osteosarcoma_outlines_100")],
     "grains": [LabelledSet("charring_grain_outlines_120", view=view) for view in "dlp"],
+    "mpeg7": [LabelledSet("mpeg7_outlines_200")],
+}
+
+# Outlines that start anywhere, given common start points, directions and sides of their mirror.
+REGISTERED_SETS = {
+    "mpeg7": [LabelledSet("mpeg7_outlines_200", registers=True)],
+    "cells": [LabelledSet("cells_osteosarcoma_outlines_100", registers=True)],
 }
 
 # No choice of a method, a default or a grid was made on these.
@@ -84,4 +92,5 @@ def load(labelled_set: LabelledSet) -> LabelledShapes | None:
     groups = None
     if labelled_set.groups is not None:
         groups = np.unique(labelled_set.groups(arrays)[is_used], return_inverse=True)[1]
-    return LabelledShapes(sx.from_points(arrays["points"])[is_used], labels[is_used], groups, labelled_set.is_outline)
+    X = sx.from_points(arrays["points"])[is_used]
+    return LabelledShapes(X, labels[is_used], groups, labelled_set.is_outline, labelled_set.registers)

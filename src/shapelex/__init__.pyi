@@ -1,5 +1,6 @@
 from . import coding as coding
 from . import datasets as datasets
+from . import distributed as distributed
 from . import estimators as estimators
 from . import exceptions as exceptions
 from . import geometry as geometry

@@ -49,15 +49,16 @@ def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
 
 
 def as_configurations(
-    array: ArrayLike, *, name: str = "X", n_coordinates: int | None = None
+    array: ArrayLike, *, name: str = "X", n_coordinates: int | None = None, first_row: int = 0
 ) -> tuple[ComplexArray, bool]:
     """Return configurations ``(K, N)``, and whether a single shape was given.
 
     Takes complex ``(K, N)`` or ``(N,)`` and real ``(K, N, 2)``. Finite values are checked here,
-    once; a collapsed shape shows only after centering (see :func:`check_not_collapsed`).
+    once; a collapsed shape shows only after centering (see :func:`check_not_collapsed`). Errors count rows from
+    `first_row`, that of a block of a larger set.
     """
     configurations, is_single = _as_counted_rows(array, name, n_coordinates)
-    _check_finite(configurations, name)
+    _check_finite(configurations, name, first_row)
     return configurations, is_single
 
 
@@ -72,14 +73,20 @@ def _as_counted_rows(array: ArrayLike, name: str, n_coordinates: int | None) -> 
         raise EmptySetError(f"{name} holds no shape: its shape is {numeric.shape}; give at least one.")
     configurations, is_single = _as_complex_rows(numeric, name)
     n_found = configurations.shape[1]
-    if n_coordinates is not None and n_found != n_coordinates:
-        raise CoordinateCountError(
-            f"{name} has {n_found} coordinates per shape, but the space has {n_coordinates}: use a space of "
-            f"{n_found} coordinates, or other shapes."
-        )
+    if n_coordinates is not None:
+        check_coordinate_count(n_found, n_coordinates, name)
     if n_found == 0:
         raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {numeric.shape}.")
     return configurations, is_single
+
+
+def check_coordinate_count(n_found: int, n_expected: int, name: str) -> None:
+    """Refuse configurations of another number of coordinates than their space."""
+    if n_found != n_expected:
+        raise CoordinateCountError(
+            f"{name} has {n_found} coordinates per shape, but the space has {n_expected}: use a space of "
+            f"{n_found} coordinates, or other shapes."
+        )
 
 
 def as_incomplete_configurations(
@@ -149,7 +156,7 @@ def _complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.complex64 if is_single else np.complex128)
 
 
-def _check_finite(configurations: ComplexArray, name: str) -> None:
+def _check_finite(configurations: ComplexArray, name: str, first_row: int) -> None:
     # One sum is far cheaper than a mask; an overflow of finite values only costs the second look.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(configurations.sum()):
@@ -160,18 +167,19 @@ def _check_finite(configurations: ComplexArray, name: str) -> None:
     has_nan, has_infinite = bool(np.isnan(configurations).any()), bool(np.isinf(configurations).any())
     word = "NaN or infinite coordinates" if has_nan and has_infinite else "NaN" if has_nan else "infinite coordinates"
     raise NonFiniteError(
-        f"{name} has {word} in {name_rows(~finite.all(axis=1))}: remove these shapes or fill in their coordinates."
+        f"{name} has {word} in {name_rows(~finite.all(axis=1), first_row)}: remove these shapes or fill in their "
+        "coordinates."
     )
 
 
-def check_not_collapsed(sizes: FloatArray, extents: FloatArray, name: str) -> None:
+def check_not_collapsed(sizes: FloatArray, extents: FloatArray, name: str, first_row: int = 0) -> None:
     """Refuse shapes whose `sizes` after centering are rounding errors of their `extents` before it."""
     precision = np.finfo(sizes.dtype).eps
     collapsed = ~(sizes > 16 * precision * extents)
     if collapsed.any():
         raise CollapsedShapeError(
-            f"{name} has collapsed shapes in {name_rows(collapsed)}: all their points coincide, so they have no shape; "
-            "remove these rows."
+            f"{name} has collapsed shapes in {name_rows(collapsed, first_row)}: all their points coincide, so they "
+            "have no shape; remove these rows."
         )
 
 
@@ -237,9 +245,9 @@ def check_weights(weights: ArrayLike | None, n_samples: int, dtype: np.dtype[Any
     return shares
 
 
-def name_rows(is_bad: BoolArray | np.bool_) -> str:
-    """Say which rows are bad, the first few by number."""
-    bad = np.flatnonzero(is_bad)
+def name_rows(is_bad: BoolArray | np.bool_, first_row: int = 0) -> str:
+    """Say which rows are bad, the first few by number, counted from `first_row`."""
+    bad = np.flatnonzero(is_bad) + first_row
     named = ", ".join(str(row) for row in bad[:_ROWS_NAMED])
     more = f" and {bad.size - _ROWS_NAMED} more" if bad.size > _ROWS_NAMED else ""
     return f"row{'s' if bad.size > 1 else ''} {named}{more}"

@@ -69,12 +69,20 @@ class ModelFileError(ShapelexError, ValueError):
     """A model file is damaged, of another kind or too new, or a model cannot be written as one."""
 
 
+class CheckpointError(ShapelexError, ValueError):
+    """A checkpoint is damaged, or belongs to other shapes or another fit."""
+
+
 class ShapeFileError(ShapelexError, ValueError):
     """A file of shapes, or one record in it, is damaged, hostile, or holds what cannot be read as planar shapes."""
 
 
 class SkippedRecordsWarning(UserWarning):
     """Some records of a file could not be read and were left out, as asked for."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the fit went on without."""
 
 
 class ConvergenceWarning(UserWarning):

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import shapelex as sx
-from shapelex.exceptions import CodesError, CoordinateCountError, NonFiniteError, RealLayoutError
+from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError, RealLayoutError
 from tests import oracles, strategies
 from tests.estimators.test_shape_dictionary_classifier import make_classes
 
@@ -175,6 +175,18 @@ class TestCoding:
         new, _ = make_classes(10, seed=5)
         errors = [kernel.coding_errors(new, kernel.encode(new, n_nonzero)) for n_nonzero in (1, 2, 4, 8)]
         assert (np.diff(errors, axis=0) <= 1e-9).all()
+
+
+def test_a_fit_that_fails_leaves_the_one_before(classes):
+    X, _ = classes
+    kernel = sx.ProcrustesKernel().fit(X)
+    before = kernel.transform(X)
+    collapsed = X[:, :5].copy()
+    collapsed[2] = 1
+    for fit in (kernel.fit, kernel.fit_transform):
+        with pytest.raises(CollapsedShapeError, match="in row 2"):
+            fit(collapsed)
+        np.testing.assert_array_equal(kernel.transform(X), before)
 
 
 def test_bad_input(classes):

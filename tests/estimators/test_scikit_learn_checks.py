@@ -26,6 +26,13 @@ class RealColumns:
         check_is_fitted(self)
         return super()._check_new_input(self._to_configurations(X, reset=not hasattr(self, "n_features_in_")))
 
+    # Tables are converted, mapped ones too.
+    def _open_fit_input(self, X):
+        return self._read_fit_input(X)
+
+    def _open_new_input(self, X):
+        return self._check_new_input(X)
+
 
 class ColumnsDictionary(RealColumns, sx.ShapeDictionary):
     def __init__(self, n_atoms=2, n_nonzero=1, *, max_iter=5, random_state=0):

@@ -161,6 +161,22 @@ def test_the_orthogonal_projection_goes_back_no_further_than_it_reaches():
     np.testing.assert_allclose(np.linalg.norm(far, axis=1), 1, atol=1e-12)
 
 
+@pytest.mark.parametrize("mean", MEANS)
+def test_shapes_far_from_the_mean_are_rebuilt(mean, tmp_path):
+    X = make_shapes(sx.Landmarks(9))
+    model = sx.TangentPCA(2, projection="orthogonal", mean=mean).fit(X)
+    far = model.components_  # at a right angle to the mean: as far as shapes can be
+    vectors = model.average_ + model.transform(far) @ model.components_
+    lengths = np.linalg.norm(vectors, axis=1)
+    reached = model.reconstruct(far)
+    np.testing.assert_allclose(np.linalg.norm(reached, axis=1), 1, atol=1e-12)
+    # Vectors of length 1 have no part along the mean left, also those that had to be shortened.
+    np.testing.assert_array_less(1 - 1e-12, lengths)
+    np.testing.assert_allclose(sx.distance(reached, vectors / lengths[:, None], "full"), 0, atol=1e-6)
+    np.testing.assert_allclose(model.errors(far), sx.distance(reached, far, "full"), atol=1e-10)
+    np.testing.assert_array_equal(sx.load(model.save(tmp_path / "modes")).errors(X), model.errors(X))
+
+
 class TestBadInput:
     def test_bad_parameters(self):
         X = make_shapes(sx.Landmarks(9))

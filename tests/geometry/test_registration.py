@@ -169,6 +169,15 @@ def test_open_curves_have_a_direction_only(space):
     np.testing.assert_array_equal(np.flatnonzero(found.is_reversed), [1, 4])
 
 
+def test_a_set_brings_its_space():
+    space = sx.BSpline(7)
+    Z = outlines(space, 0)
+    found = sx.register(sx.ShapeSet(Z, space=space))
+    np.testing.assert_array_equal(found.configurations, sx.register(Z, space).configurations)
+    with pytest.raises(UnsupportedBySpaceError, match="is open"):
+        sx.register(Z)
+
+
 def test_one_target_a_shape():
     space = sx.Landmarks(12, closed=True)
     Z = strategies.random_configurations(space, 5, 1)

@@ -175,6 +175,33 @@ class TestLong:
         with pytest.raises(ShapeFileError, match="it has landmark 2 twice"):
             read(LONG.replace("a,3", "a,2"))
 
+    @pytest.mark.parametrize("names", [("nose", "tail", "eye"), ("LM1", "LM2", "LM3"), ("1.0", "2.0", "3.0")])
+    def test_landmarks_correspond_by_name_in_any_order_of_rows(self, read, names):
+        points = list(zip(names, ("0,0", "5,0", "1,1"), strict=True))
+        rows = [f"a,{name},{point}" for name, point in points]
+        rows += [f"b,{name},{point}" for name, point in (points[1], points[2], points[0])]
+        shapes = read("id,landmark,x,y\n" + "\n".join(rows))
+        np.testing.assert_array_equal(shapes.configurations, [[0, 5, 1 + 1j]] * 2)
+
+    def test_name_left_out_is_missing(self, read):
+        text = "id,landmark,x,y\na,nose,0,0\na,tail,5,0\na,eye,1,1\na,ear,2,2\nb,eye,1,1\nb,tail,5,0\nb,ear,2,2\n"
+        with pytest.raises(ShapeFileError, match="shape b, line 6: 1 of its 4 landmarks is missing"):
+            read(text)
+        np.testing.assert_array_equal(read(text, missing="allow").configurations[1], [np.nan, 5, 1 + 1j, 2 + 2j])
+
+    def test_first_of_numbers_from_zero_may_be_missing(self, read):
+        text = "id,landmark,x,y\n" + "".join(f"a,{n},{n},{n * n}\n" for n in range(4))
+        shapes = read(text + "b,3,3,9\nb,1,1,1\nb,2,2,4\n", missing="allow")
+        np.testing.assert_array_equal(shapes.configurations[1], [np.nan, 1 + 1j, 2 + 4j, 3 + 9j])
+
+    def test_name_twice(self, read):
+        with pytest.raises(ShapeFileError, match="it has landmark nose twice"):
+            read("id,landmark,x,y\na,nose,0,0\na,nose,1,0\na,eye,0,1\n")
+
+    def test_names_that_never_recur_leave_the_rows_in_order(self, read):
+        text = "id,vertex,x,y\n" + "".join(f"{s},{s}-{n}-v,{n},{n * n}\n" for s in "ba" for n in range(4))
+        np.testing.assert_array_equal(read(text).configurations, [[0, 1 + 1j, 2 + 4j, 3 + 9j]] * 2)
+
     def test_landmark_far_away(self, read):
         with pytest.raises(ShapeFileError, match="run to 999999999, but only 4 are there"):
             read(LONG.replace("a,4", "a,999999999"))
@@ -293,3 +320,10 @@ class TestWriting:
         copy = sx.read(sx.write(shapes, tmp_path / "a.csv"))
         np.testing.assert_array_equal(copy.configurations, shapes.configurations)
         assert {name: column.tolist() for name, column in copy.metadata.items()} == {"meta x7": [4], "sex": ["f"]}
+
+
+def test_commas_inside_cells_of_a_comma_table_are_not_guessed(read):
+    text = 'id,x1,y1,x2,y2,x3,y3\na,"1,000",2,3,4,5,6\nb,"2,000",3,4,5,6,7\n'
+    with pytest.raises(ShapeFileError, match="columns"):
+        read(text, layout="interleaved")
+    assert read(text, layout="interleaved", decimal=",").configurations[0, 0] == 1 + 2j

@@ -169,6 +169,20 @@ class TestErrors:
         with pytest.raises(ShapeFileError, match=r"f\.tps is no TPS file"):
             sx.read(folder / "oak" / "f.tps", on_error="skip")
 
+    @pytest.mark.parametrize("name", ["f.tps", "f.csv", "f.txt", "f.json", "f.zip", "f.npz", "f.unknown"])
+    def test_file_without_bytes(self, tmp_path, name):
+        (tmp_path / name).touch()
+        (tmp_path / "good.tps").write_text(SQUARE)
+        with pytest.raises(ShapeFileError, match=r"is empty: it has 0 bytes"):
+            sx.read(tmp_path / name)
+        with pytest.warns(SkippedRecordsWarning, match="is empty"):
+            assert len(sx.read([tmp_path / name, tmp_path / "good.tps"], on_error="skip")) == 1
+
+    @pytest.mark.parametrize("paths", [None, 3, [None]])
+    def test_what_is_no_path(self, paths):
+        with pytest.raises(TypeError, match="paths must be a path or a list of paths"):
+            sx.read(paths)
+
     @pytest.mark.parametrize(
         ("options", "error", "words"),
         [

@@ -125,6 +125,12 @@ class TestCutting:
         with pytest.raises(TypeError, match="A set is cut by"):
             worms[key]
 
+    def test_arrays_are_not_added_to_coordinates(self):
+        shapes = sx.ShapeSet([[0, 1, 1j]])
+        for other in (np.ones((1, 3)), 1, [[0, 1, 1j]]):
+            with pytest.raises(TypeError, match=r"joins two sets.*ShapeSet\(X, space\)"):
+                shapes + other
+
     def test_mask_of_another_length(self, worms):
         with pytest.raises(IndexError, match="mask has 2 entries"):
             worms[[True, False]]

@@ -60,6 +60,7 @@ def test_latin_1(read):
 
 def test_upper_case_extension_and_gzip(read, tmp_path):
     assert len(read(PLAIN, "WINGS.TPS")) == 1
+    assert len(read(PLAIN, "wings.txt")) == 1
     path = sx.write(read(PLAIN), tmp_path / "wings.tps.gz")
     assert sx.read(path).equals(read(PLAIN))
 
@@ -93,6 +94,12 @@ def test_empty_scale(read):
         read(text, scale=True)
 
 
+def test_scale_with_a_decimal_comma_and_one_that_is_none(read):
+    assert read(PLAIN.replace("0.5", "0,5")).metadata["scale"].tolist() == [0.5]
+    with pytest.raises(ShapeFileError, match="but this one has '1 mm'"):
+        read(PLAIN.replace("0.5", "1 mm"), scale=True)
+
+
 def test_unknown_keys_and_comments_are_kept(read):
     shapes = read(PLAIN + "COMMENT=torn = bad\nVARIABLES=sex:f\nTEMP=21.5\n")
     assert shapes.metadata["comment"].tolist() == ["torn = bad"]
@@ -118,6 +125,12 @@ def test_curves(read, curves, points):
     np.testing.assert_array_equal(shapes.configurations, [points])
     assert not shapes.closed
     assert ("ignored_curve_points" in shapes.metadata) == (curves in ("auto", "ignore"))
+
+
+@pytest.mark.parametrize("count", ["1", "3"])
+def test_curves_must_be_as_many_as_declared(read, count):
+    with pytest.raises(ShapeFileError, match=f"record 2, line 14: {count} curves are declared, 2 are there"):
+        read(CURVED + CURVED.replace("CURVES=2", f"CURVES={count}"))
 
 
 def test_outlines_are_closed(read):

@@ -20,7 +20,7 @@ def test_loss_is_drawn_as_rmse_in_percent(ax):
     assert _curves(ax)["fit"] == ([0, 1, 2], pytest.approx([30, 20, 10]))
     assert ax.get_ylabel() == "RMSE (%)"
     assert ax.get_xlabel() == "iteration"
-    assert [text.get_text() for text in ax.texts] == ["10"]
+    assert [text.get_text() for text in ax.texts] == ["10.0"]
     assert ax.get_legend() is not None
 
 
@@ -57,13 +57,20 @@ def test_methods_differ_in_color_and_marker(ax):
     assert len({line.get_marker() for line in ax.lines}) == 6
 
 
-@pytest.mark.parametrize("factor", [1.2, 3, 30, 3000])
-def test_some_errors_are_written_at_the_axis(ax, factor):
-    plot_rmse_curves({"ours": {1: 0.21, 5: 0.21 / factor}}, ax=ax)
+@pytest.mark.parametrize(("loss", "label"), [(0.022**2, "2.20"), (0.9999**2, "100"), (0.00136**2, "0.136")])
+def test_the_last_error_has_three_digits(ax, loss, label):
+    plot_loss([1.0, loss], ax=ax)
+    assert [text.get_text() for text in ax.texts] == [label]
+
+
+@pytest.mark.parametrize("first", [0.21, 0.123, 0.0858])
+@pytest.mark.parametrize("factor", [1.2, 3, 4.5, 6.5, 8, 30, 3000])
+def test_some_errors_are_written_at_the_axis(ax, first, factor):
+    plot_rmse_curves({"ours": {1: first, 5: first / factor}}, ax=ax)
     ax.figure.draw_without_rendering()
     low, high = ax.get_ylim()
     shown = [tick for tick in ax.get_yticks() if low <= tick <= high]
-    assert 2 <= len(shown) <= 9
+    assert 3 <= len(shown) <= 9
 
 
 @pytest.mark.parametrize(

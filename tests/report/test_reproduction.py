@@ -178,6 +178,21 @@ def test_relatives_are_named_as_such_and_own_data_are_not(finished):
     assert "A quick run" not in own
 
 
+def test_page_says_which_curves_are_missing_and_what_the_first_iteration_is(finished):
+    first, second = finished[0].results
+    of_set = dict.fromkeys(("dictionaries", "learning", "combination"), "x")
+    run_of_page = {"command": None, "seed": 0, "versions": {}, "processors": 1}
+
+    def write(*results):
+        return write_page(results, {"1": of_set, "3": of_set}, "curves", [], [], run_of_page, False)
+
+    assert "is left out: " not in write(first, second)
+    assert "Dataset 3 is left out: 10 atoms" in write(first, replace(second, curves={}))
+    assert "iteration 1 is a search" in write(second)
+    plain = replace(second, paper_set=replace(second.paper_set, settings={"coder": "ormp"}))
+    assert "iteration 1 is a search" not in write(plain)
+
+
 def test_interruption_keeps_what_is_finished(data, tmp_path, monkeypatch):
     measure = run.measure_set
 

@@ -19,6 +19,7 @@ from shapelex.coding.row_coder import RowCoder, as_rows
 from shapelex.coding.threads import single_blas_thread
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
+from shapelex.spaces.stored import open_stored
 
 # Configurations that `encode` whitens at a time.
 _WHITENED_ROWS = 8192
@@ -81,7 +82,7 @@ def encode(
     Parameters
     ----------
     X : array_like of complex, shape (n_samples, n_coordinates), or real, shape (n_samples, n_coordinates, 2)
-        Configurations.
+        Configurations; memory maps, Zarr arrays, HDF5 datasets and blocks of shapes are read piece by piece.
     atoms : array_like of complex, shape (n_atoms, n_coordinates)
         The dictionary. Atoms need not be pre-shapes, nor independent, nor different from zero.
     n_nonzero : int, optional
@@ -165,14 +166,15 @@ def encode(
                 space=space,
                 n_threads=n_threads,
             )
-    configurations, _ = as_configurations(X, name="X")
+    stored = open_stored(X)
+    configurations = as_configurations(X, name="X")[0] if stored is None else stored
     chosen = choose_space(space, X)
     in_space = Landmarks(n_points=configurations.shape[1]) if chosen is None else chosen
     in_space.check_space_of(X, "X")
     atom_rows = in_space.whiten(as_configurations(atoms, name="atoms", n_coordinates=in_space.n_coordinates)[0])
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
     if device != "cpu":
-        rows = in_space.whitened_preshapes(configurations, "X")
+        rows = in_space.whitened_preshapes(configurations[:], "X")
         on_device = DeviceCoder(
             atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype, device=device
         )
@@ -182,7 +184,7 @@ def encode(
     with single_blas_thread():
         for start in range(0, len(configurations), _WHITENED_ROWS):
             part = slice(start, start + _WHITENED_ROWS)
-            rows = in_space.whitened_preshapes(configurations[part], "X")
+            rows = in_space.whitened_preshapes(configurations[part], "X", first_row=start)
             coder.code(rows, support[part], coefs[part], n_threads)
     return coder.wrap(support, coefs)
 

@@ -10,7 +10,7 @@ from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.coding.feature_space import feature_rows
-from shapelex.estimators.configurations import ConfigurationInput
+from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry import pairwise_distances
 from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
@@ -215,6 +215,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
             raise NonFiniteError("codes must be finite.")
         return residual_norms(rows, atom_rows, SparseCodes.from_dense(weights.astype(np.complex128)))
 
+    @all_or_nothing
     def _fit(self, X: ArrayLike) -> FloatArray:
         """Fit, and return the distances of all pairs."""
         gamma = _check_gamma(self.gamma)

@@ -37,6 +37,8 @@ def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | No
         Where it went.
     """
     parameters, arrays, provenance = plain_parameters(estimator)
+    # Where a fit kept its state is a matter of that fit.
+    parameters["checkpoint"] = None
     arrays |= {name: np.asarray(getattr(estimator, name)) for name in _ARRAYS}
     memory = estimator._statistics
     arrays |= {"memory_gram": memory.gram, "memory_products": memory.products, "memory_usage": memory.usage}

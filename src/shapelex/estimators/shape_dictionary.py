@@ -13,12 +13,16 @@ from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import as_numeric_array, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
+from shapelex.estimators.block_coding import coded_blocks, encode_stored, errors_stored
+from shapelex.estimators.checkpointing import Checkpoint, describe_fit
+from shapelex.estimators.collections import room_of
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.estimators.saving import save_estimator
 from shapelex.exceptions import CodesError
 from shapelex.geometry import pairwise_distances
+from shapelex.io.code_files import open_codes_writer
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,
@@ -29,6 +33,7 @@ from shapelex.learning import (
     check_online,
 )
 from shapelex.spaces import Space
+from shapelex.spaces.stored import StoredConfigurations
 
 _REALISM_BLOCK = 1 << 16
 
@@ -78,6 +83,13 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         Seed of all that is random.
     verbose : int, default 0
         1 reports every tenth iteration on standard error, 2 every one.
+    checkpoint : str or Path, optional
+        File that keeps where :meth:`fit` stands. Where it exists, a fit of the same shapes with the same parameters
+        goes on from it, to the same bits as if it had never stopped; another fit is refused. It stays when the fit is
+        done: the same fit then returns at once, and one of a larger `max_iter` goes on. Remove it to start anew. The
+        one before it is kept beside it, as ``.previous``.
+    checkpoint_every : int, default 1
+        Iterations between two checkpoints; with 1, swaps and batches are kept too, once a second at most.
 
     Attributes
     ----------
@@ -133,6 +145,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 1,
     ) -> None:
         self.n_atoms = n_atoms
         self.n_nonzero = n_nonzero
@@ -149,6 +163,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     @with_callbacks
     @single_blas_thread()
@@ -158,7 +174,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
+            Configurations. Memory maps, Zarr arrays, HDF5 datasets, lists of arrays and functions that give blocks of
+            shapes are read piece by piece, again and again; Dask arrays are coded where their chunks are.
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
@@ -169,18 +186,12 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ShapeDictionary
             The estimator itself.
         """
-        configurations, space = self._start(X)
-        options = self._options(space)
-        source = self._source(configurations, space, sample_weight)
+        options, source, space = self._prepare(X, sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
         generator = as_generator(self.random_state)
-        learner: Learner | OnlineLearner
-        if self.batch_size is None:
-            learner = Learner(source, options, generator, progress)
-        else:
-            batch_size = check_count(self.batch_size, 1, "batch_size")
-            learner = OnlineLearner(options, generator, source, batch_size, progress)
+        checkpoint = self._open_checkpoint(source, space, options)
+        learner = self._learner(source, options, generator, progress, checkpoint)
         try:
             learned = learner.run()
         except KeyboardInterrupt:
@@ -188,6 +199,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
                 self._store(learner.best, space)
             raise
         self._store(learned, space)
+        if checkpoint is not None:
+            checkpoint.finish()
         # The losses of batches are too noisy to say that nothing changes any more.
         if not learned.converged and not progress.was_stopped and options.max_iter > 0 and self.batch_size is None:
             warnings.warn(
@@ -230,8 +243,9 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             before their updates, ``loss_curve_`` has one value a batch and ``n_iter_`` counts batches.
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
+        configurations: ComplexArray | StoredConfigurations
         if hasattr(self, "atoms_"):
-            configurations, space = self._check_new_input(X), self.space_
+            configurations, space = self._open_new_input(X), self.space_
         else:
             configurations, space = self._start(X)
         options = self._options(space)
@@ -260,9 +274,49 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         Returns
         -------
         SparseCodes
-            Which atoms build the pre-shape of each shape, and with which complex weights.
+            Which atoms build the pre-shape of each shape, and with which complex weights; for a Dask array
+            :class:`~shapelex.distributed.DaskCodes`, not computed yet.
         """
-        return self._encode(self._check_new_rows(X))
+        room = room_of(X)
+        if room is not None:
+            check_is_fitted(self)
+            codes: SparseCodes = room.encode(self, X)
+            return codes
+        configurations = self._open_new_input(X)
+        if isinstance(configurations, StoredConfigurations):
+            return encode_stored(self, configurations)
+        return self._encode(self._whiten(configurations))
+
+    def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
+        """Code shapes over the atoms, into a file: codes of any number of shapes, in little memory.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations, or what they are read from.
+        path : str or Path
+            Where to. ``.zarr`` makes a Zarr folder of the arrays ``support``, ``coefs`` and ``errors``; ``.parquet`` a
+            table with the columns ``support``, ``coefs_real``, ``coefs_imag`` and ``error``. An older file there is
+            replaced in one step, when the new one is whole.
+
+        Returns
+        -------
+        Path
+            Where they went; :func:`shapelex.io.read_codes` reads them.
+
+        Raises
+        ------
+        CodesError
+            If the path ends in something else.
+        ImportError
+            If zarr or pyarrow is not installed.
+        """
+        configurations = self._open_new_input(X)
+        dtype = np.result_type(configurations.dtype, self.atoms_.dtype)
+        with open_codes_writer(path, len(configurations), self.n_nonzero, len(self.atoms_), dtype) as writer:
+            for block in coded_blocks(self, configurations):
+                writer.add(block.codes, block.errors)
+        return Path(path)
 
     def transform(self, X: ArrayLike) -> ComplexArray:
         """Code shapes over the atoms, as a dense matrix.
@@ -319,6 +373,11 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
+        room = room_of(X)
+        if room is not None:
+            check_is_fitted(self)
+            approximations: ComplexArray = room.reconstruct(self, X)
+            return approximations
         return self.inverse_transform(self.encode(X))
 
     def errors(self, X: ArrayLike) -> FloatArray:
@@ -334,7 +393,15 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1.
         """
-        rows = self._check_new_rows(X)
+        room = room_of(X)
+        if room is not None:
+            check_is_fitted(self)
+            distances: FloatArray = room.errors(self, X)
+            return distances
+        configurations = self._open_new_input(X)
+        if isinstance(configurations, StoredConfigurations):
+            return errors_stored(self, configurations)
+        rows = self._whiten(configurations)
         return residual_norms(rows, self._atom_rows(), self._encode(rows))
 
     def realism(self, X: ArrayLike) -> FloatArray:
@@ -350,10 +417,9 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ndarray of float, shape (n_atoms,)
             Distances; 0 for an atom that is a shape of the set.
         """
-        configurations = self._check_new_input(X)
-        blocks = [
-            configurations[start : start + _REALISM_BLOCK] for start in range(0, len(configurations), _REALISM_BLOCK)
-        ]
+        configurations = self._open_new_input(X)
+        starts = range(0, len(configurations), _REALISM_BLOCK)
+        blocks = (configurations[start : start + _REALISM_BLOCK] for start in starts)
         nearest = [pairwise_distances(self.atoms_, block, space=self.space_).min(axis=1) for block in blocks]
         distances: FloatArray = np.min(nearest, axis=0)
         return distances
@@ -381,13 +447,53 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         check_is_fitted(self)
         return save_estimator(self, path, run)
 
-    def _start(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
+    def _prepare(self, X: Any, sample_weight: ArrayLike | None) -> tuple[LearningOptions, RowBlocks, Space]:
+        """Check what the caller gave, and return what to learn, from which shapes, and their space."""
+        room = room_of(X)
+        if room is not None:
+            check_count(self.verbose, 0, "verbose")
+            source, space = room.open_source(X, self.space, sample_weight)
+            return self._options(space), source, space
+        configurations, space = self._start(X)
+        options = self._options(space)
+        return options, self._source(configurations, space, sample_weight), space
+
+    def _open_checkpoint(self, source: RowBlocks, space: Space, options: LearningOptions) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        fingerprint = describe_fit(source, space, options, self.batch_size, self.random_state)
+        return Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint)
+
+    def _learner(
+        self,
+        source: RowBlocks,
+        options: LearningOptions,
+        generator: np.random.Generator,
+        progress: FitProgress,
+        checkpoint: Checkpoint | None,
+    ) -> Learner | OnlineLearner:
+        saver = None if checkpoint is None else checkpoint.save
+        state = None if checkpoint is None else checkpoint.load()
+        if self.batch_size is None:
+            learner = Learner(source, options, generator, progress, saver)
+            if state is not None:
+                learner.resume(state)
+            return learner
+        batch_size = check_count(self.batch_size, 1, "batch_size")
+        online = OnlineLearner(options, generator, source, batch_size, progress, saver)
+        if state is not None:
+            online.resume_run(state)
+        return online
+
+    def _start(self, X: ArrayLike) -> tuple[ComplexArray | StoredConfigurations, Space]:
         """Check what the caller gave, and return configurations and their space."""
         check_count(self.verbose, 0, "verbose")
-        return self._read_fit_input(X)
+        return self._open_fit_input(X)
 
-    def _source(self, configurations: ComplexArray, space: Space, sample_weight: ArrayLike | None) -> RowBlocks:
-        if self.device == "cpu":
+    def _source(
+        self, configurations: ComplexArray | StoredConfigurations, space: Space, sample_weight: ArrayLike | None
+    ) -> RowBlocks:
+        if self.device == "cpu" and isinstance(configurations, np.ndarray):
             return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight)
         # Where rows are whitened on the device, those of host memory need not be.
         return RowBlocks.from_configurations(configurations, space, sample_weight)
@@ -419,16 +525,20 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         self.loss_curve_ = learned.loss_curve
         self.n_iter_ = learned.n_iter
 
+    @single_blas_thread()
+    def _whiten(self, configurations: ComplexArray) -> ComplexArray:
+        return self.space_.whitened_preshapes(configurations, "X")
+
     def _atom_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.atoms_, "atoms_")
 
-    def _encode(self, rows: ComplexArray) -> SparseCodes:
+    def _encode(self, rows: ComplexArray, n_threads: int | None = None) -> SparseCodes:
         return encode_rows(
             rows,
             self._atom_rows(),
             self.n_nonzero,
             method=self.coder,
-            n_threads=count_jobs(self.n_jobs),
+            n_threads=count_jobs(self.n_jobs) if n_threads is None else n_threads,
             device=self.device,
         )
 

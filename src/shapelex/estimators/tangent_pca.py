@@ -236,7 +236,7 @@ class TangentPCA(SavedAsFile, ShapeReconstructor):
     def _reconstruct_rows(self, rows: ComplexArray, n_components: int | None) -> ComplexArray:
         """Return whitened pre-shapes in the poses of `rows`."""
         count = check_component_count(n_components, self.n_components_)
-        reached: ComplexArray = self._shape_rows(self._score_rows(rows, count))
+        reached: ComplexArray = self._shape_rows(self._score_rows(rows, count), shortens=True)
         return np.conj(turns_onto(rows, self._base())) * reached
 
     def _score_rows(self, rows: ComplexArray, count: int) -> FloatArray:
@@ -244,8 +244,8 @@ class TangentPCA(SavedAsFile, ShapeReconstructor):
         scores: FloatArray = deviations @ _as_reals(self.space_.whiten(self.components_[:count])).T
         return scores
 
-    def _shape_rows(self, scores: FloatArray) -> ComplexArray:
-        """Return whitened pre-shapes of scores of the first modes."""
+    def _shape_rows(self, scores: FloatArray, shortens: bool = False) -> ComplexArray:
+        """Return whitened pre-shapes of scores of the first modes; vectors out of reach are shortened, or refused."""
         base = self._base()
         modes = self.space_.whiten(self.components_[: scores.shape[1]])
         # Horizontal to the last digit, as the way back takes it to be.
@@ -253,6 +253,11 @@ class TangentPCA(SavedAsFile, ShapeReconstructor):
         if self.projection == "log":
             return exp_rows(base, vectors)
         lengths = row_norms(vectors)
+        if shortens:
+            # The average of all shapes, added to some modes of one far from the mean, may lie beyond any shape's
+            # projection: the nearest vector that is one stands for it.
+            vectors = vectors / np.maximum(lengths, 1)[:, None]
+            lengths = np.minimum(lengths, 1)
         rounding = 16 * np.finfo(lengths.dtype).eps
         too_long = lengths > 1 + rounding
         if too_long.any():

@@ -88,7 +88,7 @@ class Registration:
 @single_blas_thread()
 def register(
     Z: ArrayLike,
-    space: Space | None,
+    space: Space | None = None,
     to: str | ArrayLike = "mean",
     start: bool = True,
     direction: bool = True,
@@ -110,9 +110,10 @@ def register(
     ----------
     Z : array_like, complex (n_shapes, n_coordinates) or (n_coordinates,), or real (n_shapes, n_points, 2)
         Configurations.
-    space : Space
-        Their space: closed landmarks, B-splines or Hermite splines. The start moves by whole control points. Open
-        curves have no start point to look for: ``start=False`` leaves their direction.
+    space : Space, optional
+        Their space: closed landmarks, B-splines or Hermite splines; by default that of a `ShapeSet`, else open
+        landmarks. The start moves by whole control points. Open curves have no start point to look for:
+        ``start=False`` leaves their direction.
     to : "mean" or array_like of complex, shape (n_coordinates,) or (n_shapes, n_coordinates), default "mean"
         What to register to: the mean of the set, one configuration for all, or one a shape.
     start : bool, default True

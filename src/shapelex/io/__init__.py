@@ -1,7 +1,8 @@
-"""Files in and out: sets of shapes, model files."""
+"""Files in and out: sets of shapes, model files, files of codes."""
 
+from shapelex.io.code_files import read_codes
 from shapelex.io.read import read
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.write import write
 
-__all__ = ["ShapeSet", "read", "write"]
+__all__ = ["ShapeSet", "read", "read_codes", "write"]

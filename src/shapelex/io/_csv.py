@@ -21,6 +21,7 @@ import numpy as np
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import read_text
+from shapelex.io.landmark_order import LandmarkOrder, find_order
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.shapeset import ShapeSet, coordinate_columns, description_columns
@@ -148,7 +149,8 @@ def _open_table(
     if not start:
         raise ShapeFileError("it holds no values.")
     first = start[0][1]
-    mark = decimal or _find_decimal([row for _, row in start])
+    # Between commas, "1,000" may be a thousand or one: unless the caller says which, it is no number.
+    mark = decimal or ("." if separator == "," else _find_decimal([row for _, row in start]))
     names: list[str] | None = None
     if columns is not None:
         names, has_names = list(columns), bool(header)
@@ -282,22 +284,25 @@ def _read_long(rows: Iterator[Row], layout: TableLayout, n_columns: int, decimal
     for shape in shapes.values():
         shape.cells = {place: cell for place, cell in shape.cells.items() if place not in varying}
     yield from (fault for key, fault in bad.items() if key not in shapes)
+    order = find_order([shape.landmarks for shape in shapes.values()])
     for key, shape in shapes.items():
-        yield bad[key] if key in bad else _order_points(shape)
+        yield bad[key] if key in bad else _order_points(shape, order)
 
 
-def _order_points(shape: _Shape) -> _Shape | BadRecord:
-    """Put the points of a long table in the order of their numbers; a number left out is a missing landmark."""
+def _order_points(shape: _Shape, order: LandmarkOrder | None) -> _Shape | BadRecord:
+    """Put the points of a long table at the places of their landmarks; one left out is a missing landmark."""
     points = _as_points(np.array(shape.points))
-    if shape.landmarks and all(re.fullmatch(r"\d{1,9}", name) for name in shape.landmarks):
-        numbers = np.array([int(name) for name in shape.landmarks])
-        if len(np.unique(numbers)) < len(numbers):
-            twice = Counter(shape.landmarks).most_common(1)[0][0]
-            return BadRecord(shape.where, f"it has landmark {twice} twice; give an id to every shape.")
-        places = numbers - (0 if (numbers == 0).any() else 1)
-        n_points = int(places.max()) + 1
+    if order is not None:
+        places = np.array([order.places[name] for name in shape.landmarks])
+        kept, first_rows = np.unique(places, return_index=True)
+        if len(kept) < len(places):
+            twice = shape.landmarks[min(set(range(len(places))) - set(first_rows.tolist()))]
+            return BadRecord(shape.where, f"it has landmark {twice[:40]} twice; give an id to every shape.")
+        n_points = int(places.max()) + 1 if order.n_points is None else order.n_points
         if n_points > 2 * len(places) + 100:
-            return BadRecord(shape.where, f"its landmarks run to {numbers.max()}, but only {len(places)} are there.")
+            last = max(shape.landmarks, key=order.places.__getitem__)
+            what = f"run to {last}" if order.n_points is None else f"are {n_points} in the table"
+            return BadRecord(shape.where, f"its landmarks {what}, but only {len(places)} are there.")
         ordered = np.full(n_points, complex(np.nan, np.nan))
         ordered[places] = points
         points = ordered

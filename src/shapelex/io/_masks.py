@@ -12,7 +12,7 @@ Of a binary mask each component is an object, but for specks below `min_area`; o
 a TIFF are frames.
 """
 
-import logging
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -27,10 +27,9 @@ from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import ShapeInputError
 from shapelex.io._pixels import Pixels, read_pages
 from shapelex.io.contours import MaskOutlines, outlines_from_mask
-from shapelex.io.mask_objects import ObjectChoice
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.mask_objects import ObjectChoice, check_threshold
+from shapelex.io.records import BadRecord, Record, Remark
 
-_LOGGER = logging.getLogger(__name__)
 # Without min_area, components of a binary mask below this part of the largest are taken for specks.
 _SPECK = 0.05
 # Gray values this close to black or white count as such.
@@ -56,7 +55,7 @@ def read_records(
     min_area: int | None = None,
     border: str = "keep",
     tracked: bool = False,
-) -> Iterator[Record | BadRecord]:
+) -> Iterator[Record | BadRecord | Remark]:
     """Yield a record for each object in each page.
 
     Parameters
@@ -110,17 +109,18 @@ class _Wanted:
             check_choice(self.which, ("components", "largest"), "which")
         if self.min_area is not None:
             check_count(self.min_area, 1, "min_area")
-        if self.threshold is not None and not np.isfinite(self.threshold):
-            raise ValueError(f"threshold must be finite, got {self.threshold}.")
+        if self.threshold is not None:
+            check_threshold(self.threshold)
 
 
 def _page_records(
     pixels: Pixels, is_lossy: bool, path: Path, page: int | None, wanted: _Wanted
-) -> Iterator[Record | BadRecord]:
+) -> Iterator[Record | BadRecord | Remark]:
     place = "" if page is None else f"page {page}, "
-    n_found = n_dropped = 0
+    n_found, dropped = 0, Counter[str]()
     for label, found in _outlines(pixels, is_lossy, wanted):
-        n_found, n_dropped = n_found + len(found), n_dropped + len(found.dropped)
+        n_found += len(found)
+        dropped.update(report.dropped for report in found.dropped)
         for outline, report in zip(found.outlines, found.kept, strict=True):
             name = f"{label}:{report.label}" if label else str(report.label)
             yield Record(
@@ -138,10 +138,12 @@ def _page_records(
                 },
                 where=f"{place}object {name}",
             )
-    if n_dropped:
-        _LOGGER.info("%s: %s%d objects are small or cut off, and were left out.", path, place, n_dropped)
+    reasons = "; ".join(f"{count} {'object' if count == 1 else 'objects'}: {why}" for why, count in dropped.items())
     if not n_found:
-        yield BadRecord(f"{place}the image", "no object was found in it.")
+        what = f"all its objects were left out ({reasons})." if dropped else "no object was found in it."
+        yield BadRecord(f"{place}the image", what)
+    elif dropped:
+        yield Remark(f"{place}the image", f"objects left out ({reasons}).")
 
 
 def _outlines(pixels: Pixels, is_lossy: bool, wanted: _Wanted) -> Iterator[tuple[str, MaskOutlines]]:

@@ -114,6 +114,7 @@ def _parse(lines: list[str], first_number: int) -> _Parsed:
     parsed = _Parsed(_take_points(lines, 1, n_landmarks, first_number))
     place = 1 + n_landmarks
     target = parsed.curves
+    declared: list[tuple[list[ComplexArray], int, int]] = []
     while place < len(lines):
         line = lines[place]
         number = first_number + place
@@ -121,10 +122,9 @@ def _parse(lines: list[str], first_number: int) -> _Parsed:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         key, value = _split_key(line)
-        if key == "CURVES":
-            target = parsed.curves
-        elif key == "OUTLINES":
-            target = parsed.outlines
+        if key in ("CURVES", "OUTLINES"):
+            target = parsed.curves if key == "CURVES" else parsed.outlines
+            declared.append((target, _as_count(value, len(lines) - place, key.lower(), number), number))
         elif key == "POINTS":
             n_points = _as_count(value, len(lines) - place, "points", number)
             target.append(_take_points(lines, place, n_points, first_number))
@@ -139,7 +139,17 @@ def _parse(lines: list[str], first_number: int) -> _Parsed:
         else:
             name = key.lower()
             parsed.keys[name] = f"{parsed.keys[name]}; {value}" if name in parsed.keys else value
+    _check_lines(parsed, declared)
     return parsed
+
+
+def _check_lines(parsed: _Parsed, declared: list[tuple[list[ComplexArray], int, int]]) -> None:
+    """Refuse a record that has not the curves or outlines it declares: its points would be taken for other ones."""
+    for lines, what in ((parsed.curves, "curves"), (parsed.outlines, "outlines")):
+        told = [(count, number) for target, count, number in declared if target is lines]
+        n_told = sum(count for count, _ in told)
+        if told and n_told != len(lines):
+            raise _BadLineError(told[0][1], f"{n_told} {what} are declared, {len(lines)} are there.")
 
 
 def _split_key(line: str) -> tuple[str, str]:
@@ -184,10 +194,13 @@ def _as_record(parsed: _Parsed, path: Path, number: int, where: str, curves: str
     # An outline of tpsDig is closed; landmarks are points in no order.
     is_outline = len(parts) == 1 and not takes_landmarks and len(parsed.outlines) == 1
     keys = dict(parsed.keys)
-    factor = _as_number(keys.pop("scale", ""))
+    told = keys.pop("scale", "")
+    # As in coordinates, a comma may be the decimal mark.
+    factor = _as_number(told.replace(",", ".") if told.count(",") == 1 else told)
     if scale:
         if factor is None or not (np.isfinite(factor) and factor > 0):
-            raise ShapeFileError("scale=True needs a positive SCALE in every record, but this one has none.")
+            found = f"has {told[:40]!r}" if told else "has none"
+            raise ShapeFileError(f"scale=True needs a positive SCALE in every record, but this one {found}.")
         points = points * factor
     name = keys.pop("id", "") or Path(keys.get("image", "")).stem or f"{path.stem}-{number}"
     label, series = keys.pop("label", ""), _as_number(keys.get("sequence", ""))

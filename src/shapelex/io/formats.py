@@ -120,7 +120,8 @@ def find_format(path: Path, name: str | None = None) -> Format:
     if len(claiming) == 1:
         return claiming[0]
     head = read_head(path)
-    for known in claiming or FORMATS.values():
+    # Landmarks of tpsDig are passed on as .txt too, and their lines of x and y would pass for a table.
+    for known in [FORMATS["tps"], *claiming] if claiming else FORMATS.values():
         if known.sniff(head):
             return known
     kinds = ", ".join(known.name for known in claiming or FORMATS.values())

@@ -111,7 +111,7 @@ def _as_image(mask: ArrayLike) -> np.ndarray[Any, Any]:
 
 def _as_foreground(image: np.ndarray[Any, Any], threshold: float | None) -> BoolArray:
     if threshold is not None:
-        above: BoolArray = image > _check_threshold(threshold)
+        above: BoolArray = image > check_threshold(threshold)
         return above
     if image.dtype == bool:
         return image
@@ -144,7 +144,8 @@ def _as_labels(image: np.ndarray[Any, Any], threshold: float | None) -> IntArray
     return image
 
 
-def _check_threshold(threshold: float) -> float:
+def check_threshold(threshold: float) -> float:
+    """Return a threshold as a float; refuse what is no finite number."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.integer | np.floating):
         raise TypeError(f"threshold must be a number, got {threshold!r}.")
     if not np.isfinite(threshold):

@@ -19,7 +19,7 @@ from shapelex.exceptions import ShapeFileError, ShapelexError, SkippedRecordsWar
 from shapelex.io.assembly import Found, Wanted, assemble, check_record, conform
 from shapelex.io.formats import FORMATS, Format, find_format
 from shapelex.io.guards import files_below
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Space
 
@@ -147,6 +147,7 @@ class _Session:
     options: dict[str, Any]
     has_many: bool = False
     skipped: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def read_file(self, path: Path, known: Format) -> list[ShapeSet | Found]:
         """Return the set or the good records of a file; with `skips`, take note of the bad ones."""
@@ -154,6 +155,7 @@ class _Session:
             raise ValueError(f'missing="negative" has no meaning for {path}: the format {known.name} has no such use.')
         options = {name: value for name, value in self.options.items() if name in known.options}
         try:
+            _check_not_empty(path)
             if known.makes_sets:
                 return [self._label_set(conform(known.reader(path, **options), path, self.wanted), path)]
             return list(self._good_records(path, known.reader(path, **options)))
@@ -163,9 +165,12 @@ class _Session:
             self.skipped.append(str(error))
             return []
 
-    def _good_records(self, path: Path, records: Iterator[Record | BadRecord]) -> Iterator[Found]:
+    def _good_records(self, path: Path, records: Iterator[Record | BadRecord | Remark]) -> Iterator[Found]:
         hint = "" if self.skips else _MISSING_HINT
         for record in records:
+            if isinstance(record, Remark):
+                self.remarks.append(f"{path}, {record.where}: {record.text}")
+                continue
             checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
             if isinstance(checked, Record):
                 yield Found(path, checked if self.label_of is None else replace(checked, label=self.label_of(path)))
@@ -196,7 +201,7 @@ class _Session:
 
     def notes(self, ignored: Sequence[Path]) -> list[str]:
         """Return a note for every record left out, and one for files of other kinds."""
-        notes = [f"left out: {message}" for message in self.skipped]
+        notes = [f"left out: {message}" for message in self.skipped] + self.remarks
         if ignored:
             named = ", ".join(path.name for path in ignored[:_SKIPPED_NAMED])
             more = f" and {len(ignored) - _SKIPPED_NAMED} more" if len(ignored) > _SKIPPED_NAMED else ""
@@ -226,6 +231,8 @@ def _list_files(
 
     A file named that is of no known format is an error, or goes to `skipped` where that is a list.
     """
+    if not isinstance(paths, str | os.PathLike | Iterable):
+        raise TypeError(f"paths must be a path or a list of paths, got {paths!r}.")
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files: list[tuple[Path, Format]] = []
     ignored: list[Path] = []
@@ -259,6 +266,7 @@ def _list_files(
             named = [path]
         for match in named:
             try:
+                _check_not_empty(match)
                 files.append((match, find_format(match, name)))
             except ShapeFileError as error:
                 if skipped is None:
@@ -269,6 +277,11 @@ def _list_files(
     if not files:
         raise FileNotFoundError("paths is empty: give at least one file.")
     return files, ignored
+
+
+def _check_not_empty(path: Path) -> None:
+    if path.stat().st_size == 0:
+        raise ShapeFileError(f"{path} is empty: it has 0 bytes.")
 
 
 def _format_in_folder(path: Path, name: str | None) -> Format | None:

@@ -61,3 +61,19 @@ class BadRecord:
 
     where: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something that a reader left out as asked, or by its defaults: no error, but told in the notes of the set.
+
+    Parameters
+    ----------
+    where : str
+        Place in the file: ``page 3``.
+    text : str
+        What was left out, and why.
+    """
+
+    where: str
+    text: str

@@ -155,7 +155,8 @@ class ShapeSet:
 
     def __add__(self, other: Any) -> "ShapeSet":
         if not isinstance(other, ShapeSet):
-            return NotImplemented
+            # NumPy would add coordinates, where joining was meant.
+            raise TypeError(f"+ joins two sets, got {type(other).__name__}: wrap arrays with ShapeSet(X, space).")
         return ShapeSet.concatenate([self, other])
 
     def __repr__(self) -> str:

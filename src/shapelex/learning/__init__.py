@@ -7,6 +7,7 @@ from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
 from shapelex.learning.replacement import find_idle, replace_atoms
 from shapelex.learning.sources import RowBlocks
+from shapelex.learning.states import LearnerState
 from shapelex.learning.statistics import Statistics
 from shapelex.learning.update import mutual_coherences, solve_mod, sweep_ksvd, update_mod
 
@@ -14,6 +15,7 @@ __all__ = [
     "Iteration",
     "LearnedDictionary",
     "Learner",
+    "LearnerState",
     "LearningOptions",
     "OnlineLearner",
     "RowBlocks",

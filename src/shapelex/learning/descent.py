@@ -4,17 +4,28 @@ In come a source of whitened rows and options; out goes the best dictionary that
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
-from shapelex.learning.exploration import explore
+from shapelex.learning.exploration import Exploration, explore
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.problem import LearningProblem
 from shapelex.learning.sources import RowBlocks
+from shapelex.learning.states import (
+    LearnerState,
+    Moment,
+    Saver,
+    describe_generator,
+    describe_state,
+    describe_survey,
+    generator_state,
+    restore_generator,
+    restore_survey,
+)
 from shapelex.learning.statistics import Statistics
 
 
@@ -113,6 +124,9 @@ class Learner:
         The source of chance; nothing else is random.
     callback : callable, optional
         Called with an :class:`Iteration` after every pass over the shapes; returning True ends the run.
+    saver : callable, optional
+        Is offered the state of the learner after every swap and every iteration, see
+        :mod:`shapelex.learning.states`.
 
     Examples
     --------
@@ -129,16 +143,41 @@ class Learner:
         options: LearningOptions,
         generator: np.random.Generator,
         callback: Callback | None = None,
+        saver: Saver | None = None,
     ) -> None:
         self.source = source
         self.options = options
         self.generator = generator
         self.callback = callback
+        self.saver = saver
         self._problem = LearningProblem(source, options)
         self._best: Survey | None = None
         self._best_restart = 0
         self._curves: list[list[float]] = []
         self._converged: list[bool] = []
+        # Where a descent of an earlier run goes on: its dictionary, and how far its swaps came.
+        self._current_atoms: ComplexArray | None = None
+        self._reached: Exploration | None = None
+
+    def resume(self, state: LearnerState) -> None:
+        """Go on where an earlier run was cut off; comes before :meth:`run`.
+
+        Parameters
+        ----------
+        state : LearnerState
+            What its `saver` was offered, from a run on the same shapes with the same options.
+        """
+        numbers, arrays = state.numbers, state.arrays
+        self._best, self._best_restart = restore_survey(state), numbers["best_restart"]
+        self._curves = [list(curve) for curve in numbers["curves"]]
+        self._converged = list(numbers["converged"])
+        restore_generator(self.generator, numbers["generator"])
+        # A descent that only ran out of iterations goes on when there are more of them.
+        has_room = not self._converged[-1] and len(self._curves[-1]) <= self.options.max_iter
+        self._current_atoms = arrays["atoms"] if has_room else None
+        if numbers["n_swaps"] is not None:
+            first_state = generator_state(numbers["first_generator"])
+            self._reached = Exploration(numbers["n_swaps"], arrays["swapped_atoms"], first_state)
 
     @property
     def best(self) -> LearnedDictionary | None:
@@ -174,7 +213,8 @@ class Learner:
         """
         # From given atoms and without swaps, every descent would be the same.
         is_fixed = not isinstance(self.options.init, str) and self.options.swap_count == 0
-        for restart in range(1 if is_fixed else self.options.n_restarts):
+        first = len(self._curves) - (self._current_atoms is not None)
+        for restart in range(first, 1 if is_fixed else self.options.n_restarts):
             if self._descend(restart):
                 break
         assert self.best is not None
@@ -182,35 +222,70 @@ class Learner:
 
     def _descend(self, restart: int) -> bool:
         """Return whether the callback asked to stop."""
-        self._curves.append([])
-        self._converged.append(False)
-        atoms = initial_atoms(self.source, self.options.n_atoms, self.options.init, self.generator)
-        current = self._problem.survey(atoms)
-        if self._record(restart, current, 0):
-            return True
-        for iteration in range(self.options.max_iter):
+        if self._current_atoms is not None:
+            current = self._problem.survey(self._current_atoms)
+            self._current_atoms = None
+        else:
+            self._curves.append([])
+            self._converged.append(False)
+            atoms = initial_atoms(self.source, self.options.n_atoms, self.options.init, self.generator)
+            current = self._problem.survey(atoms)
+            if self._record(restart, current, 0):
+                return True
+            self._save("iteration", current)
+        for iteration in range(len(self._curves[restart]) - 1, self.options.max_iter):
             explores = iteration == 0 and self.options.swap_count > 0
             following, n_replaced = self._explore(current) if explores else self._problem.improve(current)
             if following is not None and self._record(restart, following, n_replaced):
                 return True
             if following is None or (n_replaced == 0 and not explores and self._has_settled(current, following)):
                 self._converged[restart] = True
+                self._save("end", current if following is None else following)
                 return False
             current = following
+            self._save("iteration" if iteration + 1 < self.options.max_iter else "end", current)
         return False
 
     def _explore(self, current: Survey) -> tuple[Survey, int]:
         best = current
+        reached, self._reached = self._reached, None
+        first_state = self.generator.bit_generator.state if reached is None else reached.first_state
+        n_before = 0 if reached is None else reached.n_swaps + 1
+        if reached is not None:
+            best = replace(current, atoms=reached.atoms)
+        swaps = explore(self.source, self.options, current.atoms, self.generator, reached)
         try:
-            for swap, best in enumerate(explore(self.source, self.options, current.atoms, self.generator)):
+            for swap, best in enumerate(swaps, n_before):
                 if self.callback is not None:
                     self.callback(self._iteration(len(self._curves) - 1, best, 0, swap))
+                self._save("step", current, Exploration(swap, best.atoms, first_state))
         except KeyboardInterrupt:
-            reached = self._problem.survey(best.atoms)
-            if self._best is None or self._problem.objective(reached) < self._problem.objective(self._best):
-                self._best, self._best_restart = reached, len(self._curves) - 1
+            surveyed = self._problem.survey(best.atoms)
+            if self._best is None or self._problem.objective(surveyed) < self._problem.objective(self._best):
+                self._best, self._best_restart = surveyed, len(self._curves) - 1
             raise
         return self._problem.survey(best.atoms), 0
+
+    def _save(self, moment: Moment, current: Survey, reached: Exploration | None = None) -> None:
+        if self.saver is not None:
+            n_updates = sum(len(curve) - 1 for curve in self._curves)
+            self.saver(moment, n_updates, lambda: self._state(current, reached))
+
+    def _state(self, current: Survey, reached: Exploration | None) -> LearnerState:
+        assert self._best is not None
+        numbers, arrays = describe_survey(self._best)
+        numbers |= {
+            "best_restart": self._best_restart,
+            "curves": self._curves,
+            "converged": self._converged,
+            "generator": describe_generator(self.generator),
+            "n_swaps": None if reached is None else reached.n_swaps,
+        }
+        arrays["atoms"] = current.atoms
+        if reached is not None:
+            numbers["first_generator"] = describe_state(reached.first_state)
+            arrays["swapped_atoms"] = reached.atoms
+        return LearnerState(numbers, arrays)
 
     def _has_settled(self, before: Survey, after: Survey) -> bool:
         objective = self._problem.objective(before)

@@ -4,7 +4,9 @@ In comes a first dictionary; out goes one from which the descent ends lower. Alt
 the nearest local minimum, and which one that is depends on the first dictionary more than on anything else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +30,31 @@ _SETTLING_UPDATES = 12
 _TRIAL_UPDATES = 3
 
 
+@dataclass(frozen=True)
+class Exploration:
+    """How far an exploration came.
+
+    Parameters
+    ----------
+    n_swaps : int
+        Swaps tried.
+    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+        The best dictionary so far.
+    first_state : mapping
+        State of the generator before the sample was drawn.
+    """
+
+    n_swaps: int
+    atoms: ComplexArray
+    first_state: Mapping[str, Any]
+
+
 def explore(
-    source: RowBlocks, options: LearningOptions, atoms: ComplexArray, generator: np.random.Generator
+    source: RowBlocks,
+    options: LearningOptions,
+    atoms: ComplexArray,
+    generator: np.random.Generator,
+    reached: Exploration | None = None,
 ) -> Iterator[Survey]:
     """Swap atoms for badly reconstructed shapes, and keep the swaps that lower the objective.
 
@@ -49,18 +74,29 @@ def explore(
         First dictionary.
     generator : numpy.random.Generator
         The source of chance.
+    reached : Exploration, optional
+        Where an earlier exploration was cut off; the generator is in the state of that moment.
 
     Yields
     ------
     Survey
         The best dictionary so far on the sample: after the first updates, and after every swap that was tried.
     """
-    sample = _sample(source, max(SAMPLE_ROWS, 20 * options.n_atoms), generator)
-    problem = LearningProblem(sample, options, with_details=True)
-    best = _settle(problem, problem.survey(atoms), _SETTLING_UPDATES)
-    yield best
+    n_rows = max(SAMPLE_ROWS, 20 * options.n_atoms)
+    if reached is None:
+        problem = LearningProblem(_sample(source, n_rows, generator), options, with_details=True)
+        best = _settle(problem, problem.survey(atoms), _SETTLING_UPDATES)
+        yield best
+    else:
+        # The same sample again, and then on from the state of the moment.
+        state = generator.bit_generator.state
+        generator.bit_generator.state = dict(reached.first_state)
+        problem = LearningProblem(_sample(source, n_rows, generator), options, with_details=True)
+        generator.bit_generator.state = state
+        best = problem.survey(reached.atoms)
+    sample = problem.source
     rounding = float(64 * np.finfo(atoms.dtype).eps) ** 2
-    for _ in range(options.swap_count):
+    for _ in range(0 if reached is None else reached.n_swaps, options.swap_count):
         if best.loss <= rounding:
             break
         swapped = _swap(best, sample, generator)
@@ -71,11 +107,8 @@ def explore(
 
 
 def _sample(source: RowBlocks, n_rows: int, generator: np.random.Generator) -> RowBlocks:
-    weights = source.weights(0, source.n_samples)
-    chosen = np.flatnonzero(weights > 0)
-    if chosen.size > n_rows:
-        chosen = np.sort(generator.choice(chosen, n_rows, replace=False, shuffle=False))
-    return RowBlocks.from_rows(source.take(chosen), weights[chosen])
+    chosen = source.draw(n_rows, generator)
+    return RowBlocks.from_rows(source.take(chosen), source.weights_of(chosen))
 
 
 def _settle(problem: LearningProblem, found: Survey, n_updates: int) -> Survey:

@@ -124,17 +124,14 @@ def draw_candidates(source: RowBlocks, n_atoms: int, generator: np.random.Genera
     ShapeInputError
         If fewer than `n_atoms` rows have a positive weight.
     """
-    weights = source.weights(0, source.n_samples)
-    eligible = np.flatnonzero(weights > 0)
-    if eligible.size < n_atoms:
-        counted = "" if eligible.size == source.n_samples else " of positive weight"
+    if source.n_counted < n_atoms:
+        counted = "" if source.n_counted == source.n_samples else " of positive weight"
         raise ShapeInputError(
-            f"n_atoms must be at most the number of shapes{counted}, {eligible.size}, got {n_atoms}; learn fewer "
+            f"n_atoms must be at most the number of shapes{counted}, {source.n_counted}, got {n_atoms}; learn fewer "
             "atoms, or give more shapes."
         )
-    if eligible.size > max(MAX_CANDIDATES, n_atoms):
-        eligible = np.sort(generator.choice(eligible, max(MAX_CANDIDATES, n_atoms), replace=False, shuffle=False))
-    return source.take(eligible), weights[eligible]
+    chosen = source.draw(max(MAX_CANDIDATES, n_atoms), generator)
+    return source.take(chosen), source.weights_of(chosen)
 
 
 def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> ComplexArray:

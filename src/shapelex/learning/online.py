@@ -4,6 +4,9 @@ In come batches of whitened rows; out goes the dictionary of the moment. Every b
 statistics join the old ones, and one update follows.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
@@ -13,6 +16,15 @@ from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.replacement import replace_atoms
 from shapelex.learning.sources import RowBlocks
+from shapelex.learning.states import (
+    LearnerState,
+    Moment,
+    Saver,
+    describe_state,
+    describe_statistics,
+    restore_generator,
+    restore_statistics,
+)
 from shapelex.learning.statistics import Statistics
 from shapelex.learning.surveyors import surveyor
 from shapelex.learning.update import update_mod
@@ -38,6 +50,8 @@ class OnlineLearner:
         For :meth:`run`: shapes of a batch.
     callback : callable, optional
         For :meth:`run`: called with an :class:`Iteration` after every time through the shapes; True ends the run.
+    saver : callable, optional
+        For :meth:`run`: is offered the state of the learner after every batch, see :mod:`shapelex.learning.states`.
 
     Raises
     ------
@@ -59,6 +73,7 @@ class OnlineLearner:
         source: RowBlocks | None = None,
         batch_size: int = 4096,
         callback: Callback | None = None,
+        saver: Saver | None = None,
     ) -> None:
         check_online(options)
         self.options = options
@@ -66,6 +81,7 @@ class OnlineLearner:
         self.source = source
         self.batch_size = batch_size
         self.callback = callback
+        self.saver = saver
         self.atoms: ComplexArray | None = None
         self.n_batches = 0
         self._statistics = Statistics.zeros(options.n_atoms, 0)
@@ -73,6 +89,9 @@ class OnlineLearner:
         self._loss = self._weight = 0.0
         self._curve: list[float] = []
         self._converged = False
+        self._losses: list[float] = []
+        # Where a time through the shapes was cut off: its first row, loss and weight so far.
+        self._cut: tuple[int, float, float] = (0, 0.0, 0.0)
 
     @classmethod
     def resume(
@@ -165,13 +184,16 @@ class OnlineLearner:
             batches of each time through, then that final loss.
         """
         assert self.source is not None
-        losses: list[float] = []
-        for epoch in range(self.options.max_iter):
+        losses = self._losses
+        for epoch in range(len(losses), self.options.max_iter if not self._converged else 0):
             losses.append(self._go_through(self.source))
             if self.callback is not None and self.callback(self._iteration(epoch + 1, losses)):
                 break
             if epoch > 0 and abs(losses[-2] - losses[-1]) <= self.options.tol * losses[-2]:
                 self._converged = True
+            is_last = self._converged or epoch + 1 == self.options.max_iter
+            self._save("end" if is_last else "iteration", (0, 0.0, 0.0), self.generator.bit_generator.state)
+            if self._converged:
                 break
         if self.atoms is None:
             self.atoms = initial_atoms(self.source, self.options.n_atoms, self.options.init, self.generator)
@@ -192,9 +214,10 @@ class OnlineLearner:
         if self.atoms is None:
             self.atoms = initial_atoms(source, self.options.n_atoms, self.options.init, self.generator)
             self._statistics = Statistics.zeros(self.options.n_atoms, source.n_coordinates)
+        before = self.generator.bit_generator.state
         order = self.generator.permutation(source.n_samples)
-        loss = weight = 0.0
-        for start in range(0, source.n_samples, self.batch_size):
+        (first, loss, weight), self._cut = self._cut, (0, 0.0, 0.0)
+        for start in range(first, source.n_samples, self.batch_size):
             chosen = np.sort(order[start : start + self.batch_size])
             weights = None if source.sample_weight is None else source.sample_weight[chosen]
             if weights is not None and not weights.any():
@@ -203,7 +226,43 @@ class OnlineLearner:
             batch_weight = float(len(chosen) if weights is None else weights.sum())
             loss += batch_weight * self.learn_batch(batch)
             weight += batch_weight
+            self._save("step", (start + self.batch_size, loss, weight), before)
         return loss / weight
+
+    def resume_run(self, state: LearnerState) -> None:
+        """Go on where an earlier run was cut off; comes before :meth:`run`.
+
+        Parameters
+        ----------
+        state : LearnerState
+            What its `saver` was offered, from a run on the same shapes with the same options.
+        """
+        numbers = state.numbers
+        self.atoms, self._usage = state.arrays["atoms"], state.arrays["usage"]
+        self._statistics = restore_statistics(state, "memory")
+        self.n_batches, self._loss, self._weight = numbers["n_batches"], numbers["loss"], numbers["weight"]
+        self._curve, self._losses = list(numbers["curve"]), list(numbers["losses"])
+        self._converged = numbers["converged"]
+        self._cut = (numbers["cut"][0], numbers["cut"][1], numbers["cut"][2])
+        restore_generator(self.generator, numbers["generator"])
+
+    def _save(self, moment: Moment, cut: tuple[int, float, float], generator: Mapping[str, Any]) -> None:
+        if self.saver is not None:
+            self.saver(moment, len(self._losses), lambda: self._state(cut, generator))
+
+    def _state(self, cut: tuple[int, float, float], generator: Mapping[str, Any]) -> LearnerState:
+        numbers, arrays = describe_statistics(self._statistics, "memory")
+        numbers |= {
+            "n_batches": self.n_batches,
+            "loss": self._loss,
+            "weight": self._weight,
+            "curve": self._curve,
+            "losses": self._losses,
+            "converged": self._converged,
+            "cut": cut,
+            "generator": describe_state(generator),
+        }
+        return LearnerState(numbers, arrays | {"atoms": self.atoms, "usage": self._usage})
 
     def _survey(self, source: RowBlocks, atoms: ComplexArray) -> Survey:
         options = self.options

@@ -134,6 +134,11 @@ class TopRows:
         self._scores, self._rows = all_scores[order], all_rows[order]
 
     @property
+    def scores(self) -> FloatArray:
+        """The scores of the rows."""
+        return self._scores
+
+    @property
     def rows(self) -> ComplexArray:
         """The rows, that of the largest score first."""
         return np.empty((0, 0), dtype=np.complex128) if self._rows is None else self._rows
@@ -155,6 +160,11 @@ class _NearestRows:
         nearer = squares > self._squares
         self._squares = np.where(nearer, squares, self._squares)
         self.rows[nearer] = rows[found[nearer]]
+
+    def merge(self, later: "_NearestRows") -> None:
+        nearer = later._squares > self._squares
+        self._squares = np.where(nearer, later._squares, self._squares)
+        self.rows[nearer] = later.rows[nearer]
 
     def squared_distances(self, atoms: ComplexArray) -> FloatArray:
         products = np.vecdot(atoms, self.rows)
@@ -208,40 +218,142 @@ def survey(
     >>> round(found.loss, 6), found.usage
     (0.333333, array([1., 1.]))
     """
-    row_coder = RowCoder(atoms, n_nonzero, method=coder)
-    statistics = Statistics.zeros(len(atoms), source.n_coordinates)
-    usage = np.zeros(len(atoms))
-    total = loss = 0.0
-    worst = TopRows(WORST_PER_ATOM * len(atoms))
-    nearest = _NearestRows(atoms) if with_nearest else None
-    kept: list[Details] = []
-    for rows, weights in source.blocks():
-        parts = _code_parts(row_coder, atoms, rows, weights, distance, n_threads)
+    options = PassOptions(n_nonzero, coder, distance, with_nearest, with_details)
+    return sum_blocks(source, atoms, options, n_threads).finish()
+
+
+@dataclass(frozen=True)
+class PassOptions:
+    """What a pass looks for, as in :func:`survey`.
+
+    Parameters
+    ----------
+    n_nonzero, coder, distance, with_nearest, with_details
+        As in :func:`survey`.
+    """
+
+    n_nonzero: int
+    coder: str = "auto"
+    distance: DistanceKind = "full"
+    with_nearest: bool = False
+    with_details: bool = False
+
+
+class SurveySums:
+    """What a pass has found so far; sums over neighboring stretches of rows add up.
+
+    Parameters
+    ----------
+    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+        The dictionary.
+    options : PassOptions
+        What to look for.
+    """
+
+    def __init__(self, atoms: ComplexArray, options: PassOptions) -> None:
+        self.atoms = atoms
+        self.options = options
+        self._statistics = Statistics.zeros(*atoms.shape)
+        self._usage: FloatArray = np.zeros(len(atoms))
+        self._weight = self._loss = 0.0
+        self._worst = TopRows(WORST_PER_ATOM * len(atoms))
+        self._nearest = _NearestRows(atoms) if options.with_nearest else None
+        self._details: list[Details] = []
+
+    def add(self, rows: ComplexArray, weights: FloatArray, parts: "list[_Part]") -> None:
+        """Add a block of coded rows.
+
+        Parameters
+        ----------
+        rows : ndarray of complex, shape (n_rows, n_coordinates)
+            The rows.
+        weights : ndarray of float, shape (n_rows,)
+            Their weights.
+        parts : list
+            Their codes and statistics, in order.
+        """
         for part in parts:
-            statistics += part.statistics
-            usage += part.usage
+            self._statistics += part.statistics
+            self._usage += part.usage
         values = np.concatenate([part.details.values for part in parts])
-        loss += float((weights * values).sum())
-        total += float(weights.sum())
-        if with_details:
-            kept += [part.details for part in parts]
+        self._loss += float((weights * values).sum())
+        self._weight += float(weights.sum())
+        if self.options.with_details:
+            self._details += [part.details for part in parts]
         counted = weights > 0
         if not counted.all():
             rows, values = rows[counted], values[counted]
-        worst.add(values, rows)
-        if nearest is not None:
-            nearest.add(rows)
-    return Survey(
-        atoms=atoms,
-        loss=loss / total,
-        unrealism=0.0 if nearest is None else float(nearest.squared_distances(atoms).mean()),
-        statistics=statistics,
-        usage=usage,
-        weight=total,
-        worst=worst.rows,
-        nearest=np.zeros((0, source.n_coordinates), dtype=atoms.dtype) if nearest is None else nearest.rows,
-        details=Details.concatenate(kept) if with_details else None,
-    )
+        if len(rows):
+            self._worst.add(values, rows)
+            if self._nearest is not None:
+                self._nearest.add(rows)
+
+    def merge(self, later: "SurveySums") -> None:
+        """Add the sums over the rows that follow.
+
+        Parameters
+        ----------
+        later : SurveySums
+            Of the same dictionary.
+        """
+        self._statistics += later._statistics
+        self._usage = self._usage + later._usage
+        self._loss += later._loss
+        self._weight += later._weight
+        self._details += later._details
+        if len(later._worst.rows):
+            self._worst.add(later._worst.scores, later._worst.rows)
+        if self._nearest is not None and later._nearest is not None:
+            self._nearest.merge(later._nearest)
+
+    def finish(self) -> Survey:
+        """Survey of all rows.
+
+        Returns
+        -------
+        Survey
+            Loss, statistics, worst and nearest shapes.
+        """
+        atoms, nearest = self.atoms, self._nearest
+        return Survey(
+            atoms=atoms,
+            loss=self._loss / self._weight,
+            unrealism=0.0 if nearest is None else float(nearest.squared_distances(atoms).mean()),
+            statistics=self._statistics,
+            usage=self._usage,
+            weight=self._weight,
+            worst=self._worst.rows,
+            nearest=np.zeros((0, atoms.shape[1]), dtype=atoms.dtype) if nearest is None else nearest.rows,
+            details=Details.concatenate(self._details) if self.options.with_details else None,
+        )
+
+
+def sum_blocks(
+    source: RowBlocks, atoms: ComplexArray, options: PassOptions, n_threads: int | None = None
+) -> SurveySums:
+    """Code all rows of a source and add them up.
+
+    Parameters
+    ----------
+    source : RowBlocks
+        The shapes, or some of them.
+    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+        The dictionary.
+    options : PassOptions
+        What to look for.
+    n_threads : int, optional
+        Most threads.
+
+    Returns
+    -------
+    SurveySums
+        The sums.
+    """
+    row_coder = RowCoder(atoms, options.n_nonzero, method=options.coder)
+    sums = SurveySums(atoms, options)
+    for rows, weights in source.blocks():
+        sums.add(rows, weights, _code_parts(row_coder, atoms, rows, weights, options.distance, n_threads))
+    return sums
 
 
 @dataclass(frozen=True)

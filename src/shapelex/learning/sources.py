@@ -5,6 +5,7 @@ memory maps, files and chunked arrays all look the same to the learner.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_numeric_array, name_rows
 from shapelex.exceptions import EmptySetError, ShapeInputError
-from shapelex.spaces import Space
+from shapelex.spaces import Landmarks, Space
 
 # Sums of weighted squares stay far from overflow and underflow, in single precision too.
 _WEIGHT_RANGE = 1e12
@@ -64,6 +65,10 @@ class RowBlocks:
         # Where rows are whitened as they are read: what they are made from, for those who whiten elsewhere.
         self.configurations: Any = None
         self.space: Space | None = None
+        # Reads rows by number, where that costs no more than their share of all rows.
+        self.gather: Callable[[IntArray], ComplexArray] | None = None
+        # Makes a pass where the rows are, for rows that stay there; see `surveyor`.
+        self.survey: Callable[..., Any] | None = None
         self.sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, n_samples)
 
     @classmethod
@@ -92,7 +97,9 @@ class RowBlocks:
                 f"rows must be a 2-D complex array (n_samples, n_coordinates), got shape {rows.shape}, "
                 f"dtype {rows.dtype}; whiten configurations first with space.whitened_preshapes."
             )
-        return cls(lambda start, stop: rows[start:stop], rows.shape[0], rows.shape[1], sample_weight)
+        source = cls(lambda start, stop: rows[start:stop], rows.shape[0], rows.shape[1], sample_weight)
+        source.gather = lambda chosen: rows[chosen]
+        return source
 
     @classmethod
     def from_configurations(
@@ -119,10 +126,13 @@ class RowBlocks:
         n_samples = int(configurations.shape[0])
 
         def read(start: int, stop: int) -> ComplexArray:
-            return space.whitened_preshapes(np.asarray(configurations[start:stop]), name)
+            return space.whitened_preshapes(np.asarray(configurations[start:stop]), name, first_row=start)
 
         source = cls(read, n_samples, space.n_coordinates, sample_weight)
         source.configurations, source.space = configurations, space
+        # Products with a matrix round a row by its place in the stack, so in other spaces all come in whole blocks.
+        if isinstance(space, Landmarks) and getattr(configurations, "can_gather", False):
+            source.gather = lambda rows: space.whitened_preshapes(configurations.gather(rows), name)
         return source
 
     def weights(self, start: int, stop: int) -> FloatArray:
@@ -162,18 +172,62 @@ class RowBlocks:
         Parameters
         ----------
         indices : ndarray of int
-            Which rows, in ascending order: each block is read once.
+            Which rows, in ascending order: each block is read at most once.
 
         Returns
         -------
         ndarray of complex, shape (len(indices), n_coordinates)
             Copies of them.
         """
+        if self.gather is not None:
+            with suppress(ShapeInputError):  # a bad row among them: blocks tell its number
+                return self.gather(indices)
         parts = []
         for chosen in np.split(indices, np.flatnonzero(np.diff(indices // BLOCK_ROWS)) + 1):
-            start = int(chosen[0])
-            parts.append(self.read(start, int(chosen[-1]) + 1)[chosen - start])
+            start = int(chosen[0]) // BLOCK_ROWS * BLOCK_ROWS
+            parts.append(self.read(start, min(start + BLOCK_ROWS, self.n_samples))[chosen - start])
         return np.concatenate(parts)
+
+    @property
+    def n_counted(self) -> int:
+        """Number of rows of positive weight."""
+        return self.n_samples if self.sample_weight is None else int(np.count_nonzero(self.sample_weight))
+
+    def draw(self, n_rows: int, generator: np.random.Generator) -> IntArray:
+        """Draw rows of positive weight at random, each at most once and all with equal chances.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many; where there are no more, all are taken and nothing is drawn.
+        generator : numpy.random.Generator
+            The source of chance.
+
+        Returns
+        -------
+        ndarray of int, shape (at most n_rows,)
+            Their numbers, in ascending order.
+        """
+        eligible = None if self.sample_weight is None else np.flatnonzero(self.sample_weight)
+        if self.n_counted <= n_rows:
+            return np.arange(self.n_samples) if eligible is None else eligible
+        drawn: IntArray = generator.choice(self.n_counted, n_rows, replace=False, shuffle=False)
+        return np.sort(drawn if eligible is None else eligible[drawn])
+
+    def weights_of(self, indices: IntArray) -> FloatArray:
+        """Weights of rows by number.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(indices),)
+            The weights.
+        """
+        return np.ones(len(indices)) if self.sample_weight is None else self.sample_weight[indices]
 
 
 def _check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Who makes the passes over the shapes: threads of this machine, or a torch device.
+"""Who makes the passes over the shapes: threads of this machine, a torch device, or the source where its rows are.
 
 In come a source and options; out goes a function that surveys a dictionary. All give the same
 :class:`~shapelex.learning.passes.Survey`, up to rounding.
@@ -43,6 +43,8 @@ def surveyor(source: RowBlocks, options: LearningOptions) -> Surveyor:
     >>> make_pass(np.eye(3, dtype=complex)[:2], 1).usage
     array([1., 1.])
     """
+    if source.survey is not None:
+        return source.survey
     if options.device == "cpu":
         return partial(survey, source, n_threads=options.n_threads)
     from shapelex.learning.device_passes import DeviceRows

@@ -61,7 +61,7 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes |
     errors = 100 * np.sqrt(losses)
     _draw_line(ax, np.arange(losses.size), errors, line, color=BLUE)
     ax.annotate(
-        f"{errors[-1]:.3g}",
+        f"{errors[-1]:#.3g}".removesuffix("."),
         (losses.size - 1, errors[-1]),
         xytext=(0, 3),
         textcoords="offset points",
@@ -188,7 +188,8 @@ def use_log_scale(ax: "Axes") -> None:
     least, greatest = ax.get_ylim()
     # Powers of ten alone would leave one or two marks on most curves, and 1, 2, 5 none on flat ones.
     ratio = greatest / least
-    locator = MaxNLocator(5) if ratio < 5 else LogLocator(subs=(1, 2, 5) if ratio < 500 else (1,))
+    steps = (1, 2, 3, 5, 7) if ratio < 10 else (1, 2, 5) if ratio < 500 else (1,)
+    locator = MaxNLocator(5) if ratio < 5 else LogLocator(subs=steps)
     ax.yaxis.set_major_locator(locator)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())

@@ -187,7 +187,7 @@ class Space(ABC):
         rows = self._multiply_factor(self._remove_centers(configurations, self._centers(configurations)))
         return rows[0] if is_single else rows
 
-    def whitened_preshapes(self, Z: ArrayLike, name: str = "Z") -> ComplexArray:
+    def whitened_preshapes(self, Z: ArrayLike, name: str = "Z", first_row: int = 0) -> ComplexArray:
         """Pre-shapes as whitened rows, always stacked: the start of all that compares shapes.
 
         Parameters
@@ -196,6 +196,8 @@ class Space(ABC):
             Configurations.
         name : str
             What to call `Z` in errors.
+        first_row : int, default 0
+            Number of the first row in errors, where `Z` is a block of a larger set.
 
         Returns
         -------
@@ -207,11 +209,11 @@ class Space(ABC):
         CollapsedShapeError
             If all points of a shape coincide.
         """
-        configurations, _ = self._check(Z, name)
+        configurations, _ = self._check(Z, name, first_row)
         centers = self._centers(configurations)
         rows = self._multiply_factor(self._remove_centers(configurations, centers))
         sizes = row_norms(rows)
-        self._check_sizes(sizes, centers, name)
+        self._check_sizes(sizes, centers, name, first_row)
         rows /= sizes[:, None]
         return rows
 
@@ -382,13 +384,13 @@ class Space(ABC):
     def _has_product_of(self, other: "Space") -> bool:
         return self == other
 
-    def _check(self, Z: ArrayLike, name: str = "Z") -> tuple[ComplexArray, bool]:
+    def _check(self, Z: ArrayLike, name: str = "Z", first_row: int = 0) -> tuple[ComplexArray, bool]:
         self.check_space_of(Z, name)
-        return as_configurations(Z, name=name, n_coordinates=self.n_coordinates)
+        return as_configurations(Z, name=name, n_coordinates=self.n_coordinates, first_row=first_row)
 
-    def _check_sizes(self, sizes: FloatArray, centers: ComplexArray, name: str = "Z") -> None:
+    def _check_sizes(self, sizes: FloatArray, centers: ComplexArray, name: str = "Z", first_row: int = 0) -> None:
         offsets = np.abs(centers) * sizes.dtype.type(self._shift_norm)
-        check_not_collapsed(sizes, np.maximum(sizes, offsets), name)
+        check_not_collapsed(sizes, np.maximum(sizes, offsets), name, first_row)
 
     @cached_property
     def _factor(self) -> ComplexArray | FloatArray:

@@ -64,7 +64,7 @@ def write_page(
     if results:
         parts += [_table(results), _times(results)]
     if curves is not None:
-        parts.append(_curves(curves))
+        parts.append(_curves(curves, [result.paper_set for result in results if not result.curves]))
     parts += [_section(result, figures[result.paper_set.name]) for result in results]
     parts.append(_colophon(run))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -164,14 +164,18 @@ def _times(results: Sequence[SetResult]) -> str:
     )
 
 
-def _curves(name: str) -> str:
+def _curves(name: str, left_out: Sequence[PaperSet]) -> str:
+    absent = "".join(
+        f" Dataset {paper_set.name} is left out: {paper_set.n_atoms} atoms learned anew many times over take long."
+        for paper_set in left_out
+    )
     return (
         "## Errors by sparsity\n\n"
         + _image(name, "RMSE of the three methods against the number of atoms a shape may use")
         + "\n\nThe paper's figure of error rates: dictionaries are learned anew for every number of atoms a shape may "
         "use (for numbers above the paper's, from the atoms learned for that one). A cross is the paper's own number. "
         "Where a shape may use all atoms, a dictionary spans at best the space of as many modes of complex PCA, which "
-        "here also has the average at no charge; atoms that are to look like shapes then cost a little."
+        "here also has the average at no charge; atoms that are to look like shapes then cost a little." + absent
     )
 
 
@@ -211,6 +215,8 @@ def _section(result: SetResult, figures: Mapping[str, str]) -> str:
 
 def _learning_caption(result: SetResult) -> str:
     caption = "Left: the mean shape over shapes aligned to it. Then the error while the dictionary is learned"
+    if not result.paper_set.settings:
+        caption += " (iteration 0 are the first atoms; iteration 1 is a search that tries shapes in their places)"
     if not result.curves:
         return f"{caption}."
     cross = " (cross: the paper's)" if result.paper_set.is_same_data else ""

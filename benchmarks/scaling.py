@@ -1,0 +1,136 @@
+"""How time and memory grow: with the number of shapes, of atoms, and of atoms a shape; from a mapped file.
+
+    python benchmarks/scaling.py [largest exponent, default 6]
+
+Every fit runs in a process of its own, which reports its peak of resident memory. Shapes of 20 landmarks in complex64
+lie in a ``.npy`` file; 1e7 of them are 1.6 GB, more than the fit may hold.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from measure import print_table
+
+N_POINTS = 20
+N_ITERATIONS = 3
+_WRITTEN_ROWS = 1 << 17
+
+
+def write_shapes(path: Path, n_shapes: int, n_points: int = N_POINTS) -> None:
+    """Write sums of three of 24 atoms and noise, block by block."""
+    rng = np.random.default_rng(0)
+    atoms = rng.normal(size=(24, n_points)) + 1j * rng.normal(size=(24, n_points))
+    shapes = np.lib.format.open_memmap(path, mode="w+", dtype=np.complex64, shape=(n_shapes, n_points))
+    for start in range(0, n_shapes, _WRITTEN_ROWS):
+        size = min(_WRITTEN_ROWS, n_shapes - start)
+        chosen = rng.integers(0, 24, (size, 3))
+        weights = rng.normal(size=(size, 3)) + 1j * rng.normal(size=(size, 3))
+        block = sum(weights[:, level, None] * atoms[chosen[:, level]] for level in range(3))
+        noise = rng.normal(size=(size, n_points)) + 1j * rng.normal(size=(size, n_points))
+        shapes[start : start + size] = block + 0.05 * noise
+    shapes.flush()
+
+
+def peak_memory() -> float:
+    """Return the peak of this process alone, in MiB; getrusage would tell that of its parent."""
+    status = Path("/proc/self/status").read_text()
+    return float(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def fit_here(path: str, n_atoms: int, n_nonzero: int, coder: str) -> None:
+    """Fit in this process and print what it took, as JSON."""
+    import warnings
+
+    from shapelex import ShapeDictionary
+
+    model = ShapeDictionary(n_atoms, n_nonzero, coder=coder, max_iter=N_ITERATIONS, tol=0, random_state=0)
+    warnings.simplefilter("ignore")
+    # Kernels are compiled or loaded before the clock starts.
+    rng = np.random.default_rng(0)
+    few = rng.normal(size=(max(200, n_atoms), N_POINTS, 2)).astype(np.float32)
+    model.fit(few)
+    base = peak_memory()
+    start = time.perf_counter()
+    model.fit(np.load(path, mmap_mode="r"))
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "base": base, "peak": peak_memory(), "rmse": model.rmse_}))
+
+
+def measure(path: Path, n_atoms: int, n_nonzero: int, coder: str = "ormp") -> dict[str, float]:
+    command = [sys.executable, __file__, "--fit", str(path), str(n_atoms), str(n_nonzero), coder]
+    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return found
+
+
+def exponent(sizes: list[int], seconds: list[float]) -> float:
+    """Return the slope of time over size, both in logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def grow_shapes(folder: Path, largest: int) -> None:
+    sizes = [10**power for power in range(3, largest + 1)]
+    table, seconds = [], []
+    for n_shapes in sizes:
+        path = folder / "shapes.npy"
+        write_shapes(path, n_shapes)
+        found = measure(path, 20, 3)
+        seconds.append(found["seconds"])
+        rate = n_shapes * (N_ITERATIONS + 1) / found["seconds"]
+        table.append(
+            [
+                f"{n_shapes:,}",
+                f"{path.stat().st_size / 1e6:,.1f} MB",
+                f"{found['seconds']:.2f} s",
+                f"{rate / 1e6:.2f} M",
+                f"{found['peak']:.0f} MiB",
+                f"{found['peak'] - found['base']:.0f} MiB",
+            ]
+        )
+        path.unlink()
+    from_linear = [index for index in range(len(sizes)) if index >= min(2, len(sizes) - 2)]  # fixed costs before
+    slope = exponent([sizes[index] for index in from_linear], [seconds[index] for index in from_linear])
+    print_table(
+        f"3 of 20 atoms, 20 landmarks, {N_ITERATIONS} iterations: time grows as shapes^{slope:.2f} at the end",
+        ["shapes", "file", "fit", "shapes a second and pass", "peak memory", "of which the fit"],
+        table,
+    )
+
+
+def grow_dictionary(folder: Path, n_shapes: int) -> None:
+    path = folder / "shapes.npy"
+    write_shapes(path, n_shapes)
+    for name, sizes, pairs in (
+        ("atoms", [20, 40, 80, 160, 320], [(size, 3) for size in (20, 40, 80, 160, 320)]),
+        ("atoms a shape", [2, 4, 8, 16], [(64, size) for size in (2, 4, 8, 16)]),
+    ):
+        found = [measure(path, *pair) for pair in pairs]
+        slope = exponent(sizes, [one["seconds"] for one in found])
+        fixed = "3 atoms a shape" if name == "atoms" else "64 atoms"
+        print_table(
+            f"{n_shapes:,} shapes, {fixed}: time grows as ({name})^{slope:.2f}",
+            [name, "fit", "peak memory"],
+            [
+                [str(size), f"{one['seconds']:.2f} s", f"{one['peak']:.0f} MiB"]
+                for size, one in zip(sizes, found, strict=True)
+            ],
+        )
+
+
+def main(largest: int = 6) -> None:
+    """Run all tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        grow_shapes(Path(folder), largest)
+        grow_dictionary(Path(folder), 20_000 if largest < 6 else 200_000)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--fit"]:
+        fit_here(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 6)

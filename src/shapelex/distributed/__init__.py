@@ -1,0 +1,9 @@
+"""Dask: dictionaries of shapes that lie on many machines.
+
+``ShapeDictionary`` takes Dask arrays as it takes others; this room makes its passes where the chunks are. With a
+``dask.distributed`` client they run on its workers, without one on threads of this machine.
+"""
+
+from shapelex.distributed.codes import DaskCodes
+
+__all__ = ["DaskCodes"]

@@ -1,0 +1,123 @@
+"""Passes over a Dask array: chunks are coded where they are, and a tree of fixed order adds up what they found.
+
+In come chunks and a dictionary; out goes a :class:`~shapelex.learning.passes.Survey`. Only statistics, a few rows and
+the dictionary travel.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray, IntArray
+from shapelex.coding.threads import single_blas_thread
+from shapelex.distributed.chunks import Chunks, as_rows
+from shapelex.learning.passes import PassOptions, Survey, SurveySums, sum_blocks
+from shapelex.learning.sources import RowBlocks
+from shapelex.spaces import Space
+
+# Sums that one task adds up.
+_FAN_IN = 8
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """What every chunk needs to know of a pass."""
+
+    space: Space
+    atoms: ComplexArray
+    options: PassOptions
+
+
+class DaskRows(RowBlocks):
+    """Rows of a Dask array, whitened where they are.
+
+    Parameters
+    ----------
+    chunks : Chunks
+        The shapes.
+    space : Space
+        Their space.
+    sample_weight : array_like of float, shape (n_shapes,), optional
+        How much each shape counts.
+    """
+
+    def __init__(self, chunks: Chunks, space: Space, sample_weight: ArrayLike | None = None) -> None:
+        super().__init__(self._read_rows, chunks.starts[-1], space.n_coordinates, sample_weight)
+        self._chunks = chunks
+        self._space = space
+        self.gather = self._gather_rows
+        self.survey = self._survey_chunks
+
+    def _survey_chunks(
+        self,
+        atoms: ComplexArray,
+        n_nonzero: int,
+        *,
+        coder: str = "auto",
+        distance: DistanceKind = "full",
+        with_nearest: bool = False,
+        with_details: bool = False,
+    ) -> Survey:
+        import dask
+
+        if with_details:
+            raise ValueError('update="ksvd" needs all shapes in one place: use update="mod" for Dask arrays.')
+        shared = dask.delayed(
+            _Pass(self._space, atoms, PassOptions(n_nonzero, coder, distance, with_nearest)), traverse=False
+        )
+        sum_chunk, merge = dask.delayed(_sum_chunk, pure=False), dask.delayed(_merge, pure=False)
+        starts = self._chunks.starts
+        level = [
+            sum_chunk(block, self._weights_between(start, stop), start, shared)
+            for block, start, stop in zip(self._chunks.blocks, starts[:-1], starts[1:], strict=True)
+        ]
+        while len(level) > 1:
+            level = [merge(level[first : first + _FAN_IN]) for first in range(0, len(level), _FAN_IN)]
+        (sums,) = dask.compute(level[0])
+        found: Survey = sums.finish()
+        return found
+
+    def _weights_between(self, start: int, stop: int) -> FloatArray | None:
+        return None if self.sample_weight is None else self.sample_weight[start:stop]
+
+    def _read_rows(self, start: int, stop: int) -> ComplexArray:
+        return self._space.whitened_preshapes(as_rows(self._chunks.array[start:stop].compute()), "X", first_row=start)
+
+    def _gather_rows(self, indices: IntArray) -> ComplexArray:
+        import dask
+
+        take = dask.delayed(_take, pure=False)
+        starts = np.asarray(self._chunks.starts)
+        owners = np.searchsorted(starts, indices, side="right") - 1
+        parts = [
+            take(self._chunks.blocks[owner], indices[owners == owner] - starts[owner], int(starts[owner]), self._space)
+            for owner in np.unique(owners)
+        ]
+        return np.concatenate(dask.compute(*parts))
+
+
+def _sum_chunk(chunk: Any, weights: FloatArray | None, first_row: int, shared: _Pass) -> SurveySums:
+    configurations = as_rows(chunk)
+
+    def read(start: int, stop: int) -> ComplexArray:
+        return shared.space.whitened_preshapes(configurations[start:stop], "X", first_row=first_row + start)
+
+    source = RowBlocks(read, len(configurations), configurations.shape[1])
+    # Checked as a whole; a chunk may have no weight at all.
+    source.sample_weight = weights
+    with single_blas_thread():
+        return sum_blocks(source, shared.atoms, shared.options, n_threads=1)
+
+
+def _merge(parts: list[SurveySums]) -> SurveySums:
+    # Results of other tasks must stay as they are: Dask may use them again after a worker is lost.
+    total = SurveySums(parts[0].atoms, parts[0].options)
+    for part in parts:
+        total.merge(part)
+    return total
+
+
+def _take(chunk: Any, rows: IntArray, first_row: int, space: Space) -> ComplexArray:
+    with single_blas_thread():
+        return space.whitened_preshapes(as_rows(chunk), "X", first_row=first_row)[rows]

@@ -1,0 +1,131 @@
+"""Checkpoint files: numbers and arrays behind a checksum, the last one and the one before it.
+
+In come JSON values and arrays; out goes a file that is whole at any moment, and the parts again. Reading never
+unpickles: what is damaged, truncated or of another kind is a :class:`~shapelex.exceptions.CheckpointError`.
+"""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from shapelex.exceptions import CheckpointError
+from shapelex.io.atomic import write_atomically
+
+_MAGIC = b"shapelex checkpoint 1\n"
+_DIGEST_BYTES = 32
+_HEADER = "header"
+
+
+def previous_path(path: Path) -> Path:
+    """Where the checkpoint before the last one is.
+
+    Parameters
+    ----------
+    path : Path
+        The checkpoint.
+
+    Returns
+    -------
+    Path
+        Its name with ``.previous`` added.
+    """
+    return path.with_name(path.name + ".previous")
+
+
+def write_checkpoint(path: Path, numbers: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Write a checkpoint; the one that was there becomes the previous one.
+
+    Parameters
+    ----------
+    path : Path
+        Where to.
+    numbers : mapping
+        JSON values.
+    arrays : mapping of str to ndarray
+        Arrays.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; the older ones are then as they were.
+    """
+    payload = io.BytesIO()
+    header = np.frombuffer(json.dumps(dict(numbers)).encode(), dtype=np.uint8)
+    np.savez(payload, allow_pickle=False, **{**arrays, _HEADER: header})
+    content = payload.getvalue()
+    if path.exists():
+        _keep_previous(path)
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(_MAGIC + hashlib.sha256(content).digest() + content)
+
+    write_atomically(path, write)
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """Read a checkpoint.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    numbers : dict
+        JSON values.
+    arrays : dict of str to ndarray
+        Arrays.
+
+    Raises
+    ------
+    CheckpointError
+        If it is damaged; the error names the previous one where that is good.
+    """
+    try:
+        return _parse(path.read_bytes())
+    except CheckpointError as error:
+        older = previous_path(path)
+        try:
+            _parse(older.read_bytes())
+        except (OSError, CheckpointError):
+            advice = f"there is no good one before it: remove {path} to start anew"
+        else:
+            advice = f"the last good one is {older}: move it to {path} to go on from there"
+        raise CheckpointError(f"{path} is no whole checkpoint ({error}); {advice}.") from error
+
+
+def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    start = len(_MAGIC) + _DIGEST_BYTES
+    if not content.startswith(_MAGIC):
+        raise CheckpointError("it does not begin like one")
+    if hashlib.sha256(content[start:]).digest() != content[len(_MAGIC) : start]:
+        raise CheckpointError("its checksum is wrong")
+    try:
+        with np.load(io.BytesIO(content[start:]), allow_pickle=False) as archive:
+            arrays = dict(archive)
+        numbers = json.loads(arrays.pop(_HEADER).tobytes())
+    # zipfile and NumPy raise almost anything on bytes that someone made up.
+    except Exception as error:
+        raise CheckpointError(f"its contents cannot be read: {error}") from error
+    return numbers, arrays
+
+
+def _keep_previous(path: Path) -> None:
+    """Give the checkpoint a second name; it is never without its first one."""
+    older = previous_path(path)
+    second = older.with_name(older.name + ".partial")
+    second.unlink(missing_ok=True)
+    try:
+        os.link(path, second)
+    except OSError:
+        # File systems without links.
+        shutil.copy2(path, second)
+    second.replace(older)

@@ -1,0 +1,286 @@
+"""Configurations that lie outside memory: mapped and chunked files, and blocks that come one after the other.
+
+In comes whatever can be read piece by piece; out go stretches of complex rows. Nothing is read before it is asked for.
+"""
+
+import mmap
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, IntArray
+from shapelex._validation import as_complex_rows, as_numeric_array
+from shapelex.exceptions import ArrayTypeError, CoordinateCountError, EmptySetError, ShapeInputError
+from shapelex.spaces.base import Space
+
+# Pages of a mapped file that was read stay in memory until so many bytes have gone by.
+_MAPPED_BYTES = 1 << 26
+_GATHERED_ROWS = 512
+
+
+class StoredConfigurations(ABC):
+    """A set of configurations that is read stretch by stretch: ``stored[start:stop]``.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of shapes, and of coordinates of each.
+    dtype : dtype of complex
+        Precision of all rows.
+    can_gather : bool
+        Whether single rows cost no more than their share of all rows.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    can_gather = False
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, stretch: slice) -> ComplexArray:
+        start, stop, _ = stretch.indices(len(self))
+        rows = as_complex_rows(self._read(start, stop), name=self._name, n_coordinates=self.shape[1])
+        converted: ComplexArray = rows.astype(self.dtype, copy=False)
+        return converted
+
+    def gather(self, rows: IntArray) -> ComplexArray:
+        """Rows by number, for sets that ``can_gather``.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which.
+
+        Returns
+        -------
+        ndarray of complex, shape (len(rows), n_coordinates)
+            Copies of them, not checked.
+        """
+        raise NotImplementedError
+
+    def sample_bytes(self) -> bytes:
+        """First and last row, to tell one set from another.
+
+        Returns
+        -------
+        bytes
+            Their numbers.
+        """
+        return self[:1].tobytes() + self[len(self) - 1 :].tobytes()
+
+    @abstractmethod
+    def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        """Return rows as they are stored, complex (K, N) or real (K, N, 2)."""
+
+
+class _StoredArray(StoredConfigurations):
+    """An array on disk that gives NumPy arrays when sliced: a memory map, a Zarr array, an HDF5 dataset."""
+
+    def __init__(self, array: Any, name: str) -> None:
+        super().__init__(name)
+        self._array = array
+        if array.shape[:1] == (0,):
+            raise EmptySetError(f"{name} holds no shape: its shape is {array.shape}; give at least one.")
+        first = as_complex_rows(array[:1], name=name)
+        self.shape, self.dtype = (int(array.shape[0]), first.shape[1]), first.dtype
+        self.can_gather = isinstance(array, np.ndarray)
+        self._mapping = _find_mapping(array)
+        self._bytes_read = 0
+
+    def gather(self, rows: IntArray) -> ComplexArray:
+        parts = []
+        # Each row brings the pages around it along.
+        for start in range(0, len(rows), _GATHERED_ROWS):
+            parts.append(as_complex_rows(self._array[rows[start : start + _GATHERED_ROWS]], name=self._name))
+            self._release(_MAPPED_BYTES)
+        return np.concatenate(parts)
+
+    def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        if self._mapping is None:
+            return np.asarray(self._array[start:stop])
+        # A copy, as the pages behind it are let go.
+        block = np.array(self._array[start:stop], subok=False)
+        self._release(block.nbytes)
+        return block
+
+    def _release(self, n_bytes: int) -> None:
+        """Let go of mapped pages: they would count as memory of this process until the system needs it."""
+        self._bytes_read += n_bytes
+        if self._mapping is not None and self._bytes_read >= _MAPPED_BYTES:
+            self._mapping.madvise(mmap.MADV_DONTNEED)
+            self._bytes_read = 0
+
+
+class _StoredBlocks(StoredConfigurations):
+    """A list of arrays, each of them some of the rows."""
+
+    def __init__(self, blocks: list[Any], name: str) -> None:
+        super().__init__(name)
+        self._blocks = [_as_block(block, f"{name}[{number}]") for number, block in enumerate(blocks) if len(block)]
+        if not self._blocks:
+            raise EmptySetError(f"{name} holds {len(blocks)} empty blocks: give at least one shape.")
+        firsts = [as_complex_rows(block[:1], name=name) for block in self._blocks]
+        for number, first in enumerate(firsts):
+            _check_width(first.shape[1], firsts[0].shape[1], f"{name}[{number}]")
+        self._starts = np.cumsum([0, *(len(block) for block in self._blocks)]).tolist()
+        self.shape = (int(self._starts[-1]), firsts[0].shape[1])
+        self.dtype = np.result_type(*firsts)
+
+    def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        number = bisect_right(self._starts, start) - 1
+        parts = []
+        while start < stop:
+            end = min(stop, self._starts[number + 1])
+            first = self._starts[number]
+            parts.append(as_complex_rows(self._blocks[number][start - first : end - first], name=self._name))
+            start, number = end, number + 1
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+class _StoredStream(StoredConfigurations):
+    """Blocks that can only be had in order, from the first one on, any number of times."""
+
+    def __init__(self, start_over: Callable[[], Iterator[Any]], name: str) -> None:
+        super().__init__(name)
+        self._start_over = start_over
+        sizes: list[int] = []
+        dtypes: set[np.dtype[Any]] = set()
+        width = 0
+        for rows in self._all_blocks():
+            width = width or rows.shape[1]
+            _check_width(rows.shape[1], width, f"block {len(sizes)} of {name}")
+            sizes.append(len(rows))
+            dtypes.add(rows.dtype)
+        if not sizes:
+            raise EmptySetError(f"{name} gives no block: give at least one shape.")
+        self.shape, self.dtype = (sum(sizes), width), np.result_type(*dtypes)
+        self._rewind()
+
+    def _all_blocks(self) -> Iterator[ComplexArray]:
+        for number, block in enumerate(self._start_over()):
+            array = as_numeric_array(block, f"block {number} of {self._name}")
+            if len(array):
+                yield as_complex_rows(array, name=f"block {number} of {self._name}")
+
+    def _rewind(self) -> None:
+        self._iterator = self._all_blocks()
+        self._first, self._block = 0, np.empty((0, self.shape[1]), dtype=self.dtype)
+
+    def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        if start < self._first:
+            self._rewind()
+        parts = []
+        while start < stop:
+            while start >= self._first + len(self._block):
+                self._first += len(self._block)
+                block = next(self._iterator, None)
+                if block is None:
+                    raise ShapeInputError(
+                        f"{self._name} gave {len(self)} shapes at first, but only {self._first} later: it must give "
+                        "the same blocks every time."
+                    )
+                self._block = block
+            part = self._block[start - self._first : stop - self._first]
+            parts.append(part)
+            start += len(part)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def open_stored(X: Any, name: str = "X") -> StoredConfigurations | None:
+    """Configurations that are better read piece by piece.
+
+    Parameters
+    ----------
+    X : object
+        Memory maps, Zarr arrays, HDF5 datasets; lists of arrays that each hold some of the shapes; functions that
+        return an iterator of such arrays, and objects that can be iterated over them again and again. A set of shapes
+        is what its configurations are.
+    name : str
+        What to call it in errors.
+
+    Returns
+    -------
+    StoredConfigurations or None
+        None for everything else: ordinary arrays in memory.
+
+    Raises
+    ------
+    ArrayTypeError
+        For a generator or another iterator: it gives its blocks once, and learning needs them again and again.
+    EmptySetError
+        If there is no shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blocks = [np.ones((2, 3), dtype=complex), np.zeros((1, 3), dtype=complex)]
+    >>> stored = open_stored(blocks)
+    >>> stored.shape, stored[1:3].real.tolist()
+    ((3, 3), [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    """
+    if isinstance(getattr(X, "space", None), Space):
+        X = getattr(X, "configurations", X)
+    if isinstance(X, StoredConfigurations):
+        return X
+    if isinstance(X, np.ndarray):
+        return _StoredArray(X, name) if _find_mapping(X) is not None or isinstance(X, np.memmap) else None
+    if _is_chunked_array(X):
+        return _StoredArray(X, name)
+    if isinstance(X, list | tuple):
+        return _StoredBlocks(list(X), name) if X and all(map(_is_block, X)) else None
+    if hasattr(X, "__array__") or hasattr(X, "__array_interface__") or isinstance(X, str | bytes | dict | set):
+        return None
+    if isinstance(X, Iterator):
+        raise ArrayTypeError(
+            f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed again and again: "
+            f"give the function that makes it, an object with an __iter__ that starts anew, or a list of arrays."
+        )
+    if callable(X) and not isinstance(X, type):
+        return _StoredStream(lambda: iter(X()), name)
+    if hasattr(X, "__iter__") and not hasattr(X, "__len__"):
+        return _StoredStream(lambda: iter(X), name)
+    if hasattr(X, "__iter__") and _is_block(next(iter(X), None)):
+        return _StoredStream(lambda: iter(X), name)
+    return None
+
+
+def _is_chunked_array(X: Any) -> bool:
+    return hasattr(X, "chunks") and hasattr(X, "__getitem__") and isinstance(getattr(X, "dtype", None), np.dtype)
+
+
+def _is_block(block: Any) -> bool:
+    """Tell arrays that hold several shapes from rows or shapes of one array."""
+    if not isinstance(block, np.ndarray) and not _is_chunked_array(block):
+        return False
+    return len(block.shape) == (2 if block.dtype.kind == "c" else 3)
+
+
+def _as_block(block: Any, name: str) -> Any:
+    stored = open_stored(block, name)
+    return as_numeric_array(block, name) if stored is None else stored
+
+
+def _check_width(width: int, expected: int, name: str) -> None:
+    if width != expected:
+        raise CoordinateCountError(
+            f"{name} has {width} coordinates per shape, but the first block has {expected}: all blocks need the same."
+        )
+
+
+def _find_mapping(array: Any) -> mmap.mmap | None:
+    """Return the map behind an array, where letting go of its pages loses nothing."""
+    owner = array
+    while isinstance(owner, np.ndarray):
+        # What was written to a private map ("c") exists in these pages alone.
+        if isinstance(owner, np.memmap) and owner.mode == "c":
+            return None
+        owner = owner.base
+    # Windows has no such advice.
+    return owner if isinstance(owner, mmap.mmap) and hasattr(owner, "madvise") else None

@@ -1,0 +1,77 @@
+"""A real cluster of processes: workers that die, come late or are slow change nothing but the time."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from tests.distributed.test_estimation import make_model, make_shapes
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as started:
+        yield started
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as connected:
+        yield connected
+
+
+def disturb(chunk, kind, folder, block_info=None):
+    """Read a chunk of the shapes, on a worker that something happens to."""
+    number = block_info[0]["chunk-location"][0]
+    if kind == "slow" and os.getpid() % 2:
+        time.sleep(0.05)
+    if kind == "killed" and number == 3:
+        n_read = len(list(Path(folder).iterdir()))
+        (Path(folder) / str(n_read)).touch()
+        if n_read == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return chunk
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return make_model(coder="ormp", max_iter=4).fit(da.from_array(make_shapes(), chunks=(40, 7)))
+
+
+@pytest.mark.parametrize("kind", ["quiet", "slow", "killed", "added"])
+def test_same_dictionary_whatever_happens(kind, cluster, client, expected, tmp_path):
+    X = da.from_array(make_shapes(), chunks=(40, 7))
+    X = X.map_blocks(disturb, kind=kind, folder=str(tmp_path), dtype=X.dtype, meta=np.empty((0, 0), dtype=X.dtype))
+    if kind == "added":
+        timer = threading.Timer(0.05, cluster.scale, [3])
+        timer.start()
+    model = make_model(coder="ormp", max_iter=4).fit(X)
+    if kind == "added":
+        timer.join()
+        client.wait_for_workers(3)
+        model = make_model(coder="ormp", max_iter=4).fit(X)
+    if kind == "killed":
+        assert len(list(tmp_path.iterdir())) > 5
+    np.testing.assert_array_equal(model.atoms_, expected.atoms_)
+    np.testing.assert_array_equal(model.loss_curve_, expected.loss_curve_)
+
+
+def test_codes_of_a_cluster(client, expected):
+    X = make_shapes()
+    lazy = da.from_array(X, chunks=(40, 7)).persist()
+    np.testing.assert_allclose(expected.transform(lazy).compute(), expected.transform(X), atol=1e-12)
+    assert expected.encode(lazy).compute() == expected.encode(X)

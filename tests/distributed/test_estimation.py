@@ -1,0 +1,155 @@
+"""Dictionaries of Dask arrays are those of arrays, on threads of this process."""
+
+import pickle
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.distributed import DaskCodes
+from shapelex.exceptions import (
+    ArrayTypeError,
+    CollapsedShapeError,
+    CoordinateCountError,
+    EmptySetError,
+    NonFiniteError,
+    RealLayoutError,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def make_shapes(n_shapes=240, n_points=7, dtype=complex):
+    rng = np.random.default_rng(5)
+    atoms, noise = (
+        rng.normal(size=(rows, n_points)) + 1j * rng.normal(size=(rows, n_points)) for rows in (6, n_shapes)
+    )
+    weights = rng.normal(size=(n_shapes, 6)) * (rng.random((n_shapes, 6)) < 0.4) + 0.1
+    return (weights @ atoms + 0.1 * noise).astype(dtype)
+
+
+def make_model(**changes):
+    options = {"n_atoms": 5, "n_nonzero": 2, "max_iter": 6, "tol": 0, "random_state": 0}
+    return sx.ShapeDictionary(**options | changes)
+
+
+def assert_close_fit(ours, theirs, tolerance=1e-9):
+    for name in ("atoms_", "usage_", "loss_curve_", "rmse_", "n_iter_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("chunks", [(240, 7), (100, 7), (17, 3), ((1, 0, 200, 39), 7)])
+@pytest.mark.parametrize("changes", [{}, {"coder": "ormp", "space": sx.BSpline(7)}, {"distance": "partial"}])
+def test_fits_are_those_in_memory(chunks, changes):
+    X = make_shapes()
+    model = make_model(**changes).fit(da.from_array(X, chunks=chunks))
+    assert_close_fit(model, make_model(**changes).fit(X))
+
+
+def test_fits_do_not_depend_on_the_scheduler():
+    X = da.from_array(make_shapes(), chunks=(50, 7))
+    models = []
+    for options in ({"scheduler": "threads"}, {"scheduler": "sync"}, {"scheduler": "threads", "num_workers": 1}):
+        with dask.config.set(**options):
+            models.append(make_model(coder="ormp").fit(X))
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.atoms_, models[0].atoms_)
+
+
+def test_weights_and_points():
+    points = np.random.default_rng(0).normal(size=(120, 6, 2)).astype(np.float32)
+    weights = np.repeat([0.0, 1.0, 3.0], 40)
+    model = make_model(coder="ormp").fit(da.from_array(points, chunks=(30, 6, 1)), sample_weight=weights)
+    expected = make_model(coder="ormp").fit(points, sample_weight=weights)
+    assert model.atoms_.dtype == np.complex64
+    assert_close_fit(model, expected, 1e-5)
+
+
+def test_only_few_rows_come_here():
+    X = da.from_array(make_shapes(4000), chunks=(500, 7))
+    sizes = []
+    compute = dask.compute
+
+    def weigh(*arguments, **options):
+        results = compute(*arguments, **options)
+        sizes.append(sum(len(pickle.dumps(result)) for result in results))
+        return results
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask, "compute", weigh)
+        make_model(coder="ormp", init=make_shapes(5)).fit(X)
+    assert max(sizes) < 20_000 < X.nbytes
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_codes_are_lazy_and_have_the_chunks_of_the_shapes(dtype):
+    X = make_shapes(dtype=dtype)
+    lazy = da.from_array(X, chunks=(100, 7))
+    model = make_model(coder="ormp").fit(X)
+    codes = model.encode(lazy)
+    assert isinstance(codes, DaskCodes)
+    assert codes.compute() == model.encode(X)
+    assert len(codes) == 240
+    results = {
+        "support": (codes.support, model.encode(X).support),
+        "coefs": (codes.coefs, model.encode(X).coefs),
+        "transform": (model.transform(lazy), model.transform(X)),
+        "errors": (model.errors(lazy), model.errors(X)),
+        "reconstruct": (model.reconstruct(lazy), model.reconstruct(X)),
+    }
+    for name, (ours, expected) in results.items():
+        assert isinstance(ours, da.Array), name
+        assert ours.chunks[0] == (100, 100, 40), name
+        assert ours.dtype == ours._meta.dtype == expected.dtype, name
+        assert ours.shape == expected.shape, name
+        np.testing.assert_allclose(ours.compute(), expected, atol=1e-5 if dtype == np.complex64 else 1e-12)
+    assert model.score(lazy) == pytest.approx(model.score(X), abs=1e-6)
+    np.testing.assert_allclose(model.realism(lazy), model.realism(X), atol=1e-6)
+
+
+def test_unknown_chunk_sizes_are_found_out():
+    X = make_shapes()
+    lazy = da.from_array(X, chunks=(60, 7))
+    some = lazy[lazy[:, 0].real > 0]
+    assert np.isnan(some.shape[0])
+    assert_close_fit(make_model(coder="ormp").fit(some), make_model(coder="ormp").fit(X[X[:, 0].real > 0]))
+
+
+@pytest.mark.parametrize(("value", "error"), [(np.nan, NonFiniteError), (2.0, CollapsedShapeError)])
+def test_errors_name_rows_of_the_whole_set(value, error):
+    X = make_shapes()
+    X[203] = value
+    lazy = da.from_array(X, chunks=(50, 7))
+    with pytest.raises(error, match="in row 203"):
+        make_model().fit(lazy)
+    with pytest.raises(error, match="in row 203"):
+        make_model(coder="ormp").fit(make_shapes()).transform(lazy).compute()
+
+
+@pytest.mark.parametrize(
+    ("X", "error"),
+    [(da.ones((30, 8)), RealLayoutError), (da.ones((0, 8), dtype=complex), EmptySetError)],
+)
+def test_bad_arrays(X, error):
+    with pytest.raises(error):
+        make_model().fit(X)
+
+
+def test_what_does_not_fit():
+    lazy = da.from_array(make_shapes(), chunks=(50, 7))
+    with pytest.raises(CoordinateCountError, match="7 coordinates"):
+        make_model(space=sx.BSpline(9)).fit(lazy)
+    with pytest.raises(ValueError, match='update="mod" for Dask'):
+        make_model(update="ksvd").fit(lazy)
+    with pytest.raises(ArrayTypeError, match="Dask array of shapes"):
+        make_model().fit(dask.delayed(make_shapes)())
+
+
+def test_checkpoints_work_too(tmp_path):
+    X = make_shapes()
+    lazy = da.from_array(X, chunks=(50, 7))
+    make_model(coder="ormp", checkpoint=tmp_path / "fit", max_iter=3).fit(lazy)
+    ours = make_model(coder="ormp", checkpoint=tmp_path / "fit").fit(lazy)
+    np.testing.assert_array_equal(ours.atoms_, make_model(coder="ormp").fit(lazy).atoms_)

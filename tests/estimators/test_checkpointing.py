@@ -1,0 +1,195 @@
+"""A fit that was cut off anywhere goes on to the same bits."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import shapelex as sx
+from shapelex.estimators import checkpointing
+from shapelex.exceptions import CheckpointError, CheckpointWarning
+from shapelex.io.checkpoint_file import previous_path, read_checkpoint
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+WAYS = {
+    "plain": {"coder": "ormp"},
+    "swaps": {"coder": "beam", "n_nonzero": 1},
+    "restarts": {"coder": "ormp", "n_restarts": 3, "init": "random", "max_iter": 3},
+    "batches": {"coder": "ormp", "batch_size": 40, "max_iter": 3},
+    "ksvd": {"coder": "ormp", "update": "ksvd", "max_iter": 3},
+}
+RESULTS = ("atoms_", "usage_", "loss_curve_", "rmse_", "n_iter_")
+
+
+def make_shapes():
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(150, 5)) + 1j * rng.normal(size=(150, 5))
+
+
+def make_model(way, **changes):
+    return sx.ShapeDictionary(
+        **({"n_atoms": 4, "n_nonzero": 2, "max_iter": 5, "tol": 0, "random_state": 1} | WAYS[way] | changes)
+    )
+
+
+def assert_same_fit(ours, theirs):
+    for name in RESULTS:
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    np.testing.assert_array_equal(ours._statistics.gram, theirs._statistics.gram)
+
+
+class CutOff(BaseException):
+    """Stands for the end of the process."""
+
+
+def cut_after(n_writes, monkeypatch):
+    written = iter(range(n_writes))
+    write = checkpointing.write_checkpoint
+
+    def write_or_end(*arguments):
+        if next(written, None) is None:
+            raise CutOff
+        write(*arguments)
+
+    monkeypatch.setattr(checkpointing, "write_checkpoint", write_or_end)
+
+
+@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize("way", WAYS)
+def test_fits_go_on_to_the_same_bits(way, every, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpointing, "_LEAST_SECONDS", 0)
+    X = make_shapes()
+    uninterrupted = make_model(way).fit(X)
+    path = tmp_path / "fit.checkpoint"
+    n_cut = 0
+    for n_writes in (1, 0, 2):
+        with monkeypatch.context() as patch:
+            cut_after(n_writes, patch)
+            try:
+                make_model(way, checkpoint=path, checkpoint_every=every).fit(X)
+            except CutOff:
+                n_cut += 1
+    assert n_cut >= 2
+    model = make_model(way, checkpoint=path, checkpoint_every=every).fit(X)
+    assert_same_fit(model, uninterrupted)
+
+
+def test_finished_fits_return_at_once_and_go_on_with_more_iterations(tmp_path, monkeypatch):
+    X, path = make_shapes(), tmp_path / "fit.checkpoint"
+    first = make_model("swaps", checkpoint=path).fit(X)
+    with monkeypatch.context() as patch:
+        cut_after(0, patch)
+        assert_same_fit(make_model("swaps", checkpoint=path).fit(X), first)
+    longer = make_model("swaps", checkpoint=path, max_iter=9).fit(X)
+    assert_same_fit(longer, make_model("swaps", max_iter=9).fit(X))
+
+
+SCRIPT = """
+import sys, warnings
+import numpy as np
+sys.path.insert(0, {tests!r})
+from tests.estimators import test_checkpointing as here
+warnings.simplefilter("ignore")
+here.checkpointing._LEAST_SECONDS = 0
+print("ready", flush=True)
+here.make_model("swaps", max_iter=30, n_restarts=2, checkpoint={path!r}).fit(here.make_shapes())
+print("done", flush=True)
+"""
+
+
+def test_killed_processes_go_on_to_the_same_bits(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    script = SCRIPT.format(tests=str(Path(__file__).parents[2]), path=str(path))
+    rng = np.random.default_rng(0)
+    n_killed = 0
+    for _ in range(4):
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+        assert process.stdout.readline() == b"ready\n"
+        # From the first state of this life on, at any moment.
+        time.sleep(rng.uniform(0.05, 0.4))
+        process.send_signal(signal.SIGKILL)
+        n_killed += b"done" not in process.stdout.read()
+        process.stdout.close()
+        process.wait()
+    assert n_killed > 0
+    model = make_model("swaps", max_iter=30, n_restarts=2, checkpoint=path).fit(make_shapes())
+    assert_same_fit(model, make_model("swaps", max_iter=30, n_restarts=2).fit(make_shapes()))
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-5], lambda data: b"x" + data[1:], lambda data: data[:-9] + b"123456789"]
+)
+def test_damaged_checkpoints_are_refused_and_the_good_one_named(damage, tmp_path):
+    X, path = make_shapes(), tmp_path / "fit.checkpoint"
+    expected = make_model("plain", checkpoint=path).fit(X)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(
+        CheckpointError, match=r"is no whole checkpoint .*the last good one is .*fit.checkpoint.previous"
+    ):
+        make_model("plain", checkpoint=path).fit(X)
+    previous_path(path).replace(path)
+    assert_same_fit(make_model("plain", checkpoint=path).fit(X), expected)
+    path.write_bytes(b"")
+    previous_path(path).unlink(missing_ok=True)
+    with pytest.raises(CheckpointError, match="no good one before it"):
+        make_model("plain", checkpoint=path).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"n_atoms": 3}, "n_atoms 4 there, 3 here"), ({"random_state": 2}, "random_state"), ({"tol": 0.1}, "tol")],
+)
+def test_checkpoints_of_other_fits_are_refused(changes, words, tmp_path):
+    X, path = make_shapes(), tmp_path / "fit.checkpoint"
+    make_model("plain", checkpoint=path).fit(X)
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=words):
+        make_model("plain", checkpoint=path, **changes).fit(X)
+    with pytest.raises(CheckpointError, match="n_shapes 150 there, 149 here"):
+        make_model("plain", checkpoint=path).fit(X[:-1])
+    with pytest.raises(CheckpointError, match="first and last shape"):
+        make_model("plain", checkpoint=path).fit(X[::-1])
+    with pytest.raises(CheckpointError, match="sample_weight"):
+        make_model("plain", checkpoint=path).fit(X, sample_weight=np.arange(150) + 1.0)
+    assert path.read_bytes() == before
+
+
+def test_a_full_disk_does_not_lose_the_fit(tmp_path, monkeypatch, caplog):
+    X, path = make_shapes(), tmp_path / "fit.checkpoint"
+    synchronize = os.fsync
+    n_calls = iter(range(10**6))
+
+    def fill_up(handle):
+        if next(n_calls) >= 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        synchronize(handle)
+
+    monkeypatch.setattr(os, "fsync", fill_up)
+    with pytest.warns(CheckpointWarning, match="The fit is complete, but its checkpoint .*No space left"):
+        model = make_model("plain", checkpoint=path).fit(X)
+    assert "could not be written" in caplog.text
+    assert_same_fit(model, make_model("plain").fit(X))
+    assert len(read_checkpoint(path)[0]["curves"][0]) == 2
+    monkeypatch.undo()
+    assert_same_fit(make_model("plain", checkpoint=path).fit(X), model)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["fit.checkpoint", "fit.checkpoint.previous"]
+
+
+def test_missing_folders_are_told_before_the_work(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        make_model("plain", checkpoint=tmp_path / "missing" / "fit").fit(make_shapes())
+
+
+def test_checkpoint_is_an_ordinary_parameter(tmp_path):
+    model = make_model("plain", checkpoint=tmp_path / "fit")
+    assert clone(model).checkpoint == tmp_path / "fit"
+    loaded = sx.load(model.fit(make_shapes()).save(tmp_path / "model"))
+    assert loaded.checkpoint is None

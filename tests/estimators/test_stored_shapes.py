@@ -1,0 +1,134 @@
+"""The dictionary learns from files and blocks what it learns from arrays."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import shapelex as sx
+from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
+from shapelex.io import read_codes
+from shapelex.learning import sources
+from tests.spaces.test_stored import KINDS, make_shapes
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    """Many blocks of few shapes."""
+    monkeypatch.setattr(sources, "BLOCK_ROWS", 64)
+    monkeypatch.setattr("shapelex.estimators.block_coding.BLOCK_ROWS", 64)
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    rng = np.random.default_rng(5)
+    atoms = make_shapes(6, 7, seed=6)
+    weights = rng.normal(size=(300, 6)) * (rng.random((300, 6)) < 0.4) + 0.1
+    return weights @ atoms + 0.02 * make_shapes(300, 7, seed=7)
+
+
+def make_model(**changes):
+    options = {"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "max_iter": 6, "tol": 0, "random_state": 0}
+    return sx.ShapeDictionary(**options | changes)
+
+
+def fit(model, X, **arguments):
+    with pytest.warns(ConvergenceWarning):
+        return model.fit(X, **arguments)
+
+
+def assert_same_fit(ours, theirs):
+    for name in ("atoms_", "usage_", "loss_curve_", "rmse_", "n_iter_"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("space", [None, sx.BSpline(7)])
+def test_fits_are_bitwise_those_in_memory(kind, space, shapes, tmp_path):
+    stored = KINDS[kind](shapes, tmp_path)
+    coder = "auto" if kind == "memmap" else "ormp"
+    ours, theirs = (fit(make_model(space=space, coder=coder), X) for X in (stored, shapes))
+    assert_same_fit(ours, theirs)
+    assert ours.encode(stored) == theirs.encode(shapes)
+    np.testing.assert_array_equal(ours.errors(stored), theirs.errors(shapes))
+    np.testing.assert_array_equal(ours.transform(stored), theirs.transform(shapes))
+    np.testing.assert_array_equal(ours.realism(stored), theirs.realism(shapes))
+    assert ours.score(stored) == theirs.score(shapes)
+    assert sx.encode(stored, ours.atoms_, 2, space=space) == sx.encode(shapes, ours.atoms_, 2, space=space)
+
+
+@pytest.mark.parametrize("changes", [{"batch_size": 50}, {"update": "ksvd"}, {"distance": "geodesic"}])
+@pytest.mark.parametrize("kind", ["memmap", "function"])
+def test_other_ways_to_learn(kind, changes, shapes, tmp_path):
+    stored = KINDS[kind](shapes, tmp_path)
+    weights = np.random.default_rng(0).integers(0, 3, len(shapes)).astype(float)
+    ours, theirs = make_model(tol=1, **changes), make_model(tol=1, **changes)
+    assert_same_fit(ours.fit(stored, sample_weight=weights), theirs.fit(shapes, sample_weight=weights))
+
+
+def test_partial_fit_takes_blocks(shapes, tmp_path):
+    ours, theirs = make_model(), make_model()
+    for _ in range(2):
+        ours.partial_fit(KINDS["memmap"](shapes, tmp_path))
+        theirs.partial_fit(shapes)
+    assert_same_fit(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("value", "error"), [(np.nan, NonFiniteError), (3.0, CollapsedShapeError)])
+def test_errors_name_rows_of_the_whole_set(kind, value, error, shapes, tmp_path):
+    bad = shapes.copy()
+    bad[203] = value
+    stored = KINDS[kind](bad, tmp_path)
+    with pytest.raises(error, match=r"in row 203"):
+        make_model().fit(stored)
+    model = make_model(tol=1).fit(shapes)
+    for call in (model.encode, model.errors):
+        with pytest.raises(error, match=r"in row 203"):
+            call(stored)
+    with pytest.raises(error, match=r"in row 203"):
+        model.encode_to(stored, tmp_path / "codes.parquet")
+    assert [path.name for path in tmp_path.iterdir() if "codes" in path.name] == []
+
+
+def test_generators_are_refused(shapes):
+    with pytest.raises(ArrayTypeError, match="X is a generator, which gives its blocks only once"):
+        make_model().fit(block for block in [shapes])
+
+
+def test_stored_sets_have_the_coordinates_of_their_space(shapes, tmp_path):
+    stored = KINDS["memmap"](shapes, tmp_path)
+    with pytest.raises(CoordinateCountError, match="7 coordinates per shape, but the space has 9"):
+        make_model(space=sx.BSpline(9)).fit(stored)
+    model = make_model(tol=1).fit(stored)
+    with pytest.raises(CoordinateCountError, match="3 coordinates per shape, but the space has 7"):
+        model.encode([make_shapes(4, 3)])
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("ending", ["zarr", "parquet"])
+def test_codes_go_to_files(ending, dtype, shapes, tmp_path, monkeypatch):
+    monkeypatch.setattr("shapelex.io.code_files._GROUP_ROWS", 100)
+    X = shapes.astype(dtype)
+    model = make_model(tol=1).fit(X)
+    path = tmp_path / f"codes.{ending}"
+    for _ in range(2):
+        assert model.encode_to(KINDS["memmap"](X, tmp_path), path) == path
+        codes, errors = read_codes(path)
+        assert codes == model.encode(X)
+        assert codes.coefs.dtype == dtype
+        np.testing.assert_array_equal(errors, model.errors(X))
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [f"codes.{ending}", "shapes.npy"]
+
+
+def test_files_of_codes_have_known_endings(shapes, tmp_path):
+    model = make_model(tol=1).fit(shapes)
+    with pytest.raises(CodesError, match=r"must end in .zarr or .parquet"):
+        model.encode_to(shapes, tmp_path / "codes.csv")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        model.encode_to(shapes, tmp_path / "missing" / "codes.zarr")
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(CodesError, match="holds no codes"):
+        read_codes(tmp_path / "other.parquet")

@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ArrayTypeError, CoordinateCountError, EmptySetError, ShapeInputError
+from shapelex.spaces import stored as stored_module
+from shapelex.spaces.stored import open_stored
+
+
+def make_shapes(n_shapes=50, n_points=6, dtype=complex, seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(n_shapes, n_points)) + 1j * rng.normal(size=(n_shapes, n_points))).astype(dtype)
+
+
+def as_memmap(X, folder):
+    np.save(folder / "shapes.npy", X)
+    return np.load(folder / "shapes.npy", mmap_mode="r")
+
+
+def as_zarr(X, folder):
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(str(folder / "shapes.zarr"), shape=X.shape, chunks=(7, *X.shape[1:]), dtype=X.dtype)
+    array[...] = X
+    return array
+
+
+def as_hdf5(X, folder):
+    h5py = pytest.importorskip("h5py")
+    file = h5py.File(folder / "shapes.h5", "w")
+    return file.create_dataset("shapes", data=X, chunks=(9, *X.shape[1:]))
+
+
+class Reiterable:
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def __iter__(self):
+        return iter(self.blocks)
+
+
+KINDS = {
+    "memmap": as_memmap,
+    "zarr": as_zarr,
+    "hdf5": as_hdf5,
+    "list": lambda X, folder: [X[:3], X[3:3], X[3:40], X[40:]],
+    "stored list": lambda X, folder: [as_memmap(X[:20], folder), X[20:]],
+    "function": lambda X, folder: lambda: (X[start : start + 11] for start in range(0, len(X), 11)),
+    "re-iterable": lambda X, folder: Reiterable([X[:1], X[1:30], X[30:30], X[30:]]),
+}
+
+
+@pytest.fixture(params=KINDS)
+def store(request, tmp_path):
+    return lambda X: KINDS[request.param](X, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_stretches_are_those_of_the_array(store, dtype):
+    X = make_shapes(dtype=dtype)
+    stored = open_stored(store(X))
+    assert stored.shape == X.shape
+    assert stored.dtype == dtype
+    for start, stop in [(0, 50), (0, 1), (2, 45), (49, 50), (10, 12), (0, 30), (35, 60)]:
+        np.testing.assert_array_equal(stored[start:stop], X[start:stop])
+        assert stored[start:stop].dtype == dtype
+
+
+def test_real_points_become_complex(store):
+    points = np.random.default_rng(1).normal(size=(50, 6, 2)).astype(np.float32)
+    stored = open_stored(store(points))
+    assert stored.shape == (50, 6)
+    np.testing.assert_array_equal(stored[5:33], sx.from_points(points)[5:33])
+
+
+def test_pages_are_released_and_numbers_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_module, "_MAPPED_BYTES", 1)
+    X = make_shapes()
+    stored = open_stored(as_memmap(X, tmp_path))
+    first = stored[0:20]
+    np.testing.assert_array_equal(stored[20:50], X[20:50])
+    np.testing.assert_array_equal(first, X[:20])
+    np.testing.assert_array_equal(stored.gather(np.array([3, 8, 49])), X[[3, 8, 49]])
+
+
+def test_private_maps_keep_what_was_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_module, "_MAPPED_BYTES", 1)
+    as_memmap(make_shapes(), tmp_path)
+    private = np.load(tmp_path / "shapes.npy", mmap_mode="c")
+    private[4] = 7
+    stored = open_stored(private)
+    for _ in range(2):
+        assert (stored[4:5] == 7).all()
+
+
+def test_sets_of_shapes_over_a_map_stay_unread(tmp_path):
+    shapes = sx.ShapeSet(as_memmap(make_shapes(), tmp_path), space=sx.BSpline(6))
+    assert open_stored(shapes).can_gather
+
+
+@pytest.mark.parametrize(
+    "X", [np.zeros((2, 3), complex), [[1, 2, 3j]], [np.ones(3, complex)], [np.ones((4, 2))], "text"]
+)
+def test_arrays_in_memory_are_left_alone(X):
+    assert open_stored(X) is None
+
+
+def test_what_comes_only_once_is_refused():
+    with pytest.raises(ArrayTypeError, match="only once"):
+        open_stored(block for block in [make_shapes()])
+
+
+def test_blocks_that_change_are_refused():
+    sizes = iter([5, 5, 3])
+    stored = open_stored(lambda: [make_shapes(next(sizes))])
+    stored[0:5]
+    stored._rewind()
+    with pytest.raises(ShapeInputError, match="gave 5 shapes at first, but only 3"):
+        stored[0:5]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "error", "words"),
+    [
+        ([make_shapes(3, 6), make_shapes(3, 5)], CoordinateCountError, "5 coordinates"),
+        (lambda: [make_shapes(3, 6), make_shapes(3, 5)], CoordinateCountError, "block 1 of X has 5"),
+        (lambda: iter(()), EmptySetError, "no block"),
+        ([np.empty((0, 4), complex)], EmptySetError, "empty blocks"),
+        (lambda: [np.ones((3, 4))], ShapeInputError, "block 0 of X is a real array"),
+    ],
+)
+def test_bad_blocks(blocks, error, words):
+    with pytest.raises(error, match=words):
+        open_stored(blocks)
