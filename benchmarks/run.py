@@ -13,8 +13,8 @@ import geometry_speed
 import import_time
 import imputation
 import outlines
-import scaling
 import registration
+import scaling
 from against import align_first, reference
 from measure import describe_machine
 
