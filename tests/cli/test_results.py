@@ -13,6 +13,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.cli import demo as demo_command
+from shapelex.estimators.progress import FitProgress
 from shapelex.io.code_table import read_codes_npz
 from tests.cli.conftest import lines_of, run
 
@@ -136,18 +137,25 @@ def test_an_interrupted_fit_keeps_the_best_beside_the_output(folder, monkeypatch
     assert (folder / "m.npz").read_text() == "mine"
 
 
-@pytest.mark.skipif("checkpoint" in sx.ShapeDictionary().get_params(), reason="there are checkpoints")
-def test_no_checkpoints_without_the_estimator(folder):
-    assert run("learn", "shapes.npz", "-o", "m.npz", "--checkpoint", "c.npz").exit_code == 1
+def test_a_fit_goes_on_from_its_checkpoint(folder, monkeypatch):
+    arguments = ["learn", "shapes.npz", "--atoms", "4", "--nonzero", "2", "--coder", "ormp"]
+    lines_of(run(*arguments, "-o", "whole.npz"))
+    tell, passes = FitProgress.__call__, []
 
+    def interrupt(self, iteration):
+        passes.append(iteration)
+        if len(passes) == 4:
+            raise KeyboardInterrupt
+        return tell(self, iteration)
 
-@pytest.mark.skipif("checkpoint" not in sx.ShapeDictionary().get_params(), reason="there are no checkpoints")
-def test_checkpoints_are_kept(folder):
-    arguments = ["learn", "shapes.npz", "--atoms", "4", "--nonzero", "2", "--checkpoint", "c.npz"]
-    lines_of(run(*arguments, "-o", "m.npz"))
-    assert (folder / "c.npz").exists()
-    lines_of(run(*arguments, "-o", "again.npz"))
-    np.testing.assert_array_equal(sx.load("m.npz").atoms_, sx.load("again.npz").atoms_)
+    with monkeypatch.context() as patch:
+        patch.setattr(FitProgress, "__call__", interrupt)
+        stopped = run(*arguments, "-o", "m.npz", "--checkpoint", "c.npz")
+    assert stopped.exit_code == 130
+    assert stopped.stderr.endswith("; the same command goes on from c.npz.\n")
+    assert not (folder / "m.npz").exists()
+    lines_of(run(*arguments, "-o", "m.npz", "--checkpoint", "c.npz"))
+    np.testing.assert_array_equal(sx.load("m.npz").atoms_, sx.load("whole.npz").atoms_)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for a process")

@@ -88,14 +88,14 @@ def learn(
         batch_size=batch,
         device=device,
         random_state=seed,
-        **_checkpointing(checkpoint),
+        checkpoint=None if checkpoint is None else str(checkpoint),
     )
     run = record_run(seed, (shapes,))
     try:
         with screen.progress("learning") as tell, follow_fit(tell, _count_swaps(model)):
             model.fit(found)
     except KeyboardInterrupt:
-        _keep_best(model, target, run)
+        _keep_best(model, target, run, checkpoint)
         raise typer.Exit(STATUS_INTERRUPTED) from None
     model.save(target, run=run)
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} a shape: RMSE {100 * model.rmse_:.2f} %")
@@ -113,16 +113,6 @@ def learn(
                  "usage": model.usage_.tolist(), "figure": None if picture is None else str(picture)})  # fmt: skip
 
 
-def _checkpointing(path: Path | None) -> dict[str, Any]:
-    import shapelex as sx
-
-    if path is None:
-        return {}
-    if "checkpoint" not in sx.ShapeDictionary().get_params():
-        raise CommandError("this version of shapelex keeps no checkpoints: leave out --checkpoint.")
-    return {"checkpoint": path}
-
-
 def _count_swaps(model: Any) -> int:
     from shapelex.learning import LearningOptions
 
@@ -133,11 +123,12 @@ def _shares(model: Any) -> str:
     return f"{100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} %"
 
 
-def _keep_best(model: Any, target: Path, run: dict[str, Any]) -> None:
+def _keep_best(model: Any, target: Path, run: dict[str, Any], checkpoint: Path | None) -> None:
     """Keep what an interrupted fit has, where it cannot pass for a finished one or replace it."""
     if not hasattr(model, "atoms_"):
         report_error("interrupted: nothing was learned yet, and nothing was written.")
         return
+    more = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
     kept = target.with_name(target.stem + ".interrupted.npz")
     model.save(kept, run={**run, "interrupted": True})
-    report_error(f"interrupted: {kept} has the best dictionary so far, RMSE {100 * model.rmse_:.2f} %.")
+    report_error(f"interrupted: {kept} has the best dictionary so far, RMSE {100 * model.rmse_:.2f} %{more}.")

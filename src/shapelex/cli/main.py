@@ -16,4 +16,9 @@ def main() -> None:
             f'shapelex: the command line needs {error.name}, which is not installed: pip install "shapelex[report]".\n'
         )
         sys.exit(1)
-    app(prog_name="shapelex")
+    try:
+        app(prog_name="shapelex")
+    except KeyboardInterrupt:
+        # Outside of any command, as while the arguments are read.
+        sys.stderr.write("shapelex: interrupted.\n")
+        sys.exit(130)

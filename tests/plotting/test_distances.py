@@ -1,0 +1,50 @@
+"""Distances as colors: order, names, and what is refused."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import shapelex as sx
+from shapelex.exceptions import ShapeInputError
+
+
+def draw(table, **options):
+    return sx.plotting.plot_distances(table, ax=Figure().subplots(), **options)
+
+
+@pytest.fixture
+def table():
+    return sx.pairwise_distances(np.random.default_rng(0).normal(size=(5, 6, 2)))
+
+
+def test_shapes_of_a_label_are_neighbors(table):
+    labels = ["b", "a", "b", "", "a"]
+    ax = draw(table, labels=labels)
+    order = [3, 1, 4, 0, 2]
+    np.testing.assert_array_equal(ax.images[0].get_array(), table[np.ix_(order, order)])
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["(none)", "a", "b"]
+    np.testing.assert_array_equal(ax.get_yticks(), [0, 1.5, 3.5])
+    assert [line.get_ydata()[0] for line in ax.lines[::2]] == [0.5, 2.5]
+
+
+def test_names_where_there_is_room(table):
+    assert [text.get_text() for text in draw(table, names=list("vwxyz")).get_yticklabels()] == [*"vwxyz"]
+    many = np.zeros((41, 3))
+    assert "n7" not in [text.get_text() for text in draw(many, names=[f"n{k}" for k in range(41)]).get_yticklabels()]
+
+
+def test_colors_start_at_zero(table):
+    assert draw(table[:2]).images[0].get_clim() == (0, table[:2].max())
+
+
+@pytest.mark.parametrize("bad", [np.zeros(3), np.zeros((2, 2), dtype=complex), np.zeros((0, 2))])
+def test_what_is_no_table_is_refused(bad):
+    with pytest.raises(ShapeInputError, match="distances must be a table of real numbers"):
+        draw(bad)
+
+
+def test_labels_must_be_those_of_rows_and_columns(table):
+    with pytest.raises(ShapeInputError, match="got 4 for shape"):
+        draw(table, labels=["a"] * 4)
+    with pytest.raises(ShapeInputError, match="one for each row and column"):
+        draw(table[:, :3], labels=["a"] * 5)
