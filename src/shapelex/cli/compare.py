@@ -45,7 +45,7 @@ def compare(
 ) -> None:
     """Compare the dictionary with align-first and principal component analyses, as the paper does.
 
-    Time series are held out whole. Ctrl-C ends it with what was measured.
+    Time series are held out whole.
 
     Example: shapelex compare shapes.npz --atoms 10 --nonzero 1-5 --folds 3 --figure errors.png
     """
