@@ -19,6 +19,7 @@ from shapelex.cli.options import (
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import load_dictionary, read_shapes_for
+from shapelex.cli.stored import open_stored_shapes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,14 +49,26 @@ def encode(
 ) -> None:
     """Write the codes of shapes: which atoms build each, how large and how far turned, and the error.
 
-    Angles are in radians. --figure draws reconstructions over shapes, from the best to the worst.
+    Landmarks in a .npy or .zarr file are read piece by piece, and their codes go to a .zarr folder or a .parquet table
+    block by block. Angles are in radians. --figure draws reconstructions over shapes, from the best to the worst.
 
     Example: shapelex encode model.npz shapes.npz -o codes.csv --figure overlays.png
     """
-    _check_table(out)
+    stored = open_stored_shapes(shapes) if out.suffix.lower() in (".zarr", ".parquet") else None
+    if stored is None:
+        _check_table(out)
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model, device)
+    if stored is not None:
+        if picture is not None:
+            raise typer.BadParameter("needs shapes in memory: import them first.", param_hint="--figure")
+        with screen.progress("coding"):
+            dictionary.encode_to(stored, target)
+        screen.say(f"{stored.shape[0]} shapes")
+        screen.say(f"wrote {target}")
+        screen.show({"out": str(target), "n_shapes": int(stored.shape[0])})
+        return
     found = read_shapes_for(dictionary, shapes, screen)
     from shapelex.io.code_table import write_codes
 

@@ -23,6 +23,7 @@ from shapelex.cli.options import (
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
+from shapelex.cli.stored import on_cluster, open_stored_shapes
 
 
 class CoderName(StrEnum):
@@ -54,6 +55,10 @@ def learn(
         typer.Option("--checkpoint", help="Go on from this file, where it is, and keep it up.", show_default=False),
     ] = None,
     device: DeviceOption = "cpu",
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", help="Learn on the Dask cluster of this address.", show_default=False),
+    ] = None,
     seed: SeedOption = 0,
     figure: FigureOption = None,
     force: ForceOption = False,
@@ -61,6 +66,8 @@ def learn(
     as_json: JsonOption = False,
 ) -> None:
     """Learn a dictionary: few typical shapes that add up to all.
+
+    Landmarks in a .npy or .zarr file are read piece by piece: they may be more than memory holds.
 
     Interrupted with Ctrl-C, it keeps the best dictionary so far beside OUT, as NAME.interrupted.npz.
 
@@ -72,15 +79,20 @@ def learn(
         raise typer.BadParameter(f"must be at most --atoms {atoms}, got {nonzero}.", param_hint="--nonzero")
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
-    found = read_complete_shapes(shapes, screen)
-    if found.is_missing.any():
-        raise CommandError(f"{shapes} has missing landmarks, which a dictionary cannot be learned from: see sx.impute.")
+    found: Any = open_stored_shapes(shapes)
+    is_stored = found is not None
+    if not is_stored:
+        found = read_complete_shapes(shapes, screen)
+        if found.is_missing.any():
+            raise CommandError(
+                f"{shapes} has missing landmarks, which a dictionary cannot be learned from: see sx.impute."
+            )
     import shapelex as sx
 
     model = sx.ShapeDictionary(
         atoms,
         nonzero,
-        space=found.space,
+        space=None if is_stored else found.space,
         coder=str(coder),
         distance=kind.value,
         n_restarts=restarts,
@@ -92,13 +104,18 @@ def learn(
     )
     run = record_run(seed, (shapes,))
     try:
-        with screen.progress("learning") as tell, follow_fit(tell, _count_swaps(model)):
-            model.fit(found)
+        with (
+            on_cluster(found, scheduler) as source,
+            screen.progress("learning") as tell,
+            follow_fit(tell, _count_swaps(model)),
+        ):
+            model.fit(source)
     except KeyboardInterrupt:
         _keep_best(model, target, run, checkpoint)
         raise typer.Exit(STATUS_INTERRUPTED) from None
     model.save(target, run=run)
-    screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} a shape: RMSE {100 * model.rmse_:.2f} %")
+    n_shapes = found.shape[0] if is_stored else len(found)
+    screen.say(f"{n_shapes} shapes, {atoms} atoms, at most {nonzero} a shape: RMSE {100 * model.rmse_:.2f} %")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
     screen.say(f"wrote {target}")
     if picture is not None:
