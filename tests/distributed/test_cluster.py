@@ -66,12 +66,15 @@ def test_same_dictionary_whatever_happens(kind, cluster, client, expected, tmp_p
         model = make_model(coder="ormp", max_iter=4).fit(X)
     if kind == "killed":
         assert len(list(tmp_path.iterdir())) > 5
-    np.testing.assert_array_equal(model.atoms_, expected.atoms_)
-    np.testing.assert_array_equal(model.loss_curve_, expected.loss_curve_)
+    # Workers may round otherwise than this process: their BLAS has one thread.
+    np.testing.assert_allclose(model.atoms_, expected.atoms_, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.loss_curve_, expected.loss_curve_, rtol=1e-12)
 
 
 def test_codes_of_a_cluster(client, expected):
     X = make_shapes()
     lazy = da.from_array(X, chunks=(40, 7)).persist()
     np.testing.assert_allclose(expected.transform(lazy).compute(), expected.transform(X), atol=1e-12)
-    assert expected.encode(lazy).compute() == expected.encode(X)
+    codes, here = expected.encode(lazy).compute(), expected.encode(X)
+    np.testing.assert_array_equal(codes.support, here.support)
+    np.testing.assert_allclose(codes.coefs, here.coefs, rtol=0, atol=1e-12)

@@ -154,7 +154,7 @@ MAKERS: dict[str, Callable[[Path], bytes]] = {
     "newest.mat": matlab_7_3,
     "stack.tif": lambda _: tiff(),
     "packed.tif": lambda _: tiff(compression="zlib"),
-    "tiles.tif": lambda _: tiff(compression="lzw", tile=(16, 16)),
+    "tiles.tif": lambda _: tiff(compression="zlib", tile=(16, 16)),
     "imagej.tif": lambda _: tiff(imagej=True),
     "fax.tif": lambda _: picture("TIFF", "1", compression="group4"),
     "gray.png": lambda _: picture("PNG"),
