@@ -153,3 +153,24 @@ def test_checkpoints_work_too(tmp_path):
     make_model(coder="ormp", checkpoint=tmp_path / "fit", max_iter=3).fit(lazy)
     ours = make_model(coder="ormp", checkpoint=tmp_path / "fit").fit(lazy)
     np.testing.assert_array_equal(ours.atoms_, make_model(coder="ormp").fit(lazy).atoms_)
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+def test_a_set_over_a_dask_array_stays_there(is_real):
+    X = make_shapes()
+    space = sx.Landmarks(X.shape[1], closed=True)
+    given = da.from_array(sx.to_points(X) if is_real else X, chunks=(40, *([7, 2] if is_real else [7])))
+    shapes = sx.ShapeSet(given, space, labels=["a"] * len(X))
+    assert isinstance(shapes.configurations, da.Array)
+    assert len(shapes) == len(X)
+    model = make_model(coder="ormp", max_iter=3).fit(shapes)
+    assert model.space_ == space
+    here = make_model(coder="ormp", max_iter=3, space=space).fit(X)
+    np.testing.assert_allclose(model.atoms_, here.atoms_, atol=1e-9)
+    assert isinstance(model.transform(shapes), da.Array)
+    np.testing.assert_allclose(model.errors(shapes).compute(), here.errors(X), atol=1e-9)
+
+
+def test_a_set_over_a_dask_array_has_the_coordinates_of_its_space():
+    with pytest.raises(CoordinateCountError, match="coordinates"):
+        sx.ShapeSet(da.from_array(make_shapes(), chunks=(40, 7)), sx.Landmarks(9))

@@ -33,7 +33,7 @@ class ShapeSet:
     Parameters
     ----------
     configurations : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-        The shapes, one a row.
+        The shapes, one a row. A Dask array stays one, not computed: to learn from and to code.
     space : Space, optional
         What their coordinates mean; open landmarks when not given.
     ids : array_like of str, shape (n_shapes,), optional
@@ -101,7 +101,7 @@ class ShapeSet:
         rows = _as_rows(configurations, None if given is None else given.n_coordinates, missing)
         n_shapes = len(rows)
         parts: dict[str, Any] = {
-            "configurations": read_only_view(rows),
+            "configurations": read_only_view(rows) if isinstance(rows, np.ndarray) else rows,
             "space": Landmarks(rows.shape[1]) if given is None else given,
             "ids": _as_text(np.arange(n_shapes) if ids is None else ids, n_shapes, "ids"),
             "labels": None if labels is None else _as_text(labels, n_shapes, "labels"),
@@ -344,7 +344,20 @@ def read_only_view(array: Column) -> Column:
     return view
 
 
+def _as_lazy_rows(configurations: Any, n_expected: int | None) -> Any:
+    """Return a Dask array of configurations, nothing of it computed: its chunks are checked where they are read."""
+    probe = np.ones((1, *configurations.shape[1:]), dtype=configurations.dtype)
+    as_complex_rows(probe, name="configurations", n_coordinates=n_expected)
+    if np.isnan(configurations.shape[0]):
+        configurations = configurations.compute_chunk_sizes()
+    if configurations.ndim == 3:
+        configurations = configurations[..., 0] + 1j * configurations[..., 1]
+    return configurations
+
+
 def _as_rows(configurations: ArrayLike, n_expected: int | None, missing: str) -> ComplexArray:
+    if type(configurations).__module__.partition(".")[0] == "dask":
+        return _as_lazy_rows(configurations, n_expected)
     numeric = as_numeric_array(configurations, "configurations")
     if numeric.ndim == 2 and len(numeric) == 0 and np.iscomplexobj(numeric):
         # A cut may be empty; whatever needs shapes says so itself.
