@@ -98,7 +98,7 @@ class ShapeSet:
     ) -> None:
         check_choice(missing, ("error", "allow"), "missing")
         given = choose_space(space, configurations)
-        rows = _as_rows(configurations, None if given is None else given.n_coordinates, missing)
+        rows: Any = _as_rows(configurations, None if given is None else given.n_coordinates, missing)
         n_shapes = len(rows)
         parts: dict[str, Any] = {
             "configurations": read_only_view(rows) if isinstance(rows, np.ndarray) else rows,
@@ -357,7 +357,8 @@ def _as_lazy_rows(configurations: Any, n_expected: int | None) -> Any:
 
 def _as_rows(configurations: ArrayLike, n_expected: int | None, missing: str) -> ComplexArray:
     if type(configurations).__module__.partition(".")[0] == "dask":
-        return _as_lazy_rows(configurations, n_expected)
+        lazy: ComplexArray = _as_lazy_rows(configurations, n_expected)
+        return lazy
     numeric = as_numeric_array(configurations, "configurations")
     if numeric.ndim == 2 and len(numeric) == 0 and np.iscomplexobj(numeric):
         # A cut may be empty; whatever needs shapes says so itself.
