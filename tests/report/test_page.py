@@ -389,3 +389,8 @@ def test_labels_of_the_legend_stand_out_and_keep_the_focus(visit, landmark_page)
     view.state()
     assert button.get_attribute("aria-pressed") == "true"
     assert button.evaluate("element => element === document.activeElement")
+
+
+def test_commands_before_are_one_a_line(visit, landmark_page):
+    row = visit(landmark_page).page.locator("#made tr", has_text="earlier")
+    assert row.locator("td").inner_text().splitlines() == ["shapelex import", "shapelex learn"]
