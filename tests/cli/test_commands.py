@@ -211,3 +211,27 @@ def test_compare_holds_out_whole_series(ready, shapes, monkeypatch):
     assert seen["groups"].tolist() == [0] * 20 + [1] * 20
     run("compare", "series.npz", "--folds", "2", "--shuffle")
     assert seen["groups"] is None
+
+
+@pytest.mark.parametrize("contents", ["mine", '{"file": "other.csv", "run": {}}', "[]"])
+def test_a_file_of_others_where_the_record_goes_stays(ready, contents):
+    (ready / "c.csv.json").write_text(contents)
+    result = run("encode", "model.npz", "shapes.npz", "-o", "c.csv")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("shapelex: c.csv.json exists, where the record of c.csv goes")
+    assert (ready / "c.csv.json").read_text() == contents
+    assert not (ready / "c.csv").exists()
+    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--force").exit_code == 0
+    (ready / "c.csv").unlink()
+    # The record of an earlier run is no file of others.
+    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "command", [["import", "gone.npz"], ["mean", "gone.npz"], ["reconstruct", "gone.npz", "gone.npz"]]
+)
+def test_a_name_of_no_format_is_refused_before_anything_is_read(folder, command):
+    result = run(*command, "-o", "out.xlsx")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--format" not in result.stderr
+    assert "(.npz)" in " ".join(result.stderr.split())
