@@ -235,3 +235,21 @@ def test_a_name_of_no_format_is_refused_before_anything_is_read(folder, command)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--format" not in result.stderr
     assert "(.npz)" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "command", [["info"], ["learn", "-o", "out.npz"], ["mean", "-o", "out.npz"], ["encode", "model.npz", "-o", "o.csv"]]
+)
+@pytest.mark.parametrize(("name", "wanted"), [("table.csv", "--option layout=blocks"), ("notes.doc", "with --format:")])
+def test_what_only_import_can_be_told_is_said_of_import(ready, command, name, wanted):
+    (ready / name).write_text("1,2,3,4,5,6\n" if name == "table.csv" else "no shapes")
+    result = run(*command[:2], name, *command[2:]) if command[0] == "encode" else run(command[0], name, *command[1:])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert wanted in result.stderr
+    assert result.stderr.endswith(f"first run shapelex import {name} -o shapes.npz with it.\n")
+
+
+def test_messages_name_options_that_commands_have(folder, shapes):
+    assert "--label-from '('" in run("import", "shapes.npz", "-o", "out.npz", "--label-from", "(").stderr
+    result = run("learn", "shapes.npz", "-o", "out.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "1")
+    assert result.stderr.endswith("raise --max-iter.\n")
