@@ -253,3 +253,9 @@ def test_messages_name_options_that_commands_have(folder, shapes):
     assert "--label-from '('" in run("import", "shapes.npz", "-o", "out.npz", "--label-from", "(").stderr
     result = run("learn", "shapes.npz", "-o", "out.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "1")
     assert result.stderr.endswith("raise --max-iter.\n")
+
+
+def test_a_space_in_a_message_keeps_its_name(folder):
+    result = run("import", "shapes.npz", "-o", "out.npy")
+    assert result.exit_code == 1
+    assert "Landmarks(n_points=16, closed=True) would be lost" in result.stderr

@@ -51,6 +51,8 @@ _OPTIONS = (
     (re.compile(rf"\b({_FORMAT_OPTIONS})=\"?(\w+)\"?"), r"--option \1=\2"),
 )  # fmt: skip
 
+_SPACE = re.compile(r"(\b[A-Z]\w+\(n_points=[^()]*\))")
+
 
 class CommandError(ShapelexError):
     """A command cannot go on; the message is one line that says what to do."""
@@ -99,9 +101,12 @@ def describe(error: Exception) -> str:
 
 def in_options(message: str) -> str:
     """Return a message of the library with the options of the command line in place of Python's arguments."""
-    for pattern, words in _OPTIONS:
-        message = pattern.sub(words, message)
-    return message
+    # Odd parts are spaces, which are named as info names them.
+    parts = _SPACE.split(message)
+    for place in range(0, len(parts), 2):
+        for pattern, words in _OPTIONS:
+            parts[place] = pattern.sub(words, parts[place])
+    return "".join(parts)
 
 
 def report_error(message: str) -> None:
