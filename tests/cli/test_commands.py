@@ -211,3 +211,51 @@ def test_compare_holds_out_whole_series(ready, shapes, monkeypatch):
     assert seen["groups"].tolist() == [0] * 20 + [1] * 20
     run("compare", "series.npz", "--folds", "2", "--shuffle")
     assert seen["groups"] is None
+
+
+@pytest.mark.parametrize("contents", ["mine", '{"file": "other.csv", "run": {}}', "[]"])
+def test_a_file_of_others_where_the_record_goes_stays(ready, contents):
+    (ready / "c.csv.json").write_text(contents)
+    result = run("encode", "model.npz", "shapes.npz", "-o", "c.csv")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("shapelex: c.csv.json exists, where the record of c.csv goes")
+    assert (ready / "c.csv.json").read_text() == contents
+    assert not (ready / "c.csv").exists()
+    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--force").exit_code == 0
+    (ready / "c.csv").unlink()
+    # The record of an earlier run is no file of others.
+    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "command", [["import", "gone.npz"], ["mean", "gone.npz"], ["reconstruct", "gone.npz", "gone.npz"]]
+)
+def test_a_name_of_no_format_is_refused_before_anything_is_read(folder, command):
+    result = run(*command, "-o", "out.xlsx")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--format" not in result.stderr
+    assert "(.npz)" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "command", [["info"], ["learn", "-o", "out.npz"], ["mean", "-o", "out.npz"], ["encode", "model.npz", "-o", "o.csv"]]
+)
+@pytest.mark.parametrize(("name", "wanted"), [("table.csv", "--option layout=blocks"), ("notes.doc", "with --format:")])
+def test_what_only_import_can_be_told_is_said_of_import(ready, command, name, wanted):
+    (ready / name).write_text("1,2,3,4,5,6\n" if name == "table.csv" else "no shapes")
+    result = run(*command[:2], name, *command[2:]) if command[0] == "encode" else run(command[0], name, *command[1:])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert wanted in result.stderr
+    assert result.stderr.endswith(f"first run shapelex import {name} -o shapes.npz with it.\n")
+
+
+def test_messages_name_options_that_commands_have(folder, shapes):
+    assert "--label-from '('" in run("import", "shapes.npz", "-o", "out.npz", "--label-from", "(").stderr
+    result = run("learn", "shapes.npz", "-o", "out.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "1")
+    assert result.stderr.endswith("raise --max-iter.\n")
+
+
+def test_a_space_in_a_message_keeps_its_name(folder):
+    result = run("import", "shapes.npz", "-o", "out.npy")
+    assert result.exit_code == 1
+    assert "Landmarks(n_points=16, closed=True) would be lost" in result.stderr

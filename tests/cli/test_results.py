@@ -68,6 +68,32 @@ def test_codes_in_a_table_add_up_to_the_shapes(ready, shapes, model, layout):
     np.testing.assert_allclose(sums, model.reconstruct(shapes), atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["c.csv", "c.tsv", "c.parquet"])
+@pytest.mark.parametrize("layout", ["slots", "atoms"])
+def test_info_of_a_table_of_codes(ready, shapes, model, name, layout):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    command = ["encode", "model.npz", "shapes.npz", "-o", name, "--layout", layout]
+    lines_of(run(*command))
+    shown = lines_of(run("info", name))
+    errors = model.errors(shapes)
+    assert shown[0] == "codes of 40 shapes, as a table"
+    assert shown[1] == f"RMSE {100 * np.sqrt(np.mean(errors**2)):.2f} %, worst {100 * errors.max():.2f} %"
+    assert shown[2] == f"made by: shapelex {' '.join(command)}"
+    facts = json.loads(run("info", name, "--json").stdout)
+    assert (facts["holds"], facts["n_shapes"]) == ("codes", 40)
+
+
+@pytest.mark.parametrize(
+    "text", ["id,error,n_used,modulus_1\na,x,1,2\n", "id,error,n_used,modulus_1\na\n", "id,error\na,1\n"]
+)
+def test_info_of_a_table_that_is_no_codes(folder, text):
+    (folder / "t.csv").write_text(text)
+    result = run("info", "t.csv")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert len(result.stderr.splitlines()) == 1
+
+
 def test_codes_in_parquet_and_npz(ready, shapes, model):
     parquet = pytest.importorskip("pyarrow.parquet")
     lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.parquet"))

@@ -42,7 +42,10 @@ def landmark_page(landmarks, tmp_path_factory) -> Reported:
         ids=ids,
         labels=labels,
         title=HOSTILE_TITLE,
-        provenance={"command": "shapelex report <img src=x onerror=alert(1)>"},
+        provenance={
+            "command": "shapelex report <img src=x onerror=alert(1)>",
+            "earlier": "shapelex import\nshapelex learn",
+        },
     )
     return Reported(path, model, X)
 

@@ -389,3 +389,22 @@ def test_labels_of_the_legend_stand_out_and_keep_the_focus(visit, landmark_page)
     view.state()
     assert button.get_attribute("aria-pressed") == "true"
     assert button.evaluate("element => element === document.activeElement")
+
+
+def test_commands_before_are_one_a_line(visit, landmark_page):
+    row = visit(landmark_page).page.locator("#made tr", has_text="earlier")
+    assert row.locator("td").inner_text().splitlines() == ["shapelex import", "shapelex learn"]
+
+
+def test_titles_of_axes_lie_over_no_number(visit, reported):
+    charts = visit(reported).page.locator("svg.chart")
+    assert charts.count()
+    for chart in charts.all():
+        titles, numbers = (
+            [one.bounding_box() for one in chart.locator(kind).all()] for kind in (".axis-title", ".tick")
+        )
+        for title in titles:
+            for number in numbers:
+                across = min(title["x"] + title["width"], number["x"] + number["width"]) - max(title["x"], number["x"])
+                down = min(title["y"] + title["height"], number["y"] + number["height"]) - max(title["y"], number["y"])
+                assert across <= 0 or down <= 0

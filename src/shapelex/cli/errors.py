@@ -37,7 +37,10 @@ _OPTIONS = (
     (re.compile(r"\bclosed=True"), "--closed"),
     (re.compile(r"\bclosed=False"), "--open"),
     (re.compile(r"\boverwrite=True"), "--force"),
-    (re.compile(r"\bformat="), "--format "),
+    (re.compile(r"\bformat=(?=\w)"), "--format "),
+    (re.compile(r"\bformat=(?!\w)"), "--format"),
+    (re.compile(r"\blabel_from="), "--label-from "),
+    (re.compile(r"\braise max_iter, or tol\b"), "raise --max-iter"),
     (re.compile(r"\bmax_iter=(\d+)"), r"--max-iter \1"),
     (re.compile(r"\bn_atoms=(\d+)"), r"--atoms \1"),
     (re.compile(r"\bn_nonzero=(\d+)"), r"--nonzero \1"),
@@ -47,6 +50,8 @@ _OPTIONS = (
     (re.compile(r"\bn_points\b"), "--points"),
     (re.compile(rf"\b({_FORMAT_OPTIONS})=\"?(\w+)\"?"), r"--option \1=\2"),
 )  # fmt: skip
+
+_SPACE = re.compile(r"(\b[A-Z]\w+\(n_points=[^()]*\))")
 
 
 class CommandError(ShapelexError):
@@ -96,9 +101,12 @@ def describe(error: Exception) -> str:
 
 def in_options(message: str) -> str:
     """Return a message of the library with the options of the command line in place of Python's arguments."""
-    for pattern, words in _OPTIONS:
-        message = pattern.sub(words, message)
-    return message
+    # Odd parts are spaces, which are named as info names them.
+    parts = _SPACE.split(message)
+    for place in range(0, len(parts), 2):
+        for pattern, words in _OPTIONS:
+            parts[place] = pattern.sub(words, parts[place])
+    return "".join(parts)
 
 
 def report_error(message: str) -> None:

@@ -9,9 +9,9 @@ import typer
 
 from shapelex.cli.errors import CommandError
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
-from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.outputs import record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shape_files import write_shapes
+from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import make_space, read_shapes
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def import_shapes(
         raise typer.BadParameter("works only with --register.", param_hint="--reflection")
     if space is not SpaceName.landmarks and points is None and like is None:
         raise typer.BadParameter(f"--space {space} needs --points: how many the curve has.", param_hint="--space")
-    target = claim_file(out, force)
+    target = claim_shapes(out, force)
     screen = Screen(quiet, as_json)
     options: dict[str, Any] = {
         "format": file_format,

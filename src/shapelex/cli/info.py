@@ -7,7 +7,7 @@ import typer
 
 from shapelex.cli.options import JsonOption
 from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import read_shapes
+from shapelex.cli.shapes import read_complete_shapes
 from shapelex.exceptions import ShapeFileError
 
 
@@ -25,7 +25,7 @@ def info(
     path = Path(file)
     kind = npz_header(path).get("format", "") if path.is_file() else ""
     describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(kind, _describe_shapes)
-    lines, facts = describe(file, screen)
+    lines, facts = _describe_table(path) or describe(file, screen)
     try:
         run: dict[str, Any] = read_run(path) if path.is_file() else {}
     except ShapeFileError:
@@ -71,8 +71,22 @@ def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
     ], {**facts, "rmse": rmse}
 
 
+def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
+    """Describe codes in a table; None where the file is something else."""
+    from shapelex.io.code_table import read_code_errors
+
+    errors = read_code_errors(path)
+    if errors is None:
+        return None
+    rmse = float((errors**2).mean() ** 0.5) if errors.size else None
+    lines = [f"codes of {errors.size} shapes, as a table"]
+    if rmse is not None:
+        lines.append(f"RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
+    return lines, {"holds": "codes", "n_shapes": errors.size, "rmse": rmse}
+
+
 def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, Any]]:
-    shapes = read_shapes(file, screen, missing="allow")
+    shapes = read_complete_shapes(file, screen, missing="allow")
     labels = None if shapes.labels is None else sorted(set(shapes.labels.tolist()))
     facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed}
     return shapes.summary().splitlines(), {**facts, "labels": labels, "notes": list(shapes.notes)}

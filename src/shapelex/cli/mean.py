@@ -16,9 +16,9 @@ from shapelex.cli.options import (
     QuietOption,
     ShapesArgument,
 )
-from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.outputs import record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shape_files import write_shapes
+from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import read_complete_shapes
 
 
@@ -38,7 +38,7 @@ def mean(
 
     Example: shapelex mean shapes.npz -o mean.csv --figure mean.png
     """
-    target, picture = claim_file(out, force), claim_figure(figure, force)
+    target, picture = claim_shapes(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     found = read_complete_shapes(shapes, screen)
     if by_label and found.labels is None:

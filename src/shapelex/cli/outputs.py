@@ -6,6 +6,9 @@ from typing import Any
 
 from shapelex.cli.errors import ARGUMENTS, CommandError
 
+# Files that have a place for the record of what made them; others have it beside them.
+_WITH_RECORD = (".npz", ".parquet", ".png", ".svg", ".pdf", ".html", ".htm", ".zarr")
+
 
 def claim_folder(path: Path, force: bool) -> Path:
     """Make a folder to write to; refuse one that holds something, unless `force`."""
@@ -25,7 +28,20 @@ def claim_file(path: Path, force: bool) -> Path:
         raise CommandError(f"{path} exists: choose another -o, or pass --force to replace it.")
     if not path.parent.is_dir():
         raise CommandError(f"there is no folder {path.parent} to write {path.name} to: make it first.")
+    if path.suffix.lower() not in _WITH_RECORD and not force:
+        _check_sidecar(path)
     return path
+
+
+def _check_sidecar(path: Path) -> None:
+    """Refuse a path whose record would replace a file of others; that of an earlier run may go."""
+    from shapelex.io.run_records import has_sidecar, sidecar_path
+
+    sidecar = sidecar_path(path)
+    if sidecar.exists() and not has_sidecar(path):
+        raise CommandError(
+            f"{sidecar} exists, where the record of {path.name} goes: choose another -o, or pass --force to replace it."
+        )
 
 
 def typed_command() -> str:

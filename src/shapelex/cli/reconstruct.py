@@ -16,9 +16,9 @@ from shapelex.cli.options import (
     QuietOption,
     ShapesArgument,
 )
-from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.outputs import record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shape_files import write_shapes
+from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import load_dictionary, read_shapes_for
 
 
@@ -38,7 +38,7 @@ def reconstruct(
 
     Example: shapelex reconstruct model.npz shapes.npz -o reconstructed.npz --figure overlays.pdf
     """
-    target, picture = claim_file(out, force), claim_figure(figure, force)
+    target, picture = claim_shapes(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model, device)
     found = read_shapes_for(dictionary, shapes, screen)

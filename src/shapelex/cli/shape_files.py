@@ -3,8 +3,25 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from shapelex.cli.outputs import claim_file
+from shapelex.exceptions import ShapeFileError
+
 if TYPE_CHECKING:
     from shapelex.io import ShapeSet
+
+
+def claim_shapes(path: Path, force: bool) -> Path:
+    """Return a path to write shapes to; refuse one where a file is, unless `force`, or that is of no format."""
+    from shapelex.io.write import find_writable
+
+    try:
+        find_writable(path)
+    except ShapeFileError as error:
+        message = str(error).replace("; or give format=", "")
+        raise typer.BadParameter(message, param_hint="-o") from error
+    return claim_file(path, force)
 
 
 def write_shapes(shapes: "ShapeSet", path: Path, run: dict[str, Any]) -> None:

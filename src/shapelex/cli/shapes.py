@@ -23,10 +23,10 @@ def read_shapes(paths: str | Sequence[str], screen: Screen, **options: Any) -> "
     return shapes
 
 
-def read_complete_shapes(path: str, screen: Screen) -> "ShapeSet":
+def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet":
     """Read shapes that go into a command as they are."""
     try:
-        return read_shapes(path, screen)
+        return read_shapes(path, screen, **options)
     except (CoordinateCountError, ShapeFileError) as error:
         raise _with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
 
@@ -74,6 +74,9 @@ def _with_hint(error: ShapelexError, path: str, command: str) -> ShapelexError:
     from shapelex.cli.errors import in_options
 
     message = in_options(" ".join(str(error).split()))
+    if "--option" in message or "--format" in message:
+        # Only import has these.
+        return CommandError(f"{message.rstrip('.')}: first run shapelex import {path} -o shapes.npz with it.")
     if "--points" not in message and "--missing" not in message:
         return CommandError(message)
     return CommandError(f"{message.rstrip('.')}: bring them into one form first, as in: {command.format(path=path)}")

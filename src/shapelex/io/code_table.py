@@ -1,9 +1,10 @@
 """Codes as files: a table of atoms, moduli and angles for statistics, or ``.npz`` with the arrays themselves.
 
 In come codes with the errors and names of their shapes; out goes a file, whole or not at all. Only ``.npz`` is read
-back.
+back, and the errors of a table.
 """
 
+import csv
 import json
 import zipfile
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from shapelex.io.atomic import write_atomically
 from shapelex.io.guards import zip_members
 from shapelex.io.npy_array import read_array
 from shapelex.io.shapeset import ShapeSet
-from shapelex.io.table_file import write_table
+from shapelex.io.table_file import TABLE_SUFFIXES, load_pyarrow, write_table
 
 FORMAT_NAME = "shapelex codes"
 FORMAT_VERSION = 1
@@ -164,3 +165,42 @@ def read_codes_npz(path: str | Path) -> tuple[SparseCodes, dict[str, Any]]:
     except (ShapelexError, ValueError, LookupError, TypeError, OSError, zipfile.BadZipFile) as error:
         raise ShapeFileError(f"{source} holds no codes that can be read: {error}.") from error
     return codes, arrays
+
+
+def read_code_errors(path: str | Path) -> FloatArray | None:
+    """Read the errors of the shapes in a table of codes.
+
+    Parameters
+    ----------
+    path : str or Path
+        Any file.
+
+    Returns
+    -------
+    ndarray of float, shape (n_shapes,), or None
+        Their errors; None where the file is no such table.
+    """
+    source = Path(path)
+    suffix = source.suffix.lower()
+    if suffix not in TABLE_SUFFIXES or not source.is_file():
+        return None
+    if suffix == ".parquet":
+        parquet = load_pyarrow().parquet
+        if not _are_codes(parquet.read_schema(source).names):
+            return None
+        errors = parquet.read_table(source, columns=["error"]).column("error").to_numpy()
+        return np.asarray(errors, dtype=float)
+    try:
+        with source.open(encoding="utf-8", newline="") as stream:
+            rows = csv.reader(stream, delimiter="\t" if suffix == ".tsv" else ",")
+            names = next(rows, [])
+            if not _are_codes(names):
+                return None
+            place = names.index("error")
+            return np.array([float(row[place]) for row in rows])
+    except (ValueError, IndexError, csv.Error):
+        return None
+
+
+def _are_codes(names: list[str]) -> bool:
+    return {"id", "error", "n_used"} <= set(names) and not {"modulus_1", "modulus_a0"}.isdisjoint(names)

@@ -114,6 +114,14 @@ def sidecar_path(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
+def has_sidecar(path: Path) -> bool:
+    """Return whether a record of ours lies beside a file, or where the file was."""
+    try:
+        return _read_sidecar(path) is not None
+    except (ValueError, RecursionError):
+        return False
+
+
 def write_sidecar(path: Path, run: Mapping[str, Any]) -> Path:
     """Write the record of a file that has no place for it beside the file.
 

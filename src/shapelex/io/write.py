@@ -74,7 +74,7 @@ def write(
         raise TypeError(f"shapes must be a ShapeSet, got {type(shapes).__name__}: wrap arrays with ShapeSet(X, space).")
     check_flag(overwrite, "overwrite")
     target = Path(path).expanduser()
-    known = _find_writable(target, format)
+    known = find_writable(target, format)
     if len(shapes) == 0:
         raise EmptySetError("shapes holds no shape, so there is nothing to write.")
     if target.is_dir():
@@ -101,7 +101,26 @@ def write(
     return target
 
 
-def _find_writable(path: Path, name: str | None) -> Format:
+def find_writable(path: Path, name: str | None = None) -> Format:
+    """Return the format that a path is written in.
+
+    Parameters
+    ----------
+    path : Path
+        Where to.
+    name : str, optional
+        Name of the format; by default the path tells it.
+
+    Returns
+    -------
+    Format
+        One that can be written.
+
+    Raises
+    ------
+    ShapeFileError
+        If there is none.
+    """
     if name is not None:
         check_choice(name, FORMATS, "format")
         known = FORMATS[name]

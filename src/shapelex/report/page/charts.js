@@ -5,7 +5,7 @@ export const WIDTH = 420;
 export const HEIGHT = 240;
 const LEFT = 46;
 const RIGHT = 14;
-const TOP = 14;
+const TOP = 28;
 const BOTTOM = 40;
 
 /** Round numbers from 0 or `low` to `high`. */
@@ -35,7 +35,7 @@ export function makeChart({ label, x, y, xText, yText, xTitle, yTitle }) {
   svg.append(
     makeSvg("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: toY(y[0]), y2: toY(y[0]) }),
     makeSvg("text", { class: "axis-title", x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle", text: xTitle }),
-    makeSvg("text", { class: "axis-title", x: 2, y: TOP - 3, text: yTitle }),
+    makeSvg("text", { class: "axis-title", x: 2, y: 11, text: yTitle }),
   );
   return { svg, toX, toY };
 }
