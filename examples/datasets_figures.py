@@ -62,7 +62,8 @@ def figure_outlines(path: Path) -> Path:
         for outline in found.outlines:
             space = sx.Landmarks(len(outline), closed=True) if found.space is None else found.space
             sx.plotting.plot_shape(outline, space, points=len(outline) == 24, linewidth=1, ax=ax)
-        ax.set_title(title)
+        # The same window for all: a fitted curve may leave the image.
+        ax.set(xlim=(-2, 111), ylim=(-2, 61), title=title)
         ax.set_axis_off()
     figure.savefig(path)
     print(ways["24 points"].summary())
@@ -70,7 +71,7 @@ def figure_outlines(path: Path) -> Path:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "demo")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "figures")
     folder.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE):
         print(f"wrote {figure_datasets(folder / 'datasets.png')}")

@@ -70,7 +70,7 @@ def figure_errors(model: sx.ShapeDictionary, X: np.ndarray[Any, Any], path: Path
 
 
 def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "demo")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "figures")
     folder.mkdir(parents=True, exist_ok=True)
     space = sx.HermiteSpline(6)
     X = space.fit(worm_midlines(500, np.random.default_rng(0), bend=1.5, wave=2.0))

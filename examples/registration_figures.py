@@ -78,7 +78,7 @@ def figure_imputation(folder: Path) -> Path:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "demo")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "figures")
     folder.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE):
         for make in (figure_registration, figure_imputation):
