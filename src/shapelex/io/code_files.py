@@ -5,7 +5,6 @@ A Zarr folder holds the arrays ``support``, ``coefs`` and ``errors``; a Parquet 
 ``coefs_real`` and ``coefs_imag`` (lists) and ``error``, one row a shape.
 """
 
-import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +15,8 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError
+from shapelex.io._extras import load_library
+from shapelex.io.folders import put_in_place, remove
 
 FORMAT_NAME = "shapelex codes"
 
@@ -46,7 +47,7 @@ class CodesWriter(ABC):
         self._n_written = 0
 
     def __enter__(self) -> "CodesWriter":
-        _remove(self.partial)
+        remove(self.partial)
         self._open()
         return self
 
@@ -58,9 +59,9 @@ class CodesWriter(ABC):
                 self._flush()
             self._close()
             if kind is None:
-                _put_in_place(self.partial, self.path)
+                put_in_place(self.partial, self.path)
         finally:
-            _remove(self.partial)
+            remove(self.partial)
 
     def add(self, codes: SparseCodes, errors: FloatArray) -> None:
         """Append the next shapes.
@@ -231,38 +232,9 @@ def _check_format(name: Any, source: Path) -> None:
 
 
 def _import_zarr() -> Any:
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError('Zarr files need zarr, which is not installed: pip install "shapelex[large]".') from error
-    return zarr
+    return load_library("zarr", "zarr", "Writing and reading Zarr folders", extra="large")
 
 
 def _import_parquet() -> tuple[Any, Any]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as parquet
-    except ImportError as error:
-        raise ImportError(
-            'Parquet files need pyarrow, which is not installed: pip install "shapelex[large]".'
-        ) from error
-    return pa, parquet
-
-
-def _put_in_place(partial: Path, path: Path) -> None:
-    if path.is_dir():
-        # A folder cannot be renamed over another: the old one steps aside for a moment.
-        old = path.with_name(f".{path.name}.old")
-        _remove(old)
-        path.rename(old)
-        partial.rename(path)
-        _remove(old)
-    else:
-        partial.replace(path)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    parquet = load_library("pyarrow.parquet", "pyarrow", "Writing and reading Parquet tables", extra="large")
+    return load_library("pyarrow", "pyarrow", "Parquet", extra="large"), parquet
