@@ -131,3 +131,25 @@ def test_blocks_that_change_are_refused():
 def test_bad_blocks(blocks, error, words):
     with pytest.raises(error, match=words):
         open_stored(blocks)
+
+
+def test_a_chunk_is_unpacked_once_in_a_pass():
+    class Chunked:
+        """Chunks of five rows, as Zarr has them."""
+
+        def __init__(self, rows):
+            self.rows, self.shape, self.dtype, self.chunks = rows, rows.shape, rows.dtype, (5, rows.shape[1])
+            self.unpacked = []
+
+        def __getitem__(self, stretch):
+            start, stop, _ = stretch.indices(len(self.rows))
+            self.unpacked += range(start // 5, (stop - 1) // 5 + 1)
+            return self.rows[stretch]
+
+    rows = np.arange(46.0).reshape(23, 2) + 0j
+    array = Chunked(rows)
+    stored = open_stored(array)
+    array.unpacked.clear()
+    np.testing.assert_array_equal(np.concatenate([stored[start : start + 3] for start in range(0, 23, 3)]), rows)
+    assert array.unpacked == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(stored[2:19], rows[2:19])

@@ -185,7 +185,7 @@ class Rows:
 
 def make_rows(found: Sequence[Found], wanted: Wanted) -> Rows:
     """Return the configurations that records make up; as :func:`assemble`, without what is known of each."""
-    closed = _choose_closed(found, wanted)
+    closed = choose_closed(found, wanted)
     lines = [one.record.points for one in found]
     n_dropped = 0
     if closed:
@@ -247,7 +247,8 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
     return shapes.replace(configurations=rows, space=space, notes=(*shapes.notes, *([note] if note else [])))
 
 
-def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
+def choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
+    """Tell whether records make up closed shapes; refuse those of which some do and others do not."""
     if wanted.said_closed is not None:
         return wanted.said_closed
     closed = next((one for one in found if one.record.closed), None)

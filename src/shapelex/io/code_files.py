@@ -5,7 +5,9 @@ A Zarr folder holds the arrays ``support``, ``coefs`` and ``errors``; a Parquet 
 ``coefs_real`` and ``coefs_imag`` (lists) and ``error``, one row a shape.
 """
 
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +19,7 @@ from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError
 from shapelex.io._extras import load_library
 from shapelex.io.folders import put_in_place, remove
+from shapelex.io.run_records import KEY
 
 FORMAT_NAME = "shapelex codes"
 
@@ -35,14 +38,25 @@ class CodesWriter(ABC):
         Size of the codes.
     dtype : dtype of complex
         Precision of the weights.
+    run : mapping, optional
+        What makes them, see :func:`~shapelex.io.run_records.make_run`.
     """
 
-    def __init__(self, path: Path, n_shapes: int, n_nonzero: int, n_atoms: int, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        n_shapes: int,
+        n_nonzero: int,
+        n_atoms: int,
+        dtype: np.dtype[Any],
+        run: Mapping[str, Any] | None = None,
+    ) -> None:
         self.path = path.resolve()
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"There is no folder {self.path.parent} to write {path.name} to.")
         self.partial = self.path.with_name(f".{self.path.name}.partial")
         self.n_shapes, self.n_nonzero, self.n_atoms, self.dtype = n_shapes, n_nonzero, n_atoms, dtype
+        self.run = run
         self._waiting: list[tuple[SparseCodes, FloatArray]] = []
         self._n_written = 0
 
@@ -100,7 +114,8 @@ class _ZarrWriter(CodesWriter):
     def _open(self) -> None:
         zarr = _import_zarr()
         self._group = zarr.open_group(str(self.partial), mode="w")
-        self._group.attrs.update({"format": FORMAT_NAME, "n_atoms": self.n_atoms})
+        told = {"format": FORMAT_NAME, "n_atoms": self.n_atoms}
+        self._group.attrs.update(told if self.run is None else {**told, "run": dict(self.run)})
         error_dtype = np.empty(0, dtype=self.dtype).real.dtype
         shapes = {"support": (self.n_nonzero, np.dtype(np.int32)), "coefs": (self.n_nonzero, self.dtype)}
         rows = min(_GROUP_ROWS, self.n_shapes)
@@ -127,7 +142,8 @@ class _ParquetWriter(CodesWriter):
             ("coefs_imag", pa.list_(real, self.n_nonzero)),
             ("error", real),
         ]
-        self._schema = pa.schema(columns, metadata={"format": FORMAT_NAME, "n_atoms": str(self.n_atoms)})
+        told = {"format": FORMAT_NAME, "n_atoms": str(self.n_atoms)}
+        self._schema = pa.schema(columns, told if self.run is None else {**told, KEY: json.dumps(dict(self.run))})
         self._writer = parquet.ParquetWriter(self.partial, self._schema)
 
     def _write(self, start: int, support: IntArray, coefs: ComplexArray, errors: FloatArray) -> None:  # noqa: ARG002
@@ -147,7 +163,12 @@ _WRITERS: dict[str, type[CodesWriter]] = {".zarr": _ZarrWriter, ".parquet": _Par
 
 
 def open_codes_writer(
-    path: str | Path, n_shapes: int, n_nonzero: int, n_atoms: int, dtype: np.dtype[Any]
+    path: str | Path,
+    n_shapes: int,
+    n_nonzero: int,
+    n_atoms: int,
+    dtype: np.dtype[Any],
+    run: Mapping[str, Any] | None = None,
 ) -> CodesWriter:
     """Begin a file of codes.
 
@@ -160,6 +181,8 @@ def open_codes_writer(
         Size of the codes.
     dtype : dtype of complex
         Precision of the weights.
+    run : mapping, optional
+        What makes them, see :func:`~shapelex.io.run_records.make_run`.
 
     Returns
     -------
@@ -176,7 +199,7 @@ def open_codes_writer(
     target = Path(path)
     if target.suffix not in _WRITERS:
         raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
-    return _WRITERS[target.suffix](target, n_shapes, n_nonzero, n_atoms, dtype)
+    return _WRITERS[target.suffix](target, n_shapes, n_nonzero, n_atoms, dtype, run)
 
 
 def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:

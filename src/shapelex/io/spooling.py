@@ -8,7 +8,9 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from shapelex.exceptions import ShapeFileError
 from shapelex.io import stored_shapes
+from shapelex.io.assembly import Found, Wanted, choose_closed
 from shapelex.io.reading import Gathering, Part, Progress, open_reading
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.spool import ShapeSpool
@@ -23,7 +25,7 @@ _FILES_NAMED = 100
 class _Spilling:
     """Gathers parts in memory until they are too many, then on disk."""
 
-    def __init__(self, folder: Path, wanted: Any, limit: int) -> None:
+    def __init__(self, folder: Path, wanted: Wanted, limit: int) -> None:
         self._folder, self._wanted, self._limit = folder, wanted, limit
         self.gathering = Gathering()
         self.spool: ShapeSpool | None = None
@@ -101,3 +103,59 @@ def read_or_spool(
     spool.notes = (*spool.notes, *reading.notes())
     spool.provenance = reading.provenance(spool.provenance, _FILES_NAMED)
     return spool
+
+
+class _Closedness:
+    """Keeps a closed record and another one, nothing else."""
+
+    def __init__(self) -> None:
+        self._found: dict[bool, Found] = {}
+        self._kept: dict[bool, Found] = {}
+        self.sets: set[bool] = set()
+
+    def add(self, part: Part, path: Path) -> None:  # noqa: ARG002
+        if isinstance(part, ShapeSet):
+            self.sets.add(part.closed)
+        else:
+            self._found.setdefault(bool(part.record.closed), part)
+
+    def keep(self) -> None:
+        self._kept = dict(self._found)
+
+    def drop(self) -> None:
+        self._found = dict(self._kept)
+
+    def choose(self, wanted: Wanted) -> bool:
+        closed = self.sets | ({choose_closed(list(self._kept.values()), wanted)} if self._kept else set())
+        if len(closed) > 1:
+            raise ShapeFileError("Some files hold closed shapes, others open ones: say closed=True or closed=False.")
+        return closed.pop()
+
+
+def find_closed(paths: Any, progress: Progress | None = None, **options: Any) -> bool:
+    """Tell whether the shapes in files are closed.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        As in :func:`shapelex.read`.
+    progress : callable, optional
+        Called with the number of files read and of all files, after each.
+    **options : object
+        As in :func:`shapelex.read`.
+
+    Returns
+    -------
+    bool
+        True where the last point of each shape joins its first.
+
+    Raises
+    ------
+    ShapeFileError
+        If some are and others are not, or a file cannot be read.
+    """
+    reading = open_reading(paths, **options)
+    reading.in_blocks = True
+    closedness = _Closedness()
+    reading.run(closedness, progress)
+    return closedness.choose(reading.wanted)

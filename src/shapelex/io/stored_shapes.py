@@ -6,6 +6,7 @@ known of each shape.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -124,7 +125,7 @@ class StoredShapes:
                 raise ValueError(
                     f"its column {name!r} has shape {tuple(column.shape)}, but there are {n_shapes} shapes"
                 )
-        width = self._rows().shape[1]
+        width = self.rows.shape[1]
         if width != self.space.n_coordinates:
             raise ValueError(f"it has {width} coordinates a shape, but is said to be in {self.space!r}")
 
@@ -136,7 +137,7 @@ class StoredShapes:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the shapes."""
-        return self._rows().dtype
+        return self.rows.dtype
 
     @property
     def closed(self) -> bool:
@@ -162,7 +163,7 @@ class StoredShapes:
         return f"StoredShapes({len(self)} shapes, space={self.space!r})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self._rows()[:], dtype=dtype) if copy is not False else np.asarray(self._rows()[:], dtype=dtype)
+        return np.array(self.rows[:], dtype=dtype) if copy is not False else np.asarray(self.rows[:], dtype=dtype)
 
     def __getitem__(self, rows: slice) -> ShapeSet:
         if not isinstance(rows, slice):
@@ -174,7 +175,7 @@ class StoredShapes:
             raise EmptySetError(f"The slice {start}:{stop} of {len(self)} shapes holds none.")
         part = slice(start, stop)
         return ShapeSet(
-            self._rows()[part],
+            self.rows[part],
             self.space,
             ids=np.arange(start, stop) if self.ids is None else _as_text(self.ids[part]),
             labels=None if self.labels is None else _as_text(self.labels[part]),
@@ -191,16 +192,27 @@ class StoredShapes:
         Parameters
         ----------
         n_rows : int, optional
-            Shapes of a block.
+            Shapes of a block; where the file is in chunks, those of a chunk by default.
 
         Yields
         ------
         ShapeSet
             The next shapes.
         """
-        step = BLOCK_ROWS if n_rows is None else check_count(n_rows, 1, "n_rows")
+        chunks = getattr(self.configurations, "chunks", None)
+        usual = int(chunks[0]) if chunks else BLOCK_ROWS
+        step = usual if n_rows is None else check_count(n_rows, 1, "n_rows")
         for start in range(0, len(self), step):
             yield self[start : start + step]
+
+    @cached_property
+    def rows(self) -> StoredConfigurations:
+        """The configurations alone, to be read stretch by stretch."""
+        stored = open_stored(self.configurations, "the file")
+        if stored is None:
+            stored = open_stored([self.configurations], "the file")
+        assert stored is not None
+        return stored
 
     def _columns(self) -> dict[str, Any]:
         named = {"ids": self.ids, "labels": self.labels, "sequence": self.sequence}
@@ -208,13 +220,6 @@ class StoredShapes:
             **{name: column for name, column in named.items() if column is not None},
             **{METADATA + name: column for name, column in self.metadata.items()},
         }
-
-    def _rows(self) -> StoredConfigurations:
-        stored = open_stored(self.configurations, "the file")
-        if stored is None:
-            stored = open_stored([self.configurations], "the file")
-        assert stored is not None
-        return stored
 
 
 def open_shapes(path: PathLike) -> StoredShapes:
