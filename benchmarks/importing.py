@@ -42,7 +42,7 @@ def run(*arguments: object) -> tuple[float, float]:
         "subprocess.run(sys.argv[1:], check=True);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
     )
-    command = [sys.executable, "-m", "shapelex.cli.main", *map(str, arguments), "--quiet"]
+    command = [sys.executable, "-m", "shapelex", *map(str, arguments), "--quiet"]
     start = time.perf_counter()
     told = subprocess.run([sys.executable, "-c", watch, *command], check=True, capture_output=True, text=True).stdout
     return time.perf_counter() - start, float(told)

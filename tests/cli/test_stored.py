@@ -211,10 +211,13 @@ def test_a_damaged_array_is_one_line(folder):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_learn_on_the_cluster_of_a_scheduler(folder, shapes):
+@pytest.mark.parametrize("name", ["shapes.npz", "shapes.zarr"])
+def test_learn_on_the_cluster_of_a_scheduler(folder, shapes, name):
     distributed = pytest.importorskip("distributed")
+    sx.write(shapes, name, overwrite=True)
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
-        lines_of(run("learn", "shapes.npz", "-o", "m.npz", *LEARN, "--scheduler", cluster.scheduler_address))
+        lines_of(run("learn", name, "-o", "m.npz", *LEARN, "--scheduler", cluster.scheduler_address))
+    assert sx.load("m.npz").space_ == shapes.space
     alone = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", max_iter=5, random_state=1).fit(shapes)
     np.testing.assert_allclose(sx.load("m.npz").atoms_, alone.atoms_, atol=1e-9)
 

@@ -104,7 +104,7 @@ def learn(
     run = record_run(seed, (shapes,))
     try:
         with (
-            on_cluster(found, scheduler) as source,
+            on_cluster(found, shapes, scheduler) as source,
             screen.progress("learning") as tell,
             follow_fit(tell, _count_swaps(model)),
         ):

@@ -33,8 +33,11 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
 
 def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "ShapeSet":
     """Read shapes in the space of a model."""
+    from shapelex.io.run_records import zarr_attributes
+
     space = model.space_
-    is_ready = path.endswith(".npz")
+    # Arrays alone do not say what space they are in.
+    is_ready = path.endswith(".npz") or "space" in zarr_attributes(Path(path))
     try:
         shapes = read_shapes(path, screen) if is_ready else read_shapes(path, screen, space=space)
     except ShapelexError as error:

@@ -17,9 +17,6 @@ ALWAYS = (".npy", ".zarr")
 
 _SHAPES = "shapelex shapes"
 
-# Rows of a chunk that one worker codes at a time.
-_CHUNK_ROWS = 100_000
-
 
 def open_stored_shapes(path: str) -> "StoredShapes | None":
     """Open shapes that are read piece by piece: arrays, and large sets; None where the file is of another kind."""
@@ -72,8 +69,8 @@ def look_at_closed(paths: Sequence[str], screen: Screen, **options: Any) -> bool
 
 
 @contextmanager
-def on_cluster(shapes: Any, address: str | None) -> Iterator[Any]:
-    """Give shapes as a Dask array on the cluster of a scheduler; as they are where there is none."""
+def on_cluster(shapes: Any, path: str, address: str | None) -> Iterator[Any]:
+    """Give the shapes of a file as a Dask array on the cluster of a scheduler; as they are where there is none."""
     if address is None:
         yield shapes
         return
@@ -87,6 +84,7 @@ def on_cluster(shapes: Any, address: str | None) -> Iterator[Any]:
     except (OSError, ValueError) as error:
         raise CommandError(f"no scheduler answers at {address}: {' '.join(str(error).split())}") from error
     with client:
-        configurations = getattr(shapes, "configurations", shapes)
-        rows = min(_CHUNK_ROWS, configurations.shape[0])
-        yield dask.array.from_array(configurations, chunks=(rows, *configurations.shape[1:]))
+        from shapelex.distributed import from_file
+        from shapelex.io import ShapeSet
+
+        yield dask.array.from_array(shapes.configurations) if isinstance(shapes, ShapeSet) else from_file(path)

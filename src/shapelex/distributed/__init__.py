@@ -5,5 +5,6 @@
 """
 
 from shapelex.distributed.codes import DaskCodes
+from shapelex.distributed.files import from_file
 
-__all__ = ["DaskCodes"]
+__all__ = ["DaskCodes", "from_file"]
