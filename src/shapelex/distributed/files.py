@@ -13,6 +13,7 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count
 from shapelex.io.stored_shapes import open_shapes
+from shapelex.spaces.stored import chunk_rows as chunk_rows_of
 
 _CHUNK_ROWS = 100_000
 
@@ -52,9 +53,9 @@ def from_file(path: str | PathLike[str], chunk_rows: int = _CHUNK_ROWS) -> Any:
     rows = check_count(chunk_rows, 1, "chunk_rows")
     source = Path(path).expanduser().resolve()
     stored = open_shapes(source)
-    own = getattr(stored.configurations, "chunks", None)
+    own = chunk_rows_of(stored.configurations)
     if own:
-        rows = -(-rows // int(own[0])) * int(own[0])
+        rows = -(-rows // own) * own
     n_shapes, n_coordinates = stored.shape
     starts = range(0, n_shapes, rows)
     sizes = tuple(min(rows, n_shapes - start) for start in starts)

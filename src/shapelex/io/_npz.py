@@ -28,7 +28,7 @@ from shapelex.io.guards import MAX_BYTES, zip_members
 from shapelex.io.npy_array import read_array, read_array_header
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.space_description import build_space, describe_space
-from shapelex.io.stored_shapes import METADATA, ShapeBlocks, StoredShapes, column_of
+from shapelex.io.stored_shapes import METADATA, ShapeBlocks, StoredShapes, as_stored, column_of
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space, to_points
 
 FORMAT_NAME = "shapelex shapes"
@@ -83,7 +83,7 @@ def open_set(path: Path) -> StoredShapes:
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
     """Write a set to a stream."""
-    arrays, keys = _describe(shapes.space), _column_keys(StoredShapes.of(shapes).columns)
+    arrays, keys = _describe(shapes.space), _column_keys(as_stored(shapes).columns)
     arrays |= {"points": to_points(shapes.configurations), "closed": np.array(shapes.closed)}
     arrays |= {key: column_of(shapes, name) for name, key in keys.items()}
     arrays[_HEADER] = _encode_header(shapes, keys)

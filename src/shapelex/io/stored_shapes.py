@@ -18,7 +18,7 @@ from shapelex.io.file_list import PathLike, check_not_empty, is_zarr_folder
 from shapelex.io.formats import FORMATS, find_format
 from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.stored import StoredConfigurations, open_stored
+from shapelex.spaces.stored import StoredConfigurations, chunk_rows, open_stored
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28
@@ -70,6 +70,12 @@ def column_of(shapes: ShapeSet, name: str) -> np.ndarray[Any, Any]:
         return shapes.metadata[name.removeprefix(METADATA)]
     column: np.ndarray[Any, Any] = getattr(shapes, name)
     return column
+
+
+def as_stored(shapes: ShapeSet) -> "StoredShapes":
+    """Return a set in memory as one that is gone through in blocks."""
+    parts = ("space", "ids", "labels", "sequence", "metadata", "missing", "notes", "provenance")
+    return StoredShapes(shapes.configurations, **{name: getattr(shapes, name) for name in parts})
 
 
 def join_blocks(blocks: Sequence[ShapeSet]) -> ShapeSet:
@@ -150,12 +156,6 @@ class StoredShapes:
         widest = np.dtype(f"U{len(str(len(self) - 1))}")
         return {"ids": widest, **{name: column.dtype for name, column in self._columns().items()}}
 
-    @staticmethod
-    def of(shapes: ShapeSet) -> "StoredShapes":
-        """Return a set in memory as one that is gone through in blocks."""
-        parts = ("space", "ids", "labels", "sequence", "metadata", "missing", "notes", "provenance")
-        return StoredShapes(shapes.configurations, **{name: getattr(shapes, name) for name in parts})
-
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -199,8 +199,7 @@ class StoredShapes:
         ShapeSet
             The next shapes.
         """
-        chunks = getattr(self.configurations, "chunks", None)
-        usual = int(chunks[0]) if chunks else BLOCK_ROWS
+        usual = chunk_rows(self.configurations) or BLOCK_ROWS
         step = usual if n_rows is None else check_count(n_rows, 1, "n_rows")
         for start in range(0, len(self), step):
             yield self[start : start + step]

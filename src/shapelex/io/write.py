@@ -16,7 +16,7 @@ from shapelex.io.atomic import write_atomically
 from shapelex.io.file_list import PathLike, is_zarr_folder
 from shapelex.io.formats import FORMATS, Format
 from shapelex.io.shapeset import ShapeSet
-from shapelex.io.stored_shapes import ShapeBlocks, StoredShapes, join_blocks
+from shapelex.io.stored_shapes import ShapeBlocks, as_stored, join_blocks
 
 
 def write(
@@ -113,7 +113,7 @@ def _write_set(shapes: ShapeSet, target: Path, known: Format, options: dict[str,
     write_set = known.writer
     if write_set is None:
         assert known.block_writer is not None
-        known.block_writer(StoredShapes.of(shapes), target)
+        known.block_writer(as_stored(shapes), target)
         return
 
     def write_contents(stream: BinaryIO) -> None:

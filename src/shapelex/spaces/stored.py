@@ -93,8 +93,7 @@ class _StoredArray(StoredConfigurations):
         self.can_gather = isinstance(array, np.ndarray)
         self._mapping = _find_mapping(array)
         self._bytes_read = 0
-        chunks = getattr(array, "chunks", None)
-        self._chunk_rows = int(chunks[0]) if chunks else 0
+        self._chunk_rows = chunk_rows(array)
         self._chunk: tuple[int, np.ndarray[Any, Any]] | None = None
 
     def gather(self, rows: IntArray) -> ComplexArray:
@@ -272,6 +271,13 @@ def open_stored(X: Any, name: str = "X") -> StoredConfigurations | None:
 
 def _is_chunked_array(X: Any) -> bool:
     return hasattr(X, "chunks") and hasattr(X, "__getitem__") and isinstance(getattr(X, "dtype", None), np.dtype)
+
+
+def chunk_rows(array: Any) -> int:
+    """Return how many rows a file packs together, which are then unpacked together; 0 where it does not."""
+    chunks = getattr(array, "chunks", None)
+    # The chunks of a Dask array are a list of sizes.
+    return int(chunks[0]) if chunks and isinstance(chunks[0], int | np.integer) else 0
 
 
 def _is_block(block: Any) -> bool:
