@@ -217,6 +217,11 @@ def test_learn_on_the_cluster_of_a_scheduler(folder, shapes, name):
     sx.write(shapes, name, overwrite=True)
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
         lines_of(run("learn", name, "-o", "m.npz", *LEARN, "--scheduler", cluster.scheduler_address))
+        if name == "shapes.zarr":
+            here = lines_of(run("encode", "m.npz", name, "-o", "here.csv"))
+            lines = lines_of(run("encode", "m.npz", name, "-o", "c.csv", "--scheduler", cluster.scheduler_address))
+            assert lines[0] == here[0]
+            assert (folder / "c.csv").read_text() == (folder / "here.csv").read_text()
     assert sx.load("m.npz").space_ == shapes.space
     alone = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", max_iter=5, random_state=1).fit(shapes)
     np.testing.assert_allclose(sx.load("m.npz").atoms_, alone.atoms_, atol=1e-9)
@@ -228,3 +233,10 @@ def test_a_scheduler_that_is_not_there_is_one_line(folder):
     result = run("learn", "shapes.npz", "-o", "m.npz", "--scheduler", "nonsense://nowhere")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1].startswith("shapelex: no scheduler answers at nonsense://nowhere")
+
+
+def test_a_cluster_codes_files_that_its_workers_can_open(ready):
+    pytest.importorskip("distributed")
+    result = run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--scheduler", "tcp://127.0.0.1:1")
+    assert result.exit_code == 1
+    assert "a cluster codes arrays and large sets" in result.stderr

@@ -10,6 +10,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
+from shapelex.io import read_codes
 from tests.distributed.test_estimation import make_model, make_shapes
 
 distributed = pytest.importorskip("distributed")
@@ -78,3 +79,22 @@ def test_codes_of_a_cluster(client, expected):
     codes, here = expected.encode(lazy).compute(), expected.encode(X)
     np.testing.assert_array_equal(codes.support, here.support)
     np.testing.assert_allclose(codes.coefs, here.coefs, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["quiet", "killed"])
+def test_codes_go_to_a_file_whatever_happens(kind, client, expected, tmp_path):
+    pytest.importorskip("zarr")
+    (tmp_path / "reads").mkdir()
+    X = da.from_array(make_shapes(), chunks=(40, 7))
+    X = X.map_blocks(
+        disturb, kind=kind, folder=str(tmp_path / "reads"), dtype=X.dtype, meta=np.empty((0, 0), dtype=X.dtype)
+    )
+    for _ in range(5 if kind == "killed" else 1):
+        path = expected.encode_to(X, tmp_path / "codes.zarr")
+    if kind == "killed":
+        assert len(list((tmp_path / "reads").iterdir())) > 5
+    codes, errors = read_codes(path)
+    here = expected.encode(make_shapes())
+    np.testing.assert_array_equal(codes.support, here.support)
+    np.testing.assert_allclose(codes.coefs, here.coefs, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(errors, expected.errors(make_shapes()), rtol=0, atol=1e-12)

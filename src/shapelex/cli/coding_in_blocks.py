@@ -13,9 +13,18 @@ if TYPE_CHECKING:
 
 
 def write_codes_in_blocks(
-    path: Path, model: "ShapeDictionary", stored: "StoredShapes", run: dict[str, Any], layout: str, tell: Tell
+    path: Path,
+    model: "ShapeDictionary",
+    stored: "StoredShapes",
+    source: Any,
+    run: dict[str, Any],
+    layout: str,
+    tell: Tell,
 ) -> tuple[float, float]:
-    """Code a stored set over a dictionary into a file; return the RMSE and the worst error."""
+    """Code a stored set over a dictionary into a file; return the RMSE and the worst error.
+
+    `source` is the set, or a Dask array of it that is coded on a cluster.
+    """
     import numpy as np
 
     from shapelex.estimators.block_coding import coded_blocks
@@ -28,7 +37,7 @@ def write_codes_in_blocks(
 
     def blocks() -> Iterator[Any]:
         nonlocal squares, worst
-        for block in coded_blocks(model, stored.rows):
+        for block in coded_blocks(model, stored.rows) if source is stored else _on_workers(model, source):
             squares += float((block.errors**2).sum())
             worst = max(worst, float(block.errors.max()))
             yield block
@@ -46,6 +55,12 @@ def write_codes_in_blocks(
         )
         write_table_blocks(path, tables, run)
     return (squares / len(stored)) ** 0.5, worst
+
+
+def _on_workers(model: "ShapeDictionary", source: Any) -> Iterator[Any]:
+    from shapelex.distributed.estimation import coded_chunks
+
+    return coded_chunks(model, source)
 
 
 def _check_space(model: "ShapeDictionary", stored: "StoredShapes") -> None:

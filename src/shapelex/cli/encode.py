@@ -16,12 +16,13 @@ from shapelex.cli.options import (
     JsonOption,
     ModelArgument,
     QuietOption,
+    SchedulerOption,
     ShapesArgument,
 )
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import load_dictionary, read_shapes_for
-from shapelex.cli.stored import open_stored_shapes
+from shapelex.cli.stored import on_cluster, open_stored_shapes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +45,7 @@ def encode(
         LayoutName, typer.Option("--layout", help="Columns for the atoms that a shape uses, or for every atom.")
     ] = LayoutName.slots,
     device: DeviceOption = "cpu",
+    scheduler: SchedulerOption = None,
     figure: FigureOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -63,6 +65,10 @@ def encode(
         raise typer.BadParameter("works with tables and .npz, not with .zarr.", param_hint="--figure")
     if suffix == ".zarr" and stored is None:
         raise CommandError(f"only arrays and large sets are coded into .zarr: write {out.stem}.npz or a table.")
+    if scheduler is not None and stored is None:
+        raise CommandError(
+            "a cluster codes arrays and large sets, in .npy, .zarr and .npz files, into .zarr or a table, and draws nothing."
+        )
     if suffix != ".zarr":
         _check_table(out)
     target, picture = claim_file(out, force), claim_figure(figure, force)
@@ -70,8 +76,8 @@ def encode(
     dictionary = load_dictionary(model, device)
     if stored is not None:
         run = record_run(dictionary.random_state, (shapes, model))
-        with screen.progress("coding") as tell:
-            rmse, worst = write_codes_in_blocks(target, dictionary, stored, run, str(layout), tell)
+        with on_cluster(stored, shapes, scheduler) as source, screen.progress("coding") as tell:
+            rmse, worst = write_codes_in_blocks(target, dictionary, stored, source, run, str(layout), tell)
         screen.say(f"{len(stored)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * worst:.2f} %")
         screen.say(f"wrote {target}")
         screen.show({"out": str(target), "n_shapes": len(stored), "rmse": rmse, "worst": worst, "figure": None})

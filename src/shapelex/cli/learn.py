@@ -17,6 +17,7 @@ from shapelex.cli.options import (
     JsonOption,
     KindOption,
     QuietOption,
+    SchedulerOption,
     SeedOption,
     ShapesArgument,
 )
@@ -55,10 +56,7 @@ def learn(
         typer.Option("--checkpoint", help="Go on from this file, where it is, and keep it up.", show_default=False),
     ] = None,
     device: DeviceOption = "cpu",
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", help="Learn on the Dask cluster of this address.", show_default=False),
-    ] = None,
+    scheduler: SchedulerOption = None,
     seed: SeedOption = 0,
     figure: FigureOption = None,
     force: ForceOption = False,

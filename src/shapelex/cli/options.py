@@ -46,3 +46,7 @@ SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all that
 ShapesArgument = Annotated[
     str, typer.Argument(metavar="SHAPES", help="File that import wrote, or any file, folder or pattern of shapes.")
 ]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option("--scheduler", help="Work on the Dask cluster of this address.", show_default=False),
+]

@@ -4,6 +4,10 @@ In come a dictionary and a Dask array; out go a source of shapes to learn from, 
 computed yet, in the chunks of the array.
 """
 
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +19,15 @@ from shapelex.coding.threads import single_blas_thread
 from shapelex.distributed.chunks import Chunks, as_rows
 from shapelex.distributed.codes import DaskCodes, stack
 from shapelex.distributed.passes import DaskRows
+from shapelex.io.code_files import open_codes_writer
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary
+
+# Chunks of codes that are held here, for every thread of the cluster.
+_CHUNKS_AHEAD = 2
 
 
 def open_source(X: Any, space: Space | None, sample_weight: ArrayLike | None) -> tuple[DaskRows, Space]:
@@ -88,6 +96,75 @@ def errors(model: "ShapeDictionary", X: Any) -> Any:
     return stack(blocks, chunks.sizes, (), dtype)
 
 
+@dataclass(frozen=True)
+class CodedChunk:
+    """Consecutive shapes with their codes, here.
+
+    Parameters
+    ----------
+    start : int
+        Number of the first one.
+    codes : SparseCodes
+        Their codes.
+    errors : ndarray of float, shape (n_rows,)
+        Their full distances to their reconstructions.
+    """
+
+    start: int
+    codes: SparseCodes
+    errors: FloatArray
+
+
+def coded_chunks(model: "ShapeDictionary", X: Any) -> Iterator[CodedChunk]:
+    """Code a Dask array, and bring the codes here in order; few chunks are under way at a time.
+
+    Parameters
+    ----------
+    model : ShapeDictionary
+        Fitted.
+    X : dask.array.Array
+        Configurations.
+
+    Yields
+    ------
+    CodedChunk
+        The codes of the next chunk.
+    """
+    import dask
+
+    chunks, blocks = _map_chunks(model, X, _code_and_measure_chunk)
+    n_ahead = _CHUNKS_AHEAD * _count_threads()
+    for first in range(0, len(blocks), n_ahead):
+        done = dask.compute(*blocks[first : first + n_ahead])
+        for start, (codes, distances) in zip(chunks.starts[first:], done, strict=False):
+            yield CodedChunk(start, codes, distances)
+
+
+def encode_to(model: "ShapeDictionary", X: Any, path: str | Path) -> Path:
+    """Code a Dask array into a file, see :meth:`shapelex.ShapeDictionary.encode_to`.
+
+    Parameters
+    ----------
+    model : ShapeDictionary
+        Fitted.
+    X : dask.array.Array
+        Configurations.
+    path : str or Path
+        Where to.
+
+    Returns
+    -------
+    Path
+        Where they went.
+    """
+    chunks = Chunks.of(X)
+    dtype = np.result_type(chunks.dtype, model.atoms_.dtype)
+    with open_codes_writer(path, chunks.starts[-1], model.n_nonzero, len(model.atoms_), dtype) as writer:
+        for chunk in coded_chunks(model, X):
+            writer.add(chunk.codes, chunk.errors)
+    return Path(path)
+
+
 def reconstruct(model: "ShapeDictionary", X: Any) -> Any:
     """Approximations of the shapes of a Dask array.
 
@@ -132,6 +209,21 @@ def _encode_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> Spars
 def _errors_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> FloatArray:
     rows, codes = _code_chunk(chunk, first_row, model)
     return residual_norms(rows, model._atom_rows(), codes)
+
+
+def _count_threads() -> int:
+    """Return how many chunks are coded at a time, on the cluster where there is one."""
+    try:
+        from distributed import default_client
+
+        return max(1, sum(default_client().nthreads().values()))  # type: ignore[no-untyped-call]
+    except (ImportError, ValueError):
+        return os.cpu_count() or 1
+
+
+def _code_and_measure_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> tuple[SparseCodes, FloatArray]:
+    rows, codes = _code_chunk(chunk, first_row, model)
+    return codes, residual_norms(rows, model._atom_rows(), codes)
 
 
 def _reconstruct_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> ComplexArray:

@@ -311,6 +311,11 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         ImportError
             If zarr or pyarrow is not installed.
         """
+        room = room_of(X)
+        if room is not None:
+            check_is_fitted(self)
+            where: Path = room.encode_to(self, X, path)
+            return where
         configurations = self._open_new_input(X)
         dtype = np.result_type(configurations.dtype, self.atoms_.dtype)
         with open_codes_writer(path, len(configurations), self.n_nonzero, len(self.atoms_), dtype) as writer:
