@@ -7,6 +7,9 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
+from shapelex.io import spool
+from shapelex.io.spooling import read_or_spool
+from shapelex.io.stored_shapes import join_blocks
 
 pytestmark = pytest.mark.realdata
 
@@ -65,6 +68,20 @@ def test_file_reads(data_folder: Path, name: str) -> None:
     n_shapes, options = READABLE[name]
     shapes = sx.read(data_folder / "formats" / name, n_points=50, **options)
     assert shapes.shape == (n_shapes, 50)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_file_reads_piece_by_piece(
+    data_folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "_BLOCK_ROWS", 7)
+    path, options = data_folder / "formats" / name, {"n_points": 50, **READABLE[name][1]}
+    expected = sx.read(path, **options)
+    found = read_or_spool(path, tmp_path / "spool", limit=0, **options)
+    assert isinstance(found, spool.ShapeSpool)
+    assert join_blocks(list(found.blocks())).equals(expected)
+    assert found.notes == expected.notes
+    assert found.provenance == expected.provenance
 
 
 @pytest.mark.parametrize("name", REFUSED)

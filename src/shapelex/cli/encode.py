@@ -67,7 +67,7 @@ def encode(
         raise CommandError(f"only arrays and large sets are coded into .zarr: write {out.stem}.npz or a table.")
     if scheduler is not None and stored is None:
         raise CommandError(
-            "a cluster codes arrays and large sets, in .npy, .zarr and .npz files, into .zarr or a table, and draws nothing."
+            "a cluster codes arrays and large sets (.npy, .zarr, .npz) into .zarr or a table, without --figure."
         )
     if suffix != ".zarr":
         _check_table(out)
