@@ -240,3 +240,9 @@ def test_members_that_lie_about_their_length(tmp_path):
         archive.writestr("points.txt", "0 0")
     with pytest.raises(ShapeFileError, match="no array"):
         sx.open_shapes(path)
+
+
+def test_a_set_larger_than_any_trap_is_read(tmp_path, monkeypatch):
+    path = sx.write(make_set(), tmp_path / "a.npz")
+    monkeypatch.setattr(_npz, "MAX_BYTES", 100)
+    assert sx.read(path).equals(sx.open_shapes(path)[:])

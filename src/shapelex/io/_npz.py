@@ -67,7 +67,7 @@ def open_set(path: Path) -> StoredShapes:
         with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
             arrays = {
                 member.filename.removesuffix(".npy"): _map_member(archive, member, path)
-                for member in zip_members(archive, path, max(MAX_BYTES, path.stat().st_size))
+                for member in _members(archive, path)
             }
         header = _read_header(arrays.pop(_HEADER, None))
         parts = _from_header(header, arrays) if header else _from_plain_arrays(arrays)
@@ -165,9 +165,14 @@ def _key(name: str, place: int) -> str:
     return name if is_plain and is_free else f"metadata_{place}"
 
 
+def _members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
+    """Return the files of an archive; what is not compressed may be as large as it is."""
+    return zip_members(archive, path, max(MAX_BYTES, path.stat().st_size))
+
+
 def _read_arrays(archive: zipfile.ZipFile, path: Path) -> dict[str, np.ndarray[Any, Any]]:
     arrays = {}
-    for member in zip_members(archive, path):
+    for member in _members(archive, path):
         if not member.filename.endswith(".npy"):
             raise ShapeFileError(f"{path} holds {member.filename!r}, which is no array: it is no .npz file.")
         with archive.open(member) as part:
