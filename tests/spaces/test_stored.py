@@ -38,6 +38,23 @@ class Reiterable:
         return iter(self.blocks)
 
 
+class Recorder:
+    """An array in chunks, as Zarr has them, that remembers the most rows that were asked for at once."""
+
+    def __init__(self, X):
+        self._X = X
+        self.shape, self.dtype, self.chunks = X.shape, X.dtype, (1, *X.shape[1:])
+        self.most_rows = 0
+
+    def __getitem__(self, stretch):
+        self.most_rows = max(self.most_rows, len(range(*stretch.indices(len(self._X)))))
+        return self._X[stretch]
+
+    def __array__(self, dtype=None, copy=None):
+        self.most_rows = len(self._X)
+        return np.array(self._X, dtype=dtype)
+
+
 KINDS = {
     "memmap": as_memmap,
     "zarr": as_zarr,
@@ -131,3 +148,11 @@ def test_blocks_that_change_are_refused():
 def test_bad_blocks(blocks, error, words):
     with pytest.raises(error, match=words):
         open_stored(blocks)
+
+
+def test_a_single_shape_in_a_file_is_a_single_shape(tmp_path):
+    X = make_shapes(2)
+    assert open_stored(as_memmap(X[0], tmp_path)) is None
+    mean = sx.mean_shape(as_memmap(X[0], tmp_path))
+    assert sx.distance(mean, X[0]) < 1e-7
+    assert len(sx.encode(as_memmap(X[0], tmp_path), X, 1)) == 1

@@ -13,7 +13,7 @@ from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import as_numeric_array, check_count
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.block_coding import coded_blocks, encode_stored, errors_stored
+from shapelex.estimators.block_coding import coded_blocks, encode_in_blocks, errors_in_blocks
 from shapelex.estimators.checkpointing import Checkpoint, describe_fit
 from shapelex.estimators.collections import room_of
 from shapelex.estimators.configurations import as_generator, count_jobs
@@ -283,8 +283,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             codes: SparseCodes = room.encode(self, X)
             return codes
         configurations = self._open_new_input(X)
-        if isinstance(configurations, StoredConfigurations):
-            return encode_stored(self, configurations)
+        if self.device != "cpu" or isinstance(configurations, StoredConfigurations):
+            return encode_in_blocks(self, configurations)
         return self._encode(self._whiten(configurations))
 
     def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
@@ -399,8 +399,8 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             distances: FloatArray = room.errors(self, X)
             return distances
         configurations = self._open_new_input(X)
-        if isinstance(configurations, StoredConfigurations):
-            return errors_stored(self, configurations)
+        if self.device != "cpu" or isinstance(configurations, StoredConfigurations):
+            return errors_in_blocks(self, configurations)
         rows = self._whiten(configurations)
         return residual_norms(rows, self._atom_rows(), self._encode(rows))
 

@@ -208,7 +208,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         ndarray of float, shape (n_shapes, n_classes)
             Distances between 0 and 1 in ``metric_space_``, classes as in ``classes_``.
         """
-        return self._class_errors(self._check_new_input(X))
+        return self._class_errors(self._open_new_input(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Class of least error; with `cv`, the most probable one.
@@ -289,7 +289,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             random_state=seed,
         )
 
-    def _class_errors(self, configurations: ComplexArray) -> FloatArray:
+    def _class_errors(self, configurations: Any) -> FloatArray:
         return np.stack([dictionary.errors(configurations) for dictionary in self.dictionaries_], axis=1)
 
     def _calibration(self) -> ErrorCalibration:
