@@ -234,3 +234,17 @@ def test_interrupted_demo_says_what_it_has(folder, small_demo, monkeypatch):
     assert result.exit_code == 130
     assert "report.html; run again with --force" in result.stderr
     assert (folder / "demo" / "report.html").exists()
+
+
+def test_other_models_are_described(folder, shapes):
+    sx.ShapeDictionaryClassifier(3, 2, tol=0.1, random_state=0).fit(shapes, shapes.labels).save("classes.npz")
+    shown = lines_of(run("info", "classes.npz"))
+    assert shown[0].startswith("ShapeDictionaryClassifier in Landmarks(n_points=16")
+    assert shown[1] == "2 classes, 3 to 3 atoms each"
+    facts = json.loads(run("info", "classes.npz", "--json").stdout)
+    assert (facts["classes"], facts["n_atoms"]) == (["a", "b"], [3, 3])
+    sx.ProcrustesKernel(2.0).fit(shapes).save("kernel.npz")
+    assert lines_of(run("info", "kernel.npz"))[1] == "40 shapes, gamma 2"
+    result = run("encode", "classes.npz", "shapes.npz", "-o", "codes.csv")
+    assert result.exit_code == 1
+    assert "holds a ShapeDictionaryClassifier: this command needs a dictionary that learn wrote" in result.stderr

@@ -56,6 +56,13 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
             f"RMSE {100 * model.rmse_:.2f} % of the shapes it was learned from, {model.n_iter_} updates",
             f"atoms are used by {100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} % of the shapes",
         ]
+    elif isinstance(model, sx.ShapeDictionaryClassifier):
+        sizes = [len(dictionary.atoms_) for dictionary in model.dictionaries_]
+        facts |= {"classes": model.classes_.tolist(), "n_atoms": sizes, "n_nonzero": model.n_nonzero}
+        lines.append(f"{len(sizes)} classes, {min(sizes)} to {max(sizes)} atoms each")
+    elif isinstance(model, sx.ProcrustesKernel):
+        facts |= {"n_shapes": model.n_samples_fit_, "gamma": model.gamma_}
+        lines.append(f"{model.n_samples_fit_} shapes, gamma {model.gamma_:.4g}")
     return lines, facts
 
 

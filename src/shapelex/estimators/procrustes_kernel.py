@@ -1,23 +1,24 @@
 """The Gaussian kernel of the full distance, for scikit-learn's kernel methods, and sparse coding over it."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array
+from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.coding.feature_space import feature_rows
 from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing
+from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry import pairwise_distances
 from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
 from shapelex.spaces import Space, from_columns
 
 
-class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
     """Gaussian kernel of the full Procrustes distance, ``k(z, w) = exp(−gamma d_F²(z, w))`` (Jayasumana et al. 2013).
 
     It is positive definite for every ``gamma > 0``. As a transformer it turns shapes into their kernel values with the
@@ -40,6 +41,8 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
         Pre-shapes of the shapes that were fitted.
     gamma_ : float
         The `gamma`, or its estimate.
+    n_samples_fit_ : int
+        Number of shapes that were fitted.
     space_ : Space
         Space of the configurations.
     n_features_in_ : int
@@ -65,6 +68,8 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
     >>> model.predict([1j * circle, circle + 0.5 / circle])
     array(['round', 'long'], dtype='<U5')
     """
+
+    _parts = PeerParts(stacks=("shapes_",), floats=("gamma_",), counts=("n_samples_fit_",), n_rows="n_samples_fit_")
 
     def __init__(
         self,
@@ -222,6 +227,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
         configurations = self._check_fit_input(X)
         distances = pairwise_distances(configurations, space=self.space_)
         self.shapes_ = self.space_.preshape(configurations)
+        self.n_samples_fit_ = len(self.shapes_)
         self.gamma_ = scale_gamma(distances) if gamma is None else gamma
         return distances
 
@@ -244,6 +250,15 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
         if np.iscomplexobj(columns) or columns.ndim > 2:
             return columns
         return from_columns(np.atleast_2d(columns), layout=self.layout)
+
+    def _check_parameters(self) -> None:
+        if _check_gamma(self.gamma_) != (_check_gamma(self.gamma) or self.gamma_):
+            raise ValueError("its gamma_ is not the gamma among its parameters")
+        if self.layout is not None:
+            check_choice(self.layout, get_args(ColumnLayout), "layout")
+
+    def _try_out(self) -> None:
+        self.transform(self.shapes_[:1])
 
     @property
     def _n_features_out(self) -> int:
