@@ -155,7 +155,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         codes = _check_codes(X) if self.dictionary is None else _code(self.dictionary_, X)
         if _count_atoms(codes) != self._n_atoms:
             raise CodesError(
-                f"codes are over {_count_atoms(codes)} atoms, but CodeFeatures was fitted on {self._n_atoms}."
+                f"X holds codes over {_count_atoms(codes)} atoms, but CodeFeatures was fitted on {self._n_atoms}."
             )
         return self._features(codes)
 
@@ -279,11 +279,11 @@ def _count_atoms(codes: SparseCodes | ComplexArray) -> int:
 def _check_codes(codes: SparseCodes | ArrayLike) -> SparseCodes | ComplexArray:
     if isinstance(codes, SparseCodes):
         return codes
-    dense = as_numeric_array(codes, "codes")
+    dense = as_numeric_array(codes, "X")
     if dense.ndim != 2:
-        raise CodesError(f"codes must have shape (n_shapes, n_atoms), got {dense.shape}.")
+        raise CodesError(f"X must hold codes of shape (n_shapes, n_atoms), got {dense.shape}.")
     if len(dense) == 0:
-        raise EmptySetError("codes holds no shape.")
+        raise EmptySetError("X holds no code.")
     if not np.isfinite(dense).all():
-        raise NonFiniteError("codes must be finite.")
+        raise NonFiniteError("X must hold finite codes.")
     return dense.astype(np.result_type(dense.dtype, np.complex64), copy=False)

@@ -13,8 +13,9 @@ from shapelex.coding.feature_space import feature_rows
 from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing
 from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.exceptions import CodesError, NonFiniteError
-from shapelex.geometry import pairwise_distances
+from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
+from shapelex.geometry.preshapes import resolve_space
 from shapelex.spaces import Space, from_columns
 
 
@@ -131,7 +132,8 @@ class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, Transformer
             Values between 0 and 1.
         """
         configurations = self._check_new_input(X)
-        return gaussian_kernel(configurations, self.shapes_, gamma=self.gamma_, space=self.space_)
+        rows = self.space_.whitened_preshapes(configurations, "X")
+        return gaussian_kernel(rows, self._fitted_rows(), gamma=self.gamma_)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
         """Kernel values between any two sets of shapes; nothing has to be fitted.
@@ -158,9 +160,11 @@ class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, Transformer
             gamma = _check_gamma(self.gamma)
         if gamma is None:
             raise ValueError('gamma="scale" needs shapes: give gamma as a number, or call fit first.')
-        first = self._read(X)
-        second = None if Y is None else self._read(Y)
-        values = gaussian_kernel(first, second, gamma=gamma, space=getattr(self, "space_", self.space))
+        configurations = self._read(X)
+        space = resolve_space(getattr(self, "space_", self.space), configurations, "X")
+        first = space.whitened_preshapes(configurations, "X")
+        second = None if Y is None else space.whitened_preshapes(self._read(Y, "Y"), "Y")
+        values = gaussian_kernel(first, second, gamma=gamma)
         is_single = np.ndim(X) == 1 and (Y is None or np.ndim(Y) == 1)
         return values[0, 0] if is_single else values
 
@@ -225,7 +229,7 @@ class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, Transformer
         """Fit, and return the distances of all pairs."""
         gamma = _check_gamma(self.gamma)
         configurations = self._check_fit_input(X)
-        distances = pairwise_distances(configurations, space=self.space_)
+        distances = pairwise_row_distances(self.space_.whitened_preshapes(configurations, "X"))
         self.shapes_ = self.space_.preshape(configurations)
         self.n_samples_fit_ = len(self.shapes_)
         self.gamma_ = scale_gamma(distances) if gamma is None else gamma
@@ -233,8 +237,11 @@ class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _feature_rows(self, X: ArrayLike) -> tuple[ComplexArray, ComplexArray]:
         cross = self.transform(X)
-        gram = gaussian_kernel(self.shapes_, gamma=self.gamma_, space=self.space_)
+        gram = gaussian_kernel(self._fitted_rows(), gamma=self.gamma_)
         return feature_rows(gram, cross)
+
+    def _fitted_rows(self) -> ComplexArray:
+        return self.space_.whitened_preshapes(self.shapes_, "shapes_")
 
     def _check_fit_input(self, X: ArrayLike) -> ComplexArray:
         return super()._check_fit_input(self._read(X))
@@ -243,10 +250,10 @@ class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, Transformer
         check_is_fitted(self)
         return super()._check_new_input(self._read(X))
 
-    def _read(self, X: ArrayLike) -> ArrayLike:
+    def _read(self, X: ArrayLike, name: str = "X") -> ArrayLike:
         if self.layout is None:
             return X
-        columns = as_numeric_array(X, "X")
+        columns = as_numeric_array(X, name)
         if np.iscomplexobj(columns) or columns.ndim > 2:
             return columns
         return from_columns(np.atleast_2d(columns), layout=self.layout)

@@ -21,7 +21,7 @@ from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.estimators.saving import save_estimator
 from shapelex.exceptions import CodesError
-from shapelex.geometry import pairwise_distances
+from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.io.code_files import open_codes_writer
 from shapelex.learning import (
     Iteration,
@@ -418,9 +418,12 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
             Distances; 0 for an atom that is a shape of the set.
         """
         configurations = self._open_new_input(X)
-        starts = range(0, len(configurations), _REALISM_BLOCK)
-        blocks = (configurations[start : start + _REALISM_BLOCK] for start in starts)
-        nearest = [pairwise_distances(self.atoms_, block, space=self.space_).min(axis=1) for block in blocks]
+        atom_rows = self._atom_rows()
+        nearest = []
+        for start in range(0, len(configurations), _REALISM_BLOCK):
+            block = configurations[start : start + _REALISM_BLOCK]
+            rows = self.space_.whitened_preshapes(block, "X", first_row=start)
+            nearest.append(pairwise_row_distances(atom_rows, rows).min(axis=1))
         distances: FloatArray = np.min(nearest, axis=0)
         return distances
 

@@ -171,7 +171,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         shrinkages = self._check_sizes()
         configurations = self._check_fit_input(X)
         labels = _check_labels(y, len(configurations))
-        weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64))
+        weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
         counts = weights > 0
         configurations, labels, weights = configurations[counts], labels[counts], weights[counts]
         self.classes_, numbers = np.unique(labels, return_inverse=True)
