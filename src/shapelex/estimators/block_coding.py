@@ -20,7 +20,7 @@ from shapelex.learning.sources import BLOCK_ROWS
 from shapelex.spaces.stored import StoredConfigurations
 
 if TYPE_CHECKING:
-    from shapelex.estimators.shape_dictionary import ShapeDictionary
+    from shapelex.estimators.fitted_dictionary import FittedDictionary
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,15 @@ class CodedBlock:
     errors: FloatArray
 
 
-def coded_blocks(model: "ShapeDictionary", configurations: ComplexArray | StoredConfigurations) -> Iterator[CodedBlock]:
+def coded_blocks(
+    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations
+) -> Iterator[CodedBlock]:
     """Code a set block by block.
 
     Parameters
     ----------
-    model : ShapeDictionary
-        Fitted.
+    model : FittedDictionary
+        A dictionary, fitted.
     configurations : StoredConfigurations, or ndarray of complex, shape (n_shapes, n_coordinates)
         The set.
 
@@ -61,7 +63,9 @@ def coded_blocks(model: "ShapeDictionary", configurations: ComplexArray | Stored
     yield from code(model, configurations)
 
 
-def _code_on_cpu(model: "ShapeDictionary", configurations: ComplexArray | StoredConfigurations) -> Iterator[CodedBlock]:
+def _code_on_cpu(
+    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations
+) -> Iterator[CodedBlock]:
     atom_rows = model._atom_rows()
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
     coder = RowCoder(atom_rows, model.n_nonzero, method=model.coder, dtype=dtype)
@@ -74,7 +78,7 @@ def _code_on_cpu(model: "ShapeDictionary", configurations: ComplexArray | Stored
 
 
 def _code_on_device(
-    model: "ShapeDictionary", configurations: ComplexArray | StoredConfigurations
+    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations
 ) -> Iterator[CodedBlock]:
     atom_rows = model._atom_rows()
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
@@ -87,13 +91,13 @@ def _code_on_device(
         yield CodedBlock(start, codes, errors.cpu().numpy())
 
 
-def encode_in_blocks(model: "ShapeDictionary", configurations: ComplexArray | StoredConfigurations) -> SparseCodes:
+def encode_in_blocks(model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations) -> SparseCodes:
     """Codes of a whole set.
 
     Parameters
     ----------
-    model : ShapeDictionary
-        Fitted.
+    model : FittedDictionary
+        A dictionary, fitted.
     configurations : StoredConfigurations, or ndarray of complex, shape (n_shapes, n_coordinates)
         The set.
 
@@ -110,13 +114,13 @@ def encode_in_blocks(model: "ShapeDictionary", configurations: ComplexArray | St
     return SparseCodes._from_coder(support, coefs, len(model.atoms_))
 
 
-def errors_in_blocks(model: "ShapeDictionary", configurations: ComplexArray | StoredConfigurations) -> FloatArray:
+def errors_in_blocks(model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations) -> FloatArray:
     """Errors of a whole set.
 
     Parameters
     ----------
-    model : ShapeDictionary
-        Fitted.
+    model : FittedDictionary
+        A dictionary, fitted.
     configurations : StoredConfigurations, or ndarray of complex, shape (n_shapes, n_coordinates)
         The set.
 
