@@ -11,6 +11,7 @@ import classification
 import coding_speed
 import geometry_speed
 import import_time
+import importing
 import imputation
 import outlines
 import registration
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "outlines": outlines.main,
     "accuracy": accuracy.main,
     "scaling": scaling.main,
+    "importing": importing.main,
     "registration": registration.main,
     "imputation": imputation.main,
     "align_first": align_first.main,

@@ -40,6 +40,8 @@ from .geometry import real_gram as real_gram
 from .geometry import register as register
 from .geometry import rotate_onto as rotate_onto
 from .io import ShapeSet as ShapeSet
+from .io import StoredShapes as StoredShapes
+from .io import open_shapes as open_shapes
 from .io import read as read
 from .io import write as write
 from .io.contours import outlines_from_mask as outlines_from_mask

@@ -48,7 +48,7 @@ WRITING = {
 READING = {**WRITING, "info": ["info", "shapes.npz"]}
 # Where each command spends its time.
 WORK = {
-    "import": "read",
+    "import": "write",
     "learn": "ShapeDictionary.fit",
     "encode": "ShapeDictionary.encode",
     "reconstruct": "ShapeDictionary.reconstruct",

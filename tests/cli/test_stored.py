@@ -1,10 +1,14 @@
 """Shapes that are read piece by piece, and learned from on a cluster."""
 
+import json
+
 import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.io import read_codes
+from shapelex.cli import registering
+from shapelex.estimators import block_coding
+from shapelex.io import read_codes, spool, stored_shapes
 from tests.cli.conftest import lines_of, run
 
 LEARN = ["--atoms", "4", "--nonzero", "2", "--coder", "ormp", "--max-iter", "5", "--seed", "1"]
@@ -30,12 +34,171 @@ def test_learn_and_encode_from_files_that_are_not_read_whole(stored, shapes, exp
     lines_of(run("learn", name, "-o", "m.npz", *LEARN))
     model = sx.load("m.npz")
     np.testing.assert_array_equal(model.atoms_, expected.atoms_)
-    for out in ("codes.zarr", "codes.parquet"):
-        assert lines_of(run("encode", "m.npz", name, "-o", out)) == ["40 shapes", f"wrote {out}"]
-        codes, errors = read_codes(out)
-        np.testing.assert_array_equal(codes.toarray(), expected.transform(shapes.configurations))
-        np.testing.assert_array_equal(errors, expected.errors(shapes.configurations))
-        assert run("encode", "m.npz", name, "-o", out).exit_code == 1
+    errors = expected.errors(shapes.configurations)
+    said = f"40 shapes, RMSE {100 * (errors**2).mean() ** 0.5:.2f} %, worst {100 * errors.max():.2f} %"
+    assert lines_of(run("encode", "m.npz", name, "-o", "codes.zarr")) == [said, "wrote codes.zarr"]
+    codes, found = read_codes("codes.zarr")
+    np.testing.assert_array_equal(codes.toarray(), expected.transform(shapes.configurations))
+    np.testing.assert_array_equal(found, errors)
+    assert lines_of(run("info", "codes.zarr"))[0].startswith("codes of 40 shapes over 4 atoms")
+    assert run("encode", "m.npz", name, "-o", "codes.zarr").exit_code == 1
+    lines_of(run("encode", "m.npz", name, "-o", "codes.zarr", "--force"))
+
+
+@pytest.mark.parametrize("layout", ["slots", "atoms"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_tables_of_codes_are_the_same_piece_by_piece(ready, everything_is_large, layout, suffix, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    lines_of(run("encode", "model.npz", "shapes.npz", "-o", f"pieces{suffix}", "--layout", layout))
+    monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1 << 40)
+    lines_of(run("encode", "model.npz", "shapes.npz", "-o", f"whole{suffix}", "--layout", layout))
+    read = {".csv": pd.read_csv, ".tsv": pd.read_table, ".parquet": pd.read_parquet}[suffix]
+    pieces = read(f"pieces{suffix}")
+    assert pieces["id"].tolist() == [f"cell {n}" for n in range(40)]
+    pd.testing.assert_frame_equal(pieces, read(f"whole{suffix}"))
+    assert lines_of(run("info", f"pieces{suffix}"))[-1].startswith("made by: shapelex encode model.npz")
+
+
+def test_shapes_of_another_space_are_not_coded(ready, everything_is_large, shapes):
+    sx.write(shapes.replace(space=sx.BSpline(16)), "others.npz")
+    result = run("encode", "model.npz", "others.npz", "-o", "c.csv")
+    assert result.exit_code == 1
+    assert "import these shapes with --like" in result.stderr
+    assert not (ready / "c.csv").exists()
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    """Read everything piece by piece, in small pieces."""
+    monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
+    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(spool, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(block_coding, "BLOCK_ROWS", 7)
+
+
+@pytest.fixture
+def tables(folder, shapes):
+    """Outlines of different start points in a table a class."""
+    for name in "ab":
+        some = shapes[shapes.labels == name]
+        rows = [np.roll(row, 3 * place) for place, row in enumerate(some.configurations)]
+        (folder / name).mkdir()
+        sx.write(some.replace(configurations=rows, labels=None), folder / name / "table.csv")
+    return folder
+
+
+@pytest.mark.parametrize("options", [[], ["--points", "9"], ["--space", "bspline", "--points", "8"]])
+def test_import_piece_by_piece_is_the_import_in_memory(tables, monkeypatch, options):
+    arguments = ["a", "b", *options, "--label-from", "parent"]
+    said = lines_of(run("import", *arguments, "-o", "whole.npz"))
+    expected = sx.read("whole.npz")
+    with monkeypatch.context() as patched:
+        patched.setattr(stored_shapes, "LARGE_BYTES", 1)
+        patched.setattr(spool, "_BLOCK_ROWS", 7)
+        for out in ("pieces.npz", "pieces.zarr"):
+            assert lines_of(run("import", *arguments, "-o", out))[:-1] == said[:-1]
+    for out in ("pieces.npz", "pieces.zarr"):
+        found = sx.read(out)
+        # Least squares round differently for another number of curves.
+        np.testing.assert_allclose(
+            found.configurations, expected.configurations, atol=1e-13 if "bspline" in options else 0
+        )
+        assert found.replace(configurations=expected.configurations).equals(expected)
+        assert found.notes == expected.notes
+        assert lines_of(run("info", out))[:-1] == said[:-1]
+        assert lines_of(run("info", out))[-1] == f"made by: shapelex import {' '.join(arguments)} -o {out}"
+    assert {path.name for path in tables.iterdir()} == {
+        "a", "b", "shapes.npz", "whole.npz", "pieces.npz", "pieces.zarr"
+    }  # fmt: skip
+
+
+def test_registration_piece_by_piece(tables, everything_is_large, monkeypatch):
+    said = lines_of(run("import", "a", "b", "-o", "pieces.zarr", "--closed", "--register"))
+    assert any("40 shapes registered to the mean of 40 of them" in line for line in said)
+    monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1 << 40)
+    lines_of(run("import", "a", "b", "-o", "whole.npz", "--closed", "--register"))
+    found, expected = sx.read("pieces.zarr"), sx.read("whole.npz")
+    np.testing.assert_array_equal(found.configurations, expected.configurations)
+
+
+def test_the_mean_of_many_shapes_is_that_of_some(tables, everything_is_large, monkeypatch):
+    monkeypatch.setattr(registering, "_MEAN_SHAPES", 15)
+    said = lines_of(run("import", "a", "b", "-o", "pieces.npz", "--closed", "--register"))
+    assert any("registered to the mean of 14 of them" in line for line in said)
+    raw, found = sx.read(["a", "b"], closed=True), sx.read("pieces.npz")
+    target = sx.register(raw.configurations[::3], raw.space).target
+    np.testing.assert_array_equal(found.configurations, sx.register(raw, to=target).configurations)
+
+
+def test_like_a_large_file(tables, everything_is_large):
+    lines_of(run("import", "a", "-o", "a.zarr", "--points", "12", "--closed", "--register"))
+    lines_of(run("import", "b", "-o", "b.npz", "--like", "a.zarr", "--register"))
+    first, second = sx.read("a.zarr"), sx.read("b.npz")
+    assert first.space == second.space
+    raw = sx.read("b", n_points=12, closed=True)
+    best = sx.register(raw, to=sx.mean_shape(first)).distance_after
+    np.testing.assert_allclose(sx.distance(second.configurations, sx.mean_shape(first)), best, atol=1e-12)
+
+
+def test_the_way_from_files_to_codes_without_the_set_in_memory(tables, everything_is_large, monkeypatch):
+    lines_of(run("import", "a", "b", "-o", "all.zarr", "--closed"))
+
+    def refuse(*_, **__):
+        raise AssertionError("the set was read whole")
+
+    monkeypatch.setattr(sx, "read", refuse)
+    lines_of(run("learn", "all.zarr", "-o", "m.npz", *LEARN))
+    assert sx.load("m.npz").space_ == sx.Landmarks(16, closed=True)
+    lines_of(run("encode", "m.npz", "all.zarr", "-o", "codes.parquet"))
+    assert lines_of(run("info", "codes.parquet"))[0].startswith("codes of 40 shapes")
+    run_record = json.loads(lines_of(run("info", "codes.parquet", "--json"))[-2].partition(":")[2])
+    assert run_record.startswith("shapelex encode")
+
+
+@pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr"])
+@pytest.mark.parametrize("step", ["shapelex.io.spool.ShapeSpool.close", "shapelex.io.spool.ShapeSpool.blocks"])
+def test_an_interrupted_import_leaves_nothing(tables, everything_is_large, monkeypatch, out, step):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(step, interrupt)
+    before = sorted(path.name for path in tables.iterdir())
+    result = run("import", "a", "b", "-o", out)
+    assert result.exit_code == 130
+    assert sorted(path.name for path in tables.iterdir()) == before
+
+
+@pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr"])
+def test_an_import_that_was_killed_is_in_nobodys_way(tables, everything_is_large, out):
+    for name in (f".{out}.spool", f".{out}.partial"):
+        (tables / name).mkdir()
+        (tables / name / "configurations.bin").write_bytes(b"half")
+    lines_of(run("import", "a", "b", "-o", out))
+    assert len(sx.read(out)) == 40
+    assert not (tables / f".{out}.spool").exists()
+
+
+@pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr", "pieces.csv"])
+def test_outputs_that_exist_are_replaced_only_by_force(tables, everything_is_large, out):
+    lines_of(run("import", "a", "-o", out))
+    refused = run("import", "b", "-o", out)
+    assert (refused.exit_code, len(sx.read(out))) == (1, 20)
+    assert "pass --force" in refused.stderr
+    lines_of(run("import", "a", "b", "-o", out, "--force"))
+    assert len(sx.read(out)) == 40
+
+
+def test_a_full_disk_loses_nothing(tables, everything_is_large, monkeypatch):
+    lines_of(run("import", "a", "-o", "pieces.npz"))
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "pieces.npz")
+
+    monkeypatch.setattr("shapelex.io.spool.ShapeSpool._append", full)
+    result = run("import", "a", "b", "-o", "pieces.npz", "--force")
+    assert (result.exit_code, result.stderr) == (1, "shapelex: pieces.npz: No space left on device.\n")
+    assert len(sx.read("pieces.npz")) == 20
+    assert not list(tables.glob(".*"))
 
 
 def test_a_damaged_array_is_one_line(folder):

@@ -279,7 +279,9 @@ class TestAssembly:
 
     def test_one_text_that_is_very_long(self, read):
         text = "LM=2\n0 0\n1 1\n" * 2000 + f"COMMENT={'long ' * 10_000}\n"
-        with pytest.raises(ShapeFileError, match="record 2000, line 5998: one of its texts has 49999 characters"):
+        with pytest.raises(
+            ShapeFileError, match="record 2000, line 5998, comment: one of its texts has 49999 characters"
+        ):
             read(text)
 
     def test_too_large_to_measure(self, read):

@@ -4,7 +4,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CoordinateCountError, EmptySetError, ShapeInputError
 from shapelex.spaces import stored as stored_module
-from shapelex.spaces.stored import open_stored
+from shapelex.spaces.stored import StoredConfigurations, open_stored
 
 
 def make_shapes(n_shapes=50, n_points=6, dtype=complex, seed=0):
@@ -38,21 +38,18 @@ class Reiterable:
         return iter(self.blocks)
 
 
-class Recorder:
-    """An array in chunks, as Zarr has them, that remembers the most rows that were asked for at once."""
+class Recorder(StoredConfigurations):
+    """A stored set that remembers the most rows that were asked for at once."""
 
     def __init__(self, X):
+        super().__init__("X")
         self._X = X
-        self.shape, self.dtype, self.chunks = X.shape, X.dtype, (1, *X.shape[1:])
+        self.shape, self.dtype = X.shape, X.dtype
         self.most_rows = 0
 
-    def __getitem__(self, stretch):
-        self.most_rows = max(self.most_rows, len(range(*stretch.indices(len(self._X)))))
-        return self._X[stretch]
-
-    def __array__(self, dtype=None, copy=None):
-        self.most_rows = len(self._X)
-        return np.array(self._X, dtype=dtype)
+    def _read(self, start, stop):
+        self.most_rows = max(self.most_rows, stop - start)
+        return self._X[start:stop]
 
 
 KINDS = {
@@ -156,3 +153,25 @@ def test_a_single_shape_in_a_file_is_a_single_shape(tmp_path):
     mean = sx.mean_shape(as_memmap(X[0], tmp_path))
     assert sx.distance(mean, X[0]) < 1e-7
     assert len(sx.encode(as_memmap(X[0], tmp_path), X, 1)) == 1
+
+
+def test_a_chunk_is_unpacked_once_in_a_pass():
+    class Chunked:
+        """Chunks of five rows, as Zarr has them."""
+
+        def __init__(self, rows):
+            self.rows, self.shape, self.dtype, self.chunks = rows, rows.shape, rows.dtype, (5, rows.shape[1])
+            self.unpacked = []
+
+        def __getitem__(self, stretch):
+            start, stop, _ = stretch.indices(len(self.rows))
+            self.unpacked += range(start // 5, (stop - 1) // 5 + 1)
+            return self.rows[stretch]
+
+    rows = np.arange(46.0).reshape(23, 2) + 0j
+    array = Chunked(rows)
+    stored = open_stored(array)
+    array.unpacked.clear()
+    np.testing.assert_array_equal(np.concatenate([stored[start : start + 3] for start in range(0, 23, 3)]), rows)
+    assert array.unpacked == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(stored[2:19], rows[2:19])

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shapelex.cli.coding_in_blocks import write_codes_in_blocks
+from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import claim_figure, gallery_size, save_figure
 from shapelex.cli.options import (
     DeviceOption,
@@ -37,7 +39,7 @@ class LayoutName(StrEnum):
 def encode(
     model: ModelArgument,
     shapes: ShapesArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv, .parquet; or .npz.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv, .parquet; or .npz, .zarr.")],
     layout: Annotated[
         LayoutName, typer.Option("--layout", help="Columns for the atoms that a shape uses, or for every atom.")
     ] = LayoutName.slots,
@@ -49,25 +51,30 @@ def encode(
 ) -> None:
     """Write the codes of shapes: which atoms build each, how large and how far turned, and the error.
 
-    Landmarks in a .npy or .zarr file are read piece by piece, and their codes go to a .zarr folder or a .parquet table
-    block by block. Angles are in radians. --figure draws reconstructions over shapes, from the best to the worst.
+    Arrays in .npy and .zarr files, and large sets, are read piece by piece; a .zarr folder takes their codes as arrays.
+    Angles are in radians. --figure draws reconstructions over shapes, from the best to the worst.
 
     Example: shapelex encode model.npz shapes.npz -o codes.csv --figure overlays.png
     """
-    stored = open_stored_shapes(shapes) if out.suffix.lower() in (".zarr", ".parquet") else None
-    if stored is None:
+    suffix = out.suffix.lower()
+    is_in_blocks = suffix != ".npz" and figure is None
+    stored = open_stored_shapes(shapes) if is_in_blocks else None
+    if suffix == ".zarr" and figure is not None:
+        raise typer.BadParameter("works with tables and .npz, not with .zarr.", param_hint="--figure")
+    if suffix == ".zarr" and stored is None:
+        raise CommandError(f"only arrays and large sets are coded into .zarr: write {out.stem}.npz or a table.")
+    if suffix != ".zarr":
         _check_table(out)
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model, device)
     if stored is not None:
-        if picture is not None:
-            raise typer.BadParameter("needs shapes in memory: import them first.", param_hint="--figure")
-        with screen.progress("coding"):
-            dictionary.encode_to(stored, target)
-        screen.say(f"{stored.shape[0]} shapes")
+        run = record_run(dictionary.random_state, (shapes, model))
+        with screen.progress("coding") as tell:
+            rmse, worst = write_codes_in_blocks(target, dictionary, stored, run, str(layout), tell)
+        screen.say(f"{len(stored)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * worst:.2f} %")
         screen.say(f"wrote {target}")
-        screen.show({"out": str(target), "n_shapes": int(stored.shape[0])})
+        screen.show({"out": str(target), "n_shapes": len(stored), "rmse": rmse, "worst": worst, "figure": None})
         return
     found = read_shapes_for(dictionary, shapes, screen)
     from shapelex.io.code_table import write_codes

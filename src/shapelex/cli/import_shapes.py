@@ -3,22 +3,18 @@
 import ast
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from shapelex.cli.errors import CommandError
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
 from shapelex.cli.outputs import record_run
+from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import make_space, read_shapes
-
-if TYPE_CHECKING:
-    from shapelex.io import ShapeSet
-
-# Enough points to tell open curves from closed ones.
-_GLANCE = 16
+from shapelex.cli.stored import look_at_closed, open_if_large, spooled_shapes
 
 
 class SpaceName(StrEnum):
@@ -41,7 +37,7 @@ def import_shapes(
     inputs: Annotated[
         list[str], typer.Argument(metavar="INPUT...", help="Files, folders or patterns such as '*.tps'.")
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz keeps all; .csv, .tps, .nts for others.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz and .zarr keep all; .csv, .tps for others.")],
     space: Annotated[
         SpaceName, typer.Option("--space", help="Points, or curves fitted to them (these need --points).")
     ] = SpaceName.landmarks,
@@ -85,12 +81,17 @@ def import_shapes(
 ) -> None:
     """Read shapes from files of any kind into one set: masks, TPS, tables, ImageJ, COCO, WCON, HDF5.
 
+    Any number of shapes goes to .npz and .zarr in little memory.
+
     Example: shapelex import masks/ -o shapes.npz --points 100 --register --label-from parent
     """
     if reflection and not register:
         raise typer.BadParameter("works only with --register.", param_hint="--reflection")
     if space is not SpaceName.landmarks and points is None and like is None:
         raise typer.BadParameter(f"--space {space} needs --points: how many the curve has.", param_hint="--space")
+    from shapelex.io.shapeset import ShapeSet
+    from shapelex.io.summary import Summary
+
     target = claim_shapes(out, force)
     screen = Screen(quiet, as_json)
     options: dict[str, Any] = {
@@ -100,7 +101,7 @@ def import_shapes(
         "label_from": label_from,
         **_format_options(option or []),
     }
-    model_set = None if like is None else read_shapes(like, screen)
+    model_set: Any = None if like is None else open_if_large(like) or read_shapes(like, screen)
     if model_set is not None:
         if points is not None or closed is not None or space is not SpaceName.landmarks:
             raise typer.BadParameter("takes the place of --space, --points and --open/--closed.", param_hint="--like")
@@ -111,34 +112,20 @@ def import_shapes(
         assert points is not None
         if closed is None:
             # The curve must be open or closed like what it is fitted to.
-            closed = read_shapes(inputs, screen, **options, n_points=_GLANCE).closed
+            closed = look_at_closed(inputs, screen, **options)
         options["space"] = make_space(str(space), points, closed)
-    shapes = read_shapes(inputs, screen, **options)
-    if register:
-        shapes = _registered(shapes, model_set, reflection, seed, screen)
-    write_shapes(shapes, target, record_run(seed, tuple(one for one in inputs if Path(one).is_file())))
-    screen.say(shapes.summary())
+    with spooled_shapes(inputs, target, screen, **options) as shapes:
+        if register:
+            shapes = register_shapes(shapes, model_set, reflection, seed, screen)
+        run = record_run(seed, tuple(one for one in inputs if Path(one).exists()))
+        with screen.progress("writing"):
+            write_shapes(shapes, target, run)
+        summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())
+    screen.say(str(summary))
     screen.say(f"wrote {target}")
-    labels = None if shapes.labels is None else sorted(set(shapes.labels.tolist()))
-    screen.show({"out": str(target), "n_shapes": len(shapes), "space": repr(shapes.space), "labels": labels,
+    labels = sorted(summary.labels) if summary.labels else None
+    screen.show({"out": str(target), "n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": labels,
                  "notes": list(shapes.notes)})  # fmt: skip
-
-
-def _registered(shapes: "ShapeSet", to: "ShapeSet | None", reflection: bool, seed: int, screen: Screen) -> "ShapeSet":
-    import shapelex as sx
-
-    with screen.progress("registering"):
-        found = sx.register(
-            shapes,
-            shapes.space,
-            "mean" if to is None else sx.mean_shape(to, space=to.space),
-            # An open curve has no start point to look for, only a direction.
-            start=shapes.closed,
-            reflection=reflection,
-            random_state=seed,
-        )
-    note = " ".join(str(found).split())
-    return shapes.replace(configurations=found.configurations, notes=(*shapes.notes, note))
 
 
 def _format_options(words: list[str]) -> dict[str, Any]:

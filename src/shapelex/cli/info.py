@@ -9,6 +9,7 @@ from shapelex.cli.errors import CommandError
 from shapelex.cli.options import JsonOption
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
+from shapelex.cli.stored import open_if_large
 from shapelex.exceptions import ShapeFileError
 
 # What commands draw, by the end of its name; an image may hold masks, too.
@@ -23,14 +24,16 @@ def info(
 
     Example: shapelex info model.npz
     """
-    from shapelex.io.run_records import npz_header, read_run
+    from shapelex.io.run_records import npz_header, read_run, zarr_attributes
 
     screen = Screen(as_json=as_json)
     path = Path(file)
-    kind = npz_header(path).get("format", "") if path.is_file() else ""
-    describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(kind, _describe_shapes)
+    header = npz_header(path) if path.is_file() else zarr_attributes(path)
+    describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(
+        str(header.get("format", "")), _describe_shapes
+    )
     try:
-        run: dict[str, Any] = read_run(path) if path.is_file() else {}
+        run: dict[str, Any] = read_run(path) if path.exists() else {}
     except ShapeFileError:
         run = {}
     lines, facts = _describe_drawing(path, run) or _describe_table(path) or describe(file, screen)
@@ -87,10 +90,15 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
 
 
 def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
+    from shapelex.io import read_codes
     from shapelex.io.code_table import read_codes_npz
 
-    codes, columns = read_codes_npz(file)
-    rmse = float((columns["errors"] ** 2).mean() ** 0.5)
+    if Path(file).is_dir():
+        codes, errors = read_codes(file)
+    else:
+        codes, columns = read_codes_npz(file)
+        errors = columns["errors"]
+    rmse = float((errors**2).mean() ** 0.5)
     facts = {"holds": "codes", "n_shapes": len(codes), "n_atoms": codes.n_atoms, "n_nonzero": codes.n_nonzero}
     return [
         f"codes of {len(codes)} shapes over {codes.n_atoms} atoms, at most {codes.n_nonzero} a shape",
@@ -113,7 +121,11 @@ def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
 
 
 def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, Any]]:
-    shapes = read_complete_shapes(file, screen, missing="allow")
-    labels = None if shapes.labels is None else sorted(set(shapes.labels.tolist()))
+    from shapelex.io.summary import Summary
+
+    stored = open_if_large(file)
+    shapes: Any = stored or read_complete_shapes(file, screen, missing="allow")
+    summary = Summary([shapes] if stored is None else stored.blocks())
+    labels = sorted(summary.labels) if summary.labels else None
     facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed}
-    return shapes.summary().splitlines(), {**facts, "labels": labels, "notes": list(shapes.notes)}
+    return str(summary).splitlines(), {**facts, "labels": labels, "notes": list(shapes.notes)}

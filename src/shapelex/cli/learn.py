@@ -67,7 +67,7 @@ def learn(
 ) -> None:
     """Learn a dictionary: few typical shapes that add up to all.
 
-    Landmarks in a .npy or .zarr file are read piece by piece: they may be more than memory holds.
+    Arrays in .npy and .zarr files, and large sets, are read piece by piece: they may be more than memory holds.
 
     Interrupted with Ctrl-C, it keeps the best dictionary so far beside OUT, as NAME.interrupted.npz.
 
@@ -80,8 +80,7 @@ def learn(
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     found: Any = open_stored_shapes(shapes)
-    is_stored = found is not None
-    if not is_stored:
+    if found is None:
         found = read_complete_shapes(shapes, screen)
         if found.is_missing.any():
             raise CommandError(
@@ -92,7 +91,7 @@ def learn(
     model = sx.ShapeDictionary(
         atoms,
         nonzero,
-        space=None if is_stored else found.space,
+        space=found.space,
         coder=str(coder),
         distance=kind.value,
         n_restarts=restarts,
@@ -114,8 +113,7 @@ def learn(
         _keep_best(model, target, run, checkpoint)
         raise typer.Exit(STATUS_INTERRUPTED) from None
     model.save(target, run=run)
-    n_shapes = found.shape[0] if is_stored else len(found)
-    screen.say(f"{n_shapes} shapes, {atoms} atoms, at most {nonzero} a shape: RMSE {100 * model.rmse_:.2f} %")
+    screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} a shape: RMSE {100 * model.rmse_:.2f} %")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
     screen.say(f"wrote {target}")
     if picture is not None:

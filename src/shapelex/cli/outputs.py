@@ -24,7 +24,9 @@ def claim_folder(path: Path, force: bool) -> Path:
 
 def claim_file(path: Path, force: bool) -> Path:
     """Return a path to write to; refuse one where a file is, unless `force`."""
-    if path.is_dir():
+    from shapelex.io.file_list import is_zarr_folder
+
+    if path.is_dir() and not is_zarr_folder(path):
         raise CommandError(f"{path} is a folder: name a file in it.")
     if path.exists() and not force:
         raise CommandError(f"{path} exists: choose another -o, or pass --force to replace it.")

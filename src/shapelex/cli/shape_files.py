@@ -10,6 +10,7 @@ from shapelex.exceptions import ShapeFileError
 
 if TYPE_CHECKING:
     from shapelex.io import ShapeSet
+    from shapelex.io.spool import ShapeSpool
 
 
 def claim_shapes(path: Path, force: bool) -> Path:
@@ -24,12 +25,16 @@ def claim_shapes(path: Path, force: bool) -> Path:
     return claim_file(path, force)
 
 
-def write_shapes(shapes: "ShapeSet", path: Path, run: dict[str, Any]) -> None:
+def write_shapes(shapes: "ShapeSet | ShapeSpool", path: Path, run: dict[str, Any]) -> None:
     """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar."""
     import shapelex as sx
     from shapelex.io.run_records import write_sidecar
 
-    marked = shapes.replace(provenance={**shapes.provenance, "run": run})
-    sx.write(marked, path, overwrite=True, command=run["command"])
-    if path.suffix != ".npz":
+    provenance = {**shapes.provenance, "run": run}
+    if isinstance(shapes, sx.ShapeSet):
+        shapes = shapes.replace(provenance=provenance)
+    else:
+        shapes.provenance = provenance
+    sx.write(shapes, path, overwrite=True, command=run["command"])
+    if path.suffix.lower() not in (".npz", ".zarr"):
         write_sidecar(path, run)

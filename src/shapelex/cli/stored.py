@@ -1,36 +1,74 @@
 """Shapes that commands read piece by piece, because they may not fit in memory, and clusters that learn from them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.errors import CommandError
+from shapelex.cli.screen import Screen
 
-SUFFIXES = (".npy", ".zarr")
+if TYPE_CHECKING:
+    from shapelex.io import ShapeSet, StoredShapes
+    from shapelex.io.spool import ShapeSpool
+
+# Read piece by piece whatever their size.
+ALWAYS = (".npy", ".zarr")
+
+_SHAPES = "shapelex shapes"
 
 # Rows of a chunk that one worker codes at a time.
 _CHUNK_ROWS = 100_000
 
 
-def open_stored_shapes(path: str) -> Any | None:
-    """Open landmarks that are read piece by piece; None where the file is of another kind."""
+def open_stored_shapes(path: str) -> "StoredShapes | None":
+    """Open shapes that are read piece by piece: arrays, and large sets; None where the file is of another kind."""
     file = Path(path)
-    if file.suffix.lower() not in SUFFIXES or not file.exists():
+    if file.suffix.lower() in ALWAYS and file.exists():
+        import shapelex as sx
+
+        return sx.open_shapes(file)
+    return open_if_large(path)
+
+
+def open_if_large(path: str) -> "StoredShapes | None":
+    """Open a large set of shapes; None for all else."""
+    import shapelex as sx
+    from shapelex.io.run_records import npz_header
+    from shapelex.io.stored_shapes import is_large
+
+    file = Path(path)
+    if file.suffix.lower() not in (*ALWAYS, ".npz") or not file.exists() or not is_large(file):
         return None
-    import numpy as np
+    if file.suffix.lower() == ".npz" and npz_header(file).get("format", _SHAPES) != _SHAPES:
+        return None
+    return sx.open_shapes(file)
 
+
+@contextmanager
+def spooled_shapes(
+    paths: Sequence[str], target: Path, screen: Screen, **options: Any
+) -> "Iterator[ShapeSet | ShapeSpool]":
+    """Read shapes that may be more than memory holds; what does not fit waits beside the file that is made of them."""
+    from shapelex.io.folders import remove
+    from shapelex.io.spooling import read_or_spool
+
+    folder = target.resolve().with_name(f".{target.name}.spool")
+    remove(folder)
     try:
-        if file.suffix.lower() == ".npy":
-            return np.load(file, mmap_mode="r", allow_pickle=False)
-        import zarr
+        with screen.progress("reading") as tell:
+            shapes = read_or_spool(paths, folder, progress=lambda n_done, n_all: tell(n_done / n_all, ""), **options)
+        yield shapes
+    finally:
+        remove(folder)
 
-        return zarr.open_array(str(file), mode="r")
-    except ImportError as error:
-        raise CommandError(f'{path} needs zarr: pip install "shapelex[large]".') from error
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise CommandError(f"{path} cannot be read as one array of shapes: {reason.rstrip('.')}.") from error
+
+def look_at_closed(paths: Sequence[str], screen: Screen, **options: Any) -> bool:
+    """Tell whether the shapes in files are closed."""
+    from shapelex.io.spooling import find_closed
+
+    with screen.progress("looking") as tell:
+        return find_closed(paths, lambda n_done, n_all: tell(n_done / n_all, ""), **options)
 
 
 @contextmanager

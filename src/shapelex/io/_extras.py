@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 
-def load_library(module: str, distribution: str, purpose: str) -> Any:
+def load_library(module: str, distribution: str, purpose: str, extra: str = "io") -> Any:
     """Return an optional module, imported now.
 
     Parameters
@@ -15,6 +15,8 @@ def load_library(module: str, distribution: str, purpose: str) -> Any:
         Name under which it is installed.
     purpose : str
         What needs it, for the message.
+    extra : str
+        The extra that brings it.
 
     Returns
     -------
@@ -30,5 +32,5 @@ def load_library(module: str, distribution: str, purpose: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise ImportError(
-            f'{purpose} needs {distribution}, which is not installed: pip install "shapelex[io]".'
+            f'{purpose} needs {distribution}, which is not installed: pip install "shapelex[{extra}]".'
         ) from error

@@ -9,6 +9,7 @@ from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.npy_array import read_array
 from shapelex.io.shapeset import ShapeSet
+from shapelex.io.stored_shapes import StoredShapes, stored_landmarks
 from shapelex.spaces import Landmarks, from_columns
 
 
@@ -32,6 +33,19 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
         return ShapeSet(configurations, missing="allow")
     except ShapelexError as error:
         raise ShapeFileError(f"{path} cannot be read as shapes: {error}") from error
+
+
+def open_set(path: Path) -> StoredShapes:
+    """Return the shapes of an array that stays in its file."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        return stored_landmarks(array)
+    except (FileNotFoundError, PermissionError, MemoryError):
+        raise
+    # NumPy's header parser raises almost anything on hostile bytes.
+    except Exception as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ShapeFileError(f"{path} cannot be read as one array of shapes: {reason}.") from error
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:

@@ -7,19 +7,28 @@ Nothing is unpickled.
 """
 
 import json
+import math
 import re
+import shutil
+import struct
 import zipfile
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib import format as npy
 
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError, ShapelexError, UnsupportedBySpaceError
-from shapelex.io.guards import zip_members
-from shapelex.io.npy_array import read_array
+from shapelex.io.atomic import write_atomically
+from shapelex.io.guards import MAX_BYTES, zip_members
+from shapelex.io.npy_array import read_array, read_array_header
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.space_description import build_space, describe_space
+from shapelex.io.stored_shapes import METADATA, ShapeBlocks, StoredShapes, column_of
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space, to_points
 
 FORMAT_NAME = "shapelex shapes"
@@ -28,6 +37,8 @@ FORMAT_VERSION = 1
 _HEADER = "header"
 _RESERVED = ("points", "closed", "kind", "ids", "labels", "sequence", _HEADER, "space_gram", "space_shift")
 _ID_KEYS = ("ids", "names")
+# Arrays below this size are not worth a map.
+_SMALL_BYTES = 1 << 16
 _KINDS = ("landmarks", "bspline", "hermite")
 
 
@@ -43,43 +54,107 @@ def read_set(path: Path) -> ShapeSet:
         raise ShapeFileError(f"{path} is damaged or no .npz file: {error}") from error
     try:
         header = _read_header(arrays.pop(_HEADER, None))
-        return _from_header(header, arrays) if header else _from_plain_arrays(arrays)
+        parts = _from_header(header, arrays) if header else _from_plain_arrays(arrays)
+        return ShapeSet(_as_points(parts.pop("points")), **parts)
     except (ShapelexError, ValueError, LookupError, TypeError, OverflowError) as error:
         reason = error.args[0] if isinstance(error, LookupError) and error.args else error
         raise ShapeFileError(f"{path} cannot be read as shapes: {str(reason).rstrip('.')}.") from error
 
 
+def open_set(path: Path) -> StoredShapes:
+    """Return the set that a file holds, where it lies: its arrays are mapped, but for those that are compressed."""
+    try:
+        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+            arrays = {
+                member.filename.removesuffix(".npy"): _map_member(archive, member, path)
+                for member in zip_members(archive, path, max(MAX_BYTES, path.stat().st_size))
+            }
+        header = _read_header(arrays.pop(_HEADER, None))
+        parts = _from_header(header, arrays) if header else _from_plain_arrays(arrays)
+        return StoredShapes(_view_points(parts.pop("points")), **parts)
+    except (FileNotFoundError, PermissionError, MemoryError):
+        raise
+    # zipfile and NumPy's header parser raise almost anything on hostile bytes.
+    except Exception as error:
+        reason = error.args[0] if isinstance(error, LookupError) and error.args else error
+        message = " ".join(str(reason).split()).rstrip(".")
+        raise ShapeFileError(f"{path} cannot be read as shapes: {message}.") from error
+
+
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
     """Write a set to a stream."""
+    arrays, keys = _describe(shapes.space), _column_keys(StoredShapes.of(shapes).columns)
+    arrays |= {"points": to_points(shapes.configurations), "closed": np.array(shapes.closed)}
+    arrays |= {key: column_of(shapes, name) for name, key in keys.items()}
+    arrays[_HEADER] = _encode_header(shapes, keys)
+    np.savez(stream, allow_pickle=False, **arrays)
+
+
+def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
+    """Write a set block by block, whole or not at all: the same file as of a set in memory."""
+    arrays, keys = _describe(shapes.space), _column_keys(shapes.columns)
+    arrays |= {"closed": np.array(shapes.space.closed), _HEADER: _encode_header(shapes, keys)}
+    n_shapes, n_coordinates = shapes.shape
+    real = np.empty(0, dtype=shapes.dtype).real.dtype
+
+    def write(stream: BinaryIO) -> None:
+        with zipfile.ZipFile(stream, "w", allowZip64=True) as archive, ExitStack() as stack:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix=f".{path.name}.", dir=path.resolve().parent)))
+            # A member of an archive is written in one go, so columns wait in files until the points are done.
+            columns = {name: stack.enter_context((folder / key).open("w+b")) for name, key in keys.items()}
+            with _open_member(archive, "points", real, (n_shapes, n_coordinates, 2)) as part:
+                for block in shapes.blocks():
+                    part.write(np.ascontiguousarray(block.configurations, dtype=shapes.dtype).data.cast("B"))
+                    for name, file in columns.items():
+                        file.write(np.ascontiguousarray(column_of(block, name), dtype=shapes.columns[name]).tobytes())
+            for name, file in columns.items():
+                file.seek(0)
+                with _open_member(archive, keys[name], shapes.columns[name], (n_shapes,)) as part:
+                    shutil.copyfileobj(file, part, 1 << 20)
+            for key, array in arrays.items():
+                with _open_member(archive, key, array.dtype, array.shape) as part:
+                    part.write(array.tobytes())
+
+    write_atomically(path, write)
+
+
+def _describe(space: Space) -> dict[str, np.ndarray[Any, Any]]:
     try:
-        description, arrays = describe_space(shapes.space)
+        _, arrays = describe_space(space)
     except UnsupportedBySpaceError as error:
         raise ShapeFileError(f"{error}: sample the curves, or pickle the set.") from error
-    points = to_points(shapes.configurations)
-    arrays |= {"points": points, "closed": np.array(shapes.closed), "ids": shapes.ids}
     kinds = {Landmarks: "landmarks", BSpline: "bspline", HermiteSpline: "hermite"}
-    arrays["kind"] = np.array(kinds.get(type(shapes.space), "custom"))
-    if shapes.labels is not None:
-        arrays["labels"] = shapes.labels
-    if shapes.sequence is not None:
-        arrays["sequence"] = shapes.sequence
-    keys = {name: _key(name, place) for place, name in enumerate(shapes.metadata)}
-    arrays |= {key: shapes.metadata[name] for name, key in keys.items()}
+    return {**arrays, "kind": np.array(kinds.get(type(space), "custom"))}
+
+
+def _column_keys(columns: Iterable[str]) -> dict[str, str]:
+    """Return the names of the arrays that hold columns."""
+    own = {name: name for name in columns if not name.startswith(METADATA)}
+    others = [name for name in columns if name.startswith(METADATA)]
+    return own | {name: _key(name.removeprefix(METADATA), place) for place, name in enumerate(others)}
+
+
+def _encode_header(shapes: ShapeSet | ShapeBlocks, keys: dict[str, str]) -> np.ndarray[Any, Any]:
     header = {
         "format": FORMAT_NAME,
         "version": FORMAT_VERSION,
-        "space": description,
-        "columns": keys,
+        "space": describe_space(shapes.space)[0],
+        "columns": {name.removeprefix(METADATA): key for name, key in keys.items() if name.startswith(METADATA)},
         "missing": shapes.missing,
         "notes": list(shapes.notes),
         "provenance": dict(shapes.provenance),
     }
     try:
-        encoded = json.dumps(header).encode()
+        return np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     except TypeError as error:
         raise ShapeFileError(f"The provenance of the set must be JSON values ({error}).") from error
-    arrays[_HEADER] = np.frombuffer(encoded, dtype=np.uint8)
-    np.savez(stream, allow_pickle=False, **arrays)
+
+
+def _open_member(archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    """Open a file of an archive that takes the values of an array; its header is written."""
+    part = archive.open(f"{name}.npy", "w", force_zip64=True)
+    npy.write_array_header_1_0(part, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape})
+    return part
 
 
 def _key(name: str, place: int) -> str:
@@ -124,7 +199,7 @@ def _read_header(encoded: np.ndarray[Any, Any] | None) -> dict[str, Any]:
     return header
 
 
-def _from_header(header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> ShapeSet:
+def _from_header(header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
     parts: dict[str, Any] = {name: header.get(name) for name in ("space", "columns", "notes", "provenance", "missing")}
     is_sound = all(isinstance(parts[name], dict) for name in ("space", "columns", "provenance"))
     if not is_sound or not isinstance(parts["notes"], list) or "points" not in arrays:
@@ -133,24 +208,25 @@ def _from_header(header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]
     absent = [key for key in parts["columns"].values() if key not in arrays]
     if absent:
         raise ValueError(f"its header names columns that are not there: {', '.join(map(str, absent))}")
-    return ShapeSet(
-        _as_points(arrays["points"]),
-        space,
-        ids=arrays.get("ids"),
-        labels=arrays.get("labels"),
-        sequence=arrays.get("sequence"),
-        metadata={name: arrays[key] for name, key in parts["columns"].items()},
-        missing=parts["missing"],
-        notes=tuple(map(str, parts["notes"])),
-        provenance=parts["provenance"],
-    )
+    return {
+        "points": arrays["points"],
+        "space": space,
+        "ids": arrays.get("ids"),
+        "labels": arrays.get("labels"),
+        "sequence": arrays.get("sequence"),
+        "metadata": {name: arrays[key] for name, key in parts["columns"].items()},
+        "missing": parts["missing"],
+        "notes": tuple(map(str, parts["notes"])),
+        "provenance": parts["provenance"],
+    }
 
 
-def _from_plain_arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> ShapeSet:
+def _from_plain_arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
     if "points" not in arrays:
         named = ", ".join(sorted(arrays)[:8]) or "nothing"
         raise ValueError(f'it has no array "points" of shape (n_shapes, n_points, 2), but {named}')
-    points = _as_points(arrays.pop("points"))
+    points = arrays.pop("points")
+    _check_points(points)
     closed = arrays.pop("closed", np.array(False))
     if closed.size != 1 or closed.dtype.kind not in "biu":
         raise ValueError(f'"closed" must be one boolean, got shape {closed.shape}')
@@ -161,16 +237,16 @@ def _from_plain_arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> ShapeSet:
     labels, sequence = arrays.pop("labels", None), arrays.pop("sequence", None)
     columns = {name: column for name, column in arrays.items() if column.shape == points.shape[:1]}
     left_out = sorted(set(arrays) - set(columns))
-    return ShapeSet(
-        points,
-        space,
-        ids=ids,
-        labels=None if labels is not None and labels.dtype.kind == "U" and not (labels != "").any() else labels,
-        sequence=sequence,
-        metadata=columns,
-        missing="allow",
-        notes=(f"arrays that are no columns were not read: {', '.join(left_out)}",) if left_out else (),
-    )
+    return {
+        "points": points,
+        "space": space,
+        "ids": ids,
+        "labels": None if labels is not None and labels.dtype.kind == "U" and not (labels != "").any() else labels,
+        "sequence": sequence,
+        "metadata": columns,
+        "missing": "allow",
+        "notes": (f"arrays that are no columns were not read: {', '.join(left_out)}",) if left_out else (),
+    }
 
 
 def _space_of_kind(kind: str, n_coordinates: int, closed: bool) -> Space:
@@ -185,13 +261,47 @@ def _space_of_kind(kind: str, n_coordinates: int, closed: bool) -> Space:
     raise ValueError(f'"kind" must be one of {", ".join(_KINDS)}, got {kind!r}')
 
 
+def _map_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> np.ndarray[Any, Any]:
+    """Return an array of an archive where it lies in the file; in memory where it is small or compressed."""
+    if not member.filename.endswith(".npy"):
+        raise ValueError(f"it holds {member.filename!r}, which is no array")
+    is_plain = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size
+    with archive.open(member) as part:
+        if not is_plain or member.file_size < _SMALL_BYTES:
+            return read_array(part, member.file_size)
+        shape, is_fortran, dtype = read_array_header(part, member.file_size)
+        n_header = part.tell()
+        if n_header + math.prod(shape) * dtype.itemsize != member.file_size:
+            raise ValueError("an array is shorter or longer than declared")
+    with path.open("rb") as stream:
+        # The name and the extra field of a member may be longer here than in the directory of the archive.
+        stream.seek(member.header_offset)
+        fixed = stream.read(30)
+        n_name, n_extra = struct.unpack("<HH", fixed[26:30])
+    start = member.header_offset + 30 + n_name + n_extra
+    return np.memmap(path, dtype, "r", start + n_header, shape, "F" if is_fortran else "C")
+
+
+def _view_points(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return real points as complex numbers without a copy, where the bytes are the same."""
+    _check_points(points)
+    as_complex = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}.get(points.dtype)
+    if as_complex is None or not points.flags.c_contiguous:
+        return points
+    return points.view(as_complex)[..., 0]
+
+
 def _as_points(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    _check_points(points)
+    return points if points.dtype.kind == "c" else points_to_complex(points)
+
+
+def _check_points(points: np.ndarray[Any, Any]) -> None:
     if points.size == 0:
         raise ValueError(f"it holds no shape: its points have shape {points.shape}")
     if points.dtype.kind == "c" and points.ndim == 2:
-        return points
+        return
     if points.dtype.kind not in "iuf" or points.ndim != 3 or points.shape[2] != 2:
         raise ValueError(
             f'"points" must be numbers of shape (n_shapes, n_points, 2), got dtype {points.dtype}, shape {points.shape}'
         )
-    return points_to_complex(points)

@@ -6,7 +6,7 @@ whether they are resampled or fitted, and what becomes of missing landmarks.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -145,32 +145,65 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
     ShapeFileError
         If records differ in their numbers of points and nothing says what to do, or cannot be fitted.
     """
-    closed = _choose_closed(found, wanted)
-    lines = [one.record.points for one in found]
-    notes = []
-    if closed:
-        lines, n_dropped = _drop_repeated_ends(lines)
-        if n_dropped:
-            noun = "shape" if n_dropped == 1 else "shapes"
-            notes.append(f"The last point of {n_dropped} closed {noun} repeated the first and was dropped.")
-    space, rows, note = _make_rows(found, lines, wanted, closed)
-    notes += [note] if note else []
+    made = make_rows(found, wanted)
     columns = _make_columns(found)
     records = [one.record for one in found]
     labels = [record.label for record in records]
     return ShapeSet(
-        rows,
-        space,
+        made.configurations,
+        made.space,
         ids=np.array([record.id for record in records], dtype=np.str_),
         labels=np.array(labels, dtype=np.str_) if any(labels) else None,
         sequence=_number_series(found),
         metadata=columns,
         missing="allow" if wanted.allows_missing else "error",
-        notes=tuple(notes),
+        notes=tuple(note_rows(made.n_repeated_ends, made.note)),
     )
 
 
-def conform(shapes: ShapeSet, path: Path, wanted: Wanted) -> ShapeSet:
+@dataclass(frozen=True)
+class Rows:
+    """Configurations that records became.
+
+    Parameters
+    ----------
+    configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+        One row a record.
+    space : Space
+        Their space.
+    n_repeated_ends : int
+        Closed shapes whose last point repeated the first and was dropped.
+    note : str
+        What was done to all, or nothing.
+    """
+
+    configurations: ComplexArray
+    space: Space
+    n_repeated_ends: int
+    note: str
+
+
+def make_rows(found: Sequence[Found], wanted: Wanted) -> Rows:
+    """Return the configurations that records make up; as :func:`assemble`, without what is known of each."""
+    closed = choose_closed(found, wanted)
+    lines = [one.record.points for one in found]
+    n_dropped = 0
+    if closed:
+        lines, n_dropped = _drop_repeated_ends(lines)
+    space, rows, note = _make_rows(found, lines, wanted, closed)
+    return Rows(rows, space, n_dropped, note)
+
+
+def note_rows(n_repeated_ends: int, note: str) -> list[str]:
+    """Say what was done to the points of records, one sentence each."""
+    notes = [note] if note else []
+    if n_repeated_ends:
+        noun = "shape" if n_repeated_ends == 1 else "shapes"
+        notes.insert(0, f"The last point of {n_repeated_ends} closed {noun} repeated the first and was dropped.")
+    return notes
+
+
+def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) -> ShapeSet:
     """Return a set that a file holds ready for use, as the caller wants it.
 
     Parameters
@@ -181,6 +214,8 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted) -> ShapeSet:
         The file, for messages.
     wanted : Wanted
         What the caller wants.
+    first_row : int
+        Row of the file that the first shape is.
 
     Returns
     -------
@@ -195,7 +230,7 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted) -> ShapeSet:
     if isinstance(shapes.space, Landmarks) and wanted.closed is not None and wanted.closed != shapes.closed:
         shapes = shapes.replace(space=Landmarks(shapes.space.n_points, closed=wanted.closed))
     if wanted.missing == "error" and shapes.is_missing.any():
-        row = int(np.flatnonzero(shapes.is_missing.any(axis=1))[0])
+        row = first_row + int(np.flatnonzero(shapes.is_missing.any(axis=1))[0])
         raise ShapeFileError(f'{path} has missing landmarks, first in shape {row}: missing="allow" keeps them as NaN.')
     shapes = shapes.replace(missing="allow" if wanted.allows_missing else "error")
     if wanted.n_points is None and wanted.space in (None, shapes.space):
@@ -212,7 +247,8 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted) -> ShapeSet:
     return shapes.replace(configurations=rows, space=space, notes=(*shapes.notes, *([note] if note else [])))
 
 
-def _choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
+def choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
+    """Tell whether records make up closed shapes; refuse those of which some do and others do not."""
     if wanted.said_closed is not None:
         return wanted.said_closed
     closed = next((one for one in found if one.record.closed), None)
@@ -260,20 +296,33 @@ def _make_rows(
     is_ready = isinstance(space, Landmarks) and wanted.n_points is None and set(counts) == {space.n_coordinates}
     if is_ready:
         return space, _stack(lines), ""
-    if isinstance(space, Landmarks):
-        n_samples, note = space.n_points, f"Resampled to {space.n_points} points at equal steps of arc length."
-    else:
-        n_samples = max(_POINTS_PER_COORDINATE * space.n_coordinates, *counts)
-        note = f"Fitted by least squares to the polygons through the points, sampled at {n_samples} equal steps."
-    samples = np.empty((len(lines), n_samples), dtype=np.complex128)
-    for row, (one, line) in enumerate(zip(found, lines, strict=True)):
+    for one, line in zip(found, lines, strict=True):
         reason = _why_no_curve(line, closed)
         if reason:
             raise ShapeFileError(f"{one.where}: {reason}")
-        samples[row] = resample_polyline(line, n_samples, closed)
     if isinstance(space, Landmarks):
-        return space, samples, note
-    return space, space.fit(samples, space.parameters(n_samples)), note
+        samples = np.stack([resample_polyline(line, space.n_points, closed) for line in lines])
+        return (
+            space,
+            samples.astype(np.complex128, copy=False),
+            f"Resampled to {space.n_points} points at equal steps of arc length.",
+        )
+    note = "Fitted by least squares to the polygons through the points, sampled at equal steps."
+    return space, _fit_curves(lines, space), note
+
+
+def _fit_curves(lines: list[ComplexArray], space: Space) -> ComplexArray:
+    """Fit a curve to each polygon: as many samples as it needs, whatever the others are."""
+    n_samples = np.full(len(lines), _POINTS_PER_COORDINATE * space.n_coordinates)
+    for row, line in enumerate(lines):
+        while n_samples[row] < len(line):
+            n_samples[row] *= 2
+    fitted = np.empty((len(lines), space.n_coordinates), dtype=np.complex128)
+    for count in np.unique(n_samples).tolist():
+        rows = np.flatnonzero(n_samples == count)
+        samples = np.stack([resample_polyline(lines[row], count, space.closed) for row in rows])
+        fitted[rows] = space.fit(samples, space.parameters(count))
+    return fitted
 
 
 def _stack(lines: list[ComplexArray]) -> ComplexArray:
@@ -309,7 +358,7 @@ def _number_series(found: Sequence[Found]) -> np.ndarray[Any, Any] | None:
 
 
 def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
-    _check_width(found)
+    check_width(found)
     columns: dict[str, list[Any]] = {}
     if any(one.record.frame is not None for one in found):
         columns["frame"] = [-1 if one.record.frame is None else one.record.frame for one in found]
@@ -323,16 +372,8 @@ def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
     return {name: column_from_values(values) for name, values in columns.items()}
 
 
-def _check_width(found: Sequence[Found]) -> None:
+def check_width(found: Sequence[Found]) -> None:
     """Refuse records that would swell as a table: keys that few records have, or a few very long texts."""
-    n_shapes = len(found)
-    n_cells = sum(len(one.record.metadata) for one in found)
-    names = {name for one in found for name in one.record.metadata}
-    if n_shapes * len(names) > max(_FREE_CELLS, _MOST_SWELLING * n_cells):
-        raise ShapeFileError(
-            f"The {n_shapes} records have {len(names)} different keys, few of them in common: too many for a table; "
-            "take out those that are not needed."
-        )
     longest: dict[str, tuple[int, Found]] = {}
     n_characters = 0
     for one in found:
@@ -342,6 +383,37 @@ def _check_width(found: Sequence[Found]) -> None:
                 n_characters += len(value)
                 if len(value) > longest.get(name, (0, one))[0]:
                     longest[name] = (len(value), one)
-    if n_shapes * sum(length for length, _ in longest.values()) > max(_FREE_CELLS, _MOST_SWELLING * n_characters):
-        length, one = max(longest.values(), key=lambda item: item[0])
-        raise ShapeFileError(f"{one.where}: one of its texts has {length} characters: shorten it.")
+    check_swelling(
+        len(found),
+        len({name for one in found for name in one.record.metadata}),
+        sum(len(one.record.metadata) for one in found),
+        n_characters,
+        {f"{one.where}, {name}": length for name, (length, one) in longest.items()},
+    )
+
+
+def check_swelling(n_shapes: int, n_names: int, n_cells: int, n_characters: int, widths: Mapping[str, int]) -> None:
+    """Refuse a table far larger than what goes into it.
+
+    Parameters
+    ----------
+    n_shapes, n_names : int
+        Rows and columns.
+    n_cells, n_characters : int
+        Entries that there are, and characters of all texts.
+    widths : mapping of str to int
+        Characters of the longest text of each column, by what to call it.
+
+    Raises
+    ------
+    ShapeFileError
+        If most entries would be empty, or most of the texts padding.
+    """
+    if n_shapes * n_names > max(_FREE_CELLS, _MOST_SWELLING * n_cells):
+        raise ShapeFileError(
+            f"The {n_shapes} records have {n_names} different keys, few of them in common: too many for a table; "
+            "take out those that are not needed."
+        )
+    if n_shapes * sum(widths.values()) > max(_FREE_CELLS, _MOST_SWELLING * n_characters):
+        name = max(widths, key=lambda one: widths[one])
+        raise ShapeFileError(f"{name}: one of its texts has {widths[name]} characters: shorten it.")

@@ -5,8 +5,9 @@ A Zarr folder holds the arrays ``support``, ``coefs`` and ``errors``; a Parquet 
 ``coefs_real`` and ``coefs_imag`` (lists) and ``error``, one row a shape.
 """
 
-import shutil
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,6 +17,9 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError
+from shapelex.io._extras import load_library
+from shapelex.io.folders import put_in_place, remove
+from shapelex.io.run_records import KEY
 
 FORMAT_NAME = "shapelex codes"
 
@@ -34,19 +38,30 @@ class CodesWriter(ABC):
         Size of the codes.
     dtype : dtype of complex
         Precision of the weights.
+    run : mapping, optional
+        What makes them, see :func:`~shapelex.io.run_records.make_run`.
     """
 
-    def __init__(self, path: Path, n_shapes: int, n_nonzero: int, n_atoms: int, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        n_shapes: int,
+        n_nonzero: int,
+        n_atoms: int,
+        dtype: np.dtype[Any],
+        run: Mapping[str, Any] | None = None,
+    ) -> None:
         self.path = path.resolve()
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"There is no folder {self.path.parent} to write {path.name} to.")
         self.partial = self.path.with_name(f".{self.path.name}.partial")
         self.n_shapes, self.n_nonzero, self.n_atoms, self.dtype = n_shapes, n_nonzero, n_atoms, dtype
+        self.run = run
         self._waiting: list[tuple[SparseCodes, FloatArray]] = []
         self._n_written = 0
 
     def __enter__(self) -> "CodesWriter":
-        _remove(self.partial)
+        remove(self.partial)
         self._open()
         return self
 
@@ -58,9 +73,9 @@ class CodesWriter(ABC):
                 self._flush()
             self._close()
             if kind is None:
-                _put_in_place(self.partial, self.path)
+                put_in_place(self.partial, self.path)
         finally:
-            _remove(self.partial)
+            remove(self.partial)
 
     def add(self, codes: SparseCodes, errors: FloatArray) -> None:
         """Append the next shapes.
@@ -99,7 +114,8 @@ class _ZarrWriter(CodesWriter):
     def _open(self) -> None:
         zarr = _import_zarr()
         self._group = zarr.open_group(str(self.partial), mode="w")
-        self._group.attrs.update({"format": FORMAT_NAME, "n_atoms": self.n_atoms})
+        told = {"format": FORMAT_NAME, "n_atoms": self.n_atoms}
+        self._group.attrs.update(told if self.run is None else {**told, "run": dict(self.run)})
         error_dtype = np.empty(0, dtype=self.dtype).real.dtype
         shapes = {"support": (self.n_nonzero, np.dtype(np.int32)), "coefs": (self.n_nonzero, self.dtype)}
         rows = min(_GROUP_ROWS, self.n_shapes)
@@ -126,7 +142,8 @@ class _ParquetWriter(CodesWriter):
             ("coefs_imag", pa.list_(real, self.n_nonzero)),
             ("error", real),
         ]
-        self._schema = pa.schema(columns, metadata={"format": FORMAT_NAME, "n_atoms": str(self.n_atoms)})
+        told = {"format": FORMAT_NAME, "n_atoms": str(self.n_atoms)}
+        self._schema = pa.schema(columns, told if self.run is None else {**told, KEY: json.dumps(dict(self.run))})
         self._writer = parquet.ParquetWriter(self.partial, self._schema)
 
     def _write(self, start: int, support: IntArray, coefs: ComplexArray, errors: FloatArray) -> None:  # noqa: ARG002
@@ -146,7 +163,12 @@ _WRITERS: dict[str, type[CodesWriter]] = {".zarr": _ZarrWriter, ".parquet": _Par
 
 
 def open_codes_writer(
-    path: str | Path, n_shapes: int, n_nonzero: int, n_atoms: int, dtype: np.dtype[Any]
+    path: str | Path,
+    n_shapes: int,
+    n_nonzero: int,
+    n_atoms: int,
+    dtype: np.dtype[Any],
+    run: Mapping[str, Any] | None = None,
 ) -> CodesWriter:
     """Begin a file of codes.
 
@@ -159,6 +181,8 @@ def open_codes_writer(
         Size of the codes.
     dtype : dtype of complex
         Precision of the weights.
+    run : mapping, optional
+        What makes them, see :func:`~shapelex.io.run_records.make_run`.
 
     Returns
     -------
@@ -175,7 +199,7 @@ def open_codes_writer(
     target = Path(path)
     if target.suffix not in _WRITERS:
         raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
-    return _WRITERS[target.suffix](target, n_shapes, n_nonzero, n_atoms, dtype)
+    return _WRITERS[target.suffix](target, n_shapes, n_nonzero, n_atoms, dtype, run)
 
 
 def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
@@ -231,38 +255,9 @@ def _check_format(name: Any, source: Path) -> None:
 
 
 def _import_zarr() -> Any:
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError('Zarr files need zarr, which is not installed: pip install "shapelex[large]".') from error
-    return zarr
+    return load_library("zarr", "zarr", "Writing and reading Zarr folders", extra="large")
 
 
 def _import_parquet() -> tuple[Any, Any]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as parquet
-    except ImportError as error:
-        raise ImportError(
-            'Parquet files need pyarrow, which is not installed: pip install "shapelex[large]".'
-        ) from error
-    return pa, parquet
-
-
-def _put_in_place(partial: Path, path: Path) -> None:
-    if path.is_dir():
-        # A folder cannot be renamed over another: the old one steps aside for a moment.
-        old = path.with_name(f".{path.name}.old")
-        _remove(old)
-        path.rename(old)
-        partial.rename(path)
-        _remove(old)
-    else:
-        partial.replace(path)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    parquet = load_library("pyarrow.parquet", "pyarrow", "Writing and reading Parquet tables", extra="large")
+    return load_library("pyarrow", "pyarrow", "Parquet", extra="large"), parquet

@@ -3,7 +3,8 @@
 In come values as files have them, in which some may be absent; out go arrays of text, numbers or booleans.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from shapelex.exceptions import ShapeInputError
 Column = np.ndarray[Any, Any]
 
 _KINDS = "biufcU"
+# A number of 64 bits is never longer as text.
+_NUMBER_CHARACTERS = 25
 
 
 def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
@@ -32,22 +35,64 @@ def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
     return view
 
 
-def column_from_values(values: Sequence[Any]) -> Column:
-    """Return values of which some may be None as one column.
+@dataclass
+class ColumnKind:
+    """What a column must be to hold all values seen so far, some of which may be None.
 
     Whole numbers stay so where none is absent; numbers have NaN for what is absent, text has the empty string.
     Values of several kinds become text.
     """
-    present = [value for value in values if value is not None]
-    kinds = {_kind(value) for value in present}
-    is_complete = len(present) == len(values)
-    if kinds == {"bool"} and is_complete:
-        return np.array(values, dtype=np.bool_)
-    if kinds == {"int"} and is_complete and all(-(2**63) <= value < 2**63 for value in values):
-        return np.array(values, dtype=np.int64)
-    if kinds and kinds <= {"int", "float"} and all(abs(value) < 2**53 for value in present if _kind(value) == "int"):
-        return np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-    return np.array(["" if value is None else str(value) for value in values], dtype=np.str_)
+
+    kinds: set[str] = field(default_factory=set)
+    is_complete: bool = True
+    are_words: bool = True
+    are_exact: bool = True
+    n_characters: int = 1
+    n_present: int = 0
+    n_total_characters: int = 0
+
+    def see(self, values: Iterable[Any]) -> None:
+        """Take note of more values."""
+        for value in values:
+            if value is None:
+                self.is_complete = False
+                continue
+            self.n_present += 1
+            kind = _kind(value)
+            self.kinds.add(kind)
+            if kind == "int":
+                self.are_words &= -(2**63) <= value < 2**63
+                self.are_exact &= abs(value) < 2**53
+            if kind == "text" or not self.are_words:
+                length = len(value if isinstance(value, str) else str(value))
+                self.n_characters = max(self.n_characters, length)
+                self.n_total_characters += length
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the column; text is as wide as its longest value."""
+        if self.kinds == {"bool"} and self.is_complete:
+            return np.dtype(np.bool_)
+        if self.kinds == {"int"} and self.is_complete and self.are_words:
+            return np.dtype(np.int64)
+        if self.kinds and self.kinds <= {"int", "float"} and self.are_exact:
+            return np.dtype(np.float64)
+        return np.dtype(f"U{max(self.n_characters, _NUMBER_CHARACTERS if self.kinds - {'text'} else 0)}")
+
+    def make(self, values: Sequence[Any]) -> Column:
+        """Return values that were seen as a column."""
+        if self.dtype.kind == "f":
+            return np.array([np.nan if value is None else float(value) for value in values], dtype=self.dtype)
+        if self.dtype.kind == "U":
+            return np.array(["" if value is None else str(value) for value in values], dtype=self.dtype)
+        return np.array(values, dtype=self.dtype)
+
+
+def column_from_values(values: Sequence[Any]) -> Column:
+    """Return values of which some may be None as one column, see :class:`ColumnKind`."""
+    kind = ColumnKind()
+    kind.see(values)
+    return kind.make(values)
 
 
 def join_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Any:

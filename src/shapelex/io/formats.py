@@ -6,7 +6,11 @@ imported when first used:
 - ``read_records(path, **options)`` yields :class:`~shapelex.io.records.Record` and
   :class:`~shapelex.io.records.BadRecord`;
 - ``read_set(path, **options)`` returns a :class:`~shapelex.io.shapeset.ShapeSet`, for files that hold configurations
-  ready for use.
+  ready for use; beside it may be ``open_set(path)``, which returns a
+  :class:`~shapelex.io.stored_shapes.StoredShapes` that stays in its file.
+
+``write_set(shapes, stream, **options)`` writes a set to a binary stream, ``write_blocks(shapes, path)`` one that is
+gone through block by block, to a file or folder that is whole or not there.
 
 The keyword arguments of the function are the options that :func:`shapelex.read` passes on.
 """
@@ -57,9 +61,24 @@ class Format:
         return reader
 
     @cached_property
+    def opener(self) -> Callable[[Path], Any] | None:
+        """The function that opens a file to be read piece by piece, where there is one."""
+        return getattr(import_module(f"shapelex.io.{self.module}"), "open_set", None)
+
+    @cached_property
     def writer(self) -> Callable[..., None] | None:
         """The function that writes a set to a binary stream, where there is one."""
         return getattr(import_module(f"shapelex.io.{self.module}"), "write_set", None)
+
+    @cached_property
+    def block_writer(self) -> Callable[[Any, Path], None] | None:
+        """The function that writes a set block by block to a path, where there is one."""
+        return getattr(import_module(f"shapelex.io.{self.module}"), "write_blocks", None)
+
+    @property
+    def can_write(self) -> bool:
+        """Whether sets can be written in this format."""
+        return self.writer is not None or self.block_writer is not None
 
     @property
     def writer_options(self) -> frozenset[str]:
@@ -168,6 +187,7 @@ _IMAGE_MARKS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b
 
 _LISTED = [
     Format("npz", (".npz",), "_npz", _starts_with(b"PK\x03\x04")),
+    Format("zarr", (".zarr",), "_zarr", lambda head: False),  # noqa: ARG005
     Format("npy", (".npy",), "_npy", _starts_with(b"\x93NUMPY")),
     Format("roi", (".roi", ".zip"), "_roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
     Format("wcon", (".wcon", ".zip", ".json"), "_wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),

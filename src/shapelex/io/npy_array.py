@@ -33,6 +33,38 @@ def read_array(part: Any, n_bytes: int) -> np.ndarray[Any, Any]:
         If it is no array, holds objects, or is shorter or longer than it declares; NumPy's header parser may raise
         almost anything else on hostile bytes.
     """
+    shape, is_fortran, dtype = read_array_header(part, n_bytes)
+    n_items = math.prod(shape)
+    content = part.read(n_items * dtype.itemsize)
+    # Reading to the end checks the checksum of a zip member.
+    if len(content) != n_items * dtype.itemsize or part.read(1):
+        raise ValueError("an array is shorter or longer than declared")
+    if dtype.itemsize == 0:
+        return np.zeros(shape, dtype=dtype)
+    array = np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if is_fortran else "C")
+    return array.copy()
+
+
+def read_array_header(part: Any, n_bytes: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order (whether Fortran's) and type of the array that a stream holds.
+
+    Parameters
+    ----------
+    part : file-like
+        The stream, at its start; it is then at the first value.
+    n_bytes : int
+        Its length.
+
+    Returns
+    -------
+    tuple of int, bool, dtype
+        What the header declares; as many bytes can be there.
+
+    Raises
+    ------
+    ValueError
+        As :func:`read_array`.
+    """
     version = npy.read_magic(part)
     readers: dict[tuple[int, int], Callable[[Any], Any]] = {
         (1, 0): npy.read_array_header_1_0,
@@ -43,16 +75,9 @@ def read_array(part: Any, n_bytes: int) -> np.ndarray[Any, Any]:
     shape, is_fortran, dtype = readers[version](part)
     if dtype.hasobject:
         raise ValueError("arrays of Python objects are not read")
-    if any(int(length) < 0 or int(length) > n_bytes for length in shape):
+    shape = tuple(map(int, shape))
+    if any(length < 0 or length > n_bytes for length in shape):
         raise ValueError(f"an array of shape {shape} does not fit in {n_bytes} bytes")
-    n_items = math.prod(int(length) for length in shape)
-    if n_items * max(dtype.itemsize, 1) > n_bytes:
+    if math.prod(shape) * max(dtype.itemsize, 1) > n_bytes:
         raise ValueError(f"an array of shape {shape} does not fit in {n_bytes} bytes")
-    content = part.read(n_items * dtype.itemsize)
-    # Reading to the end checks the checksum of a zip member.
-    if len(content) != n_items * dtype.itemsize or part.read(1):
-        raise ValueError("an array is shorter or longer than declared")
-    if dtype.itemsize == 0:
-        return np.zeros(shape, dtype=dtype)
-    array = np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if is_fortran else "C")
-    return array.copy()
+    return shape, is_fortran, dtype

@@ -3,34 +3,13 @@
 In come paths, a folder or a pattern; out goes one :class:`~shapelex.io.shapeset.ShapeSet`, whatever the formats.
 """
 
-import glob
-import logging
-import os
-import re
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any
 
-from shapelex._validation import check_choice, check_count, check_flag
-from shapelex.exceptions import ShapeFileError, ShapelexError, SkippedRecordsWarning
-from shapelex.io.assembly import Found, Wanted, assemble, check_record, conform
-from shapelex.io.formats import FORMATS, Format, find_format
-from shapelex.io.guards import files_below
-from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.io.file_list import PathLike
+from shapelex.io.reading import Gathering, Progress, open_reading
 from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Space
-
-logger = logging.getLogger(__name__)
-
-PathLike: TypeAlias = str | os.PathLike[str]
-Progress: TypeAlias = Callable[[int, int], None]
-
-_SKIPPED_NAMED = 3
-_MISSING_HINT = ': missing="allow" keeps them as NaN, on_error="skip" leaves such records out'
-_PATTERN = re.compile(r"[*?\[]")
 
 
 def read(
@@ -108,238 +87,17 @@ def read(
     >>> shapes.ids.tolist()
     ['left', 'right']
     """
-    wanted = _check_wanted(space, n_points, closed, missing)
-    check_choice(on_error, ("raise", "skip"), "on_error")
-    if format is not None:
-        check_choice(format, FORMATS, "format")
-    label_of = _label_maker(label_from)
-    session = _Session(wanted, on_error == "skip", label_of, options)
-    files, ignored = _list_files(paths, format, session.skipped if session.skips else None)
-    session.has_many = len(files) + len(session.skipped) > 1
-    _check_options(options, [known for _, known in files])
-    parts: list[ShapeSet | Found] = []
-    for n_done, (path, known) in enumerate(files, start=1):
-        parts += session.read_file(path, known)
-        logger.debug("read %s as %s", path, known.name)
-        if progress is not None:
-            progress(n_done, len(files))
-    if not parts:
-        reasons = f": {session.skipped[0]}" if session.skipped else ""
-        raise ShapeFileError(f"No shape could be read from {_name_files(files)}{reasons}")
-    shapes = _join(parts, wanted)
-    if wanted.closed is not None and shapes.closed != wanted.closed:
-        raise ShapeFileError(f"closed={closed} was asked for, but the shapes are in {shapes.space!r}.")
-    session.warn()
-    provenance = {"files": [str(path) for path, _ in files], "formats": sorted({known.name for _, known in files})}
-    return shapes.replace(
-        notes=(*shapes.notes, *session.notes(ignored)),
-        provenance={**provenance, **({"source": dict(shapes.provenance)} if shapes.provenance else {})},
+    reading = open_reading(
+        paths,
+        format,
+        space=space,
+        n_points=n_points,
+        closed=closed,
+        missing=missing,
+        on_error=on_error,
+        label_from=label_from,
+        **options,
     )
-
-
-@dataclass
-class _Session:
-    """What goes on over all files of one call."""
-
-    wanted: Wanted
-    skips: bool
-    label_of: Callable[[Path], str] | None
-    options: dict[str, Any]
-    has_many: bool = False
-    skipped: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    def read_file(self, path: Path, known: Format) -> list[ShapeSet | Found]:
-        """Return the set or the good records of a file; with `skips`, take note of the bad ones."""
-        if self.wanted.missing == "negative" and not known.negative_is_missing:
-            raise ValueError(f'missing="negative" has no meaning for {path}: the format {known.name} has no such use.')
-        options = {name: value for name, value in self.options.items() if name in known.options}
-        try:
-            _check_not_empty(path)
-            if known.makes_sets:
-                return [self._label_set(conform(known.reader(path, **options), path, self.wanted), path)]
-            return list(self._good_records(path, known.reader(path, **options)))
-        except ShapeFileError as error:
-            if not (self.skips and self.has_many):
-                raise
-            self.skipped.append(str(error))
-            return []
-
-    def _good_records(self, path: Path, records: Iterator[Record | BadRecord | Remark]) -> Iterator[Found]:
-        hint = "" if self.skips else _MISSING_HINT
-        for record in records:
-            if isinstance(record, Remark):
-                self.remarks.append(f"{path}, {record.where}: {record.text}")
-                continue
-            checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
-            if isinstance(checked, Record):
-                yield Found(path, checked if self.label_of is None else replace(checked, label=self.label_of(path)))
-                continue
-            message = f"{path}, {checked.where}: {checked.reason}"
-            if not self.skips:
-                raise ShapeFileError(message)
-            self.skipped.append(message)
-
-    def _label_set(self, shapes: ShapeSet, path: Path) -> ShapeSet:
-        changes: dict[str, Any] = {}
-        if self.label_of is not None:
-            changes["labels"] = [self.label_of(path)] * len(shapes)
-        if self.has_many:
-            changes["metadata"] = {**shapes.metadata, "file": [str(path)] * len(shapes)}
-        return shapes.replace(**changes) if changes else shapes
-
-    def warn(self) -> None:
-        """Say once how many records were left out, and the first few reasons."""
-        if not self.skipped:
-            return
-        named = "; ".join(self.skipped[:_SKIPPED_NAMED])
-        n_more = len(self.skipped) - _SKIPPED_NAMED
-        more = f"; and {n_more} more, in the notes of the set" if n_more > 0 else ""
-        noun = "record" if len(self.skipped) == 1 else "records"
-        message = f"Left out {len(self.skipped)} {noun}: {named}{more}"
-        warnings.warn(message, SkippedRecordsWarning, stacklevel=3)
-
-    def notes(self, ignored: Sequence[Path]) -> list[str]:
-        """Return a note for every record left out, and one for files of other kinds."""
-        notes = [f"left out: {message}" for message in self.skipped] + self.remarks
-        if ignored:
-            named = ", ".join(path.name for path in ignored[:_SKIPPED_NAMED])
-            more = f" and {len(ignored) - _SKIPPED_NAMED} more" if len(ignored) > _SKIPPED_NAMED else ""
-            notes.append(f"no files of shapes, not read: {named}{more}")
-        return notes
-
-
-def _check_wanted(space: Space | None, n_points: int | None, closed: bool | None, missing: str) -> Wanted:
-    check_choice(missing, ("error", "allow", "negative"), "missing")
-    if space is not None and not isinstance(space, Space):
-        raise TypeError(f"space must be a space such as BSpline(40), or None, got {space!r}.")
-    if space is not None and n_points is not None:
-        raise ValueError("space and n_points cannot both be given: the space says how many points there are.")
-    if closed is not None:
-        closed = check_flag(closed, "closed")
-        if space is not None and space.closed != closed:
-            raise ValueError(f"closed={closed} contradicts space={space!r}.")
-    if n_points is not None:
-        n_points = check_count(n_points, 3, "n_points")
-    return Wanted(space, n_points, closed, missing)
-
-
-def _list_files(
-    paths: Any, name: str | None, skipped: list[str] | None
-) -> tuple[list[tuple[Path, Format]], list[Path]]:
-    """Return the files to read with their formats, and those in folders that are no files of shapes.
-
-    A file named that is of no known format is an error, or goes to `skipped` where that is a list.
-    """
-    if not isinstance(paths, str | os.PathLike | Iterable):
-        raise TypeError(f"paths must be a path or a list of paths, got {paths!r}.")
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    files: list[tuple[Path, Format]] = []
-    ignored: list[Path] = []
-    for one in given:
-        if not isinstance(one, str | os.PathLike):
-            raise TypeError(f"paths must be a path or a list of paths, got {one!r}.")
-        path = Path(one).expanduser()
-        named: list[Path] = []
-        if path.is_dir():
-            before = len(files)
-            for inner in files_below(path):
-                known = _format_in_folder(inner, name)
-                if known is None:
-                    ignored.append(inner)
-                else:
-                    files.append((inner, known))
-            if len(files) == before:
-                raise FileNotFoundError(f"{path} holds no file that can be read{f' as {name}' if name else ''}.")
-        elif not path.exists() and _PATTERN.search(str(path)):
-            found = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
-            found = [match for match in found if match.is_file()]
-            if not found:
-                raise FileNotFoundError(f"No file matches {path}.")
-            named += found
-        elif not path.exists():
-            raise FileNotFoundError(f"There is no file {path}.")
-        elif not path.is_file():
-            # Looking into a pipe would wait for whoever writes to it.
-            raise ShapeFileError(f"{path} is no regular file.")
-        else:
-            named = [path]
-        for match in named:
-            try:
-                _check_not_empty(match)
-                files.append((match, find_format(match, name)))
-            except ShapeFileError as error:
-                if skipped is None:
-                    raise
-                skipped.append(str(error))
-    if not files and skipped:
-        raise ShapeFileError(f"No shape could be read: {skipped[0]}")
-    if not files:
-        raise FileNotFoundError("paths is empty: give at least one file.")
-    return files, ignored
-
-
-def _check_not_empty(path: Path) -> None:
-    if path.stat().st_size == 0:
-        raise ShapeFileError(f"{path} is empty: it has 0 bytes.")
-
-
-def _format_in_folder(path: Path, name: str | None) -> Format | None:
-    if name is not None:
-        return FORMATS[name] if FORMATS[name].claims(path) else None
-    try:
-        return find_format(path) if any(known.claims(path) for known in FORMATS.values()) else None
-    except ShapeFileError:
-        return None
-
-
-def _label_maker(label_from: str | None) -> Callable[[Path], str] | None:
-    if label_from is None:
-        return None
-    if not isinstance(label_from, str):
-        raise TypeError(f'label_from must be "parent" or a regular expression, got {label_from!r}.')
-    if label_from == "parent":
-        return lambda path: path.resolve().parent.name
-    try:
-        pattern = re.compile(label_from)
-    except re.error as error:
-        raise ValueError(f"label_from={label_from!r} is no regular expression: {error}.") from error
-    if pattern.groups < 1:
-        raise ValueError(f"label_from={label_from!r} needs a group in parentheses around the label.")
-
-    def label_of(path: Path) -> str:
-        match = pattern.search(path.as_posix())
-        if match is None:
-            raise ShapeFileError(f"{path} does not match label_from={label_from!r}, so it has no label.")
-        return match.group(1) or ""
-
-    return label_of
-
-
-def _join(parts: Sequence[ShapeSet | Found], wanted: Wanted) -> ShapeSet:
-    """Return one set of all parts in order; neighboring records are assembled together."""
-    sets: list[ShapeSet] = []
-    for is_ready, group in groupby(parts, key=lambda part: isinstance(part, ShapeSet)):
-        members: list[Any] = list(group)
-        sets += members if is_ready else [assemble(members, wanted)]
-    if len(sets) == 1:
-        return sets[0]
-    try:
-        return ShapeSet.concatenate(sets)
-    except ShapelexError as error:
-        raise ShapeFileError(f"The files do not make up one set. {error}") from error
-
-
-def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
-    """Refuse options that no format of the files takes."""
-    known = {option for one in formats for option in one.options}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        names = ", ".join(sorted({one.name for one in formats}))
-        takes = ", ".join(sorted(known)) or "none"
-        raise TypeError(f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}.")
-
-
-def _name_files(files: list[tuple[Path, Format]]) -> str:
-    first = str(files[0][0])
-    return first if len(files) == 1 else f"{first} and {len(files) - 1} more files"
+    gathering = Gathering()
+    reading.run(gathering, progress)
+    return reading.finish(gathering.join(reading.wanted))

@@ -1,9 +1,9 @@
 """What made a file, read back from it.
 
 In comes a file that a command wrote; out goes the record of its run: command, earlier commands, seed, versions. Where
-it is kept depends on the format: the JSON header of ``.npz``, the schema of Parquet, the metadata of PNG, SVG and PDF,
-the data of the HTML page; a file that has no place for it, such as CSV, has a sidecar, its name with ``.json`` after
-it.
+it is kept depends on the format: the JSON header of ``.npz``, the attributes of Zarr folders, the schema of Parquet,
+the metadata of PNG, SVG and PDF, the data of the HTML page; a file that has no place for it, such as CSV, has a
+sidecar, its name with ``.json`` after it.
 """
 
 import html
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.atomic import write_atomically
+from shapelex.io.file_list import is_zarr_folder
 from shapelex.io.npy_array import read_array
 from shapelex.io.provenance import describe_run
 
@@ -86,12 +87,10 @@ def read_run(path: str | Path) -> dict[str, Any]:
     'shapelex encode'
     """
     source = Path(path)
-    if source.is_dir():
+    if source.is_dir() and not is_zarr_folder(source):
         raise ShapeFileError(f"{source} is a folder: name a file in it.")
-    with source.open("rb") as stream:
-        head = stream.read(16)
     try:
-        run = _read_sidecar(source) or _find(source, head)
+        run = _read_sidecar(source) or _find(source)
     except (
         AttributeError,
         ValueError,
@@ -154,9 +153,13 @@ def _read_sidecar(path: Path) -> Any:
     return found.get("run") if isinstance(found, dict) and found.get("file") == path.name else None
 
 
-def _find(path: Path, head: bytes) -> Any:
+def _find(path: Path) -> Any:
+    if path.is_dir():
+        return _in_header(zarr_attributes(path))
+    with path.open("rb") as stream:
+        head = stream.read(16)
     if head.startswith(b"PK\x03\x04"):
-        return _in_npz(path)
+        return _in_header(npz_header(path))
     if head.startswith(b"\x89PNG"):
         return _in_png(path)
     if head.startswith(b"PAR1"):
@@ -200,8 +203,31 @@ def npz_header(path: Path) -> dict[str, Any]:
     return header if isinstance(header, dict) else {}
 
 
-def _in_npz(path: Path) -> Any:
-    header = npz_header(path)
+def zarr_attributes(path: Path) -> dict[str, Any]:
+    """Return the attributes of a Zarr folder; nothing where they cannot be read.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+
+    Returns
+    -------
+    dict
+        The attributes of its group or array.
+    """
+    metadata = path / "zarr.json"
+    try:
+        if metadata.stat().st_size > _LIMIT:
+            return {}
+        found = json.loads(metadata.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    attributes = found.get("attributes") if isinstance(found, dict) else None
+    return attributes if isinstance(attributes, dict) else {}
+
+
+def _in_header(header: dict[str, Any]) -> Any:
     provenance = header.get("provenance", {})
     return header.get("run") or provenance.get("run") or provenance.get("source", {}).get("run") or provenance
 

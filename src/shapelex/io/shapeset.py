@@ -303,9 +303,9 @@ class ShapeSet:
             A few lines: how many shapes, their space, labels, time series, missing landmarks, repeated shapes,
             collapsed shapes, directions of turning, and the notes.
         """
-        from shapelex.io.summary import summarize
+        from shapelex.io.summary import Summary
 
-        return summarize(self)
+        return str(Summary([self]))
 
     def _take(self, rows: Any) -> "ShapeSet":
         return replace(

@@ -1,41 +1,128 @@
 """A set of shapes in words: what it holds, and what to look at before using it."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.spaces import BSpline, HermiteSpline, Landmarks
+from shapelex.spaces import BSpline, HermiteSpline
 
 if TYPE_CHECKING:
     from shapelex.io.shapeset import ShapeSet
 
 _NAMED = 6
+# Beyond so many shapes, repeated ones are not looked for: the marks of all would fill the memory.
+_MOST_MARKS = 2_000_000
 
 
-def summarize(shapes: "ShapeSet") -> str:
-    """Return a few lines about a set.
+class Summary:
+    """What there is to say of a set, gathered block by block.
 
     Parameters
     ----------
-    shapes : ShapeSet
-        The set.
+    blocks : iterable of ShapeSet
+        The set, in order; a set in memory is one block.
 
-    Returns
-    -------
-    str
-        One fact a line.
+    Attributes
+    ----------
+    labels : Counter of str
+        How many shapes have each label.
     """
-    lines = [_count(len(shapes), "shape") + f" in {shapes.space!r}" + (", closed" if shapes.closed else ", open")]
-    lines += _name_labels(shapes)
-    lines += _name_series(shapes)
-    lines += [f"metadata: {', '.join(shapes.metadata)}"] if shapes.metadata else []
-    if len(shapes):
-        lines += _name_troubles(shapes)
-    lines += [f"note: {note}" for note in shapes.notes[:_NAMED]]
-    if len(shapes.notes) > _NAMED:
-        lines.append(f"and {len(shapes.notes) - _NAMED} more notes")
-    return "\n".join(lines)
+
+    def __init__(self, blocks: Iterable["ShapeSet"]) -> None:
+        self.labels: Counter[str] = Counter()
+        self._has_labels = False
+        self._series: Counter[int] = Counter()
+        self._rows: set[int] = set()
+        self._ids: set[int] = set()
+        self._n_shapes = self._n_gone = self._n_incomplete = self._n_collapsed = 0
+        self._n_left = self._n_right = self._n_whole = self._n_joined = 0
+        self._last: ShapeSet | None = None
+        for block in blocks:
+            self._see(block)
+
+    def __str__(self) -> str:
+        shapes = self._last
+        if shapes is None:
+            return "0 shapes"
+        n_shapes = self._n_shapes
+        lines = [_count(n_shapes, "shape") + f" in {shapes.space!r}" + (", closed" if shapes.closed else ", open")]
+        lines += self._name_labels() + self._name_series()
+        lines += [f"metadata: {', '.join(shapes.metadata)}"] if shapes.metadata else []
+        lines += self._name_troubles(shapes)
+        lines += [f"note: {note}" for note in shapes.notes[:_NAMED]]
+        if len(shapes.notes) > _NAMED:
+            lines.append(f"and {len(shapes.notes) - _NAMED} more notes")
+        return "\n".join(lines)
+
+    def _see(self, shapes: "ShapeSet") -> None:
+        self._last = shapes
+        self._n_shapes += len(shapes)
+        if shapes.labels is not None:
+            self._has_labels = True
+            self.labels.update(shapes.labels.tolist())
+        if shapes.sequence is not None:
+            self._series.update(shapes.sequence[shapes.sequence != -1].tolist())
+        if not len(shapes):
+            return
+        gone = shapes.is_missing
+        self._n_gone += int(gone.sum())
+        self._n_incomplete += int(gone.any(axis=1).sum())
+        if self._n_shapes <= _MOST_MARKS:
+            self._rows.update(hash(row.tobytes()) for row in shapes.configurations)
+            self._ids.update(map(hash, shapes.ids.tolist()))
+        whole = shapes.configurations[~gone.any(axis=1)]
+        if not len(whole):
+            return
+        self._n_whole += len(whole)
+        points = _outline_points(shapes, whole)
+        self._n_collapsed += int((np.abs(points - points[:, :1]).max(axis=1) == 0).sum())
+        if shapes.closed:
+            areas = signed_areas(points)
+            self._n_left += int((areas > 0).sum())
+            self._n_right += int((areas < 0).sum())
+        elif points.shape[1] > 2:
+            self._n_joined += int((points[:, 0] == points[:, -1]).sum())
+
+    def _name_labels(self) -> list[str]:
+        if not self._has_labels:
+            return ["no labels"]
+        order = sorted(self.labels.items(), key=lambda item: (-item[1], item[0]))
+        named = ", ".join(f"{name or '(none)'} {count}" for name, count in order[:_NAMED])
+        more = f" and {len(order) - _NAMED} more" if len(order) > _NAMED else ""
+        return [f"{_count(len(order), 'label')}: {named}{more}"]
+
+    def _name_series(self) -> list[str]:
+        if not self._series:
+            return []
+        counts = self._series.values()
+        return [f"{len(counts)} time series of {min(counts)} to {max(counts)} shapes"]
+
+    def _name_troubles(self, shapes: "ShapeSet") -> list[str]:
+        lines = []
+        if self._n_gone:
+            lines.append(f"missing: {_count(self._n_gone, 'landmark')} in {_count(self._n_incomplete, 'shape')}")
+        if self._n_shapes <= _MOST_MARKS:
+            n_repeated = self._n_shapes - len(self._rows)
+            if n_repeated:
+                lines.append(
+                    f"{_count(n_repeated, 'shape')} exactly repeat{'s' if n_repeated == 1 else ''} another one"
+                )
+            n_same_id = self._n_shapes - len(self._ids)
+            if n_same_id:
+                lines.append(f"{_count(n_same_id, 'id')} used more than once")
+        if self._n_collapsed:
+            lines.append(f"{_count(self._n_collapsed, 'shape')} collapsed to a point: remove before fitting")
+        if shapes.closed and self._n_whole:
+            if self._n_left and self._n_right:
+                lines.append(f"direction: {self._n_left} turn counter-clockwise, {self._n_right} clockwise")
+            else:
+                lines.append(f"direction: all turn {'counter-clockwise' if self._n_left else 'clockwise'}")
+        elif self._n_whole and self._n_joined == self._n_whole:
+            lines.append("first and last point coincide in every shape: outlines? Then read them with closed=True")
+        return lines
 
 
 def signed_areas(configurations: ComplexArray) -> FloatArray:
@@ -46,65 +133,10 @@ def signed_areas(configurations: ComplexArray) -> FloatArray:
     return areas
 
 
-def _name_labels(shapes: "ShapeSet") -> list[str]:
-    if shapes.labels is None:
-        return ["no labels"]
-    names, counts = np.unique(shapes.labels, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    named = ", ".join(f"{names[place] or '(none)'} {counts[place]}" for place in order[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return [f"{_count(len(names), 'label')}: {named}{more}"]
-
-
-def _name_series(shapes: "ShapeSet") -> list[str]:
-    known = [] if shapes.sequence is None else shapes.sequence[shapes.sequence != -1]
-    if not len(known):
-        return []
-    _, counts = np.unique(known, return_counts=True)
-    return [f"{len(counts)} time series of {counts.min()} to {counts.max()} shapes"]
-
-
-def _name_troubles(shapes: "ShapeSet") -> list[str]:
-    lines = []
-    gone = shapes.is_missing
-    if gone.any():
-        lines.append(
-            f"missing: {_count(int(gone.sum()), 'landmark')} in {_count(int(gone.any(axis=1).sum()), 'shape')}"
-        )
-    n_repeated = len(shapes) - _count_distinct(shapes.configurations)
-    if n_repeated:
-        lines.append(f"{_count(n_repeated, 'shape')} exactly repeat{'s' if n_repeated == 1 else ''} another one")
-    n_same_id = len(shapes) - len(np.unique(shapes.ids))
-    if n_same_id:
-        lines.append(f"{_count(n_same_id, 'id')} used more than once")
-    whole = shapes.configurations[~gone.any(axis=1)]
-    points = _outline_points(shapes, whole)
-    extents = np.abs(points - points[:, :1]).max(axis=1) if points.size else np.zeros(0)
-    n_collapsed = int((extents == 0).sum())
-    if n_collapsed:
-        lines.append(f"{_count(n_collapsed, 'shape')} collapsed to a point: remove before fitting")
-    if shapes.closed and len(whole):
-        areas = signed_areas(points)
-        n_left, n_right = int((areas > 0).sum()), int((areas < 0).sum())
-        if n_left and n_right:
-            lines.append(f"direction: {n_left} turn counter-clockwise, {n_right} clockwise")
-        else:
-            lines.append(f"direction: all turn {'counter-clockwise' if n_left else 'clockwise'}")
-    elif points.shape[1] > 2 and len(whole) and bool((points[:, 0] == points[:, -1]).all()):
-        lines.append("first and last point coincide in every shape: outlines? Then read them with closed=True")
-    return lines
-
-
 def _outline_points(shapes: "ShapeSet", rows: ComplexArray) -> Any:
-    if isinstance(shapes.space, Landmarks) or not len(rows):
-        return rows
     if isinstance(shapes.space, BSpline | HermiteSpline):
         return shapes.space.sample(rows, shapes.space.parameters(4 * shapes.space.n_coordinates))
     return rows
-
-
-def _count_distinct(rows: ComplexArray) -> int:
-    return len({row.tobytes() for row in rows})
 
 
 def _count(number: int, noun: str) -> str:

@@ -6,7 +6,8 @@ CSV and TSV have no place for the record of a run, so it goes into a sidecar; se
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -55,22 +56,56 @@ def write_table(path: str | Path, columns: Mapping[str, Any], run: Mapping[str, 
     a,0.5
     b,
     """
+    return write_table_blocks(path, [columns], run)
+
+
+def write_table_blocks(path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any]) -> Path:
+    """Write a table block by block, whole or not at all; a file that is there is replaced.
+
+    Parameters
+    ----------
+    path, run
+        As in :func:`write_table`.
+    blocks : iterable of mappings
+        The next rows, each as the columns of :func:`write_table`; all have the same names. They are asked for while
+        the table is written.
+
+    Returns
+    -------
+    Path
+        Where it went.
+
+    Raises
+    ------
+    ShapeFileError, ImportError
+        As :func:`write_table`.
+    """
     target = Path(path)
     suffix = check_table_path(target)
-    arrays = {name: np.ma.asarray(column) for name, column in columns.items()}
+    arrays = ({name: np.ma.asarray(column) for name, column in block.items()} for block in blocks)
+
+    def write_text(stream: BinaryIO) -> None:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
+        for number, block in enumerate(arrays):
+            if number == 0:
+                writer.writerow(block)
+            writer.writerows(zip(*(_cells(column) for column in block.values()), strict=True))
+        text.flush()
+        # The stream belongs to the caller.
+        text.detach()
+
+    def write_parquet(stream: BinaryIO) -> None:
+        tables = (_as_arrow(block, run) for block in arrays)
+        first = next(tables)
+        with load_pyarrow().parquet.ParquetWriter(stream, first.schema) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
+
     if suffix == ".parquet":
-        table = _as_arrow(arrays, run)
-        write_atomically(target, lambda stream: load_pyarrow().parquet.write_table(table, stream))
+        write_atomically(target, write_parquet)
         return target
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
-    writer.writerow(arrays)
-    writer.writerows(zip(*(_cells(column) for column in arrays.values()), strict=True))
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(text.getvalue().encode())
-
-    write_atomically(target, write)
+    write_atomically(target, write_text)
     write_sidecar(target, run)
     return target
 

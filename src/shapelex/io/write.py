@@ -5,6 +5,7 @@ In come a set and a path; out goes a file, whole or not at all, in the format th
 
 import gzip
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,13 +13,14 @@ from typing import Any, BinaryIO
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import EmptySetError, ShapeFileError
 from shapelex.io.atomic import write_atomically
+from shapelex.io.file_list import PathLike, is_zarr_folder
 from shapelex.io.formats import FORMATS, Format
-from shapelex.io.read import PathLike
 from shapelex.io.shapeset import ShapeSet
+from shapelex.io.stored_shapes import ShapeBlocks, StoredShapes, join_blocks
 
 
 def write(
-    shapes: ShapeSet,
+    shapes: ShapeSet | ShapeBlocks,
     path: PathLike,
     format: str | None = None,  # noqa: A002
     *,
@@ -30,11 +32,12 @@ def write(
 
     Parameters
     ----------
-    shapes : ShapeSet
-        The set.
+    shapes : ShapeSet or StoredShapes
+        The set. One that :func:`open_shapes` opened goes to ``.npz`` and ``.zarr`` block by block, elsewhere through
+        memory.
     path : path
-        Where to. The end of the name tells the format: ``.npz`` keeps everything, ``.csv``, ``.tsv`` and ``.tps`` are
-        for other programs; ``.gz`` after it compresses text.
+        Where to. The end of the name tells the format: ``.npz`` and the folder ``.zarr`` keep everything, ``.csv``,
+        ``.tsv`` and ``.tps`` are for other programs; ``.gz`` after it compresses text.
     format : str, optional
         Name of the format, whatever the path ends with.
     overwrite : bool, default False
@@ -70,14 +73,14 @@ def write(
     ...     sx.read(sx.write(shapes, Path(folder) / "shapes.npz")).equals(shapes)
     True
     """
-    if not isinstance(shapes, ShapeSet):
+    if not isinstance(shapes, ShapeSet) and not hasattr(shapes, "blocks"):
         raise TypeError(f"shapes must be a ShapeSet, got {type(shapes).__name__}: wrap arrays with ShapeSet(X, space).")
     check_flag(overwrite, "overwrite")
     target = Path(path).expanduser()
     known = find_writable(target, format)
-    if len(shapes) == 0:
+    if shapes.shape[0] == 0:
         raise EmptySetError("shapes holds no shape, so there is nothing to write.")
-    if target.is_dir():
+    if target.is_dir() and (known.writer is not None or not is_zarr_folder(target)):
         raise IsADirectoryError(f"{target} is a folder: give the name of a file.")
     if target.exists() and not overwrite:
         raise FileExistsError(f"{target} exists already: give overwrite=True to replace it, or another name.")
@@ -85,20 +88,43 @@ def write(
     if unknown:
         takes = ", ".join(sorted(known.writer_options)) or "none"
         raise TypeError(f"The format {known.name} has no option {', '.join(unknown)} to write; it takes: {takes}.")
-    marked = shapes.replace(provenance={**_versions(command), "source": dict(shapes.provenance)})
+    provenance = {**_versions(command), "source": dict(shapes.provenance)}
+    if isinstance(shapes, ShapeSet):
+        _write_set(shapes.replace(provenance=provenance), target, known, options)
+    elif known.block_writer is not None:
+        known.block_writer(_Marked(shapes, provenance), target)
+    else:
+        _write_set(join_blocks(list(shapes.blocks())).replace(provenance=provenance), target, known, options)
+    return target
+
+
+class _Marked:
+    """A set of blocks with another provenance."""
+
+    def __init__(self, shapes: ShapeBlocks, provenance: Mapping[str, Any]) -> None:
+        self._shapes = shapes
+        self.provenance = provenance
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._shapes, name)
+
+
+def _write_set(shapes: ShapeSet, target: Path, known: Format, options: dict[str, Any]) -> None:
     write_set = known.writer
-    assert write_set is not None
+    if write_set is None:
+        assert known.block_writer is not None
+        known.block_writer(StoredShapes.of(shapes), target)
+        return
 
     def write_contents(stream: BinaryIO) -> None:
         if target.name.lower().endswith(".gz"):
             # No time and no name in the file: the same set gives the same bytes.
             with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
-                write_set(marked, packed, **options)
+                write_set(shapes, packed, **options)
         else:
-            write_set(marked, stream, **options)
+            write_set(shapes, stream, **options)
 
     write_atomically(target, write_contents)
-    return target
 
 
 def find_writable(path: Path, name: str | None = None) -> Format:
@@ -124,12 +150,12 @@ def find_writable(path: Path, name: str | None = None) -> Format:
     if name is not None:
         check_choice(name, FORMATS, "format")
         known = FORMATS[name]
-        if known.writer is None:
+        if not known.can_write:
             raise ShapeFileError(f"The format {name} is only read; written are {_name_writable()}.")
         return known
     claiming = [known for known in FORMATS.values() if known.claims(path)]
     for known in claiming:
-        if known.writer is not None:
+        if known.can_write:
             return known
     raise ShapeFileError(
         f"{path.name} does not end like a format that is written: {_name_writable()}; or give format=."
@@ -137,7 +163,7 @@ def find_writable(path: Path, name: str | None = None) -> Format:
 
 
 def _name_writable() -> str:
-    return ", ".join(f"{known.name} ({known.extensions[0]})" for known in FORMATS.values() if known.writer is not None)
+    return ", ".join(f"{known.name} ({known.extensions[0]})" for known in FORMATS.values() if known.can_write)
 
 
 def _versions(command: str | None) -> dict[str, Any]:

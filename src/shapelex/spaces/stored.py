@@ -93,6 +93,9 @@ class _StoredArray(StoredConfigurations):
         self.can_gather = isinstance(array, np.ndarray)
         self._mapping = _find_mapping(array)
         self._bytes_read = 0
+        chunks = getattr(array, "chunks", None)
+        self._chunk_rows = int(chunks[0]) if chunks else 0
+        self._chunk: tuple[int, np.ndarray[Any, Any]] | None = None
 
     def gather(self, rows: IntArray) -> ComplexArray:
         parts = []
@@ -103,12 +106,28 @@ class _StoredArray(StoredConfigurations):
         return np.concatenate(parts)
 
     def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        if self._chunk_rows:
+            return self._read_chunks(start, stop)
         if self._mapping is None:
             return np.asarray(self._array[start:stop])
         # A copy, as the pages behind it are let go.
         block = np.array(self._array[start:stop], subok=False)
         self._release(block.nbytes)
         return block
+
+    def _read_chunks(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        """Return rows of a chunked file; it unpacks whole chunks, so the last one is kept for the rows after these."""
+        parts = []
+        while start < stop:
+            number = start // self._chunk_rows
+            first = number * self._chunk_rows
+            if self._chunk is None or self._chunk[0] != number:
+                self._chunk = None
+                self._chunk = number, np.asarray(self._array[first : first + self._chunk_rows])
+            part = self._chunk[1][start - first : stop - first]
+            parts.append(part)
+            start += len(part)
+        return np.concatenate(parts)
 
     def _release(self, n_bytes: int) -> None:
         """Let go of mapped pages: they would count as memory of this process until the system needs it."""

@@ -1,0 +1,61 @@
+"""Codes of shapes that are read piece by piece, into files that grow."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shapelex.cli.errors import CommandError
+from shapelex.cli.screen import Tell
+
+if TYPE_CHECKING:
+    from shapelex.estimators import ShapeDictionary
+    from shapelex.io import StoredShapes
+
+
+def write_codes_in_blocks(
+    path: Path, model: "ShapeDictionary", stored: "StoredShapes", run: dict[str, Any], layout: str, tell: Tell
+) -> tuple[float, float]:
+    """Code a stored set over a dictionary into a file; return the RMSE and the worst error."""
+    import numpy as np
+
+    from shapelex.estimators.block_coding import coded_blocks
+    from shapelex.io.code_files import open_codes_writer
+    from shapelex.io.code_table import code_columns
+    from shapelex.io.table_file import write_table_blocks
+
+    _check_space(model, stored)
+    squares, worst = 0.0, 0.0
+
+    def blocks() -> Iterator[Any]:
+        nonlocal squares, worst
+        for block in coded_blocks(model, stored.rows):
+            squares += float((block.errors**2).sum())
+            worst = max(worst, float(block.errors.max()))
+            yield block
+            tell((block.start + len(block.codes)) / len(stored), "")
+
+    if path.suffix.lower() == ".zarr":
+        dtype = np.result_type(stored.dtype, model.atoms_.dtype)
+        with open_codes_writer(path, len(stored), model.n_nonzero, len(model.atoms_), dtype, run) as writer:
+            for block in blocks():
+                writer.add(block.codes, block.errors)
+    else:
+        tables = (
+            code_columns(one.codes, one.errors, stored[one.start : one.start + len(one.codes)], layout)
+            for one in blocks()
+        )
+        write_table_blocks(path, tables, run)
+    return (squares / len(stored)) ** 0.5, worst
+
+
+def _check_space(model: "ShapeDictionary", stored: "StoredShapes") -> None:
+    """Refuse shapes of another space; an array of landmarks alone does not say whether they are closed."""
+    import shapelex as sx
+
+    is_bare = not stored.provenance and isinstance(stored.space, sx.Landmarks)
+    if stored.space == model.space_ or (is_bare and stored.shape[1] == model.space_.n_coordinates):
+        return
+    raise CommandError(
+        f"the shapes are in {stored.space}, but the model is in {model.space_}: import these shapes with --like and "
+        "the file that the model was learned from."
+    )

@@ -1,0 +1,126 @@
+"""Files to read: paths, folders and patterns to files with their formats, and labels from their paths."""
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats import FORMATS, Format, find_format
+from shapelex.io.guards import files_below
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def list_files(paths: Any, name: str | None, skipped: list[str] | None) -> tuple[list[tuple[Path, Format]], list[Path]]:
+    """Return the files to read with their formats, and those in folders that are no files of shapes.
+
+    A file named that is of no known format is an error, or goes to `skipped` where that is a list.
+    """
+    if not isinstance(paths, str | os.PathLike | Iterable):
+        raise TypeError(f"paths must be a path or a list of paths, got {paths!r}.")
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files: list[tuple[Path, Format]] = []
+    ignored: list[Path] = []
+    for one in given:
+        if not isinstance(one, str | os.PathLike):
+            raise TypeError(f"paths must be a path or a list of paths, got {one!r}.")
+        path = Path(one).expanduser()
+        named: list[Path] = []
+        if path.is_dir() and not is_zarr_folder(path):
+            before = len(files)
+            for inner in _files_and_zarr_folders(path):
+                known = _format_in_folder(inner, name)
+                if known is None:
+                    ignored.append(inner)
+                else:
+                    files.append((inner, known))
+            if len(files) == before:
+                raise FileNotFoundError(f"{path} holds no file that can be read{f' as {name}' if name else ''}.")
+        elif not path.exists() and _PATTERN.search(str(path)):
+            found = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
+            found = [match for match in found if match.is_file() or is_zarr_folder(match)]
+            if not found:
+                raise FileNotFoundError(f"No file matches {path}.")
+            named += found
+        elif not path.exists():
+            raise FileNotFoundError(f"There is no file {path}.")
+        elif not (path.is_file() or path.is_dir()):
+            # Looking into a pipe would wait for whoever writes to it.
+            raise ShapeFileError(f"{path} is no regular file.")
+        else:
+            named = [path]
+        for match in named:
+            try:
+                check_not_empty(match)
+                files.append((match, find_format(match, name)))
+            except ShapeFileError as error:
+                if skipped is None:
+                    raise
+                skipped.append(str(error))
+    if not files and skipped:
+        raise ShapeFileError(f"No shape could be read: {skipped[0]}")
+    if not files:
+        raise FileNotFoundError("paths is empty: give at least one file.")
+    return files, ignored
+
+
+def is_zarr_folder(path: Path) -> bool:
+    """Tell whether a folder holds one Zarr array or group."""
+    is_named = path.suffix.lower() == ".zarr" and path.is_dir()
+    return is_named and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
+
+
+def _files_and_zarr_folders(folder: Path) -> Iterator[Path]:
+    """Yield what can be read below a folder; a Zarr folder counts as one file."""
+    last = None
+    for path in files_below(folder):
+        inner = next((parent for parent in path.parents if parent.suffix.lower() == ".zarr"), None)
+        if inner is None or not is_zarr_folder(inner):
+            yield path
+        elif inner != last:
+            last = inner
+            yield inner
+
+
+def check_not_empty(path: Path) -> None:
+    """Refuse a file of no bytes."""
+    if path.stat().st_size == 0:
+        raise ShapeFileError(f"{path} is empty: it has 0 bytes.")
+
+
+def _format_in_folder(path: Path, name: str | None) -> Format | None:
+    if name is not None:
+        return FORMATS[name] if FORMATS[name].claims(path) else None
+    try:
+        return find_format(path) if any(known.claims(path) for known in FORMATS.values()) else None
+    except ShapeFileError:
+        return None
+
+
+def label_maker(label_from: str | None) -> Callable[[Path], str] | None:
+    """Return what gives files their labels, see :func:`shapelex.read`."""
+    if label_from is None:
+        return None
+    if not isinstance(label_from, str):
+        raise TypeError(f'label_from must be "parent" or a regular expression, got {label_from!r}.')
+    if label_from == "parent":
+        return lambda path: path.resolve().parent.name
+    try:
+        pattern = re.compile(label_from)
+    except re.error as error:
+        raise ValueError(f"label_from={label_from!r} is no regular expression: {error}.") from error
+    if pattern.groups < 1:
+        raise ValueError(f"label_from={label_from!r} needs a group in parentheses around the label.")
+
+    def label_of(path: Path) -> str:
+        match = pattern.search(path.as_posix())
+        if match is None:
+            raise ShapeFileError(f"{path} does not match label_from={label_from!r}, so it has no label.")
+        return match.group(1) or ""
+
+    return label_of

@@ -1,0 +1,283 @@
+"""What goes on while files of shapes are read: which files, in which formats, and what becomes of bad ones.
+
+In come paths and what the caller wants; out go the records and sets of one file after the other, into a
+:class:`Collector` that makes a set of them, in memory or on disk.
+"""
+
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from shapelex._validation import check_choice, check_count, check_flag
+from shapelex.exceptions import ShapeFileError, ShapelexError, SkippedRecordsWarning
+from shapelex.io.assembly import Found, Wanted, assemble, check_record, conform
+from shapelex.io.file_list import PathLike, check_not_empty, label_maker, list_files
+from shapelex.io.formats import FORMATS, Format
+from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.io.shapeset import ShapeSet
+from shapelex.io.stored_shapes import is_large, open_shapes
+from shapelex.spaces import Space
+
+logger = logging.getLogger(__name__)
+
+Progress: TypeAlias = Callable[[int, int], None]
+Part: TypeAlias = ShapeSet | Found
+
+_SKIPPED_NAMED = 3
+_MISSING_HINT = ': missing="allow" keeps them as NaN, on_error="skip" leaves such records out'
+
+
+class Collector(Protocol):
+    """Takes parts of files in order."""
+
+    def add(self, part: Part, path: Path) -> None:
+        """Take a record of a file, or a set that it holds."""
+
+    def keep(self) -> None:
+        """Keep all that was added: the file came to a good end."""
+
+    def drop(self) -> None:
+        """Forget what was added since :meth:`keep`: the file is damaged further on."""
+
+
+class Gathering:
+    """Parts of a set in memory."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.n_kept = 0
+
+    def add(self, part: Part, path: Path) -> None:  # noqa: ARG002
+        """Take a part."""
+        self.parts.append(part)
+
+    def keep(self) -> None:
+        """Keep all that was added."""
+        self.n_kept = len(self.parts)
+
+    def drop(self) -> None:
+        """Forget what was added since."""
+        del self.parts[self.n_kept :]
+
+    def join(self, wanted: Wanted) -> ShapeSet:
+        """Return one set of all parts in order; neighboring records are assembled together."""
+        sets: list[ShapeSet] = []
+        for is_ready, group in groupby(self.parts, key=lambda part: isinstance(part, ShapeSet)):
+            members: list[Any] = list(group)
+            sets += members if is_ready else [assemble(members, wanted)]
+        if len(sets) == 1:
+            return sets[0]
+        try:
+            return ShapeSet.concatenate(sets)
+        except ShapelexError as error:
+            raise ShapeFileError(f"The files do not make up one set. {error}") from error
+
+
+@dataclass
+class Reading:
+    """Files to read, and what was left out of them so far.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        What the caller wants of the shapes.
+    skips : bool
+        Whether bad records are left out; else they raise.
+    label_of : callable or None
+        Gives the label of a file.
+    options : dict
+        Options of the formats.
+    files : list of (Path, Format)
+        What to read.
+    ignored : list of Path
+        Files in folders that are no files of shapes.
+    skipped : list of str
+        What was left out, and why.
+    remarks : list of str
+        What readers say of their files.
+    in_blocks : bool
+        Whether large files of arrays are read block by block.
+    """
+
+    wanted: Wanted
+    skips: bool
+    label_of: Callable[[Path], str] | None
+    options: dict[str, Any]
+    files: list[tuple[Path, Format]] = field(default_factory=list)
+    ignored: list[Path] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    in_blocks: bool = False
+    has_many: bool = False
+
+    def run(self, collector: Collector, progress: Progress | None = None) -> None:
+        """Read all files into a collector.
+
+        Parameters
+        ----------
+        collector : Collector
+            Takes the parts.
+        progress : callable, optional
+            Called with the number of files read and of all files, after each.
+
+        Raises
+        ------
+        ShapeFileError
+            If a file or record is bad and none is to be skipped, or no shape is left.
+        """
+        n_parts = 0
+        for n_done, (path, known) in enumerate(self.files, start=1):
+            n_own = 0
+            try:
+                for part in self._parts_of(path, known):
+                    collector.add(part, path)
+                    n_own += 1
+                collector.keep()
+                n_parts += n_own
+            except ShapeFileError as error:
+                if not (self.skips and self.has_many):
+                    raise
+                self.skipped.append(str(error))
+                collector.drop()
+            logger.debug("read %s as %s", path, known.name)
+            if progress is not None:
+                progress(n_done, len(self.files))
+        if not n_parts:
+            reasons = f": {self.skipped[0]}" if self.skipped else ""
+            raise ShapeFileError(f"No shape could be read from {_name_files(self.files)}{reasons}")
+
+    def _parts_of(self, path: Path, known: Format) -> Iterator[Part]:
+        """Yield the set or the good records of a file; where bad ones are skipped, take note of them."""
+        if self.wanted.missing == "negative" and not known.negative_is_missing:
+            raise ValueError(f'missing="negative" has no meaning for {path}: the format {known.name} has no such use.')
+        options = {name: value for name, value in self.options.items() if name in known.options}
+        check_not_empty(path)
+        if not known.makes_sets:
+            yield from self._good_records(path, known.reader(path, **options))
+        elif options or not (self.in_blocks and is_large(path)):
+            yield self._label_set(conform(known.reader(path, **options), path, self.wanted), path)
+        else:
+            first_row = 0
+            for block in open_shapes(path).blocks():
+                yield self._label_set(conform(block, path, self.wanted, first_row), path)
+                first_row += len(block)
+
+    def _good_records(self, path: Path, records: Iterator[Record | BadRecord | Remark]) -> Iterator[Found]:
+        hint = "" if self.skips else _MISSING_HINT
+        for record in records:
+            if isinstance(record, Remark):
+                self.remarks.append(f"{path}, {record.where}: {record.text}")
+                continue
+            checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
+            if isinstance(checked, Record):
+                yield Found(path, checked if self.label_of is None else replace(checked, label=self.label_of(path)))
+                continue
+            message = f"{path}, {checked.where}: {checked.reason}"
+            if not self.skips:
+                raise ShapeFileError(message)
+            self.skipped.append(message)
+
+    def _label_set(self, shapes: ShapeSet, path: Path) -> ShapeSet:
+        changes: dict[str, Any] = {}
+        if self.label_of is not None:
+            changes["labels"] = [self.label_of(path)] * len(shapes)
+        if self.has_many:
+            changes["metadata"] = {**shapes.metadata, "file": [str(path)] * len(shapes)}
+        return shapes.replace(**changes) if changes else shapes
+
+    def finish(self, shapes: ShapeSet) -> ShapeSet:
+        """Return the set that was read with what happened on the way; warn of what was left out."""
+        self.check_closed(shapes.space)
+        self.warn()
+        return shapes.replace(notes=(*shapes.notes, *self.notes()), provenance=self.provenance(shapes.provenance))
+
+    def check_closed(self, space: Space) -> None:
+        """Refuse a space that is not open or closed as the caller said."""
+        if self.wanted.closed is not None and space.closed != self.wanted.closed:
+            raise ShapeFileError(f"closed={self.wanted.closed} was asked for, but the shapes are in {space!r}.")
+
+    def provenance(self, source: Mapping[str, Any], n_named: int | None = None) -> dict[str, Any]:
+        """Return where the shapes come from: at most `n_named` files, and what the files say themselves."""
+        named: dict[str, Any] = {"files": [str(path) for path, _ in self.files[:n_named]]}
+        if n_named is not None and len(self.files) > n_named:
+            named["n_files"] = len(self.files)
+        named["formats"] = sorted({known.name for _, known in self.files})
+        return {**named, **({"source": dict(source)} if source else {})}
+
+    def warn(self) -> None:
+        """Say once how many records were left out, and the first few reasons."""
+        if not self.skipped:
+            return
+        named = "; ".join(self.skipped[:_SKIPPED_NAMED])
+        n_more = len(self.skipped) - _SKIPPED_NAMED
+        more = f"; and {n_more} more, in the notes of the set" if n_more > 0 else ""
+        noun = "record" if len(self.skipped) == 1 else "records"
+        message = f"Left out {len(self.skipped)} {noun}: {named}{more}"
+        warnings.warn(message, SkippedRecordsWarning, stacklevel=4)
+
+    def notes(self) -> list[str]:
+        """Return a note for every record left out, and one for files of other kinds."""
+        notes = [f"left out: {message}" for message in self.skipped] + self.remarks
+        if self.ignored:
+            named = ", ".join(path.name for path in self.ignored[:_SKIPPED_NAMED])
+            more = f" and {len(self.ignored) - _SKIPPED_NAMED} more" if len(self.ignored) > _SKIPPED_NAMED else ""
+            notes.append(f"no files of shapes, not read: {named}{more}")
+        return notes
+
+
+def open_reading(
+    paths: PathLike | Iterable[PathLike],
+    format: str | None = None,  # noqa: A002
+    *,
+    space: Space | None = None,
+    n_points: int | None = None,
+    closed: bool | None = None,
+    missing: str = "error",
+    on_error: str = "raise",
+    label_from: str | None = None,
+    **options: Any,
+) -> Reading:
+    """Find the files to read; the parameters are those of :func:`shapelex.read`."""
+    wanted = _check_wanted(space, n_points, closed, missing)
+    check_choice(on_error, ("raise", "skip"), "on_error")
+    if format is not None:
+        check_choice(format, FORMATS, "format")
+    reading = Reading(wanted, on_error == "skip", label_maker(label_from), options)
+    reading.files, reading.ignored = list_files(paths, format, reading.skipped if reading.skips else None)
+    reading.has_many = len(reading.files) + len(reading.skipped) > 1
+    _check_options(options, [known for _, known in reading.files])
+    return reading
+
+
+def _check_wanted(space: Space | None, n_points: int | None, closed: bool | None, missing: str) -> Wanted:
+    check_choice(missing, ("error", "allow", "negative"), "missing")
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be a space such as BSpline(40), or None, got {space!r}.")
+    if space is not None and n_points is not None:
+        raise ValueError("space and n_points cannot both be given: the space says how many points there are.")
+    if closed is not None:
+        closed = check_flag(closed, "closed")
+        if space is not None and space.closed != closed:
+            raise ValueError(f"closed={closed} contradicts space={space!r}.")
+    if n_points is not None:
+        n_points = check_count(n_points, 3, "n_points")
+    return Wanted(space, n_points, closed, missing)
+
+
+def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
+    """Refuse options that no format of the files takes."""
+    known = {option for one in formats for option in one.options}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        names = ", ".join(sorted({one.name for one in formats}))
+        takes = ", ".join(sorted(known)) or "none"
+        raise TypeError(f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}.")
+
+
+def _name_files(files: list[tuple[Path, Format]]) -> str:
+    first = str(files[0][0])
+    return first if len(files) == 1 else f"{first} and {len(files) - 1} more files"

@@ -1,0 +1,299 @@
+"""Sets of shapes that stay in their files and are read piece by piece.
+
+In comes a path; out goes a set that every function takes that takes stored configurations, with its space and what is
+known of each shape.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from shapelex._validation import check_count
+from shapelex.exceptions import EmptySetError, ShapeFileError
+from shapelex.io.file_list import PathLike, check_not_empty, is_zarr_folder
+from shapelex.io.formats import FORMATS, find_format
+from shapelex.io.shapeset import ShapeSet
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.stored import StoredConfigurations, open_stored
+
+# From this size on, commands read files piece by piece.
+LARGE_BYTES = 1 << 28
+
+BLOCK_ROWS = 1 << 13
+
+METADATA = "metadata:"
+"""What the names of metadata begin with among all columns."""
+
+
+class ShapeBlocks(Protocol):
+    """A set of shapes that is gone through block by block."""
+
+    @property
+    def space(self) -> Space:
+        """What the coordinates mean."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of shapes, and of coordinates of each."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the shapes."""
+
+    @property
+    def columns(self) -> dict[str, np.dtype[Any]]:
+        """Types of ``ids``, of ``labels`` and ``sequence`` where there are some, and of metadata (METADATA + name)."""
+
+    @property
+    def missing(self) -> str:
+        """Whether NaN stands for missing landmarks: "allow", or "error"."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What happened to the set on its way."""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Where it comes from."""
+
+    def blocks(self) -> Iterator[ShapeSet]:
+        """Go through the set in order."""
+
+
+def column_of(shapes: ShapeSet, name: str) -> np.ndarray[Any, Any]:
+    """Return a column of a block by its name among all columns."""
+    if name.startswith(METADATA):
+        return shapes.metadata[name.removeprefix(METADATA)]
+    column: np.ndarray[Any, Any] = getattr(shapes, name)
+    return column
+
+
+def join_blocks(blocks: Sequence[ShapeSet]) -> ShapeSet:
+    """Return neighboring blocks of one set as one; unlike those of different sets, their time series go on."""
+    if len(blocks) == 1:
+        return blocks[0]
+    joined = ShapeSet.concatenate(blocks)
+    series = [block.sequence for block in blocks if block.sequence is not None]
+    return joined.replace(sequence=np.concatenate(series)) if series else joined
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredShapes:
+    """A set of shapes in a file: configurations with their space and columns, read when they are asked for.
+
+    A slice of it is a :class:`~shapelex.ShapeSet`. :meth:`ShapeDictionary.fit <shapelex.ShapeDictionary.fit>` and all
+    that takes memory maps and Zarr arrays takes such sets, and reads them block by block.
+
+    Parameters
+    ----------
+    configurations : memory map, Zarr array or other array, complex (n_shapes, n_coordinates) or real (…, 2)
+        The shapes.
+    space : Space
+        What their coordinates mean.
+    ids, labels, sequence : arrays of shape (n_shapes,), optional
+        As in :class:`~shapelex.ShapeSet`.
+    metadata : mapping of str to such arrays, optional
+        Further columns.
+    missing : {"error", "allow"}, default "error"
+        Whether NaN stands for missing landmarks.
+    notes : tuple of str
+        What happened to the set on its way.
+    provenance : mapping
+        Where it comes from.
+    """
+
+    configurations: Any
+    space: Space
+    ids: Any = None
+    labels: Any = None
+    sequence: Any = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    missing: str = "error"
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n_shapes = int(self.configurations.shape[0])
+        if n_shapes == 0:
+            raise EmptySetError("it holds no shape")
+        for name, column in self._columns().items():
+            if tuple(column.shape) != (n_shapes,):
+                raise ValueError(
+                    f"its column {name!r} has shape {tuple(column.shape)}, but there are {n_shapes} shapes"
+                )
+        width = self.rows.shape[1]
+        if width != self.space.n_coordinates:
+            raise ValueError(f"it has {width} coordinates a shape, but is said to be in {self.space!r}")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of shapes, and of coordinates of each."""
+        return int(self.configurations.shape[0]), self.space.n_coordinates
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the shapes."""
+        return self.rows.dtype
+
+    @property
+    def closed(self) -> bool:
+        """Whether the last point of a shape joins its first."""
+        return self.space.closed
+
+    @property
+    def columns(self) -> dict[str, np.dtype[Any]]:
+        """Types of ``ids``, of ``labels`` and ``sequence`` where there are some, and of metadata (METADATA + name)."""
+        widest = np.dtype(f"U{len(str(len(self) - 1))}")
+        return {"ids": widest, **{name: column.dtype for name, column in self._columns().items()}}
+
+    @staticmethod
+    def of(shapes: ShapeSet) -> "StoredShapes":
+        """Return a set in memory as one that is gone through in blocks."""
+        parts = ("space", "ids", "labels", "sequence", "metadata", "missing", "notes", "provenance")
+        return StoredShapes(shapes.configurations, **{name: getattr(shapes, name) for name in parts})
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"StoredShapes({len(self)} shapes, space={self.space!r})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.rows[:], dtype=dtype) if copy is not False else np.asarray(self.rows[:], dtype=dtype)
+
+    def __getitem__(self, rows: slice) -> ShapeSet:
+        if not isinstance(rows, slice):
+            raise TypeError(f"A stored set is cut by a slice, got {rows!r}; [:] reads it whole.")
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            raise TypeError("A stored set is cut by a slice of neighboring rows.")
+        if stop <= start:
+            raise EmptySetError(f"The slice {start}:{stop} of {len(self)} shapes holds none.")
+        part = slice(start, stop)
+        return ShapeSet(
+            self.rows[part],
+            self.space,
+            ids=np.arange(start, stop) if self.ids is None else _as_text(self.ids[part]),
+            labels=None if self.labels is None else _as_text(self.labels[part]),
+            sequence=None if self.sequence is None else np.asarray(self.sequence[part]),
+            metadata={name: _as_plain(column[part]) for name, column in self.metadata.items()},
+            missing=self.missing,
+            notes=self.notes,
+            provenance=self.provenance,
+        )
+
+    def blocks(self, n_rows: int | None = None) -> Iterator[ShapeSet]:
+        """Go through the set in order.
+
+        Parameters
+        ----------
+        n_rows : int, optional
+            Shapes of a block; where the file is in chunks, those of a chunk by default.
+
+        Yields
+        ------
+        ShapeSet
+            The next shapes.
+        """
+        chunks = getattr(self.configurations, "chunks", None)
+        usual = int(chunks[0]) if chunks else BLOCK_ROWS
+        step = usual if n_rows is None else check_count(n_rows, 1, "n_rows")
+        for start in range(0, len(self), step):
+            yield self[start : start + step]
+
+    @cached_property
+    def rows(self) -> StoredConfigurations:
+        """The configurations alone, to be read stretch by stretch."""
+        stored = open_stored(self.configurations, "the file")
+        if stored is None:
+            stored = open_stored([self.configurations], "the file")
+        assert stored is not None
+        return stored
+
+    def _columns(self) -> dict[str, Any]:
+        named = {"ids": self.ids, "labels": self.labels, "sequence": self.sequence}
+        return {
+            **{name: column for name, column in named.items() if column is not None},
+            **{METADATA + name: column for name, column in self.metadata.items()},
+        }
+
+
+def open_shapes(path: PathLike) -> StoredShapes:
+    """Open a set of shapes without reading it: sets of any size, in little memory.
+
+    Parameters
+    ----------
+    path : path
+        ``.npz`` and ``.zarr`` as :func:`shapelex.write` and ``shapelex import`` make them; one array of landmarks as
+        ``.npy`` or ``.zarr``.
+
+    Returns
+    -------
+    StoredShapes
+        The set; slices of it are read when asked for.
+
+    Raises
+    ------
+    ShapeFileError
+        If the file is damaged, or of a kind that is only read whole.
+    FileNotFoundError
+        If there is no such file.
+
+    See Also
+    --------
+    read : Reads files of any kind, into memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import shapelex as sx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = sx.write(sx.ShapeSet([[0, 1, 1j], [0, 2, 1j]], ids=["left", "right"]), Path(folder) / "wings.npz")
+    ...     wings = sx.open_shapes(path)
+    ...     print(wings, wings[1:].ids)
+    StoredShapes(2 shapes, space=Landmarks(n_points=3, closed=False)) ['right']
+    """
+    source = Path(path).expanduser()
+    if not source.exists():
+        raise FileNotFoundError(f"There is no file {source}.")
+    if source.is_dir() and not is_zarr_folder(source):
+        raise ShapeFileError(f"{source} is a folder: name a file, or import its files first.")
+    check_not_empty(source)
+    known = find_format(source)
+    if known.opener is None:
+        kinds = ", ".join(one.extensions[0] for one in FORMATS.values() if one.opener is not None)
+        raise ShapeFileError(
+            f"{source} is in the format {known.name}, which is read whole: import it first; piece by piece are read "
+            f"{kinds}."
+        )
+    stored: StoredShapes = known.opener(source)
+    return stored
+
+
+def stored_landmarks(array: Any) -> StoredShapes:
+    """Return an array of landmarks on disk as a set; what it is not, the error says."""
+    stored = open_stored(array, "the array")
+    if stored is None:
+        raise ShapeFileError(f"it is no array of shapes, but {type(array).__name__}")
+    return StoredShapes(array, Landmarks(stored.shape[1]), missing="allow")
+
+
+def is_large(path: Path) -> bool:
+    """Tell whether a file of arrays is better read piece by piece."""
+    return path.is_dir() or path.stat().st_size >= LARGE_BYTES
+
+
+def _as_text(column: Any) -> np.ndarray[Any, Any]:
+    values = np.asarray(column)
+    return values if values.dtype.kind == "U" else np.array([str(value) for value in values.tolist()], dtype=np.str_)
+
+
+def _as_plain(column: Any) -> np.ndarray[Any, Any]:
+    """Return a column as an array of text, numbers or booleans: Zarr has text of its own type."""
+    values = np.asarray(column)
+    return values if values.dtype.kind in "biufcU" else _as_text(values)

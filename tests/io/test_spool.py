@@ -1,0 +1,232 @@
+"""Sets that are read in pieces: the same as sets in memory, whatever the files, and nothing left behind."""
+
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.io import spool as spool_module
+from shapelex.io.formats import FORMATS
+from shapelex.io.spool import ShapeSpool
+from shapelex.io.spooling import read_or_spool
+from shapelex.io.stored_shapes import join_blocks
+
+
+def tps(n_points=3, key="", bad=False):
+    lines = "".join(f"{x} {x * x}\n" for x in range(n_points))
+    return f"LM={n_points + bad}\n{lines}ID=s{n_points}\n{key}"
+
+
+def outline(n_points, closed=True):
+    z = np.exp(2j * np.pi * np.arange(n_points) / n_points)
+    lines = "".join(f"{x} {y}\n" for x, y in zip(z.real, z.imag, strict=True))
+    return f"LM=0\n{'OUTLINES' if closed else 'CURVES'}=1\nPOINTS={n_points}\n{lines}ID=leaf\n"
+
+
+def spooled(paths, folder, **options):
+    """Read a set piece by piece, and put the pieces together."""
+    found = read_or_spool(paths, folder / "spool", limit=0, **options)
+    assert isinstance(found, ShapeSpool)
+    blocks = list(found.blocks())
+    assert found.shape == (sum(map(len, blocks)), found.space.n_coordinates)
+    whole = join_blocks(blocks)
+    for block in blocks:
+        for name, column in block.metadata.items():
+            assert found.columns[f"metadata:{name}"].kind == column.dtype.kind == whole.metadata[name].dtype.kind
+    return whole
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(spool_module, "_BLOCK_ROWS", 3)
+
+
+values = st.one_of(
+    st.none(), st.integers(-5, 5), st.integers(2**52, 2**64), st.floats(-9, 9), st.sampled_from(["a", "1", "", "é x"])
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tables=st.lists(
+        st.tuples(
+            st.lists(st.fixed_dictionaries({"scale": values, "frame": st.integers(0, 9)}), min_size=1, max_size=5),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_pieces_equal_the_set_in_memory(tables, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pieces")
+    for number, (rows, has_worms) in enumerate(tables):
+        names = ["id", "note", "frame", *(["sequence"] if has_worms else [])]
+        lines = [",".join([*names, "x1,y1,x2,y2,x3,y3"])]
+        for row, told in enumerate(rows):
+            cells = [f"{number}-{row}", "" if told["scale"] is None else str(told["scale"]), str(told["frame"])]
+            lines.append(",".join([*cells, *([str(row % 2)] if has_worms else []), f"0,0,1,0,{row}.5,1"]))
+        (folder / f"{number}.csv").write_text("\n".join(lines) + "\n")
+    files = sorted(folder.glob("*.csv"))
+    expected = sx.read(files)
+    found = spooled(files, folder)
+    assert found.equals(expected)
+    assert found.notes == expected.notes
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_points": 7}, {"space": sx.BSpline(6)}, {"space": sx.HermiteSpline(4)}, {"n_points": 5, "closed": True}],
+)
+def test_outlines_of_any_lengths(tmp_path, options):
+    (tmp_path / "a.tps").write_text("".join(outline(n) for n in (6, 9, 200, 12, 30)))
+    (tmp_path / "b.tps").write_text(outline(77))
+    found = spooled(tmp_path / "*.tps", tmp_path, **options)
+    expected = sx.read(tmp_path / "*.tps", **options)
+    assert found.equals(expected)
+    assert found.notes == expected.notes
+
+
+def test_the_curve_of_a_shape_does_not_depend_on_the_others(tmp_path):
+    (tmp_path / "a.tps").write_text(outline(20))
+    (tmp_path / "b.tps").write_text(outline(900))
+    space = sx.BSpline(6)
+    alone, both = (sx.read(paths, space=space) for paths in (tmp_path / "a.tps", tmp_path / "*.tps"))
+    np.testing.assert_array_equal(alone.configurations[0], both.configurations[0])
+
+
+def test_sets_and_records_of_several_files(tmp_path):
+    rng = np.random.default_rng(0)
+    ready = sx.ShapeSet(
+        rng.normal(size=(5, 3, 2)), ids=list("abcde"), labels=list("xxyyx"), sequence=[0, 0, -1, 1, 1],
+        metadata={"weight": np.arange(5) / 2, "old": [True] * 5},
+    )  # fmt: skip
+    sx.write(ready, tmp_path / "a.npz")
+    sx.write(ready[:2], tmp_path / "b.npz")
+    (tmp_path / "c.tps").write_text(tps() * 4)
+    found = spooled([tmp_path / name for name in ("a.npz", "b.npz", "c.tps")], tmp_path)
+    assert found.ids.tolist() == [*"abcde", "a", "b", *["s3"] * 4]
+    assert found.labels.tolist() == [*"xxyyx", "x", "x", *[""] * 4]
+    np.testing.assert_array_equal(found.configurations[:5], ready.configurations)
+    np.testing.assert_array_equal(found.metadata["weight"], [0, 0.5, 1, 1.5, 2, 0, 0.5, *[np.nan] * 4])
+    # Series of different files keep apart.
+    assert found.sequence.tolist() == [0, 0, -1, 1, 1, 2, 2, *[-1] * 4]
+    assert [path[-5:] for path in found.metadata["file"]] == ["a.npz"] * 5 + ["b.npz"] * 2 + ["c.tps"] * 4
+
+
+def test_single_precision_until_a_double_comes(tmp_path):
+    z = np.random.default_rng(1).normal(size=(4, 3)) + 0j
+    np.save(tmp_path / "a.npy", z.astype(np.complex64))
+    found = read_or_spool(tmp_path / "a.npy", tmp_path / "one", limit=0)
+    assert found.dtype == np.complex64
+    np.save(tmp_path / "b.npy", z)
+    found = spooled([tmp_path / "a.npy", tmp_path / "b.npy"], tmp_path)
+    np.testing.assert_array_equal(found.configurations, np.concatenate([z.astype(np.complex64), z]))
+
+
+@pytest.mark.filterwarnings("ignore::shapelex.exceptions.SkippedRecordsWarning")
+def test_a_file_that_is_damaged_further_on_is_left_out_whole(tmp_path, monkeypatch):
+    good = "".join(tps(key=f"COMMENT={n}\n") for n in range(4))
+    (tmp_path / "a.tps").write_text(good * 2)
+    (tmp_path / "b.tps").write_text(good * 5)
+    (tmp_path / "c.tps").write_text(good)
+
+    known = FORMATS["tps"]
+    read_records = known.reader
+
+    def fail_late(path, **options):
+        for number, record in enumerate(read_records(path, **options)):
+            if path.name == "b.tps" and number == 17:
+                raise ShapeFileError(f"{path}: the rest is damaged.")
+            yield record
+
+    monkeypatch.setitem(known.__dict__, "reader", fail_late)
+    expected = sx.read(tmp_path / "*.tps", on_error="skip")
+    found = spooled(tmp_path / "*.tps", tmp_path, on_error="skip")
+    assert len(expected) == 12
+    assert found.equals(expected)
+    assert found.notes == expected.notes
+
+
+def test_bad_records_are_skipped_and_told(tmp_path):
+    (tmp_path / "a.tps").write_text(tps() * 4 + tps(bad=True) + tps() * 3)
+    with pytest.warns(SkippedRecordsWarning, match="Left out 1 record"):
+        found = spooled(tmp_path / "a.tps", tmp_path, on_error="skip")
+    assert len(found) == 7
+    assert any("left out" in note for note in found.notes)
+    with pytest.raises(ShapeFileError, match="record 5"):
+        read_or_spool(tmp_path / "a.tps", tmp_path / "again", limit=0)
+
+
+@pytest.mark.parametrize(
+    ("late", "message"),
+    [
+        (tps(4), r"numbers of points: 3 \(.*record 1.*\), 4 \(.*n_points=100"),
+        (outline(3), "Some shapes are closed"),
+    ],
+)
+def test_a_shape_unlike_the_others_in_a_later_piece(tmp_path, late, message):
+    (tmp_path / "a.tps").write_text(tps() * 3 + late)
+    with pytest.raises(ShapeFileError, match=message):
+        read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
+
+
+def test_one_very_long_text_among_many_shapes(tmp_path, monkeypatch):
+    monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
+    (tmp_path / "a.tps").write_text(tps() * 400 + tps(key=f"COMMENT={'x' * 3000}\n"))
+    with pytest.raises(ShapeFileError, match="3000 characters: shorten it"):
+        read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
+
+
+def test_keys_that_no_two_records_share(tmp_path, monkeypatch):
+    monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
+    (tmp_path / "a.tps").write_text("".join(tps(key=f"KEY{n}=1\n") for n in range(90)))
+    with pytest.raises(ShapeFileError, match="few of them in common"):
+        read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
+
+
+def test_small_sets_stay_in_memory(tmp_path):
+    (tmp_path / "a.tps").write_text(tps() * 4)
+    found = read_or_spool(tmp_path / "a.tps", tmp_path / "spool")
+    assert isinstance(found, sx.ShapeSet)
+    assert found.equals(sx.read(tmp_path / "a.tps"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tps"]
+
+
+def test_rows_are_replaced_in_their_places(tmp_path):
+    (tmp_path / "a.tps").write_text("".join(outline(n, closed=False) for n in range(5, 13)))
+    found = read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0, n_points=4)
+    before = np.concatenate(list(found.row_blocks()))
+    found.replace_rows(lambda rows: 1j * rows)
+    np.testing.assert_array_equal(np.concatenate(list(found.row_blocks())), 1j * before)
+
+
+def test_memory_stays_flat(tmp_path, monkeypatch):
+    monkeypatch.setattr(spool_module, "_BLOCK_ROWS", 256)
+    rng = np.random.default_rng(0)
+    for number in range(40):
+        np.save(tmp_path / f"{number:02}.npy", rng.normal(size=(1000, 50, 2)))
+    n_bytes = 40 * 1000 * 50 * 16
+
+    def peak(n_files):
+        tracemalloc.start()
+        try:
+            found = read_or_spool(sorted(tmp_path.glob("*.npy"))[:n_files], tmp_path / f"spool{n_files}", limit=1 << 20)
+            for _ in found.blocks():
+                pass
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(40) < 1.2 * peak(10) < n_bytes / 4
+
+
+def test_lines_of_a_spool_are_json(tmp_path):
+    (tmp_path / "a.tps").write_text(tps(key="SCALE=0.5\n") * 4)
+    read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
+    lines = (tmp_path / "spool" / "columns.jsonl").read_text().splitlines()
+    assert [json.loads(line)["shape"][0] for line in lines] == [3, 1]

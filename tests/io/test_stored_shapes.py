@@ -1,0 +1,242 @@
+"""Sets that stay in their files: opened, cut, written block by block; damaged and hostile ones refused."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.exceptions import EmptySetError, ShapeFileError
+from shapelex.io import _npz, stored_shapes
+from shapelex.io.stored_shapes import StoredShapes
+
+zarr = pytest.importorskip("zarr")
+
+
+def make_set(n_shapes=10, space=None, dtype=complex, seed=0):
+    rng = np.random.default_rng(seed)
+    space = sx.Landmarks(4, closed=True) if space is None else space
+    rows = rng.normal(size=(n_shapes, space.n_coordinates, 2)) @ [1, 1j]
+    return sx.ShapeSet(
+        rows.astype(dtype),
+        space,
+        ids=[f"cell {n} é" for n in range(n_shapes)],
+        labels=["a", "bb"] * (n_shapes // 2) + ["a"] * (n_shapes % 2),
+        sequence=np.arange(n_shapes) // 4 - 1,
+        metadata={"frame": np.arange(n_shapes), "ids": ["own"] * n_shapes, "old one": rng.random(n_shapes) > 0.5},
+        notes=["something happened"],
+        provenance={"from": "here"},
+    )
+
+
+@pytest.fixture(autouse=True)
+def everything_is_large(monkeypatch):
+    monkeypatch.setattr(_npz, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 3)
+
+
+SPACES = [
+    sx.Landmarks(4),
+    sx.BSpline(7),
+    sx.HermiteSpline(3, closed=False),
+    sx.CustomSpace(np.diag([1.0, 2, 3]), np.ones(3)),
+]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
+@pytest.mark.parametrize("space", SPACES, ids=lambda space: type(space).__name__)
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_written_in_memory_or_in_blocks_it_is_the_same_set(tmp_path, suffix, space, dtype):
+    shapes = make_set(space=space, dtype=dtype)
+    whole = sx.write(shapes, tmp_path / f"whole{suffix}")
+    stored = sx.open_shapes(whole)
+    parts = sx.write(stored, tmp_path / f"parts{suffix}", command="again")
+    for path in (whole, parts):
+        found = sx.read(path)
+        assert found.equals(shapes)
+        assert found.configurations.dtype == dtype
+        assert found.notes == shapes.notes
+        assert sx.open_shapes(path)[:].equals(shapes)
+    assert sx.read(parts).provenance["source"]["command"] == "again"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([whole.name, parts.name])
+
+
+@given(start=st.integers(0, 9), stop=st.integers(0, 12))
+@settings(max_examples=25, deadline=None)
+def test_slices(tmp_path_factory, start, stop):
+    shapes = make_set()
+    path = tmp_path_factory.mktemp("cut") / "a.npz"
+    stored = sx.open_shapes(sx.write(shapes, path))
+    if stop <= start:
+        with pytest.raises(EmptySetError):
+            stored[start:stop]
+    else:
+        assert stored[start:stop].equals(shapes[start:stop])
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
+def test_dictionaries_and_codes_take_such_sets(tmp_path, suffix):
+    shapes = make_set(40)
+    stored = sx.open_shapes(sx.write(shapes, tmp_path / f"a{suffix}"))
+    learn = {"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "max_iter": 3, "tol": 0.5, "random_state": 0}
+    expected = sx.ShapeDictionary(**learn).fit(shapes)
+    model = sx.ShapeDictionary(**learn).fit(stored)
+    assert model.space_ == shapes.space
+    np.testing.assert_array_equal(model.atoms_, expected.atoms_)
+    np.testing.assert_array_equal(model.encode(stored).toarray(), expected.encode(shapes).toarray())
+    np.testing.assert_array_equal(model.errors(stored), expected.errors(shapes))
+    np.testing.assert_array_equal(np.asarray(stored), shapes.configurations)
+    with pytest.raises(TypeError, match="cut by a slice"):
+        stored[3]
+
+
+def test_one_array_of_landmarks(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(6, 5, 2))
+    np.save(tmp_path / "a.npy", rows)
+    zarr.save_array(str(tmp_path / "a.zarr"), rows)
+    for name in ("a.npy", "a.zarr"):
+        stored = sx.open_shapes(tmp_path / name)
+        assert stored.space == sx.Landmarks(5)
+        np.testing.assert_array_equal(stored[2:4].configurations, rows[2:4] @ [1, 1j])
+        assert stored[2:4].ids.tolist() == ["2", "3"]
+        assert len(sx.read(tmp_path / name)) == 6
+
+
+def test_plain_arrays_of_others(tmp_path):
+    points = np.random.default_rng(0).normal(size=(6, 5, 2)).astype(np.float32)
+    for save in (np.savez, np.savez_compressed):
+        save(tmp_path / "a.npz", points=points, closed=True, labels=list("aabbcc"), age=np.arange(6))
+        assert sx.open_shapes(tmp_path / "a.npz")[:].equals(sx.read(tmp_path / "a.npz"))
+    np.savez(tmp_path / "b.npz", points=np.asfortranarray(points))
+    assert sx.open_shapes(tmp_path / "b.npz")[:].equals(sx.read(tmp_path / "b.npz"))
+    np.savez(tmp_path / "c.npz", points=np.arange(24).reshape(3, 4, 2))
+    assert sx.open_shapes(tmp_path / "c.npz")[:].equals(sx.read(tmp_path / "c.npz"))
+
+
+def test_zarr_folders_among_files(tmp_path):
+    shapes = make_set()
+    sx.write(shapes, tmp_path / "a.zarr")
+    sx.write(shapes, tmp_path / "b.npz")
+    assert len(sx.read(tmp_path)) == 20
+    assert len(sx.read(tmp_path / "*.zarr")) == 10
+    found = sx.read(tmp_path / "a.zarr", space=sx.Landmarks(9, closed=True))
+    assert found.shape == (10, 9)
+
+
+def test_a_folder_is_replaced_only_when_asked(tmp_path):
+    shapes = make_set()
+    path = sx.write(shapes, tmp_path / "a.zarr")
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        sx.write(shapes, path)
+    sx.write(shapes[:3], path, overwrite=True)
+    assert len(sx.read(path)) == 3
+    (tmp_path / "b.zarr").mkdir()
+    (tmp_path / "b.zarr" / "mine.txt").write_text("precious")
+    with pytest.raises(IsADirectoryError):
+        sx.write(shapes, tmp_path / "b.zarr", overwrite=True)
+    assert (tmp_path / "b.zarr" / "mine.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
+def test_an_error_on_the_way_leaves_nothing_and_loses_nothing(tmp_path, suffix):
+    shapes = make_set()
+    path = sx.write(shapes, tmp_path / f"a{suffix}")
+
+    class Broken(StoredShapes):
+        def blocks(self, n_rows=3):
+            yield self[:n_rows]
+            raise KeyboardInterrupt
+
+    source = Broken(shapes.configurations, shapes.space)
+    with pytest.raises(KeyboardInterrupt):
+        sx.write(source, path, overwrite=True)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert sx.read(path).equals(shapes)
+
+
+def test_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        sx.open_shapes(tmp_path / "none.npz")
+    with pytest.raises(ShapeFileError, match="is a folder"):
+        sx.open_shapes(tmp_path)
+    (tmp_path / "a.tps").write_text("LM=3\n0 0\n1 0\n0 1\n")
+    with pytest.raises(ShapeFileError, match=r"read whole: import it first; .*\.npz"):
+        sx.open_shapes(tmp_path / "a.tps")
+    np.save(tmp_path / "flat.npy", np.zeros((4, 6)))
+    with pytest.raises(ShapeFileError, match=r"flat\.npy cannot be read as one array of shapes"):
+        sx.open_shapes(tmp_path / "flat.npy")
+    zarr.open_group(str(tmp_path / "other.zarr"), mode="w").create_array("x", data=np.zeros(3))
+    with pytest.raises(ShapeFileError, match="group of another kind"):
+        sx.read(tmp_path / "other.zarr")
+
+
+def test_a_column_of_another_length(tmp_path):
+    path = sx.write(make_set(), tmp_path / "a.npz")
+    arrays = dict(np.load(path))
+    arrays["labels"] = arrays["labels"][:4]
+    np.savez(path, **arrays)
+    with pytest.raises(ShapeFileError, match="'labels' has shape"):
+        sx.open_shapes(path)
+
+
+def damaged(path, rng):
+    content = bytearray(path.read_bytes())
+    for _ in range(rng.integers(1, 6)):
+        content[rng.integers(len(content))] = rng.integers(256)
+    if rng.random() < 0.3:
+        del content[rng.integers(len(content)) :]
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damaged_archives_read_or_are_refused(tmp_path, seed):
+    path = sx.write(make_set(), tmp_path / "a.npz")
+    damaged(path, np.random.default_rng(seed))
+    try:
+        found = sx.open_shapes(path)[:]
+    except (sx.exceptions.ShapelexError, ValueError):
+        return
+    assert isinstance(found, sx.ShapeSet)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_folders_read_or_are_refused(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    path = sx.write(make_set(), tmp_path / "a.zarr")
+    files = sorted(one for one in path.rglob("*") if one.is_file())
+    damaged(files[rng.integers(len(files))], rng)
+    try:
+        found = sx.read(path)
+    except (ShapeFileError, FileNotFoundError):
+        return
+    assert isinstance(found, sx.ShapeSet)
+
+
+def test_a_folder_that_declares_more_than_it_holds(tmp_path):
+    path = sx.write(make_set(), tmp_path / "a.zarr")
+    metadata = path / "configurations" / "zarr.json"
+    told = json.loads(metadata.read_text())
+    told["shape"][0] = 10**13
+    metadata.write_text(json.dumps(told))
+    with pytest.raises(ShapeFileError, match="declares"):
+        sx.open_shapes(path)
+    told["chunk_grid"]["configuration"]["chunk_shape"][0] = 10**13
+    metadata.write_text(json.dumps(told))
+    with pytest.raises(ShapeFileError, match="chunk"):
+        sx.open_shapes(path)
+
+
+def test_members_that_lie_about_their_length(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, points=np.zeros((4, 3, 2)))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"(4, 3, 2)", b"(9, 3, 2)"))
+    with pytest.raises(ShapeFileError):
+        sx.open_shapes(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("points.txt", "0 0")
+    with pytest.raises(ShapeFileError, match="no array"):
+        sx.open_shapes(path)
