@@ -37,9 +37,9 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    ShapeDictionary, AlignFirstDictionary, ComplexPCA, TangentPCA, RiemannianDictionary, ProcrustesKernel or \
-ShapeDictionaryClassifier
-        The estimator, fitted.
+    estimator
+        Fitted: a ShapeDictionary, AlignFirstDictionary, ComplexPCA, TangentPCA, RiemannianDictionary, ProcrustesKernel
+        or ShapeDictionaryClassifier.
 
     Raises
     ------
