@@ -106,13 +106,13 @@ def as_incomplete_configurations(
     return rows, present, is_single
 
 
-def check_present(present: BoolArray, name: str) -> None:
+def check_present(present: BoolArray, name: str, first_row: int = 0) -> None:
     """Refuse shapes of fewer than three landmarks."""
     too_few = np.count_nonzero(present, axis=1) < min(3, present.shape[1])
     if too_few.any():
         raise NonFiniteError(
-            f"{name} has fewer than three landmarks in {name_rows(too_few)}, the others are NaN: too few for a shape; "
-            "remove these rows."
+            f"{name} has fewer than three landmarks in {name_rows(too_few, first_row)}, the others are NaN: too few "
+            "for a shape; remove these rows."
         )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex.cli.errors import in_options
 from tests.cli.conftest import lines_of, run
 
 
@@ -84,3 +85,23 @@ def test_text_formats_have_a_sidecar(outlines):
     lines_of(run("import", "cells", "-o", "c.csv", "--points", "24", "--closed"))
     assert json.loads((outlines / "c.csv.json").read_text())["file"] == "c.csv"
     assert lines_of(run("replay", "c.csv")) == ["shapelex import cells -o c.csv --points 24 --closed"]
+
+
+@pytest.mark.parametrize("arguments", [["import", "cells.geojson", "-o", "x.npz"], ["info", "cells.geojson"]])
+def test_outlines_and_lines_in_one_file_are_told(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    kinds = {"Polygon": [[[0, 0], [4, 0], [4, 3]]], "LineString": [[0, 0], [1, 0], [1, 2]]}
+    features = [{"type": kind, "coordinates": coordinates} for kind, coordinates in kinds.items()]
+    (tmp_path / "cells.geojson").write_text(json.dumps(features))
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "--closed or --open, or read one kind alone with --option only=outlines" in result.stderr
+    shown = lines_of(run("import", "cells.geojson", "-o", "closed.npz", "--closed"))
+    assert any("1 outline and 1 line were all read as shapes of one kind" in line for line in shown)
+    assert any("only=outlines" in note for note in sx.read("closed.npz").notes)
+    assert len(sx.read("cells.geojson", only="outlines")) == 1
+
+
+def test_other_files_have_no_such_option():
+    message = "Some shapes are closed (a.tps, record 1), others open (b.wcon, frame 2): say it, or read them apart."
+    assert in_options(message) == message

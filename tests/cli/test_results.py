@@ -234,3 +234,51 @@ def test_interrupted_demo_says_what_it_has(folder, small_demo, monkeypatch):
     assert result.exit_code == 130
     assert "report.html; run again with --force" in result.stderr
     assert (folder / "demo" / "report.html").exists()
+
+
+def test_other_models_are_described(folder, shapes):
+    sx.ShapeDictionaryClassifier(3, 2, tol=0.1, random_state=0).fit(shapes, shapes.labels).save("classes.npz")
+    shown = lines_of(run("info", "classes.npz"))
+    assert shown[0].startswith("ShapeDictionaryClassifier in Landmarks(n_points=16")
+    assert shown[1] == "2 classes, 3 to 3 atoms each"
+    facts = json.loads(run("info", "classes.npz", "--json").stdout)
+    assert (facts["classes"], facts["n_atoms"]) == (["a", "b"], [3, 3])
+    sx.ProcrustesKernel(2.0).fit(shapes).save("kernel.npz")
+    assert lines_of(run("info", "kernel.npz"))[1] == "40 shapes, gamma 2"
+    result = run("encode", "classes.npz", "shapes.npz", "-o", "codes.csv")
+    assert result.exit_code == 1
+    assert "holds a ShapeDictionaryClassifier: this command needs a dictionary that learn wrote" in result.stderr
+
+
+def test_pages_and_figures_are_described(ready):
+    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html"))
+    assert lines_of(run("info", "page.html")) == [
+        "page for the eye, no shapes",
+        "made before it: shapelex import cells.tps -o shapes.npz",
+        "made before it: shapelex learn shapes.npz -o model.npz",
+        "made by: shapelex report model.npz shapes.npz -o page.html",
+    ]
+    facts = json.loads(run("info", "page.html", "--json").stdout)
+    assert (facts["holds"], facts["command"].split()[1], len(facts["earlier"])) == ("page", "report", 2)
+    for name in ("mean.png", "mean.svg", "mean.pdf"):
+        lines_of(run("mean", "shapes.npz", "-o", "mean.npz", "--figure", name, "--force"))
+        assert lines_of(run("info", name))[0] == "figure for the eye, no shapes"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("page.html", "page"), ("x.htm", "page"), ("x.svg", "figure")])
+def test_pages_of_others_are_no_shapes(folder, name, kind):
+    (folder / name).write_text("<html><svg></svg></html>")
+    result = run("info", name)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(
+        f"shapelex: {name} is a {kind}, but has no record of a shapelex command in it: info"
+    )
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_an_image_of_masks_is_still_shapes(folder):
+    image = np.zeros((40, 40), dtype=np.uint8)
+    image[5:30, 8:25] = 255
+    pytest.importorskip("PIL.Image").fromarray(image).save("mask.png")
+    result = run("info", "mask.png")
+    assert (result.exit_code, result.stdout.split()[:2]) == (0, ["1", "shape"])

@@ -8,7 +8,8 @@ import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
 from shapelex.io import read_codes
 from shapelex.learning import sources
-from tests.spaces.test_stored import KINDS, make_shapes
+from tests.devices import on_devices
+from tests.spaces.test_stored import KINDS, Recorder, make_shapes
 
 
 @pytest.fixture(autouse=True)
@@ -132,3 +133,73 @@ def test_files_of_codes_have_known_endings(shapes, tmp_path):
     parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
     with pytest.raises(CodesError, match="holds no codes"):
         read_codes(tmp_path / "other.parquet")
+
+
+@pytest.fixture
+def _few_rows_travel(monkeypatch):
+    # 64 rows of 7 coordinates in complex128.
+    monkeypatch.setattr("shapelex.coding.device_coder._TRAVEL_BYTES", 64 * 7 * 16)
+    monkeypatch.setattr("shapelex.estimators.fitted_dictionary._REALISM_BLOCK", 64)
+    monkeypatch.setattr("shapelex.estimators.code_features._BLOCK_ROWS", 64)
+
+
+USES = {
+    "encode": lambda model, X, folder: model.encode(X),
+    "transform": lambda model, X, folder: model.transform(X),
+    "errors": lambda model, X, folder: model.errors(X),
+    "reconstruct": lambda model, X, folder: model.reconstruct(X),
+    "score": lambda model, X, folder: model.score(X),
+    "realism": lambda model, X, folder: model.realism(X),
+    "encode_to": lambda model, X, folder: model.encode_to(X, folder / "codes.parquet"),
+}
+
+
+@pytest.mark.usefixtures("_few_rows_travel")
+@pytest.mark.parametrize("device", ["cpu", *on_devices.args[1]])
+@pytest.mark.parametrize("use", USES)
+def test_no_more_than_a_block_is_read(use, device, shapes, tmp_path):
+    model = make_model(tol=1).fit(shapes).set_params(device=device)
+    stored = Recorder(shapes)
+    USES[use](model, stored, tmp_path)
+    assert 1 < stored.most_rows <= 64
+
+
+@on_devices
+@pytest.mark.usefixtures("_few_rows_travel")
+@pytest.mark.parametrize("space", [None, sx.BSpline(7)])
+@pytest.mark.parametrize("kind", ["memmap", "function"])
+def test_devices_give_the_codes_of_the_cpu(kind, space, device, shapes, tmp_path):
+    model = make_model(tol=1, space=space).fit(shapes)
+    codes, errors, built = model.encode(shapes), model.errors(shapes), model.reconstruct(shapes)
+    model.set_params(device=device)
+    for X in (shapes, KINDS[kind](shapes, tmp_path)):
+        found = model.encode(X)
+        np.testing.assert_array_equal(found.support, codes.support)
+        np.testing.assert_allclose(found.coefs, codes.coefs, atol=1e-10)
+        np.testing.assert_allclose(model.errors(X), errors, atol=1e-10)
+        np.testing.assert_allclose(model.reconstruct(X), built, atol=1e-10)
+
+
+@pytest.mark.usefixtures("_few_rows_travel")
+@pytest.mark.parametrize("kind", ["tangent", "similarity", "phase", "modulus"])
+def test_features_of_stored_sets_are_those_of_arrays(kind, shapes):
+    stored = Recorder(shapes)
+    features = sx.CodeFeatures(kind, dictionary=make_model(tol=1))
+    found = features.fit_transform(stored)
+    assert 1 < stored.most_rows <= 64
+    np.testing.assert_array_equal(features.transform(stored), found)
+    expected = sx.CodeFeatures(kind, dictionary=make_model(tol=1)).fit_transform(shapes)
+    np.testing.assert_array_equal(found, expected)
+    # Sums over blocks and sums over all: the direction differs by rounding.
+    whole = sx.CodeFeatures(kind, atoms=features.dictionary_.space_.whiten(features.dictionary_.atoms_))
+    np.testing.assert_allclose(whole.fit_transform(features.dictionary_.transform(shapes)), found, atol=1e-12)
+
+
+def test_classes_of_stored_sets_are_those_of_arrays(shapes):
+    y = np.arange(len(shapes)) % 2
+    model = sx.ShapeDictionaryClassifier(3, 2, tol=1, random_state=0).fit(shapes, y)
+    stored = Recorder(shapes)
+    np.testing.assert_array_equal(model.class_errors(stored), model.class_errors(shapes))
+    np.testing.assert_array_equal(model.predict(stored), model.predict(shapes))
+    np.testing.assert_array_equal(model.predict_proba(stored), model.predict_proba(shapes))
+    assert 1 < stored.most_rows <= 64

@@ -143,3 +143,12 @@ def test_real_qupath_export(data_folder: Path) -> None:
     first = np.array(document["features"][0]["geometry"]["coordinates"][0])[0]
     assert shapes[0][0] == first @ [1, -1j]
     assert shapes.closed
+
+
+def test_features_of_several_kinds_are_remarked(tmp_path: Path) -> None:
+    document = [feature("Polygon", [RING]), feature("LineString", [[0, 0], [1, 0], [1, 2]])]
+    *records, remark = read_document(tmp_path, document)
+    assert [record.closed for record in records] == [True, False]
+    assert (remark.where, remark.text.split(" were")[0]) == ("2 features", "1 outline and 1 line")
+    assert len(read_document(tmp_path, document, only="lines")) == 1
+    assert "only=outlines" in " ".join(sx.read(tmp_path / "cells.geojson", closed=True).notes)

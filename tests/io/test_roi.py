@@ -11,7 +11,7 @@ import roifile
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._roi import read_records
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 
 SQUARE = np.array([[2, 1], [2, 5], [6, 5], [6, 1]])
 
@@ -176,3 +176,39 @@ def test_real_archive_reads_by_kind(data_folder: Path) -> None:
     assert outlines.space == sx.Landmarks(50, closed=True)
     assert sx.read(path, n_points=50, only="lines").ids.tolist() == ["freeline", "polyline"]
     assert sx.read(path, only="points").shape == (1, 14)
+    closed = sx.read(path, n_points=50, closed=True)
+    assert len(closed) == 9
+    assert [note for note in closed.notes if "only=outlines" in note] == [
+        f"{path}, 9 regions: 6 outlines, 2 lines and 1 set of points were all read as shapes of one kind, closed or "
+        "open as asked; the option only=outlines reads the outlines alone."
+    ]
+    assert not [note for note in outlines.notes if "only=" in note]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        (["POLYGON", "POLYLINE"], "1 outline and 1 line were all"),
+        (["POLYGON", "OVAL", "POINT", "POINT", "LINE"], "2 outlines, 1 line and 2 sets of points were all"),
+        (["POLYLINE", "POINT"], "1 line and 1 set of points were all"),
+        (["POLYGON", "OVAL"], None),
+        (["POLYLINE"], None),
+    ],
+)
+def test_regions_of_several_kinds_are_remarked(tmp_path: Path, kinds: list[str], words: str | None) -> None:
+    path = tmp_path / "RoiSet.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, kind in enumerate(kinds):
+            archive.writestr(f"{number}.roi", region(kind))
+        archive.writestr("damaged.roi", b"Iout")
+    *records, last = read_records(path)
+    remarks = [one for one in [*records, last] if isinstance(one, Remark)]
+    if words is None:
+        assert remarks == []
+    else:
+        assert remarks == [last]
+        assert last.text.startswith(words)
+        assert last.where == f"{len(kinds)} regions"
+    for only in ("outlines", "lines", "points"):
+        assert not [one for one in read_records(path, only=only) if isinstance(one, Remark)]
+        assert [one for one in read_records(path, only=only) if isinstance(one, BadRecord)]

@@ -4,7 +4,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CoordinateCountError, EmptySetError, ShapeInputError
 from shapelex.spaces import stored as stored_module
-from shapelex.spaces.stored import open_stored
+from shapelex.spaces.stored import StoredConfigurations, open_stored
 
 
 def make_shapes(n_shapes=50, n_points=6, dtype=complex, seed=0):
@@ -36,6 +36,20 @@ class Reiterable:
 
     def __iter__(self):
         return iter(self.blocks)
+
+
+class Recorder(StoredConfigurations):
+    """A stored set that remembers the most rows that were asked for at once."""
+
+    def __init__(self, X):
+        super().__init__("X")
+        self._X = X
+        self.shape, self.dtype = X.shape, X.dtype
+        self.most_rows = 0
+
+    def _read(self, start, stop):
+        self.most_rows = max(self.most_rows, stop - start)
+        return self._X[start:stop]
 
 
 KINDS = {
@@ -131,6 +145,14 @@ def test_blocks_that_change_are_refused():
 def test_bad_blocks(blocks, error, words):
     with pytest.raises(error, match=words):
         open_stored(blocks)
+
+
+def test_a_single_shape_in_a_file_is_a_single_shape(tmp_path):
+    X = make_shapes(2)
+    assert open_stored(as_memmap(X[0], tmp_path)) is None
+    mean = sx.mean_shape(as_memmap(X[0], tmp_path))
+    assert sx.distance(mean, X[0]) < 1e-7
+    assert len(sx.encode(as_memmap(X[0], tmp_path), X, 1)) == 1
 
 
 def test_a_chunk_is_unpacked_once_in_a_pass():

@@ -15,7 +15,7 @@ from shapelex.cli.options import (
     ShapesArgument,
     numbers_in,
 )
-from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.outputs import claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
 
@@ -50,11 +50,7 @@ def compare(
     Example: shapelex compare shapes.npz --atoms 10 --nonzero 1-5 --folds 3 --figure errors.png
     """
     sparsities = numbers_in(nonzero, "--nonzero")
-    target = None if out is None else claim_file(out, force)
-    if target is not None:
-        from shapelex.io.table_file import check_table_path
-
-        check_table_path(target)
+    target = None if out is None else claim_table(out, force)
     picture = claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     found = read_complete_shapes(shapes, screen)

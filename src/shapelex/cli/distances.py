@@ -15,7 +15,7 @@ from shapelex.cli.options import (
     QuietOption,
     ShapesArgument,
 )
-from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.outputs import claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
 
@@ -38,10 +38,9 @@ def distances(
 
     Example: shapelex distances shapes.npz -o distances.csv --kind full --figure distances.png
     """
-    from shapelex.io.table_file import check_table_path, write_table
+    from shapelex.io.table_file import write_table
 
-    target, picture = claim_file(out, force), claim_figure(figure, force)
-    check_table_path(target)
+    target, picture = claim_table(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     found = read_complete_shapes(shapes, screen)
     other = None if to is None else read_complete_shapes(to, screen)

@@ -30,6 +30,7 @@ ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("ARGUMENTS", default=())
 _FORMAT_OPTIONS = "layout|axes|kind|border|dataset|variable|curves|which|only|threshold"
 # Messages of the library name arguments of Python; here they have other names.
 _OPTIONS = (
+    (re.compile(r"(\.(?:roi|zip|geojson), .*or) read them apart\b"), r"\1 read one kind alone with only=outlines"),
     (re.compile(r"\bspace=(?:sx\.)?BSpline\((\d+)\)"), r"--space bspline --points \1"),
     (re.compile(r"\bn_points=(\d+)"), r"--points \1"),
     (re.compile(r"\bon_error=\"skip\""), "--skip-bad"),

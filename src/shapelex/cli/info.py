@@ -5,18 +5,22 @@ from typing import Annotated, Any
 
 import typer
 
+from shapelex.cli.errors import CommandError
 from shapelex.cli.options import JsonOption
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
 from shapelex.cli.stored import open_if_large
 from shapelex.exceptions import ShapeFileError
 
+# What commands draw, by the end of its name; an image may hold masks, too.
+_DRAWINGS = {".html": "page", ".htm": "page", ".png": "figure", ".svg": "figure", ".pdf": "figure"}
+
 
 def info(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Shapes, a model, codes.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Shapes, a model, codes, a page or figure.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a file holds: shapes of any kind, a model, or codes; and what made it.
+    """Say what a file holds: shapes of any kind, a model, codes, a page or a figure; and what made it.
 
     Example: shapelex info model.npz
     """
@@ -28,15 +32,31 @@ def info(
     describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(
         str(header.get("format", "")), _describe_shapes
     )
-    lines, facts = _describe_table(path) or describe(file, screen)
     try:
         run: dict[str, Any] = read_run(path) if path.exists() else {}
     except ShapeFileError:
         run = {}
+    lines, facts = _describe_drawing(path, run) or _describe_table(path) or describe(file, screen)
     screen.say("\n".join(lines))
     if run:
         screen.say(f"made by: {run['command']}")
     screen.show({**facts, "command": run.get("command")})
+
+
+def _describe_drawing(path: Path, run: dict[str, Any]) -> tuple[list[str], dict[str, Any]] | None:
+    """Describe a page or a figure of ours; None where the file is something else, such as an image of masks."""
+    kind = _DRAWINGS.get(path.suffix.lower())
+    if kind is None or not path.is_file():
+        return None
+    if run:
+        lines = [f"{kind} for the eye, no shapes", *(f"made before it: {command}" for command in run["earlier"])]
+        return lines, {"holds": kind, "earlier": run["earlier"]}
+    if path.suffix.lower() == ".png":
+        return None
+    raise CommandError(
+        f"{path} is a {kind}, but has no record of a shapelex command in it: info tells what shapes, models, codes, "
+        "and pages and figures of shapelex are."
+    )
 
 
 def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
@@ -59,6 +79,13 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
             f"RMSE {100 * model.rmse_:.2f} % of the shapes it was learned from, {model.n_iter_} updates",
             f"atoms are used by {100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} % of the shapes",
         ]
+    elif isinstance(model, sx.ShapeDictionaryClassifier):
+        sizes = [len(dictionary.atoms_) for dictionary in model.dictionaries_]
+        facts |= {"classes": model.classes_.tolist(), "n_atoms": sizes, "n_nonzero": model.n_nonzero}
+        lines.append(f"{len(sizes)} classes, {min(sizes)} to {max(sizes)} atoms each")
+    elif isinstance(model, sx.ProcrustesKernel):
+        facts |= {"n_shapes": model.n_samples_fit_, "gamma": model.gamma_}
+        lines.append(f"{model.n_samples_fit_} shapes, gamma {model.gamma_:.4g}")
     return lines, facts
 
 

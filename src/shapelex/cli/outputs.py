@@ -4,6 +4,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from shapelex.cli.errors import ARGUMENTS, CommandError
 
 # Files that have a place for the record of what made them; others have it beside them.
@@ -33,6 +35,16 @@ def claim_file(path: Path, force: bool) -> Path:
     if path.suffix.lower() not in _WITH_RECORD and not force:
         _check_sidecar(path)
     return path
+
+
+def claim_table(path: Path, force: bool) -> Path:
+    """Return a path to write a table to; a name that is none is wrong usage, a file that is there needs `force`."""
+    from shapelex.io.table_file import TABLE_SUFFIXES, check_table_path
+
+    if path.suffix.lower() not in TABLE_SUFFIXES:
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="-o")
+    check_table_path(path)
+    return claim_file(path, force)
 
 
 def _check_sidecar(path: Path) -> None:

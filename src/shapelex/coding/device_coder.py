@@ -5,18 +5,19 @@ go the codes of :class:`~shapelex.coding.row_coder.RowCoder`, up to rounding: su
 are equally good to rounding.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, IntArray
+from shapelex._typing import ComplexArray
 from shapelex.coding.coders import choose_coder, count_supports
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.coding.row_coder import TOLERANCES, as_rows, check_nested, check_nonzero
 from shapelex.exceptions import CoordinateCountError, DeviceError
+from shapelex.spaces.stored import StoredConfigurations
 
 if TYPE_CHECKING:
     import torch
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _CPU_SCRATCH_BYTES = 1 << 28
 _FREE_SHARE = 0.4
 _MOST_BLOCK_ROWS = 1 << 21
+# Host memory of a block that travels: rows of stored sets are read so many at a time.
+_TRAVEL_BYTES = 1 << 27
 
 
 def open_device(name: str) -> "torch.device":
@@ -144,7 +147,9 @@ class DeviceCoder:
         """
         import torch
 
-        return torch.from_numpy(np.ascontiguousarray(rows, dtype=self.dtype)).to(self.device)
+        array = np.ascontiguousarray(rows, dtype=self.dtype)
+        # On the CPU a tensor shares the memory of its array, and torch warns of arrays that are closed to writing.
+        return torch.from_numpy(array if array.flags.writeable else array.copy()).to(self.device)
 
     def encode(self, rows: ComplexArray) -> SparseCodes | CodePath:
         """Code rows of host memory, block by block.
@@ -170,40 +175,42 @@ class DeviceCoder:
                 "rows and atom_rows must have the same number of coordinates, "
                 f"got {checked.shape[1]} and {self.n_coordinates}."
             )
-        n_levels = self.n_nonzero if self._path else 1
-        support = np.empty((len(checked), self.n_nonzero), dtype=np.int32)
-        coefs = np.empty((len(checked), n_levels, self.n_nonzero), dtype=self.dtype)
-        for start, block in self.upload(checked):
-            block_support, block_coefs = self.code(block)
-            part = slice(start, start + len(block))
-            support[part] = block_support.cpu().numpy()
-            coefs[part] = block_coefs.cpu().numpy()
-        return self.wrap(support, coefs)
+        return self.encode_blocks(len(checked), self.upload(checked))
 
-    def wrap(self, support: IntArray, coefs: ComplexArray) -> SparseCodes | CodePath:
-        """Give coded arrays their class.
+    def encode_blocks(self, n_rows: int, blocks: Iterable[tuple[int, "Tensor"]]) -> SparseCodes | CodePath:
+        """Code blocks of rows that are on the device, and bring the codes together in host memory.
 
         Parameters
         ----------
-        support, coefs : ndarray
-            Shapes (n_samples, n_nonzero) and (n_samples, 1 or n_nonzero, n_nonzero).
+        n_rows : int
+            Number of rows of all blocks.
+        blocks : iterable of (int, Tensor)
+            Number of the first row of each block, and its rows, as in :meth:`code`.
 
         Returns
         -------
         SparseCodes or CodePath
-            A path where one was asked for.
+            The codes; a path where one was asked for.
         """
+        n_levels = self.n_nonzero if self._path else 1
+        support = np.empty((n_rows, self.n_nonzero), dtype=np.int32)
+        coefs = np.empty((n_rows, n_levels, self.n_nonzero), dtype=self.dtype)
+        for start, block in blocks:
+            block_support, block_coefs = self.code(block)
+            part = slice(start, start + len(block))
+            support[part] = block_support.cpu().numpy()
+            coefs[part] = block_coefs.cpu().numpy()
         if self._path:
             return CodePath(support, coefs, self.n_atoms)
         return SparseCodes._from_coder(support, coefs[:, 0], self.n_atoms)
 
-    def upload(self, rows: ComplexArray) -> Iterator[tuple[int, "Tensor"]]:
+    def upload(self, rows: ComplexArray | StoredConfigurations) -> Iterator[tuple[int, "Tensor"]]:
         """Bring rows to the device in blocks; the next block travels while the caller works on this one.
 
         Parameters
         ----------
-        rows : ndarray of complex, shape (n_samples, n_coordinates)
-            Rows of host memory, or mapped from a file.
+        rows : ndarray of complex, shape (n_samples, n_coordinates), or StoredConfigurations
+            Rows of host memory, or stored ones, which are read in order.
 
         Yields
         ------
@@ -214,7 +221,8 @@ class DeviceCoder:
         """
         import torch
 
-        size = self.block_rows()
+        travelling = max(1, _TRAVEL_BYTES // (self.n_coordinates * self.dtype.itemsize))
+        size = min(self.block_rows(), travelling)
         if self.device.type != "cuda":
             for start in range(0, len(rows), size):
                 yield start, self.to_device(rows[start : start + size])
@@ -319,6 +327,28 @@ class DeviceCoder:
         else:
             support, coefs = self._code_best(rows, correlations, norms2, self.n_nonzero)
         return support.to(torch.int32), self._scaled(support, coefs)
+
+    def residual_norms(self, rows: "Tensor", atoms: "Tensor", support: "Tensor", coefs: "Tensor") -> "Tensor":
+        """Norms of ``rows - sum_j alpha_j atoms_j``, on the device.
+
+        Parameters
+        ----------
+        rows, atoms : Tensor of complex, shapes (n_rows, n_coordinates) and (n_atoms, n_coordinates)
+            Whitened rows, and the atoms as they were given.
+        support, coefs : Tensor, shape (n_rows, n_nonzero)
+            Codes of the rows, one sparsity of :meth:`code`.
+
+        Returns
+        -------
+        Tensor of float, shape (n_rows,)
+            For rows of norm 1, full distances.
+        """
+        import torch
+
+        from shapelex.kernels.weights_torch import residuals
+
+        norms: Tensor = torch.linalg.vector_norm(residuals(rows, atoms, support, coefs), dim=1)
+        return norms
 
     def _scaled(self, support: "Tensor", coefs: "Tensor") -> "Tensor":
         if self._scale is None:

@@ -11,9 +11,10 @@ from typing import Literal, overload
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import as_configurations
+from shapelex._validation import as_configurations, check_coordinate_count
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.device_whitening import preshape_blocks
 from shapelex.coding.masked import encode_masked
 from shapelex.coding.row_coder import RowCoder, as_rows
 from shapelex.coding.threads import single_blas_thread
@@ -171,14 +172,15 @@ def encode(
     chosen = choose_space(space, X)
     in_space = Landmarks(n_points=configurations.shape[1]) if chosen is None else chosen
     in_space.check_space_of(X, "X")
+    check_coordinate_count(configurations.shape[1], in_space.n_coordinates, "X")
     atom_rows = in_space.whiten(as_configurations(atoms, name="atoms", n_coordinates=in_space.n_coordinates)[0])
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
     if device != "cpu":
-        rows = in_space.whitened_preshapes(configurations[:], "X")
         on_device = DeviceCoder(
             atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype, device=device
         )
-        return on_device.encode(rows)
+        blocks = preshape_blocks(on_device, configurations, in_space, "X")
+        return on_device.encode_blocks(len(configurations), blocks)
     coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype)
     support, coefs = coder.allocate(len(configurations))
     with single_blas_thread():

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_count
+from shapelex._validation import as_numeric_array, check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
@@ -159,6 +159,8 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor
         check_count(self.verbose, 0, "verbose")
         configurations, space = self._read_fit_input(X)
         rows = space.whitened_preshapes(configurations, "X")
+        # Checked by the name that it has here.
+        check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
         mean = mean_shape(configurations, weights=sample_weight, space=space)
         options = self._options(space, mean)
         source = RowBlocks.from_rows(_as_real_rows(_turned(rows, mean, space)), sample_weight)

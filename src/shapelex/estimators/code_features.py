@@ -4,6 +4,8 @@ In come configurations, where the transformer owns a dictionary, or codes; out g
 pose of a shape.
 """
 
+import functools
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +24,8 @@ from shapelex.geometry.preshapes import phases
 
 _KINDS = ("auto", "modulus", "phase", "similarity", "tangent")
 _NEED_ATOMS = ("similarity", "tangent")
+# Codes that are dense at a time; beyond codes and features, memory does not grow with the number of shapes.
+_BLOCK_ROWS = 8192
 
 
 class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -148,9 +152,11 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ``n_coordinates`` for ``"tangent"``.
         """
         check_is_fitted(self)
-        codes = _as_dense(X) if self.dictionary is None else self.dictionary_.encode(X).toarray()
-        if codes.shape[1] != self._n_atoms:
-            raise CodesError(f"codes are over {codes.shape[1]} atoms, but CodeFeatures was fitted on {self._n_atoms}.")
+        codes = _check_codes(X) if self.dictionary is None else _code(self.dictionary_, X)
+        if _count_atoms(codes) != self._n_atoms:
+            raise CodesError(
+                f"X holds codes over {_count_atoms(codes)} atoms, but CodeFeatures was fitted on {self._n_atoms}."
+            )
         return self._features(codes)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:  # noqa: ARG002
@@ -172,23 +178,25 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_each = self._n_atoms if self.kind_ == "phase" else len(self.reference_)
         return numbered_names(["real", "imag"], n_each)
 
-    def _fit(self, X: SparseCodes | ArrayLike, y: Any) -> ComplexArray:
+    def _fit(self, X: SparseCodes | ArrayLike, y: Any) -> SparseCodes | ComplexArray:
         """Fit, and return the codes of the fitted shapes."""
         check_choice(self.kind, _KINDS, "kind")
         if self.dictionary is None:
-            codes = _as_dense(X)
-            validate_data(self, codes, skip_check_array=True)
-            self._atom_rows = None if self.atoms is None else _check_atoms(self.atoms, codes.shape[1])
+            codes = _check_codes(X)
+            if not isinstance(codes, SparseCodes):
+                validate_data(self, codes, skip_check_array=True)
+            self.n_features_in_ = _count_atoms(codes)
+            self._atom_rows = None if self.atoms is None else _check_atoms(self.atoms, _count_atoms(codes))
         else:
             if self.atoms is not None:
                 raise ValueError("atoms come from the dictionary where one is given: leave atoms out.")
             if not isinstance(self.dictionary, ShapeDictionary | AlignFirstDictionary):
                 raise TypeError(f"dictionary must be a ShapeDictionary(…) or None, got {self.dictionary!r}.")
             self.dictionary_ = clone(self.dictionary).fit(X, y)
-            codes = self.dictionary_.encode(X).toarray()
+            codes = _code(self.dictionary_, X)
             self.n_features_in_ = self.dictionary_.n_features_in_
             self._atom_rows = self.dictionary_.space_.whiten(self.dictionary_.atoms_)
-        self._n_atoms = codes.shape[1]
+        self._n_atoms = _count_atoms(codes)
         known = "phase" if self._atom_rows is None else "tangent"
         kind = known if self.kind == "auto" else self.kind
         if kind in _NEED_ATOMS and self._atom_rows is None:
@@ -196,7 +204,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"kind={kind!r} needs the atoms: give the dictionary itself in place of codes from a step before, "
                 f"CodeFeatures({kind!r}, dictionary=ShapeDictionary(…)), or the atoms= that the codes belong to."
             )
-        self.reference_ = _leading_direction(self._vectors(codes))
+        self.reference_ = _leading_direction(self._vectors(block) for block in _dense_blocks(codes))
         self.kind_ = kind
         return codes
 
@@ -205,7 +213,10 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         vectors: ComplexArray = codes if self._atom_rows is None else codes @ self._atom_rows
         return vectors
 
-    def _features(self, codes: ComplexArray) -> FloatArray:
+    def _features(self, codes: SparseCodes | ComplexArray) -> FloatArray:
+        return np.concatenate([self._block_features(block) for block in _dense_blocks(codes)])
+
+    def _block_features(self, codes: ComplexArray) -> FloatArray:
         if self.kind_ == "modulus":
             return np.abs(codes)
         vectors = self._vectors(codes)
@@ -235,9 +246,9 @@ def _check_atoms(atoms: ArrayLike, n_atoms: int) -> ComplexArray:
     return rows
 
 
-def _leading_direction(vectors: ComplexArray) -> ComplexArray:
+def _leading_direction(blocks: Iterable[ComplexArray]) -> ComplexArray:
     """Return the unit vector of least summed squared full distance: the mean shape, for reconstructions."""
-    matrix = vectors.T @ vectors.conj()
+    matrix = functools.reduce(np.add, (vectors.T @ vectors.conj() for vectors in blocks))
     size = len(matrix)
     _, leading = eigh(matrix, subset_by_index=[size - 1, size - 1])
     reference = leading[:, 0]
@@ -247,14 +258,32 @@ def _leading_direction(vectors: ComplexArray) -> ComplexArray:
     return turned
 
 
-def _as_dense(codes: SparseCodes | ArrayLike) -> ComplexArray:
+def _code(dictionary: ShapeDictionary | AlignFirstDictionary, X: Any) -> SparseCodes | ComplexArray:
+    codes: Any = dictionary.encode(X)
+    # Those of a Dask array become one, which has blocks of its own.
+    return codes if isinstance(codes, SparseCodes) else codes.toarray()
+
+
+def _dense_blocks(codes: SparseCodes | ComplexArray) -> Iterator[ComplexArray]:
+    if not isinstance(codes, SparseCodes):
+        yield codes
+        return
+    for start in range(0, max(len(codes), 1), _BLOCK_ROWS):
+        yield codes[start : start + _BLOCK_ROWS].toarray()
+
+
+def _count_atoms(codes: SparseCodes | ComplexArray) -> int:
+    return codes.n_atoms if isinstance(codes, SparseCodes) else codes.shape[1]
+
+
+def _check_codes(codes: SparseCodes | ArrayLike) -> SparseCodes | ComplexArray:
     if isinstance(codes, SparseCodes):
-        return codes.toarray()
-    dense = as_numeric_array(codes, "codes")
+        return codes
+    dense = as_numeric_array(codes, "X")
     if dense.ndim != 2:
-        raise CodesError(f"codes must have shape (n_shapes, n_atoms), got {dense.shape}.")
+        raise CodesError(f"X must hold codes of shape (n_shapes, n_atoms), got {dense.shape}.")
     if len(dense) == 0:
-        raise EmptySetError("codes holds no shape.")
+        raise EmptySetError("X holds no code.")
     if not np.isfinite(dense).all():
-        raise NonFiniteError("codes must be finite.")
+        raise NonFiniteError("X must hold finite codes.")
     return dense.astype(np.result_type(dense.dtype, np.complex64), copy=False)

@@ -230,7 +230,10 @@ def _learn(
 def _as_reference(reference: ArrayLike | None, dictionary: ShapeDictionary) -> ComplexArray | None:
     if reference is None:
         return None
-    return as_configurations(reference, name="reference", n_coordinates=dictionary.n_features_in_)[0]
+    shapes, _ = as_configurations(reference, name="reference", n_coordinates=dictionary.n_features_in_)
+    # The dictionary would call collapsed ones those of X.
+    dictionary.space_.whitened_preshapes(shapes, "reference")
+    return shapes
 
 
 def _hide_often(present: BoolArray, share: float, n_times: int, generator: np.random.Generator) -> list[BoolArray]:

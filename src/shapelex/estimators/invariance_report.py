@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._typing import ArrayLike, ComplexArray, IntArray
 from shapelex._validation import as_configurations, check_count
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import UndeterminedFitError, UnsupportedBySpaceError
@@ -167,7 +167,9 @@ def invariance_report(
         raise ValueError(f"X must hold at least 3 shapes to compare, got {len(configurations)}.")
     rng = np.random.default_rng(check_count(random_state, 0, "random_state"))
     n_shapes = min(len(configurations), check_count(max_shapes, 3, "max_shapes"))
-    chosen = configurations[np.sort(rng.permutation(len(configurations))[:n_shapes])]
+    numbers = np.sort(rng.permutation(len(configurations))[:n_shapes])
+    chosen = configurations[numbers]
+    _check_chosen(chosen, numbers, space)
     is_changed = rng.permutation(n_shapes) % 2 == 0
     changes = _changes(space, rng)
     distances = pairwise_distances(chosen, space=space)
@@ -258,6 +260,12 @@ def _resampled(Z: ComplexArray, space: Space) -> ComplexArray:
         return np.array([np.interp(grid, t, row) for t, row in zip(corners, points, strict=True)]).astype(Z.dtype)
     samples = space.sample(Z, space.parameters(_SAMPLES_PER_COORDINATE * space.n_coordinates))
     return space.fit(samples)
+
+
+def _check_chosen(chosen: ComplexArray, numbers: IntArray, space: Space) -> None:
+    """Refuse collapsed shapes by the argument and the rows that the caller knows."""
+    for number, shape in zip(numbers.tolist(), chosen, strict=True):
+        space.whitened_preshapes(shape, "X", first_row=number)
 
 
 def _learn(Z: ComplexArray, space: Space) -> ShapeDictionary:

@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from shapelex.estimators.align_first import AlignFirstDictionary
+from shapelex.estimators.classifier_files import fill_classifier
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.peer_files import Fill, fill_peer
+from shapelex.estimators.procrustes_kernel import ProcrustesKernel
 from shapelex.estimators.riemannian_dictionary import RiemannianDictionary
 from shapelex.estimators.saving import fill_estimator
 from shapelex.estimators.shape_dictionary import ShapeDictionary
+from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.exceptions import ModelFileError
 from shapelex.io.model_file import read_model
@@ -19,6 +22,8 @@ _KINDS: dict[str, tuple[type[Any], Fill]] = {
     "ComplexPCA": (ComplexPCA, fill_peer),
     "TangentPCA": (TangentPCA, fill_peer),
     "RiemannianDictionary": (RiemannianDictionary, fill_peer),
+    "ProcrustesKernel": (ProcrustesKernel, fill_peer),
+    "ShapeDictionaryClassifier": (ShapeDictionaryClassifier, fill_classifier),
 }
 
 
@@ -32,8 +37,9 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    ShapeDictionary, AlignFirstDictionary, ComplexPCA, TangentPCA or RiemannianDictionary
-        The estimator, fitted.
+    estimator
+        Fitted: a ShapeDictionary, AlignFirstDictionary, ComplexPCA, TangentPCA, RiemannianDictionary, ProcrustesKernel
+        or ShapeDictionaryClassifier.
 
     Raises
     ------

@@ -138,6 +138,8 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Con
         return self.register(X).configurations
 
     def _register(self, X: ComplexArray, space: Space, to: str | ComplexArray) -> Registration:
+        # Collapsed outlines are named here by the argument of this class; register would call it Z.
+        space.whitened_preshapes(X, "X")
         return register(
             X,
             space,

@@ -89,6 +89,10 @@ class SavedAsFile:
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit would take; a file may hold any."""
 
+    def _try_out(self) -> None:
+        """Do what a user would do first: collapsed means and atoms show here."""
+        self.errors(getattr(self, self._parts.stacks[0])[:1])  # type: ignore[attr-defined]
+
 
 def fill_peer(estimator_class: type[Any], model: Model, source: Path) -> Any:
     """Return the fitted peer that a model file holds.
@@ -120,15 +124,14 @@ def fill_peer(estimator_class: type[Any], model: Model, source: Path) -> Any:
                 setattr(estimator, name, arrays.pop(name))
         if arrays:
             raise ValueError(f"it holds {', '.join(sorted(arrays))}, which a {model.kind} has not")
-        for names, convert in ((parts.floats, _as_float), ((*parts.counts, "n_features_in_"), _as_count)):
+        for names, convert in ((parts.floats, as_float), ((*parts.counts, "n_features_in_"), as_count)):
             for name in names:
                 setattr(estimator, name, convert(model.results[name]))
         estimator.space_ = model.space
         if not _is_sound(estimator, parts, model.space.n_coordinates):
             raise ValueError("its arrays do not fit its parameters and its space")
         estimator._check_parameters()
-        # What a user would do first: collapsed means and atoms show here.
-        estimator.errors(getattr(estimator, parts.stacks[0])[:1])
+        estimator._try_out()
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"{source} is damaged: {str(error).rstrip('.')}.") from error
     return estimator
@@ -155,13 +158,15 @@ def _is_sound(estimator: Any, parts: PeerParts, n_coordinates: int) -> bool:
     )
 
 
-def _as_float(value: Any) -> float:
+def as_float(value: Any) -> float:
+    """Return a number of a file, finite."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
         raise ValueError(f"{value!r} is no finite number")
     return float(value)
 
 
-def _as_count(value: Any) -> int:
+def as_count(value: Any) -> int:
+    """Return a count of a file, not negative."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"{value!r} is no count")
     return value

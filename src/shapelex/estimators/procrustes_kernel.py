@@ -1,23 +1,25 @@
 """The Gaussian kernel of the full distance, for scikit-learn's kernel methods, and sparse coding over it."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array
+from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.coding.feature_space import feature_rows
 from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing
+from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.exceptions import CodesError, NonFiniteError
-from shapelex.geometry import pairwise_distances
+from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
+from shapelex.geometry.preshapes import resolve_space
 from shapelex.spaces import Space, from_columns
 
 
-class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
     """Gaussian kernel of the full Procrustes distance, ``k(z, w) = exp(−gamma d_F²(z, w))`` (Jayasumana et al. 2013).
 
     It is positive definite for every ``gamma > 0``. As a transformer it turns shapes into their kernel values with the
@@ -40,6 +42,8 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
         Pre-shapes of the shapes that were fitted.
     gamma_ : float
         The `gamma`, or its estimate.
+    n_samples_fit_ : int
+        Number of shapes that were fitted.
     space_ : Space
         Space of the configurations.
     n_features_in_ : int
@@ -65,6 +69,8 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
     >>> model.predict([1j * circle, circle + 0.5 / circle])
     array(['round', 'long'], dtype='<U5')
     """
+
+    _parts = PeerParts(stacks=("shapes_",), floats=("gamma_",), counts=("n_samples_fit_",), n_rows="n_samples_fit_")
 
     def __init__(
         self,
@@ -126,7 +132,8 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
             Values between 0 and 1.
         """
         configurations = self._check_new_input(X)
-        return gaussian_kernel(configurations, self.shapes_, gamma=self.gamma_, space=self.space_)
+        rows = self.space_.whitened_preshapes(configurations, "X")
+        return gaussian_kernel(rows, self._fitted_rows(), gamma=self.gamma_)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
         """Kernel values between any two sets of shapes; nothing has to be fitted.
@@ -153,9 +160,11 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
             gamma = _check_gamma(self.gamma)
         if gamma is None:
             raise ValueError('gamma="scale" needs shapes: give gamma as a number, or call fit first.')
-        first = self._read(X)
-        second = None if Y is None else self._read(Y)
-        values = gaussian_kernel(first, second, gamma=gamma, space=getattr(self, "space_", self.space))
+        configurations = self._read(X)
+        space = resolve_space(getattr(self, "space_", self.space), configurations, "X")
+        first = space.whitened_preshapes(configurations, "X")
+        second = None if Y is None else space.whitened_preshapes(self._read(Y, "Y"), "Y")
+        values = gaussian_kernel(first, second, gamma=gamma)
         is_single = np.ndim(X) == 1 and (Y is None or np.ndim(Y) == 1)
         return values[0, 0] if is_single else values
 
@@ -220,15 +229,19 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
         """Fit, and return the distances of all pairs."""
         gamma = _check_gamma(self.gamma)
         configurations = self._check_fit_input(X)
-        distances = pairwise_distances(configurations, space=self.space_)
+        distances = pairwise_row_distances(self.space_.whitened_preshapes(configurations, "X"))
         self.shapes_ = self.space_.preshape(configurations)
+        self.n_samples_fit_ = len(self.shapes_)
         self.gamma_ = scale_gamma(distances) if gamma is None else gamma
         return distances
 
     def _feature_rows(self, X: ArrayLike) -> tuple[ComplexArray, ComplexArray]:
         cross = self.transform(X)
-        gram = gaussian_kernel(self.shapes_, gamma=self.gamma_, space=self.space_)
+        gram = gaussian_kernel(self._fitted_rows(), gamma=self.gamma_)
         return feature_rows(gram, cross)
+
+    def _fitted_rows(self) -> ComplexArray:
+        return self.space_.whitened_preshapes(self.shapes_, "shapes_")
 
     def _check_fit_input(self, X: ArrayLike) -> ComplexArray:
         return super()._check_fit_input(self._read(X))
@@ -237,13 +250,22 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Config
         check_is_fitted(self)
         return super()._check_new_input(self._read(X))
 
-    def _read(self, X: ArrayLike) -> ArrayLike:
+    def _read(self, X: ArrayLike, name: str = "X") -> ArrayLike:
         if self.layout is None:
             return X
-        columns = as_numeric_array(X, "X")
+        columns = as_numeric_array(X, name)
         if np.iscomplexobj(columns) or columns.ndim > 2:
             return columns
         return from_columns(np.atleast_2d(columns), layout=self.layout)
+
+    def _check_parameters(self) -> None:
+        if _check_gamma(self.gamma_) != (_check_gamma(self.gamma) or self.gamma_):
+            raise ValueError("its gamma_ is not the gamma among its parameters")
+        if self.layout is not None:
+            check_choice(self.layout, get_args(ColumnLayout), "layout")
+
+    def _try_out(self) -> None:
+        self.transform(self.shapes_[:1])
 
     @property
     def _n_features_out(self) -> int:

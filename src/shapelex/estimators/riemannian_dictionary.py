@@ -148,7 +148,7 @@ class RiemannianDictionary(SavedAsFile, ShapeReconstructor):
         alpha, tol = _check_nonnegative(self.alpha, "alpha"), _check_nonnegative(self.tol, "tol")
         configurations = self._check_fit_input(X)
         rows = self._as_rows(configurations)
-        shares = check_weights(sample_weight, len(rows), np.dtype(np.float64))
+        shares = check_weights(sample_weight, len(rows), np.dtype(np.float64), "sample_weight")
         init = self.init if isinstance(self.init, str) else self.space_.whitened_preshapes(self.init, "init")
         source = RowBlocks.from_rows(rows, sample_weight)
         atoms = initial_atoms(source, n_atoms, init, as_generator(self.random_state))

@@ -36,13 +36,31 @@ def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | No
     Path
         Where it went.
     """
+    return write_model(path, describe_estimator(estimator, run))
+
+
+def describe_estimator(estimator: Any, run: Mapping[str, Any] | None = None) -> Model:
+    """Return what a model file holds of a fitted dictionary.
+
+    Parameters
+    ----------
+    estimator : ShapeDictionary
+        Fitted.
+    run : mapping, optional
+        As in :func:`save_estimator`.
+
+    Returns
+    -------
+    Model
+        Its parts, of which :func:`fill_estimator` makes it again.
+    """
     parameters, arrays, provenance = plain_parameters(estimator)
     # Where a fit kept its state is a matter of that fit.
     parameters["checkpoint"] = None
     arrays |= {name: np.asarray(getattr(estimator, name)) for name in _ARRAYS}
     memory = estimator._statistics
     arrays |= {"memory_gram": memory.gram, "memory_products": memory.products, "memory_usage": memory.usage}
-    model = Model(
+    return Model(
         kind=type(estimator).__name__,
         parameters=parameters,
         space=estimator.space_,
@@ -51,7 +69,6 @@ def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | No
         | {"space_given": estimator.space is not None, "memory_weight": memory.weight},
         provenance=provenance if run is None else {**provenance, "run": dict(run)},
     )
-    return write_model(path, model)
 
 
 def plain_parameters(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]], dict[str, str]]:
@@ -148,6 +165,8 @@ def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> An
             arrays.pop("memory_usage"),
             float(results["memory_weight"]),
         )
+        if arrays:
+            raise ValueError(f"it holds {', '.join(sorted(arrays))}, which a {model.kind} has not")
         # The checks of a fit: parameters in range, atoms that are shapes.
         estimator._options(model.space)
         estimator._atom_rows()

@@ -9,20 +9,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
-from shapelex._validation import as_numeric_array, check_count
-from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind
+from shapelex._validation import check_count
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.block_coding import coded_blocks, encode_stored, errors_stored
 from shapelex.estimators.checkpointing import Checkpoint, describe_fit
 from shapelex.estimators.collections import room_of
 from shapelex.estimators.configurations import as_generator, count_jobs
+from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.estimators.saving import save_estimator
-from shapelex.exceptions import CodesError
-from shapelex.geometry import pairwise_distances
-from shapelex.io.code_files import open_codes_writer
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,
@@ -35,10 +30,8 @@ from shapelex.learning import (
 from shapelex.spaces import Space
 from shapelex.spaces.stored import StoredConfigurations
 
-_REALISM_BLOCK = 1 << 16
 
-
-class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
+class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     """Few typical shapes that, each scaled and turned on its own, add up to any shape of a set.
 
     Learns pre-shape atoms ``d_j`` and complex weights that minimize ``Σ_k |z_k − Σ_j a_kj d_j|²_Phi`` over pre-shapes
@@ -263,172 +256,6 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         self._online = online
         return self
 
-    def encode(self, X: ArrayLike) -> SparseCodes:
-        """Code shapes over the atoms.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        SparseCodes
-            Which atoms build the pre-shape of each shape, and with which complex weights; for a Dask array
-            :class:`~shapelex.distributed.DaskCodes`, not computed yet.
-        """
-        room = room_of(X)
-        if room is not None:
-            check_is_fitted(self)
-            codes: SparseCodes = room.encode(self, X)
-            return codes
-        configurations = self._open_new_input(X)
-        if isinstance(configurations, StoredConfigurations):
-            return encode_stored(self, configurations)
-        return self._encode(self._whiten(configurations))
-
-    def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
-        """Code shapes over the atoms, into a file: codes of any number of shapes, in little memory.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations, or what they are read from.
-        path : str or Path
-            Where to. ``.zarr`` makes a Zarr folder of the arrays ``support``, ``coefs`` and ``errors``; ``.parquet`` a
-            table with the columns ``support``, ``coefs_real``, ``coefs_imag`` and ``error``. An older file there is
-            replaced in one step, when the new one is whole.
-
-        Returns
-        -------
-        Path
-            Where they went; :func:`shapelex.io.read_codes` reads them.
-
-        Raises
-        ------
-        CodesError
-            If the path ends in something else.
-        ImportError
-            If zarr or pyarrow is not installed.
-        """
-        room = room_of(X)
-        if room is not None:
-            check_is_fitted(self)
-            where: Path = room.encode_to(self, X, path)
-            return where
-        configurations = self._open_new_input(X)
-        dtype = np.result_type(configurations.dtype, self.atoms_.dtype)
-        with open_codes_writer(path, len(configurations), self.n_nonzero, len(self.atoms_), dtype) as writer:
-            for block in coded_blocks(self, configurations):
-                writer.add(block.codes, block.errors)
-        return Path(path)
-
-    def transform(self, X: ArrayLike) -> ComplexArray:
-        """Code shapes over the atoms, as a dense matrix.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_shapes, n_atoms)
-            Complex weights, most of them zero.
-        """
-        return self.encode(X).toarray()
-
-    def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
-        """Configurations that codes stand for.
-
-        Parameters
-        ----------
-        codes : SparseCodes, or array_like of complex, shape (n_shapes, n_atoms)
-            Codes.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_shapes, n_coordinates)
-            ``Σ_j a_j d_j``: centered, and where the codes come from :meth:`encode`, each in the pose of its pre-shape.
-
-        Raises
-        ------
-        CodesError
-            If the codes belong to another number of atoms.
-        """
-        check_is_fitted(self)
-        if isinstance(codes, SparseCodes):
-            return decode(codes, self.atoms_)
-        dense = as_numeric_array(codes, "codes")
-        if dense.ndim != 2 or dense.shape[1] != len(self.atoms_):
-            raise CodesError(f"codes must have shape (n_shapes, {len(self.atoms_)}), got {dense.shape}.")
-        configurations: ComplexArray = dense @ self.atoms_
-        return configurations
-
-    def reconstruct(self, X: ArrayLike) -> ComplexArray:
-        """Approximate shapes by their codes.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_shapes, n_coordinates)
-            ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
-        """
-        room = room_of(X)
-        if room is not None:
-            check_is_fitted(self)
-            approximations: ComplexArray = room.reconstruct(self, X)
-            return approximations
-        return self.inverse_transform(self.encode(X))
-
-    def errors(self, X: ArrayLike) -> FloatArray:
-        """Full Procrustes distance of each shape to its reconstruction.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of float, shape (n_shapes,)
-            Distances between 0 and 1.
-        """
-        room = room_of(X)
-        if room is not None:
-            check_is_fitted(self)
-            distances: FloatArray = room.errors(self, X)
-            return distances
-        configurations = self._open_new_input(X)
-        if isinstance(configurations, StoredConfigurations):
-            return errors_stored(self, configurations)
-        rows = self._whiten(configurations)
-        return residual_norms(rows, self._atom_rows(), self._encode(rows))
-
-    def realism(self, X: ArrayLike) -> FloatArray:
-        """Full distance of each atom to the nearest shape: how much the atoms look like shapes of the set.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations, as a rule those that were fitted.
-
-        Returns
-        -------
-        ndarray of float, shape (n_atoms,)
-            Distances; 0 for an atom that is a shape of the set.
-        """
-        configurations = self._open_new_input(X)
-        starts = range(0, len(configurations), _REALISM_BLOCK)
-        blocks = (configurations[start : start + _REALISM_BLOCK] for start in starts)
-        nearest = [pairwise_distances(self.atoms_, block, space=self.space_).min(axis=1) for block in blocks]
-        distances: FloatArray = np.min(nearest, axis=0)
-        return distances
-
     def save(self, path: str | Path, *, run: Mapping[str, Any] | None = None) -> Path:
         """Write the fitted dictionary to a model file, which :func:`shapelex.load` reads.
 
@@ -529,27 +356,6 @@ class ShapeDictionary(CallbackSupportMixin, ShapeReconstructor):
         self.usage_ = learned.usage
         self.loss_curve_ = learned.loss_curve
         self.n_iter_ = learned.n_iter
-
-    @single_blas_thread()
-    def _whiten(self, configurations: ComplexArray) -> ComplexArray:
-        return self.space_.whitened_preshapes(configurations, "X")
-
-    def _atom_rows(self) -> ComplexArray:
-        return self.space_.whitened_preshapes(self.atoms_, "atoms_")
-
-    def _encode(self, rows: ComplexArray, n_threads: int | None = None) -> SparseCodes:
-        return encode_rows(
-            rows,
-            self._atom_rows(),
-            self.n_nonzero,
-            method=self.coder,
-            n_threads=count_jobs(self.n_jobs) if n_threads is None else n_threads,
-            device=self.device,
-        )
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
 
 
 def _attributes_at(iteration: Iteration, space: Space) -> dict[str, Any]:

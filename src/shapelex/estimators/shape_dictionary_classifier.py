@@ -1,5 +1,6 @@
 """Sparse representation classification: a dictionary a class, and the least error wins."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -8,9 +9,11 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_weights
+from shapelex.estimators.classifier_files import save_classifier
 from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing, as_generator
 from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
 from shapelex.estimators.shape_dictionary import ShapeDictionary
@@ -165,13 +168,10 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         ConvergenceWarning
             If a dictionary still changed after `max_iter` updates.
         """
-        n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
-        if n_nonzero > check_count(self.n_atoms, 1, "n_atoms"):
-            raise ValueError(f"n_nonzero must be between 1 and n_atoms={self.n_atoms}, got {n_nonzero}.")
-        shrinkages = _check_shrinkage(self.shrinkage, chooses=self.cv is not None)
+        shrinkages = self._check_sizes()
         configurations = self._check_fit_input(X)
         labels = _check_labels(y, len(configurations))
-        weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64))
+        weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
         counts = weights > 0
         configurations, labels, weights = configurations[counts], labels[counts], weights[counts]
         self.classes_, numbers = np.unique(labels, return_inverse=True)
@@ -208,7 +208,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         ndarray of float, shape (n_shapes, n_classes)
             Distances between 0 and 1 in ``metric_space_``, classes as in ``classes_``.
         """
-        return self._class_errors(self._check_new_input(X))
+        return self._class_errors(self._open_new_input(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Class of least error; with `cv`, the most probable one.
@@ -251,6 +251,42 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         probabilities: FloatArray = softmax(scores, axis=1)
         return probabilities
 
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted classifier to a model file, which :func:`shapelex.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; ``.npz`` is added where it is missing. An older file there is replaced in one step.
+
+        Returns
+        -------
+        Path
+            Where it went.
+
+        Raises
+        ------
+        ModelFileError
+            If the space holds functions, or the labels are neither text nor numbers: a model file holds neither.
+        """
+        check_is_fitted(self)
+        return save_classifier(self, path)
+
+    def _check_sizes(self) -> tuple[float, ...]:
+        """Check the parameters that are the same for any shapes, and return the shrinkages to choose from."""
+        n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
+        if n_nonzero > check_count(self.n_atoms, 1, "n_atoms"):
+            raise ValueError(f"n_nonzero must be between 1 and n_atoms={self.n_atoms}, got {n_nonzero}.")
+        return _check_shrinkage(self.shrinkage, chooses=self.cv is not None)
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that no fit would take; a file may hold any."""
+        self._check_sizes()
+        if self.cv is not None:
+            check_count(self.cv, 2, "cv")
+        if self.temperature is not None:
+            _check_temperature(self.temperature)
+
     def _learn(
         self,
         configurations: ComplexArray,
@@ -289,7 +325,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             random_state=seed,
         )
 
-    def _class_errors(self, configurations: ComplexArray) -> FloatArray:
+    def _class_errors(self, configurations: Any) -> FloatArray:
         return np.stack([dictionary.errors(configurations) for dictionary in self.dictionaries_], axis=1)
 
     def _calibration(self) -> ErrorCalibration:

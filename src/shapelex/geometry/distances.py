@@ -112,13 +112,35 @@ def pairwise_distances(
         return _incomplete_pairwise(Z, W, kind, space)
     space = resolve_space(space, Z, "Z")
     first = space.whitened_preshapes(Z, "Z")
-    second = first if W is None else space.whitened_preshapes(W, "W")
+    return pairwise_row_distances(first, None if W is None else space.whitened_preshapes(W, "W"), kind)
+
+
+def pairwise_row_distances(
+    first: ComplexArray, other: ComplexArray | None = None, kind: DistanceKind = "full"
+) -> FloatArray:
+    """Distances between whitened pre-shapes, see :func:`pairwise_distances`.
+
+    Parameters
+    ----------
+    first : ndarray of complex, shape (n_first, n_coordinates)
+        Whitened pre-shapes.
+    other : ndarray of complex, shape (n_second, n_coordinates), optional
+        Whitened pre-shapes; `first` itself when not given.
+    kind : {"full", "partial", "geodesic"}, default "full"
+        Which distance.
+
+    Returns
+    -------
+    ndarray of float, shape (n_first, n_second)
+        The distances.
+    """
+    second = first if other is None else other
     dtype = np.result_type(first.real.dtype, second.real.dtype)
     distances = np.empty((len(first), len(second)), dtype=dtype)
     rows_per_block = max(1, _BLOCK_ENTRIES // len(second))
     for start in range(0, len(first), rows_per_block):
         block = slice(start, start + rows_per_block)
-        if W is not None:
+        if other is not None:
             distances[block] = _block_distances(first[block], second, kind)
             continue
         # The lower half is the upper one mirrored: half the work, and symmetric to the bit.

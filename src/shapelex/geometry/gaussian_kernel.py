@@ -1,33 +1,28 @@
 """The Gaussian kernel of the full distance (Jayasumana et al. 2013).
 
-In come configurations; out go kernel values between 0 and 1.
+In come whitened pre-shapes; out go kernel values between 0 and 1.
 """
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, FloatArray
-from shapelex.geometry.distances import pairwise_distances
-from shapelex.spaces import Space
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex.geometry.distances import pairwise_row_distances
 
 
-def gaussian_kernel(
-    Z: ArrayLike, W: ArrayLike | None = None, *, gamma: float, space: Space | None = None
-) -> FloatArray:
-    """Kernel values ``exp(−gamma d_F²)`` between all shapes of `Z` and all shapes of `W`.
+def gaussian_kernel(rows: ComplexArray, other: ComplexArray | None = None, *, gamma: float) -> FloatArray:
+    """Kernel values ``exp(−gamma d_F²)`` between all shapes of one set and all shapes of another.
 
-    It is positive definite for every ``gamma > 0``: ``d_F² = 1 − |z* Phi w|²``, and for landmarks ``|z* w|²`` is the
-    product of the matrices ``z z*`` and ``w w*``; other spaces are landmarks after whitening.
+    It is positive definite for every ``gamma > 0``: ``d_F² = 1 − |x* y|²`` for whitened pre-shapes, and ``|x* y|²`` is
+    the product of the matrices ``x x*`` and ``y y*``.
 
     Parameters
     ----------
-    Z : array_like of complex, shape (n_first, n_coordinates)
-        Configurations.
-    W : array_like of complex, shape (n_second, n_coordinates), optional
-        Configurations; `Z` itself when not given, and then the result is symmetric with a diagonal of ones.
+    rows : ndarray of complex, shape (n_first, n_coordinates)
+        Whitened pre-shapes.
+    other : ndarray of complex, shape (n_second, n_coordinates), optional
+        Whitened pre-shapes; `rows` itself when not given, and then the result is symmetric with a diagonal of ones.
     gamma : float
         Inverse square of the width.
-    space : Space, optional
-        Space of the configurations; landmarks when not given.
 
     Returns
     -------
@@ -37,13 +32,14 @@ def gaussian_kernel(
     Examples
     --------
     >>> import numpy as np
+    >>> from shapelex.spaces import Landmarks
     >>> triangles = np.array([[0, 1, 1j], [0, 2j, -2], [0, 1, 2j]])
-    >>> gaussian_kernel(triangles, gamma=2.0).round(3)
+    >>> gaussian_kernel(Landmarks(3).whitened_preshapes(triangles), gamma=2.0).round(3)
     array([[1.   , 1.   , 0.861],
            [1.   , 1.   , 0.861],
            [0.861, 0.861, 1.   ]])
     """
-    return from_distances(pairwise_distances(Z, W, space=space), gamma)
+    return from_distances(pairwise_row_distances(rows, other), gamma)
 
 
 def from_distances(distances: FloatArray, gamma: float) -> FloatArray:

@@ -4,6 +4,10 @@ In come configurations and weights; out goes one pre-shape that minimizes the we
 """
 
 import warnings
+from collections.abc import Iterable
+from functools import reduce
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,7 +20,9 @@ from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.geometry.missing_landmarks import allows_missing, incomplete_mean, incomplete_rows
 from shapelex.geometry.preshapes import phases, resolve_space
+from shapelex.geometry.weighted_blocks import WeightedBlocks, one_block, stored_blocks, stored_space, stretches
 from shapelex.spaces import Space
+from shapelex.spaces.stored import open_stored
 
 
 def mean_shape(
@@ -34,7 +40,8 @@ def mean_shape(
     Parameters
     ----------
     Z : array_like of complex, shape (n_shapes, n_coordinates)
-        Configurations.
+        Configurations; memory maps, Zarr arrays, HDF5 datasets and blocks of shapes are read piece by piece, for the
+        partial and the geodesic mean once an iteration.
     kind : {"full", "partial", "geodesic"}, default "full"
         Which distance. The full mean is the leading eigenvector of ``Σ z_k z_k* Phi``, in one step. The other
         two start from it and iterate: averages of optimally rotated pre-shapes for the partial mean, of
@@ -51,7 +58,7 @@ def mean_shape(
     missing : {"error", "allow"}, default "error"
         Whether landmarks may be NaN. Then the mean is found by turns: every missing landmark is taken from the mean,
         laid over the landmarks that the shape has, and the completed shapes are averaged, until the mean stays. Each
-        shape needs three landmarks, and each landmark a shape.
+        shape needs three landmarks, and each landmark a shape. All shapes are in memory then, stored ones too.
 
     Returns
     -------
@@ -81,10 +88,15 @@ def mean_shape(
     if allows_missing(missing, space):
         mean, completed, _ = _incomplete_mean(Z, kind, weights, space, tol, max_iter)
         return np.asarray(phases(np.vdot(mean, completed[0])[None])[0] * mean)
-    space = resolve_space(space, Z, "Z")
-    rows = space.whitened_preshapes(Z, "Z")
-    shares = check_weights(weights, len(rows), rows.real.dtype)
-    mean = _mean_row(rows, shares, kind, _resolve_tol(tol, rows), max_iter, warn=True)
+    stored = open_stored(Z, "Z")
+    space = resolve_space(space, Z, "Z") if stored is None else stored_space(space, Z, stored, "Z")
+    if stored is None:
+        rows = space.whitened_preshapes(Z, "Z")
+        blocks = one_block(rows, check_weights(weights, len(rows), rows.real.dtype))
+    else:
+        rows = space.whitened_preshapes(stored[:1], "Z")
+        blocks = stored_blocks(stored, space, check_weights(weights, len(stored), rows.real.dtype), "Z")
+    mean = _mean_row(blocks, kind, _resolve_tol(tol, rows), max_iter, warn=True)
     return space.unwhiten(phases(np.vdot(mean, rows[0])[None])[0] * mean)
 
 
@@ -131,19 +143,26 @@ def align_to_mean(
         pose = phases(np.vdot(mean, completed[0])[None])[0] * mean
         turned = phases(completed.conj() @ pose)[:, None] * completed
         return np.where(present, turned, np.nan).astype(turned.dtype)
-    return rotate_onto(Z, mean_shape(Z, kind, weights, space), space)
+    stored: Any = open_stored(Z, "Z")
+    if stored is None:
+        return rotate_onto(Z, mean_shape(Z, kind, weights, space), space)
+    space = stored_space(space, Z, stored, "Z")
+    mean = mean_shape(stored, kind, weights, space)
+    aligned = [rotate_onto(stored[part], mean, space) for part in stretches(len(stored))]
+    return np.concatenate(aligned)
 
 
 def _incomplete_mean(
     Z: ArrayLike, kind: DistanceKind, weights: ArrayLike | None, space: Space | None, tol: float | None, max_iter: int
 ) -> tuple[ComplexArray, ComplexArray, BoolArray]:
     """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
-    rows, present, _ = incomplete_rows(Z, "Z", space)
+    stored = open_stored(Z, "Z")
+    rows, present, _ = incomplete_rows(Z if stored is None else stored[:], "Z", space)
     shares = check_weights(weights, len(rows), rows.real.dtype)
     limit = _resolve_tol(tol, rows)
 
     def average(completed: ComplexArray) -> ComplexArray:
-        return _mean_row(completed, shares, kind, limit, max_iter, warn=False)
+        return _mean_row(one_block(completed, shares), kind, limit, max_iter, warn=False)
 
     mean, completed, moved = incomplete_mean(rows, present, average, limit, max_iter)
     if moved > limit:
@@ -155,42 +174,58 @@ def _resolve_tol(tol: float | None, rows: ComplexArray) -> float:
     return 64 * float(np.finfo(rows.real.dtype).eps) * float(np.sqrt(rows.shape[1])) if tol is None else tol
 
 
-def _mean_row(
-    rows: ComplexArray, shares: FloatArray, kind: DistanceKind, tol: float, max_iter: int, *, warn: bool
-) -> ComplexArray:
-    mean = full_mean_row(rows, shares, warn=warn and kind == "full")
-    if kind == "full":
-        return mean
-    refine = _partial_mean if kind == "partial" else _geodesic_mean
-    return refine(mean, rows, shares, tol, max_iter)
-
-
-def full_mean_row(rows: ComplexArray, shares: FloatArray, *, warn: bool) -> ComplexArray:
-    """Return the leading eigenvector of ``Σ share_k x_k x_k*``, by way of the smaller of its two Gram matrices."""
-    n_samples, n_coordinates = rows.shape
-    scaled = np.sqrt(shares)[:, None] * rows
-    is_wide = n_samples < n_coordinates
-    matrix = scaled.conj() @ scaled.T if is_wide else scaled.T @ scaled.conj()
-    size = len(matrix)
-    values, vectors = eigh(matrix, subset_by_index=[max(size - 2, 0), size - 1], check_finite=False)
-    if warn and size > 1 and values[1] - values[0] <= 100 * np.finfo(values.dtype).eps * size:
+def _mean_row(blocks: WeightedBlocks, kind: DistanceKind, tol: float, max_iter: int, *, warn: bool) -> ComplexArray:
+    mean, is_unique = _full_mean(blocks)
+    if warn and kind == "full" and not is_unique:
         warnings.warn(
             "The full mean shape is not unique: several shapes are equally close to the set; one of them is returned.",
             NonUniqueMeanWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
+    if kind == "full":
+        return mean
+    refine = _partial_mean if kind == "partial" else _geodesic_mean
+    return refine(mean, blocks, tol, max_iter)
+
+
+def _full_mean(blocks: WeightedBlocks) -> tuple[ComplexArray, bool]:
+    """Return the full mean, and whether no other shape is as good."""
+    parts = iter(blocks())
+    first, second = next(parts), next(parts, None)
+    if second is None:
+        return full_mean_row(*first)
+    return _leading_row(_sum(_moments(*part) for part in chain([first, second], parts)))
+
+
+def full_mean_row(rows: ComplexArray, shares: FloatArray) -> tuple[ComplexArray, bool]:
+    """Return the leading eigenvector of ``Σ share_k x_k x_k*``, by way of the smaller of its two Gram matrices."""
+    n_samples, n_coordinates = rows.shape
+    if n_samples >= n_coordinates:
+        return _leading_row(_moments(rows, shares))
+    scaled = np.sqrt(shares)[:, None] * rows
+    leading, is_unique = _leading_row(scaled.conj() @ scaled.T)
+    mean = scaled.T @ leading
+    return np.asarray(mean / np.linalg.norm(mean)), is_unique
+
+
+def _moments(rows: ComplexArray, shares: FloatArray) -> ComplexArray:
+    scaled = np.sqrt(shares)[:, None] * rows
+    moments: ComplexArray = scaled.T @ scaled.conj()
+    return moments
+
+
+def _leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
+    size = len(matrix)
+    values, vectors = eigh(matrix, subset_by_index=[max(size - 2, 0), size - 1], check_finite=False)
+    is_unique = size == 1 or bool(values[1] - values[0] > 100 * np.finfo(values.dtype).eps * size)
     leading = vectors[:, -1]
-    mean = scaled.T @ leading if is_wide else leading
-    return np.asarray(mean / np.linalg.norm(mean))
+    return np.asarray(leading / np.linalg.norm(leading)), is_unique
 
 
-def _partial_mean(
-    mean: ComplexArray, rows: ComplexArray, shares: FloatArray, tol: float, max_iter: int
-) -> ComplexArray:
+def _partial_mean(mean: ComplexArray, blocks: WeightedBlocks, tol: float, max_iter: int) -> ComplexArray:
     """Average optimally rotated pre-shapes until the average stays: the objective falls at every step."""
     for _ in range(max_iter):
-        turned = phases(rows.conj() @ mean)[:, None] * rows
-        average = shares @ turned
+        average = _sum(shares @ (phases(rows.conj() @ mean)[:, None] * rows) for rows, shares in blocks())
         average /= np.linalg.norm(average)
         moved = _angle_between(mean, average)
         mean = average
@@ -200,16 +235,14 @@ def _partial_mean(
     return mean
 
 
-def _geodesic_mean(
-    mean: ComplexArray, rows: ComplexArray, shares: FloatArray, tol: float, max_iter: int
-) -> ComplexArray:
+def _geodesic_mean(mean: ComplexArray, blocks: WeightedBlocks, tol: float, max_iter: int) -> ComplexArray:
     """Follow the average of the logarithms.
 
     The shape space has non-negative curvature, so half the squared distance has no second derivative above 1 and a
     full step never raises the objective.
     """
     for _ in range(max_iter):
-        velocity = shares @ log_rows(mean[None], rows)
+        velocity = _sum(shares @ log_rows(mean[None], rows) for rows, shares in blocks())
         moved = float(np.linalg.norm(velocity))
         mean = exp_rows(mean[None], velocity[None])[0]
         mean /= np.linalg.norm(mean)
@@ -217,6 +250,10 @@ def _geodesic_mean(
             return mean
     _warn_not_converged("geodesic", max_iter, moved, tol)
     return mean
+
+
+def _sum(parts: Iterable[ComplexArray]) -> ComplexArray:
+    return reduce(np.add, parts)
 
 
 def _angle_between(first: ComplexArray, second: ComplexArray) -> float:

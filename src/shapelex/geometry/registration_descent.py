@@ -24,7 +24,7 @@ _FRACTION_TOL = 1e-4
 def mean_preshape(Z: ComplexArray, space: Space) -> ComplexArray:
     """Return the full mean of pre-shapes, turned along the first of them, as a stack of one."""
     rows = space.whiten(Z)
-    mean = full_mean_row(rows, np.full(len(rows), 1 / len(rows), dtype=rows.real.dtype), warn=False)
+    mean, _ = full_mean_row(rows, np.full(len(rows), 1 / len(rows), dtype=rows.real.dtype))
     product = np.vdot(mean, rows[0])
     turned = mean * (product / abs(product)) if abs(product) > 0 else mean
     return space.unwhiten(turned.astype(rows.dtype))[None]

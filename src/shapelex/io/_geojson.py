@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import FloatArray
-from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._json import MAX_JSON, describe, parse_json, position_array, text_of
-from shapelex.io._rings import KINDS, kind_of, path_length, ring_area, to_complex
+from shapelex.io._region_kinds import select_kind
+from shapelex.io._rings import path_length, ring_area, to_complex
 from shapelex.io.guards import read_bytes
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 
 # A tuple, since what a file has there may be unhashable.
 _GEOMETRIES = ("Polygon", "MultiPolygon", "LineString", "MultiLineString", "MultiPoint", "Point", "GeometryCollection")
@@ -26,8 +26,8 @@ _GEOMETRIES = ("Polygon", "MultiPolygon", "LineString", "MultiLineString", "Mult
 
 def read_records(
     path: Path, *, y_down: bool = True, only: str | None = None, geometry: str = "geometry"
-) -> Iterator[Record | BadRecord]:
-    """Yield a record for each feature.
+) -> Iterator[Record | BadRecord | Remark]:
+    """Yield a record for each feature, and a remark where they are of several kinds.
 
     Parameters
     ----------
@@ -40,8 +40,10 @@ def read_records(
     geometry : str, default: "geometry"
         Member of a feature to read; ``"nucleusGeometry"`` reads the nuclei of QuPath's cells.
     """
-    if only is not None:
-        check_choice(only, KINDS, "only")
+    yield from select_kind(_all_records(path, y_down, geometry), only, "features")
+
+
+def _all_records(path: Path, y_down: bool, geometry: str) -> Iterator[Record | BadRecord]:
     document = parse_json(read_bytes(path, MAX_JSON), path)
     for number, feature in enumerate(_features(document, path), start=1):
         where = f"feature {number}"
@@ -50,8 +52,7 @@ def read_records(
         except ValueError as error:
             yield BadRecord(where, f"{error}.")
         else:
-            if only in (None, kind_of(record.closed)):
-                yield record
+            yield record
 
 
 def _features(document: Any, path: Path) -> list[Any]:

@@ -1,18 +1,10 @@
 """Polygons as image programs store them: ``(n, 2)`` points with y down in, complex points with y up out."""
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-
-KINDS: Final = ("outlines", "lines", "points")
-
-
-def kind_of(closed: bool | None) -> str:
-    """Return what a shape is called in the option `only`: outlines are closed, lines open, points neither."""
-    return "points" if closed is None else "outlines" if closed else "lines"
 
 
 def ring_area(points: FloatArray) -> float:

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import FloatArray
-from shapelex._validation import check_choice
 from shapelex.io._archives import read_members
 from shapelex.io._extras import load_library
-from shapelex.io._rings import KINDS, kind_of, largest_ring, to_complex
-from shapelex.io.records import BadRecord, Record
+from shapelex.io._region_kinds import select_kind
+from shapelex.io._rings import largest_ring, to_complex
+from shapelex.io.records import BadRecord, Record, Remark
 
 _OVAL_POINTS = 100
 _CLOSED = frozenset({"POLYGON", "RECT", "OVAL", "FREEHAND", "TRACED"})
 _OPEN = frozenset({"LINE", "FREELINE", "POLYLINE", "ANGLE"})
 
 
-def read_records(path: Path, *, y_down: bool = True, only: str | None = None) -> Iterator[Record | BadRecord]:
-    """Yield a record for each region.
+def read_records(path: Path, *, y_down: bool = True, only: str | None = None) -> Iterator[Record | BadRecord | Remark]:
+    """Yield a record for each region, and a remark where they are of several kinds.
 
     Parameters
     ----------
@@ -36,8 +36,10 @@ def read_records(path: Path, *, y_down: bool = True, only: str | None = None) ->
     only : {"outlines", "lines", "points"}, optional
         Read these alone, from a file that has several kinds.
     """
-    if only is not None:
-        check_choice(only, KINDS, "only")
+    yield from select_kind(_all_records(path, y_down), only, "regions")
+
+
+def _all_records(path: Path, y_down: bool) -> Iterator[Record | BadRecord]:
     roifile = load_library("roifile", "roifile", "Reading ImageJ regions")
     for name, content in read_members(path, ".roi"):
         where = f"region {name!r}"
@@ -46,8 +48,7 @@ def read_records(path: Path, *, y_down: bool = True, only: str | None = None) ->
         except ValueError as error:
             yield BadRecord(where, f"{error}.")
         else:
-            if only in (None, kind_of(record.closed)):
-                yield record
+            yield record
 
 
 def _record_of(roifile: Any, content: bytes, stem: str, y_down: bool, where: str) -> Record:

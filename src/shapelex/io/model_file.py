@@ -72,7 +72,7 @@ def write_model(path: str | Path, model: Model) -> Path:
     Raises
     ------
     ModelFileError
-        If the space or a parameter cannot be written as data.
+        If the space or a parameter cannot be written as data, or there are too many of them.
     """
     target = Path(path)
     if target.suffix != ".npz":
@@ -92,6 +92,11 @@ def write_model(path: str | Path, model: Model) -> Path:
         encoded = json.dumps(header, allow_nan=True, indent=1).encode()
     except TypeError as error:
         raise ModelFileError(f"The model cannot be written as data ({error}); pickle the estimator instead.") from error
+    if len(encoded) > _HEADER_LIMIT:
+        raise ModelFileError(
+            f"The model has {len(encoded)} bytes of numbers and names beside its arrays, a model file holds at most "
+            f"{_HEADER_LIMIT}: pickle the estimator instead."
+        )
     arrays = {**model.arrays, **space_arrays, _HEADER: np.frombuffer(encoded, dtype=np.uint8)}
 
     def write(stream: BinaryIO) -> None:

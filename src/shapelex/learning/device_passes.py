@@ -12,6 +12,7 @@ import numpy as np
 from shapelex._typing import ComplexArray, DistanceKind, FloatArray
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.device_coder import DeviceCoder, open_device
+from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.passes import WORST_PER_ATOM, Details, Survey, TopRows
 from shapelex.learning.sources import RowBlocks
@@ -118,29 +119,11 @@ class DeviceRows:
         configurations = self.source.configurations
         if configurations is None or self.source.space is None or self.device.type != "cuda":
             return coder.to_device(self.source.read(start, stop))
-        return self._whiten(np.asarray(configurations[start:stop]), start, stop, coder)
-
-    def _whiten(self, block: ComplexArray, start: int, stop: int, coder: DeviceCoder) -> "Tensor":
-        """Whiten on the device: centering and whitening are one matrix, that of the whitened unit configurations."""
-        import torch
-
-        space = self.source.space
-        assert space is not None
-        if block.shape[1:] != (space.n_coordinates,) or not np.iscomplexobj(block):
+        block = np.asarray(configurations[start:stop])
+        if block.shape[1:] != (self.source.n_coordinates,) or not np.iscomplexobj(block):
             return coder.to_device(self.source.read(start, stop))
-        matrix = coder.to_device(space.whiten(np.eye(space.n_coordinates, dtype=np.complex128)))
-        shift = coder.to_device(np.asarray(space.shift, dtype=np.complex128))
-        sent = coder.to_device(block)
-        # Far from the origin the position would drown the form: most of it goes before the product.
-        center = torch.linalg.vecdot(shift, sent) / torch.linalg.vecdot(shift, shift).real
-        rows: Tensor = (sent - center[:, None] * shift) @ matrix
-        norms = torch.linalg.vector_norm(rows, dim=1)
-        limit = 1e3 * torch.finfo(norms.dtype).eps * center.abs()
-        if not bool((torch.isfinite(norms) & (norms > limit)).all()):
-            # The checks of the CPU tell what is wrong, and where.
-            return coder.to_device(self.source.read(start, stop))
-        rows /= norms[:, None]
-        return rows
+        whitening = DeviceWhitening(self.source.space, coder.to_device)
+        return whitening.preshapes(coder.to_device(block), block.dtype, start)
 
 
 class _Sums:

@@ -247,6 +247,9 @@ def open_stored(X: Any, name: str = "X") -> StoredConfigurations | None:
         X = getattr(X, "configurations", X)
     if isinstance(X, StoredConfigurations):
         return X
+    # A single shape, or no shape at all, is for the checks of ordinary arrays.
+    if (isinstance(X, np.ndarray) or _is_chunked_array(X)) and len(X.shape) < 2:
+        return None
     if isinstance(X, np.ndarray):
         return _StoredArray(X, name) if _find_mapping(X) is not None or isinstance(X, np.memmap) else None
     if _is_chunked_array(X):

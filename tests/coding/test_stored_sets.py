@@ -1,0 +1,167 @@
+"""Stored sets are coded as arrays are, and read block by block, on the CPU and on torch devices."""
+
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.coding import device_coder, masked, residual_norms
+from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.device_whitening import DeviceWhitening
+from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, ShapeInputError
+from tests.devices import on_devices
+from tests.spaces.test_stored import KINDS, Recorder, make_shapes
+
+# The package has a function of this name.
+encode_module = sys.modules["shapelex.coding.encode"]
+SPACES = [None, sx.BSpline(7), sx.HermiteSpline(4)]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(encode_module, "_WHITENED_ROWS", 16)
+    monkeypatch.setattr(masked, "_BLOCK_ROWS", 16)
+    # 16 rows of 8 coordinates in complex128.
+    monkeypatch.setattr(device_coder, "_TRAVEL_BYTES", 16 * 8 * 16)
+
+
+def make_set(space, n_shapes=150, dtype=complex):
+    n_coordinates = 7 if space is None else space.n_coordinates
+    return make_shapes(n_shapes, n_coordinates, dtype), make_shapes(5, n_coordinates, dtype, seed=9)
+
+
+@on_devices
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("space", SPACES, ids=str)
+@pytest.mark.parametrize("path", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_codes_on_a_device_are_those_of_the_cpu(kind, path, space, device, tmp_path):
+    X, atoms = make_set(space)
+    stored = KINDS[kind](X, tmp_path)
+    expected = sx.encode(X, atoms, 3, "ormp", path=path, space=space)
+    found = sx.encode(stored, atoms, 3, "ormp", path=path, space=space, device=device)
+    np.testing.assert_array_equal(found.support, expected.support)
+    np.testing.assert_allclose(found.coefs, expected.coefs, atol=1e-12)
+    in_memory = sx.encode(X, atoms, 3, "ormp", path=path, space=space, device=device)
+    np.testing.assert_array_equal(found.support, in_memory.support)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("device", ["cpu", *on_devices.args[1]])
+@pytest.mark.parametrize("space", [None, sx.BSpline(8)], ids=str)
+def test_no_more_than_a_block_is_read(space, device):
+    X = make_shapes(150, 8)
+    stored = Recorder(X)
+    codes = sx.encode(stored, X[:5], 2, space=space, device=device)
+    assert len(codes) == 150
+    assert stored.most_rows <= 16
+
+
+@pytest.mark.parametrize("device", ["cpu", *on_devices.args[1]])
+def test_memory_is_that_of_blocks_and_codes(device, monkeypatch):
+    monkeypatch.setattr(encode_module, "_WHITENED_ROWS", 256)
+    monkeypatch.setattr(device_coder, "_TRAVEL_BYTES", 256 * 64 * 16)
+    X = make_shapes(20_000, 64)
+    # The set is in memory before; what coding adds is small against it.
+    sx.encode(X[:300], X[:4], 2, device=device)
+    tracemalloc.start()
+    try:
+        codes = sx.encode(Recorder(X), X[:4], 2, device=device)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert codes.nbytes < most < X.nbytes / 4
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("device", ["cpu", *on_devices.args[1]])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize(("value", "error"), [(np.nan, NonFiniteError), (3.1 + 2j, CollapsedShapeError)])
+def test_errors_name_rows_of_the_whole_set(value, error, dtype, device):
+    X, atoms = make_set(None, dtype=dtype)
+    X[103] = value
+    for atoms_of_one_precision in (atoms, atoms.astype(complex)):
+        with pytest.raises(error, match=r"X has .* in row 103\b"):
+            sx.encode(Recorder(X), atoms_of_one_precision, 2, device=device)
+
+
+@pytest.mark.parametrize("device", ["cpu", *on_devices.args[1]])
+def test_sets_of_another_space_are_refused_before_they_are_read(device):
+    stored = Recorder(make_shapes(50, 8))
+    with pytest.raises(CoordinateCountError, match="X has 8 coordinates per shape, but the space has 7"):
+        sx.encode(stored, make_shapes(3, 7), 2, space=sx.BSpline(7), device=device)
+    assert stored.most_rows == 0
+
+
+@on_devices
+def test_arrays_that_are_closed_to_writing_stay_as_they_were(device):
+    X, atoms = make_set(None)
+    before = X.copy()
+    open_codes = sx.encode(X, atoms, 2, device=device)
+    np.testing.assert_array_equal(X, before)
+    X.flags.writeable = False
+    assert sx.encode(X, atoms, 2, device=device) == open_codes
+
+
+@on_devices
+@pytest.mark.parametrize("space", [sx.Landmarks(9), sx.BSpline(9), sx.HermiteSpline(5)], ids=str)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.complex64, 1e-5), (np.complex128, 1e-13)])
+@pytest.mark.parametrize("offset", [0, 300, 1e-30])
+def test_whitening_on_a_device_is_that_of_the_space(space, dtype, tolerance, offset, device):
+    X = make_shapes(30, space.n_coordinates)
+    X = X * offset if 0 < offset < 1 else X + offset * space.shift
+    X = X.astype(dtype)
+    coder = DeviceCoder(X[:2], 1, method="ormp", device=device)
+    rows = DeviceWhitening(space, coder.to_device).preshapes(coder.to_device(X), X.dtype)
+    expected = space.whitened_preshapes(X)
+    np.testing.assert_allclose(rows.cpu().numpy(), expected, atol=tolerance * (1 + offset))
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("kind", KINDS)
+def test_masked_codes_of_stored_sets_are_those_of_arrays(kind, tmp_path):
+    X, atoms = make_set(None)
+    present = np.random.default_rng(2).random(X.shape) < 0.8
+    present[:, :3] = True
+    X[~present] = np.nan
+    kept = KINDS[kind](X, tmp_path)
+    for options in ({"n_nonzero": 2}, {"tol": 0.3, "method": "ormp"}):
+        found = sx.encode(kept, atoms, mask=present, **options)
+        assert found == sx.encode(X, atoms, mask=present, **options)
+    stored = Recorder(X)
+    sx.encode(stored, atoms, 2, mask=present)
+    assert stored.most_rows <= 16
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("stored", [False, True])
+def test_masked_errors_name_rows_of_the_whole_set(stored):
+    X, atoms = make_set(None)
+    present = np.ones(X.shape, dtype=bool)
+    present[::3, 6] = False
+    store = Recorder if stored else np.asarray
+    with pytest.raises(ShapeInputError, match=r"shape \(150, 7\), got \(149, 7\)"):
+        sx.encode(store(X), atoms, 2, mask=present[1:])
+    broken = X.copy()
+    broken[103, 2] = np.nan
+    with pytest.raises(NonFiniteError, match=r"mask says are present, in row 103\b"):
+        sx.encode(store(broken), atoms, 2, mask=present)
+    broken[103] = 2j
+    with pytest.raises(CollapsedShapeError, match=r"in row 103\b"):
+        sx.encode(store(broken), atoms, 2, mask=present)
+    present[104, :5] = False
+    with pytest.raises(NonFiniteError, match=r"fewer than three landmarks in row 104\b"):
+        sx.encode(store(X), atoms, 2, mask=present)
+
+
+@on_devices
+def test_errors_on_a_device_are_those_of_the_cpu(device):
+    rows, atoms = make_set(None)
+    coder = DeviceCoder(atoms, 2, method="ormp", device=device)
+    there = coder.to_device(rows)
+    support, coefs = coder.code(there)
+    found = coder.residual_norms(there, coder.to_device(atoms), support, coefs[:, 0]).cpu().numpy()
+    codes = coder.encode(rows)
+    np.testing.assert_allclose(found, residual_norms(rows, atoms, codes), rtol=1e-12)

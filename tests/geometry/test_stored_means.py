@@ -1,0 +1,78 @@
+"""Means of stored sets: those of arrays to rounding, from blocks."""
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, NonUniqueMeanWarning
+from shapelex.geometry import weighted_blocks
+from tests.spaces.test_stored import KINDS, Recorder, make_shapes
+
+MEANS = ["full", "partial", "geodesic"]
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(weighted_blocks, "_BLOCK_ROWS", 16)
+
+
+def make_set(n_shapes=50, dtype=complex):
+    return make_shapes(1, 6, dtype, seed=3) + 0.3 * make_shapes(n_shapes, 6, dtype)
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("space", [None, sx.BSpline(6)], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_means_are_those_of_arrays(kind, space, mean, tmp_path):
+    X = make_set()
+    stored = KINDS[kind](X, tmp_path)
+    weights = np.random.default_rng(1).random(50)
+    for shares in (None, weights):
+        expected = sx.mean_shape(X, mean, shares, space)
+        np.testing.assert_allclose(sx.mean_shape(stored, mean, shares, space), expected, atol=1e-11)
+    aligned = sx.align_to_mean(stored, mean, weights, space)
+    np.testing.assert_allclose(aligned, sx.align_to_mean(X, mean, weights, space), atol=1e-11)
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_no_more_than_a_block_is_read(mean):
+    stored = Recorder(make_set(dtype=np.complex64))
+    assert sx.mean_shape(stored, mean).dtype == np.complex64
+    sx.align_to_mean(stored, mean)
+    assert 1 < stored.most_rows <= 16
+
+
+def test_a_set_knows_its_space(tmp_path):
+    X = make_set()
+    shapes = sx.ShapeSet(KINDS["memmap"](X, tmp_path), sx.BSpline(6))
+    np.testing.assert_allclose(sx.mean_shape(shapes), sx.mean_shape(X, space=sx.BSpline(6)), atol=1e-12)
+
+
+def test_missing_landmarks_are_filled_in(tmp_path):
+    X = make_set()
+    X[::4, 2] = np.nan
+    stored = KINDS["list"](X, tmp_path)
+    expected = sx.mean_shape(X, missing="allow")
+    np.testing.assert_array_equal(sx.mean_shape(stored, missing="allow"), expected)
+
+
+@pytest.mark.parametrize(("value", "error"), [(np.nan, NonFiniteError), (3.0, CollapsedShapeError)])
+def test_errors_name_rows_of_the_whole_set(value, error):
+    X = make_set()
+    X[37] = value
+    with pytest.raises(error, match=r"Z has .* in row 37\b"):
+        sx.mean_shape(Recorder(X))
+
+
+def test_sets_of_another_space_are_refused():
+    with pytest.raises(CoordinateCountError, match="Z has 6 coordinates per shape, but the space has 5"):
+        sx.mean_shape(Recorder(make_set()), space=sx.BSpline(5))
+
+
+def test_a_mean_that_is_not_unique_is_said_so_where_it_is_asked_for():
+    circle = np.exp(2j * np.pi * np.arange(6) / 6)
+    X = np.tile([circle, circle**2], (20, 1))
+    for shapes in (X, X[:2], Recorder(X)):
+        with pytest.warns(NonUniqueMeanWarning) as warned:
+            sx.mean_shape(shapes)
+        assert warned[0].filename == __file__
