@@ -7,6 +7,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.cli import registering
+from shapelex.cli.stored import thin_out
 from shapelex.estimators import block_coding
 from shapelex.io import read_codes, spool, stored_shapes
 from tests.cli.conftest import lines_of, run
@@ -59,12 +60,26 @@ def test_tables_of_codes_are_the_same_piece_by_piece(ready, everything_is_large,
     assert lines_of(run("info", f"pieces{suffix}"))[-1].startswith("made by: shapelex encode model.npz")
 
 
-def test_shapes_of_another_space_are_not_coded(ready, everything_is_large, shapes):
+@pytest.mark.parametrize(("command", "out"), [("encode", "c.csv"), ("report", "r.html")])
+def test_shapes_of_another_space_are_refused(ready, everything_is_large, shapes, command, out):
     sx.write(shapes.replace(space=sx.BSpline(16)), "others.npz")
-    result = run("encode", "model.npz", "others.npz", "-o", "c.csv")
+    result = run(command, "model.npz", "others.npz", "-o", out)
     assert result.exit_code == 1
+    assert "others.npz is in BSpline" in result.stderr
     assert "import these shapes with --like" in result.stderr
-    assert not (ready / "c.csv").exists()
+    assert not (ready / out).exists()
+
+
+@pytest.mark.parametrize(("n_shown", "n_read"), [(1, 10), (2, 20), (5, 40)])
+def test_the_page_of_a_large_set_shows_shapes_spread_over_it(ready, everything_is_large, shapes, n_shown, n_read):
+    told = json.loads(
+        run("report", "model.npz", "shapes.npz", "-o", "r.html", "--max-shapes", n_shown, "--json").stdout
+    )
+    assert told["n_shapes"] == n_read
+    said = f"every {40 // n_read}th of 40 shapes" if n_read < 40 else "all 40 shapes"
+    assert said in (ready / "r.html").read_text()
+    thinned = thin_out(sx.open_shapes("shapes.npz"), n_read)
+    np.testing.assert_array_equal(thinned.configurations, shapes.configurations[:: 40 // n_read])
 
 
 @pytest.fixture

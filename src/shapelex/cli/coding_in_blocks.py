@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shapelex.cli.errors import CommandError
 from shapelex.cli.screen import Tell
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ def write_codes_in_blocks(
     from shapelex.io.code_table import code_columns
     from shapelex.io.table_file import write_table_blocks
 
-    _check_space(model, stored)
     squares, worst = 0.0, 0.0
 
     def blocks() -> Iterator[Any]:
@@ -61,16 +59,3 @@ def _on_workers(model: "ShapeDictionary", source: Any) -> Iterator[Any]:
     from shapelex.distributed.estimation import coded_chunks
 
     return coded_chunks(model, source)
-
-
-def _check_space(model: "ShapeDictionary", stored: "StoredShapes") -> None:
-    """Refuse shapes of another space; an array of landmarks alone does not say whether they are closed."""
-    import shapelex as sx
-
-    is_bare = not stored.provenance and isinstance(stored.space, sx.Landmarks)
-    if stored.space == model.space_ or (is_bare and stored.shape[1] == model.space_.n_coordinates):
-        return
-    raise CommandError(
-        f"the shapes are in {stored.space}, but the model is in {model.space_}: import these shapes with --like and "
-        "the file that the model was learned from."
-    )

@@ -8,7 +8,11 @@ import typer
 from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOption, ShapesArgument
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import load_dictionary, read_shapes_for
+from shapelex.cli.shapes import check_space_of, load_dictionary, read_shapes_for
+from shapelex.cli.stored import open_if_large, thin_out
+
+# Shapes of a large set that are looked at, for each one that the page may hold.
+_READ_PER_SHOWN = 10
 
 
 def report(
@@ -31,10 +35,17 @@ def report(
     target = claim_file(out, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model)
-    found = read_shapes_for(dictionary, shapes, screen)
+    stored = open_if_large(shapes)
+    if stored is None:
+        found = read_shapes_for(dictionary, shapes, screen)
+    else:
+        check_space_of(stored, dictionary, shapes)
+        with screen.progress("reading"):
+            found = thin_out(stored, _READ_PER_SHOWN * max_shapes)
     import shapelex as sx
 
     run = record_run(dictionary.random_state, (shapes, model))
+    words = on_page(run) if stored is None else {**on_page(run), "shapes": found.notes[-1]}
     with screen.progress("writing the page"):
         page = sx.report.write_report(
             dictionary,
@@ -44,7 +55,7 @@ def report(
             joined=lines,
             max_shapes=max_shapes,
             overwrite=force,
-            provenance=on_page(run),
+            provenance=words,
         )
     size = page.stat().st_size
     screen.say(f"wrote {page}, {size / 1e6:.1f} MB: open it in a browser")

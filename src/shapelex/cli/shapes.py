@@ -42,12 +42,21 @@ def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "Sha
         shapes = read_shapes(path, screen) if is_ready else read_shapes(path, screen, space=space)
     except ShapelexError as error:
         raise _with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
-    if shapes.space != space:
-        raise CommandError(
-            f"{path} is in {shapes.space}, but the model is in {space}: import these shapes with --like and the file "
-            "that the model was learned from."
-        )
+    check_space_of(shapes, model, path)
     return shapes
+
+
+def check_space_of(shapes: Any, model: "ShapeDictionary", path: str) -> None:
+    """Refuse shapes of another space than a model's; an array alone does not say whether its landmarks are closed."""
+    import shapelex as sx
+
+    is_bare = isinstance(shapes, sx.StoredShapes) and not shapes.provenance and isinstance(shapes.space, sx.Landmarks)
+    if shapes.space == model.space_ or (is_bare and shapes.shape[1] == model.space_.n_coordinates):
+        return
+    raise CommandError(
+        f"{path} is in {shapes.space}, but the model is in {model.space_}: import these shapes with --like and the "
+        "file that the model was learned from."
+    )
 
 
 def load_dictionary(path: Path, device: str = "cpu") -> "ShapeDictionary":
