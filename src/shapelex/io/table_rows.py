@@ -118,8 +118,7 @@ def open_table(
 
 
 def _find_delimiter(text: TextFile) -> str:
-    sample = _sample(text)
-    lines = list(islice((line for line in _lines(sample) if line.strip() and not line.startswith("#")), _SAMPLE_LINES))
+    lines = list(islice((line for line in _sample(text) if line.strip() and line[0] != "#"), _SAMPLE_LINES))
     best, best_share = "", 0.0
     for delimiter in _DELIMITERS:
         try:
@@ -136,15 +135,14 @@ def _find_delimiter(text: TextFile) -> str:
     return best
 
 
-def _sample(text: TextFile) -> str:
-    parts: list[str] = []
-    n_characters = 0
-    for block in text.blocks(keeps_line_ends=True):
-        parts.append(block)
-        n_characters += len(block)
-        if n_characters >= _SAMPLE_CHARACTERS:
-            break
-    return "".join(parts)[:_SAMPLE_CHARACTERS]
+def _sample(text: TextFile) -> Iterator[str]:
+    """Yield the lines of the first part of a text."""
+    n_left = _SAMPLE_CHARACTERS
+    for line in chain.from_iterable(map(_lines, text.blocks(keeps_line_ends=True))):
+        yield line[:n_left]
+        n_left -= len(line)
+        if n_left <= 0:
+            return
 
 
 def _find_decimal(rows: Sequence[list[str]]) -> str:
