@@ -8,7 +8,7 @@ shapes are held until the last row.
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice, repeat
@@ -22,19 +22,19 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io.cell_kinds import CellKind
 from shapelex.io.guards import MAX_BYTES
 from shapelex.io.landmark_order import LandmarkOrder, find_order
+from shapelex.io.long_shapes import Key, hold_shapes, name_shape, order_points
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord
 from shapelex.io.table_layout import TableLayout
 from shapelex.io.table_rows import Row
-from shapelex.io.wide_table import Converters, TableShape, as_points
+from shapelex.io.wide_table import Converters, TableShape
 
 # Rows that are looked at together; more of them would leave the processor's cache.
 _BATCH_ROWS = 256
 # Names of landmarks that are counted before the table is held rather than they.
 _MAX_NAMES = 1 << 20
+_FIRST_SHAPES = 1 << 16
 _NOTHING = np.empty((0, 2))
-
-Key = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class _Piece:
 
     @property
     def where(self) -> str:
-        return f"shape {'/'.join(part[:40] for part in self.key) or '1'}, line {self.line}"
+        return name_shape(self.key, self.line)
 
     def as_bad(self) -> BadRecord:
         return BadRecord(self.where, self.fault)
@@ -125,7 +125,7 @@ class LongTable:
             yield from self._held[0]
             return
         yield from self._survey.lost
-        yield from _order_points(self._runs(), self._survey.order)
+        yield from order_points(self._runs(), self._survey.order)
 
     @cached_property
     def _keys(self) -> list[int]:
@@ -145,8 +145,9 @@ class LongTable:
         lost: dict[Key, BadRecord] = {}
         kinds = {place: CellKind() for place in self.layout.metadata.values()}
         named = _NamedShapes()
-        # Eight bytes a shape tell whether its rows stand together; keys would take a hundred.
-        hashes = array("q")
+        # Eight bytes a shape tell whether its rows stand together; keys would take a hundred. Most mixed tables
+        # show it soon, when the first shapes come again.
+        hashes, first_hashes = array("q"), set[int]()
         key, cells, names = None, None, list[str]()
         has_faults = False
         for piece in self._pieces():
@@ -158,6 +159,10 @@ class LongTable:
                 named.add(names)
                 key, cells, names = piece.key, None, []
                 hashes.append(hash(key))
+                if hashes[-1] in first_hashes:
+                    return None
+                if len(hashes) <= _FIRST_SHAPES:
+                    first_hashes.add(hashes[-1])
             if piece.fault:
                 if cells is None:
                     lost.setdefault(piece.key, piece.as_bad())
@@ -186,23 +191,7 @@ class LongTable:
                 f"the rows of some shapes do not stand together, and a table of {self.n_characters} characters cannot "
                 "be held: sort it by shape, or split it."
             )
-        varying: set[int] = set()
-        shapes: dict[Key, TableShape] = {}
-        bad: dict[Key, BadRecord] = {}
-        known: dict[str, str] = {}
-        for piece in self._pieces():
-            if piece.fault:
-                bad.setdefault(piece.key, piece.as_bad())
-                continue
-            shape = shapes.get(piece.key)
-            if shape is None:
-                shape = shapes[piece.key] = self._begin(piece)
-            self._find_varying(piece, shape.cells, varying)
-            self._extend(shape, piece, known)
-        order = find_order(Counter(name for shape in shapes.values() for name in shape.landmarks))
-        lost = [fault for key, fault in bad.items() if key not in shapes]
-        found = (bad.get(key, shape) for key, shape in shapes.items())
-        return [*lost, *_order_points(found, order)], varying
+        return hold_shapes(self.open_rows(), self.layout, self.n_columns, self.decimal)
 
     def _runs(self) -> Iterator[TableShape | BadRecord]:
         """Yield the shapes of a table in which the rows of each stand together."""
@@ -335,27 +324,3 @@ def _learn_kinds(kinds: Mapping[int, CellKind], cells: Any) -> None:
     for place, kind in kinds.items():
         if not kind.agrees([cells[place]]):
             kind.add(cells[place])
-
-
-def _order_points(
-    shapes: Iterable[TableShape | BadRecord], order: LandmarkOrder | None
-) -> Iterator[TableShape | BadRecord]:
-    """Put the points of shapes at the places of their landmarks; one left out is a missing landmark."""
-    names: list[str] | None = None
-    for shape in shapes:
-        if isinstance(shape, BadRecord):
-            yield shape
-            continue
-        points = as_points(shape.points)
-        if order is not None:
-            if shape.landmarks != names:
-                try:
-                    places, n_points = order.place(shape.landmarks)
-                except ValueError as error:
-                    yield BadRecord(shape.where, str(error))
-                    continue
-                names = shape.landmarks
-            ordered = np.full(n_points, complex(np.nan, np.nan))
-            ordered[places] = points
-            points = ordered
-        yield TableShape(points, shape.cells, shape.where)
