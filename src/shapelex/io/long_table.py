@@ -2,8 +2,8 @@
 
 In come rows and what their columns mean; out go shapes, in the order of their first rows. A first pass over the rows
 learns what only the whole table tells: the order of the landmarks, which columns vary along a shape, and whether the
-rows of every shape stand together. Where they do, a second pass holds one shape at a time; where they do not, all
-shapes are held until the last row.
+rows of every shape stand together. Where they do, a second pass holds one shape at a time; where they do not, or where
+landmarks have a million names, all shapes are held until the last row.
 """
 
 from array import array
@@ -31,7 +31,7 @@ from shapelex.io.wide_table import Converters, TableShape
 
 # Rows that are looked at together; more of them would leave the processor's cache.
 _BATCH_ROWS = 256
-# Names of landmarks that are counted before the table is held rather than they.
+# Of landmarks; where more are there, the shapes are held rather than the names.
 _MAX_NAMES = 1 << 20
 _FIRST_SHAPES = 1 << 16
 _NOTHING = np.empty((0, 2))
@@ -139,7 +139,7 @@ class LongTable:
 
     @cached_property
     def _survey(self) -> _Survey | None:
-        """Look through the rows; None where those of some shape do not stand together."""
+        """Look through the rows; None where those of some shape do not stand together, or names are too many."""
         landmark = self.layout.roles.get("landmark")
         varying: set[int] = set()
         lost: dict[Key, BadRecord] = {}
@@ -159,7 +159,7 @@ class LongTable:
                 named.add(names)
                 key, cells, names = piece.key, None, []
                 hashes.append(hash(key))
-                if hashes[-1] in first_hashes:
+                if hashes[-1] in first_hashes or len(named.counts) > _MAX_NAMES:
                     return None
                 if len(hashes) <= _FIRST_SHAPES:
                     first_hashes.add(hashes[-1])
@@ -177,7 +177,8 @@ class LongTable:
                 if len(names) > _MAX_NAMES:
                     return None
         named.add(names)
-        if len(named.counts) > _MAX_NAMES or len(np.unique(np.array(hashes))) < len(hashes):
+        ordered = np.sort(np.array(hashes, dtype=np.int64))
+        if len(named.counts) > _MAX_NAMES or bool((ordered[1:] == ordered[:-1]).any()):
             return None
         order = find_order(named.total())
         is_sound = not has_faults and named.fit(order)
@@ -188,8 +189,8 @@ class LongTable:
         """All shapes, however their rows are mixed, and the columns that vary along a shape."""
         if self.n_characters > MAX_BYTES:
             raise ShapeFileError(
-                f"the rows of some shapes do not stand together, and a table of {self.n_characters} characters cannot "
-                "be held: sort it by shape, or split it."
+                f"the rows of some shapes do not stand together, or there are more than {_MAX_NAMES} names of "
+                f"landmarks, and a table of {self.n_characters} characters cannot be held: sort it by shape, or split it."
             )
         return hold_shapes(self.open_rows(), self.layout, self.n_columns, self.decimal)
 
