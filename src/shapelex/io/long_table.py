@@ -189,8 +189,8 @@ class LongTable:
         """All shapes, however their rows are mixed, and the columns that vary along a shape."""
         if self.n_characters > MAX_BYTES:
             raise ShapeFileError(
-                f"the rows of some shapes do not stand together, or there are more than {_MAX_NAMES} names of "
-                f"landmarks, and a table of {self.n_characters} characters cannot be held: sort it by shape, or split it."
+                f"a table of {self.n_characters} characters in which the rows of some shapes do not stand together, or "
+                f"with more than {_MAX_NAMES} names of landmarks, cannot be held: sort it by shape, or split it."
             )
         return hold_shapes(self.open_rows(), self.layout, self.n_columns, self.decimal)
 
