@@ -2,14 +2,19 @@
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import h5py
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
+from shapelex.io import _hdf5, _hdf5_rows
 from shapelex.io._hdf5 import read_records
+from tests.io.laziness import as_values, peak_bytes
 
 TABLE = [("worm_index_joined", "i4"), ("frame_number", "i4"), ("skeleton_id", "i4")]
 
@@ -177,6 +182,116 @@ def test_declared_but_unwritten_values_are_refused(tmp_path: Path) -> None:
         file.create_dataset("skeletons", (10**8, 49, 2), dtype=float, chunks=(100, 49, 2), compression="gzip")
     with pytest.raises(ShapeFileError, match="declares"):
         sx.read(path)
+
+
+class TestLargeDatasets:
+    """What is read in parts, with limits moved so that small files pass them."""
+
+    @pytest.fixture(autouse=True)
+    def in_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_hdf5, "_HELD_BYTES", 0)
+        monkeypatch.setattr(_hdf5, "_MOST_TIMES_READ", np.inf)
+        monkeypatch.setattr(_hdf5_rows, "_BLOCK_BYTES", 1 << 10)
+
+    def test_larger_than_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        points = skeletons(300)
+        path = write(tmp_path, skeletons=points)
+        monkeypatch.setattr(_hdf5, "_MAX_BYTES", points.nbytes // 2)
+        np.testing.assert_array_equal([record.points for record in read_records(path)], points @ [1, 1j])
+        monkeypatch.setattr(_hdf5, "_HELD_BYTES", points.nbytes)
+        with pytest.raises(ShapeFileError, match="declares"):
+            list(read_records(path))
+
+    @pytest.mark.parametrize("values", [skeletons(1), skeletons(1)[0]])
+    def test_one_shape_larger_than_memory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: np.ndarray
+    ) -> None:
+        monkeypatch.setattr(_hdf5, "_MAX_BYTES", 40)
+        with pytest.raises(ShapeFileError, match="one of its shapes alone does not fit in memory"):
+            list(read_records(write(tmp_path, anything=values), dataset="anything"))
+
+    def test_more_than_numbers_can_be_packed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "worms.h5"
+        points = np.zeros((4000, 50, 2))
+        with h5py.File(path, "w") as file:
+            file.create_dataset("skeletons", data=points, chunks=(100, 50, 2), compression="gzip")
+        monkeypatch.setattr(_hdf5, "_SMALL", 0)
+        assert len(list(read_records(path))) == 4000
+        monkeypatch.setattr(_hdf5, "_MAX_BYTES", points.nbytes - 1)
+        with pytest.raises(ShapeFileError, match="declares"):
+            list(read_records(path))
+
+    def test_no_points_but_many_shapes(self, tmp_path: Path) -> None:
+        path = tmp_path / "worms.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("skeletons", (1 << 50, 0, 2), dtype=float)
+        assert list(read_records(path)) == []
+
+    def test_damage_found_on_the_way(self, tmp_path: Path) -> None:
+        path = tmp_path / "worms.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("skeletons", data=skeletons(500), chunks=(10, 5, 2), compression="gzip")
+            place = file["skeletons"].id.get_chunk_info(30).byte_offset
+        content = bytearray(path.read_bytes())
+        content[place : place + 40] = b"x" * 40
+        path.write_bytes(content)
+        records = read_records(path)
+        next(records)
+        with pytest.raises(ShapeFileError, match="dataset '/skeletons' cannot be read"):
+            list(records)
+
+    def test_memory_holds_a_part_of_the_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_hdf5_rows, "_BLOCK_BYTES", 1 << 18)
+        points = np.zeros((10_000, 50, 2))
+        n_records, peak = peak_bytes(read_records(write(tmp_path, skeletons=points)))
+        assert n_records == 10_000
+        assert peak < points.nbytes / 4
+
+
+@st.composite
+def recordings(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return skeletons of several worms, some lost, and perhaps a table that has them in any order."""
+    n_rows = draw(st.integers(1, 40))
+    chance = np.random.default_rng(draw(st.integers(0, 99)))
+    points = chance.normal(size=(n_rows, 3, 2)).round(3)
+    points[chance.random(n_rows) < 0.2] = np.nan
+    points[chance.random(points.shape) < 0.1] = np.nan
+    if draw(st.booleans()):
+        return points, None
+    rows = chance.permutation(n_rows) if draw(st.booleans()) else np.arange(n_rows)
+    table = np.zeros(n_rows, dtype=TABLE)
+    table["worm_index_joined"] = chance.integers(0, draw(st.integers(1, 4)), n_rows)
+    table["frame_number"] = chance.integers(0, 30, n_rows)
+    table["skeleton_id"] = rows
+    return points, table
+
+
+@given(
+    recording=recordings(),
+    n_bytes=st.integers(1, 800),
+    n_chunk=st.integers(0, 9),
+    axes=st.sampled_from(["npc", "pcn", "cnp", "np", "pn"]),
+    options=st.fixed_dictionaries({"max_gap": st.sampled_from([None, 0, 3]), "y_down": st.booleans()}),
+)
+def test_rows_in_parts_are_those_of_the_held_dataset(
+    tmp_path_factory: pytest.TempPathFactory, recording: Any, n_bytes: int, n_chunk: int, axes: str, options: Any
+) -> None:
+    points, table = recording
+    values = points.transpose(["npc".index(letter) for letter in axes]) if "c" in axes else points @ [1, 1j]
+    values = values.T if axes == "pn" else values
+    path = tmp_path_factory.getbasetemp() / "parts.h5"
+    with h5py.File(path, "w") as file:
+        chunks = tuple(max(1, min(n_chunk, side)) for side in values.shape) if n_chunk else None
+        file.create_dataset("skeletons", data=values, chunks=chunks)
+        if table is not None:
+            file["trajectories_data"] = table
+    held = as_values(read_records(path, axes=axes, **options))
+    with (
+        mock.patch.object(_hdf5, "_HELD_BYTES", 0),
+        mock.patch.object(_hdf5, "_MOST_TIMES_READ", np.inf),
+        mock.patch.object(_hdf5_rows, "_BLOCK_BYTES", n_bytes),
+    ):
+        assert as_values(read_records(path, axes=axes, **options)) == held
 
 
 def test_file_of_another_kind_is_refused(tmp_path: Path) -> None:

@@ -1,10 +1,17 @@
 """NTS and Morphologika files: planar ones are read, others refused with the reason."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.io import _morphologika, _nts, text_file
+from tests.io.fuzzing import damage
+from tests.io.laziness import as_values, packings, peak_bytes
 
 NTS = '"two wings\n1 2L 6 0 DIM=2\nleft right\n0 0 1 0 0 1\n0 0 2 0 0 2\n'
 MORPHOLOGIKA = """[Individuals]
@@ -144,3 +151,38 @@ class TestMorphologika:
         assert old in MORPHOLOGIKA
         with pytest.raises(ShapeFileError, match=rf"wings\.txt.*{words}"):
             read(MORPHOLOGIKA.replace(old, new), "wings.txt")
+
+
+class TestParts:
+    """Files read in parts: the same records, in little memory."""
+
+    @given(
+        text=st.sampled_from([NTS, NTS.replace("2L 6", "2B 6"), MORPHOLOGIKA, MORPHOLOGIKA.replace("'#1\n", "")]),
+        seed=st.integers(0, 999),
+        n_bytes=st.integers(3, 60),
+        data=st.data(),
+    )
+    def test_records_are_those_of_the_whole_text(self, tmp_path_factory, text, seed, n_bytes, data):
+        damaged = damage(text.encode(), seed).decode("latin-1") if seed % 4 else text
+        path = tmp_path_factory.getbasetemp() / "parts.txt"
+        path.write_bytes(data.draw(packings(st.just(damaged))))
+        reader = _morphologika if text.startswith("[") else _nts
+        whole = as_values(reader.read_records(path))
+        with mock.patch.object(text_file, "_PIECE_BYTES", n_bytes):
+            assert as_values(reader.read_records(path)) == whole
+
+    def test_memory_of_nts(self, tmp_path):
+        path = tmp_path / "wings.nts"
+        path.write_text("1 1500 200 0 DIM=2\n" + ("0.123456789 -0.98765432 " * 100 + "\n") * 1500)
+        n_records, peak = peak_bytes(_nts.read_records(path))
+        assert n_records == 1500
+        assert peak < path.stat().st_size / 2
+
+    def test_memory_of_morphologika(self, tmp_path):
+        path = tmp_path / "wings.txt"
+        sections = "[individuals]\n1500\n[landmarks]\n100\n[dimensions]\n2\n[rawpoints]\n"
+        path.write_text(sections + "0.123456789 -0.98765432\n" * 150_000)
+        with mock.patch.object(text_file, "_PIECE_BYTES", 1 << 15):
+            n_records, peak = peak_bytes(_morphologika.read_records(path))
+        assert n_records == 1500
+        assert peak < path.stat().st_size / 2

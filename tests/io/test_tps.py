@@ -1,10 +1,18 @@
 """TPS files: the traps that real ones hold, and records that are damaged."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.io import _tps, text_file
+from shapelex.io.guards import read_text
+from shapelex.io.records import BadRecord
+from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
 
 PLAIN = "LM=3\n0 0\n1 0\n0 1\nIMAGE=left.jpg\nID=wing 1\nSCALE=0.5\n"
 CURVED = "LM=2\n0 0\n1 0\nCURVES=2\nPOINTS=2\n2 2\n3 3\nPOINTS=1\n4 4\nID=1\n"
@@ -192,3 +200,65 @@ def test_writing_only_what_it_can_hold(tmp_path):
     with pytest.raises(ShapeFileError, match="TPS files hold points, but the set is in BSpline"):
         sx.write(sx.ShapeSet([[0, 1, 1j]], sx.BSpline(3)), tmp_path / "a.tps")
     assert list(tmp_path.iterdir()) == []
+
+
+LINES = [
+    "LM=2",
+    "  lm = 3",
+    "LM3=1",
+    "0 1",
+    "2,5 -1",
+    "nan 1",
+    "x 1",
+    "ID=ü",
+    "SCALE=2",
+    "CURVES=1",
+    "POINTS=1",
+    "# a",
+    "",
+    " ",
+]
+TEXTS = st.lists(st.sampled_from([*LINES, PLAIN.rstrip("\n"), CURVED.rstrip("\n")]), max_size=12).map("\n".join)
+
+
+def records_of_whole_text(path):
+    """Return the records of a file that is held as one list of lines."""
+    lines = read_text(path).split("\n")
+    starts = [place for place, line in enumerate(lines) if _tps._START.match(line)]
+    if not starts:
+        raise ShapeFileError(f"{path} is no TPS file: no line starts with LM=.")
+    _tps._check_preamble("\n".join(lines[: starts[0]]), path)
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True), start=1):
+        # A record ends with a line end, after which there is an empty line of its own.
+        own = lines[start:end] + ([] if end is None else [""])
+        where = f"record {number}, line {start + 1}"
+        try:
+            yield _tps._as_record(_tps._parse(own, start + 1), path, number, where, "auto", False)
+        except _tps._BadLineError as error:
+            yield BadRecord(f"record {number}, line {error.line_number}", error.reason)
+        except ShapeFileError as error:
+            yield BadRecord(where, str(error))
+
+
+@given(content=packings(TEXTS), n_bytes=st.integers(3, 60))
+def test_records_are_those_of_the_whole_text(tmp_path_factory, content, n_bytes):
+    path = tmp_path_factory.getbasetemp() / "blocks.tps"
+    path.write_bytes(content)
+    with mock.patch.object(text_file, "_PIECE_BYTES", n_bytes):
+        found = as_values(_tps.read_records(path))
+    assert found == as_values(records_of_whole_text(path))
+
+
+def test_memory_holds_a_part_of_the_file(tmp_path):
+    path = tmp_path / "wings.tps"
+    n_bytes = write_repeated(path, "LM=100\n" + "0.123456789 -0.987654321\n" * 100 + "ID=1\n", 1500)
+    n_records, peak = peak_bytes(_tps.read_records(path))
+    assert n_records == 1500
+    assert peak < n_bytes / 2
+
+
+def test_a_record_too_long_for_memory_is_refused(tmp_path):
+    path = tmp_path / "wings.tps"
+    path.write_text("LM=2\n" + "0 0\n" * 50)
+    with mock.patch.object(_tps, "MAX_BYTES", 100), pytest.raises(ShapeFileError, match="more than 100 characters"):
+        list(_tps.read_records(path))

@@ -2,22 +2,24 @@
 
 Tierpsy keeps skeletons in ``/coordinates/skeletons`` or ``/skeleton``, with a table that tells the worm and frame of
 each row; others use ``/skeletons``. Any other dataset is read by its name: ``(n, n_points, 2)`` or complex ``(n,
-n_points)``, or in another order of axes that the caller names. Datasets whose values lie in other files are refused, as
-is one that declares far more than its file holds.
+n_points)``, or in another order of axes that the caller names. A large dataset is read in parts, so it may be larger
+than memory. Datasets whose values lie in other files are refused, as is one that declares far more than its file holds.
 """
 
-from collections.abc import Iterator
-from itertools import permutations
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
-from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io._extras import load_library
-from shapelex.io._time_series import check_max_gap, series_records
+from shapelex.io._hdf5_points import check_axes, find_axes
+from shapelex.io._hdf5_rows import DatasetRows
+from shapelex.io._time_series import block_records, check_max_gap, series_order
+from shapelex.io.guards import LARGE_RATIO
 from shapelex.io.records import BadRecord, Record
 
 if TYPE_CHECKING:
@@ -27,9 +29,10 @@ _SKELETONS = ("/coordinates/skeletons", "/skeleton", "/skeletons")
 _TABLES = ("/trajectories_data", "/timeseries_data", "/features_timeseries")
 _WORM_COLUMNS = ("worm_index_joined", "worm_index", "worm_id")
 _FRAME_COLUMNS = ("frame_number", "timestamp")
-# Of n shapes, p points, c coordinates.
-_ORDERS = tuple("".join(order) for letters in ("npc", "np") for order in permutations(letters))
+# The most that is held in memory, and the most that is held though it could be read in parts.
 _MAX_BYTES = 2**31
+_HELD_BYTES = 2**26
+_MOST_TIMES_READ = 4
 # Deflate packs at most 1,032 to one; a chunk that was never written takes no room at all.
 _MAX_RATIO = 1100
 _SMALL = 2**24
@@ -61,49 +64,38 @@ def read_records(
     h5py = load_library("h5py", "h5py", "Reading HDF5 files")
     check_max_gap(max_gap)
     check_axes(axes)
-    try:
-        with h5py.File(path, "r") as file:
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(h5py.File(path, "r"))
             name, found = _choose(file, dataset, path)
-            points = as_rows(read_values(found, name, path), f"{path}: dataset {name!r}", axes)
-            worms, frames = _times(file, len(points), name, path) if name in _SKELETONS else (None, None)
-    except (ShapeFileError, ImportError):
-        raise
-    except Exception as error:  # h5py raises nearly anything on damaged bytes
-        raise ShapeFileError(f"{path} cannot be read as HDF5: {error}.") from error
-    yield from series_records(
-        points.conj() if y_down else points,
-        worms,
-        frames,
-        path.stem,
-        max_gap=max_gap,
-        closed=None if dataset else False,
-    )
-
-
-def check_axes(axes: str | None) -> None:
-    """Refuse an order of axes that is none."""
-    if axes is not None:
-        check_choice(axes, _ORDERS, "axes")
-
-
-def as_rows(values: np.ndarray[Any, Any], source: str, axes: str | None = None) -> ComplexArray:
-    """Return an array of points as complex rows ``(n, n_points)``; refuse one whose axes do not tell x and y.
-
-    Which of the two long axes of ``(a, 2, b)`` counts the shapes cannot be seen, so `axes` must say it.
-    """
-    is_complex = np.iscomplexobj(values)
-    if axes is not None:
-        if values.ndim != len(axes) or is_complex == ("c" in axes):
-            raise ShapeFileError(f"{source} is {values.dtype} {values.shape}, which axes={axes!r} does not fit.")
-        values = values.transpose([axes.index(letter) for letter in "npc"[: len(axes)]])
-    if is_complex and values.ndim in (1, 2):
-        return np.array(np.atleast_2d(values), dtype=np.complex128, order="C")
-    if values.dtype.kind in "iuf" and values.ndim in (2, 3) and values.shape[-1] == 2:
-        return points_to_complex(np.asarray(values[None] if values.ndim == 2 else values, dtype=float))
-    raise ShapeFileError(
-        f"{source} must be real (n, n_points, 2) or complex (n, n_points), got {values.dtype} {values.shape}; for "
-        'another order of axes give axes=, such as axes="pcn" for (n_points, 2, n).'
-    )
+            _check_numbers(found, name, path)
+            source = f"{path}: dataset {name!r}"
+            shaped = find_axes(found.dtype, found.shape, source, axes)
+            # Before anything is made that is as long as the dataset says to be.
+            n_bytes = _check_size(found, name, path, is_held=False)
+            if not n_bytes:
+                return
+            n_rows = 1 if shaped.is_single else found.shape[shaped.shape_axis]
+            if n_bytes > n_rows * _MAX_BYTES:
+                raise ShapeFileError(f"{source} is {found.shape}: one of its shapes alone does not fit in memory.")
+            worms, frames = _times(file, n_rows, name, path) if name in _SKELETONS else (None, None)
+            order = series_order(n_rows, worms, frames)
+            rows = DatasetRows(found, shaped, source)
+            is_read_often = n_bytes > _HELD_BYTES and rows.times_read(order) > _MOST_TIMES_READ
+            if shaped.is_single or n_bytes <= _HELD_BYTES or (is_read_often and n_bytes <= _MAX_BYTES):
+                points = shaped.as_rows(read_values(found, name, path))
+                blocks: Iterable[tuple[IntArray, ComplexArray]] = [(order, points[order])]
+                stack.close()
+            else:
+                blocks = rows.blocks(order)
+        except (ShapeFileError, ImportError):
+            raise
+        except Exception as error:  # h5py raises nearly anything on damaged bytes
+            raise ShapeFileError(f"{path} cannot be read as HDF5: {error}.") from error
+        if y_down:
+            blocks = ((numbers, points.conj()) for numbers, points in blocks)
+        closed = None if dataset else False
+        yield from block_records(blocks, n_rows, worms, frames, path.stem, max_gap=max_gap, closed=closed)
 
 
 def _choose(file: "h5py.File", dataset: str | None, path: Path) -> tuple[str, "h5py.Dataset"]:
@@ -169,20 +161,29 @@ def _listed(names: list[str]) -> str:
 
 def read_values(found: "h5py.Dataset", name: str, path: Path) -> np.ndarray[Any, Any]:
     """Return all values, once it is sure that they are in this file and fit in memory."""
-    if found.is_virtual or found.external:
-        raise ShapeFileError(f"{path} is refused: the values of {name!r} lie in another file.")
-    if found.shape is None or found.dtype.kind not in "iufc":
-        raise ShapeFileError(f"{path}: {name!r} must hold numbers, got {found.dtype}.")
+    _check_numbers(found, name, path)
     _check_size(found, name, path)
     return np.asarray(found[()])
 
 
-def _check_size(found: "h5py.Dataset", name: str, path: Path) -> None:
-    n_bytes = int(found.size) * found.dtype.itemsize
+def _check_numbers(found: "h5py.Dataset", name: str, path: Path) -> None:
+    if found.is_virtual or found.external:
+        raise ShapeFileError(f"{path} is refused: the values of {name!r} lie in another file.")
+    if found.shape is None or found.dtype.kind not in "iufc":
+        raise ShapeFileError(f"{path}: {name!r} must hold numbers, got {found.dtype}.")
+
+
+def _check_size(found: "h5py.Dataset", name: str, path: Path, *, is_held: bool = True) -> int:
+    """Return the size of a dataset; refuse one that declares more than it holds, or that does not fit in memory."""
+    n_bytes = int(found.size) * int(found.dtype.itemsize)
     n_stored = int(found.id.get_storage_size())
     n_chunk = int(np.prod([int(side) for side in found.chunks or (0,)], dtype=object)) * found.dtype.itemsize
-    if n_bytes > _MAX_BYTES or n_chunk > _MAX_BYTES or (n_bytes > _SMALL and n_bytes > _MAX_RATIO * n_stored):
+    is_large = n_bytes > _MAX_BYTES
+    ratio = LARGE_RATIO if is_large else _MAX_RATIO
+    is_swollen = n_bytes > _SMALL and n_bytes > ratio * n_stored
+    if n_chunk > _MAX_BYTES or is_swollen or (is_held and is_large):
         raise ShapeFileError(f"{path} is refused: {name!r} declares {found.shape} but holds {n_stored} bytes.")
+    return n_bytes
 
 
 def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntArray | None, IntArray | None]:
@@ -197,15 +198,15 @@ def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntAr
         frame = next((key for key in _FRAME_COLUMNS if key in columns), None)
         if worm is None or frame is None or found.ndim != 1 or found.is_virtual or found.external:
             continue
-        _check_size(found, table, path)
-        values = found[()]
-        worms, frames = _integers(values[worm]), _integers(values[frame])
-        rows = _integers(values["skeleton_id"]) if "skeleton_id" in columns else np.arange(len(values))
+        _check_size(found, table, path, is_held=False)
+        # Tables of features have hundreds of columns.
+        worms, frames = (_integers(found.fields(key)[()]) for key in (worm, frame))
+        rows = _integers(found.fields("skeleton_id")[()]) if "skeleton_id" in columns else np.arange(len(worms))
         has_skeleton = rows >= 0
         if np.array_equal(np.sort(rows[has_skeleton]), np.arange(n_rows)):
             order = np.argsort(rows[has_skeleton])
             return worms[has_skeleton][order], frames[has_skeleton][order]
-        if len(values) == n_rows:
+        if len(worms) == n_rows:
             # The numbers count the skeletons of another file, from which these rows were taken.
             return worms, frames
     if tables:

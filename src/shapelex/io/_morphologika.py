@@ -1,34 +1,37 @@
 """Morphologika files: sections in brackets, the landmarks of all specimens under ``[rawpoints]``.
 
 In comes a file; out go records. ``[names]`` gives ids, ``[groups]`` labels, ``[labels]`` and ``[labelvalues]``
-metadata; wireframes and polygons are not read.
+metadata; wireframes and polygons are not read. Of the points, those of one specimen are held at a time.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import check_declared, read_text
+from shapelex.io.guards import check_declared
 from shapelex.io.numbers import parse_pairs
 from shapelex.io.records import BadRecord, Record
+from shapelex.io.text_file import TextFile, open_text
 
 Lines = list[tuple[int, str]]
 
+_HELD_SECTIONS = ("individuals", "landmarks", "dimensions", "names", "groups", "labels", "labelvalues")
 _SECTION = re.compile(r"\[\s*([a-z ]{1,40}?)\s*\]", re.IGNORECASE)
 
 
 def read_records(path: Path) -> Iterator[Record | BadRecord]:
     """Yield the specimens of a file."""
-    text = read_text(path)
-    sections = _split_sections(text, path)
+    text = open_text(path)
+    sections, n_points, n_remarks, starts_with_remark = _look_through(text)
     n_specimens, n_landmarks, n_dimensions = (
         _read_count(sections, name, path) for name in ("individuals", "landmarks", "dimensions")
     )
     if n_dimensions != 2:
         raise ShapeFileError(f"{path} has {n_dimensions} dimensions, but shapes here are planar: project them first.")
     try:
-        check_declared(n_specimens * max(n_landmarks, 1), len(text) // 4 + 1, "landmarks")
+        check_declared(n_specimens * max(n_landmarks, 1), sum(map(len, text.blocks())) // 4 + 1, "landmarks")
     except ShapeFileError as error:
         raise ShapeFileError(f"{path}: {error}") from error
     names = [line.strip() for _, line in sections.get("names", [])]
@@ -36,10 +39,13 @@ def read_records(path: Path) -> Iterator[Record | BadRecord]:
         raise ShapeFileError(f"{path} has {len(names)} names for {n_specimens} individuals.")
     groups = _read_groups(sections, n_specimens, path)
     columns, values = _read_values(sections, n_specimens, path)
-    blocks = _split_points(sections.get("rawpoints", []), n_landmarks)
-    if len(blocks) != n_specimens:
-        raise ShapeFileError(f"{path} has the points of {len(blocks)} individuals, but declares {n_specimens}.")
-    for row, block in enumerate(blocks):
+    n_blocks = -(-n_points // max(n_landmarks, 1))
+    if n_remarks:
+        n_blocks = n_remarks + (not starts_with_remark)
+    if n_blocks != n_specimens:
+        raise ShapeFileError(f"{path} has the points of {n_blocks} individuals, but declares {n_specimens}.")
+    lines = ((number, line) for name, number, line in _section_lines(text) if name == "rawpoints" and line)
+    for row, block in enumerate(_split_points(lines, None if n_remarks else max(n_landmarks, 1))):
         where = f"record {row + 1}, line {block[0][0] if block else '?'}"
         if len(block) != n_landmarks:
             yield BadRecord(where, f"it has {len(block)} landmarks, but {n_landmarks} are declared.")
@@ -59,21 +65,38 @@ def read_records(path: Path) -> Iterator[Record | BadRecord]:
         )
 
 
-def _split_sections(text: str, path: Path) -> dict[str, Lines]:
-    sections: dict[str, Lines] = {}
-    current: Lines | None = None
-    for number, line in enumerate(text.split("\n"), start=1):
+def _section_lines(text: TextFile) -> Iterator[tuple[str, int, str]]:
+    """Yield section, number and text of each line that is not blank; an empty text where a section begins."""
+    name = ""
+    seen: set[str] = set()
+    lines = chain.from_iterable(block.removesuffix("\n").split("\n") for block in text.blocks())
+    for number, line in enumerate(lines, start=1):
         match = _SECTION.fullmatch(line.strip()) if line.lstrip().startswith("[") else None
         if match is not None:
             name = match[1].lower().replace(" ", "")
-            if name in sections:
-                raise ShapeFileError(f"{path}, line {number}: the section [{name}] is there twice.")
-            current = sections[name] = []
+            if name in seen:
+                raise ShapeFileError(f"{text.path}, line {number}: the section [{name}] is there twice.")
+            seen.add(name)
+            yield name, number, ""
         elif line.strip():
-            if current is None:
-                raise ShapeFileError(f"{path}, line {number}: expected a section such as [individuals].")
-            current.append((number, line))
-    return sections
+            if not seen:
+                raise ShapeFileError(f"{text.path}, line {number}: expected a section such as [individuals].")
+            yield name, number, line
+
+
+def _look_through(text: TextFile) -> tuple[dict[str, Lines], int, int, bool]:
+    """Return the sections but for the points, and of these the numbers of lines and remarks, and what comes first."""
+    sections: dict[str, Lines] = {}
+    n_lines, n_remarks, starts_with_remark = 0, 0, False
+    for name, number, line in _section_lines(text):
+        if name == "rawpoints" and line:
+            is_remark = line.lstrip().startswith("'")
+            starts_with_remark |= is_remark and not n_lines
+            n_remarks += is_remark
+            n_lines += 1
+        elif name in _HELD_SECTIONS and line:
+            sections.setdefault(name, []).append((number, line))
+    return sections, n_lines, n_remarks, starts_with_remark
 
 
 def _read_count(sections: dict[str, Lines], name: str, path: Path) -> int:
@@ -112,17 +135,20 @@ def _read_values(sections: dict[str, Lines], n_specimens: int, path: Path) -> tu
     return columns, values
 
 
-def _split_points(lines: Lines, n_landmarks: int) -> list[Lines]:
-    """Return the lines of each specimen: between remarks that start with a quote, else in equal parts."""
-    if any(line.lstrip().startswith("'") for _, line in lines):
-        blocks: list[Lines] = []
-        for number, line in lines:
-            if line.lstrip().startswith("'"):
-                blocks.append([])
-            elif blocks:
-                blocks[-1].append((number, line))
-            else:
-                blocks.append([(number, line)])
-        return blocks
-    step = max(n_landmarks, 1)
-    return [lines[start : start + step] for start in range(0, len(lines), step)]
+def _split_points(lines: Iterator[tuple[int, str]], n_lines: int | None) -> Iterator[Lines]:
+    """Yield the lines of each specimen: so many, or with None those between remarks that start with a quote."""
+    if n_lines is not None:
+        while block := list(islice(lines, n_lines)):
+            yield block
+        return
+    found: Lines | None = None
+    for number, line in lines:
+        if line.lstrip().startswith("'"):
+            if found is not None:
+                yield found
+            found = []
+        else:
+            found = [] if found is None else found
+            found.append((number, line))
+    if found is not None:
+        yield found

@@ -2,21 +2,23 @@
 
 In comes a file; out go records, and back. The parameter line has the matrix type 1, the numbers of rows and columns
 (with ``L`` where labels follow, ``B`` or ``E`` where they begin or end the rows), whether values are missing and which
-number says so, and ``DIM=2``.
+number says so, and ``DIM=2``. Of a long file the labels and one row are held at a time.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import check_declared, read_text
+from shapelex.io.guards import check_declared
 from shapelex.io.numbers import format_number, parse_number
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.shapeset import ShapeSet
+from shapelex.io.text_file import TextFile, open_text
 from shapelex.spaces import Landmarks, to_columns
 
 _COUNT = re.compile(r"(\d{1,9})([LBE]?)", re.IGNORECASE)
@@ -26,26 +28,26 @@ _MISSING = "-999999"
 
 def read_records(path: Path) -> Iterator[Record | BadRecord]:
     """Yield the specimens of a file."""
-    text = read_text(path)
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    lines = [(number, line) for number, line in lines if not line.lstrip().startswith(('"', "'"))]
-    if not lines:
+    text = open_text(path)
+    first = next(_lines(text), None)
+    if first is None:
         raise ShapeFileError(f"{path} is no NTS file: it has no parameter line.")
     try:
-        n_rows, row_labels, n_columns, column_labels, missing = _read_parameters(lines[0][1])
-        check_declared(n_rows * max(n_columns, 1), len(text), "numbers")
+        n_rows, row_labels, n_columns, column_labels, missing = _read_parameters(first[1])
+        check_declared(n_rows * max(n_columns, 1), sum(map(len, text.blocks())), "numbers")
     except ShapeFileError as error:
-        raise ShapeFileError(f"{path}, line {lines[0][0]}: {error}") from error
-    words = [(number, word) for number, line in lines[1:] for word in line.split()]
+        raise ShapeFileError(f"{path}, line {first[0]}: {error}") from error
     n_width = n_columns + (row_labels in "BE" and row_labels != "")
     n_before = (n_rows if row_labels == "L" else 0) + (n_columns if column_labels == "L" else 0)
     n_expected = n_before + n_rows * n_width
-    if len(words) != n_expected:
-        raise ShapeFileError(f"{path}: {n_expected} values are declared, but {len(words)} are there.")
-    names = [word for _, word in words[:n_rows]] if row_labels == "L" else []
+    n_words = sum(len(line.split()) for _, line in islice(_lines(text), 1, None))
+    if n_words != n_expected:
+        raise ShapeFileError(f"{path}: {n_expected} values are declared, but {n_words} are there.")
+    words = ((number, word) for number, line in islice(_lines(text), 1, None) for word in line.split())
+    labels = [word for _, word in islice(words, n_before)]
     for row in range(n_rows):
-        cells = words[n_before + row * n_width : n_before + (row + 1) * n_width]
-        name = names[row] if names else f"{path.stem}-{row + 1}"
+        cells = list(islice(words, n_width))
+        name = labels[row] if row_labels == "L" else f"{path.stem}-{row + 1}"
         if row_labels == "B":
             (_, name), cells = cells[0], cells[1:]
         elif row_labels == "E":
@@ -73,6 +75,15 @@ def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
         " ".join(_MISSING if number != number else format_number(number) for number in row.tolist()) for row in table
     ]
     stream.write(("\n".join(lines) + "\n").encode())
+
+
+def _lines(text: TextFile) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are neither blank nor remarks, with their numbers."""
+    lines = chain.from_iterable(block.removesuffix("\n").split("\n") for block in text.blocks())
+    for number, line in enumerate(lines, start=1):
+        start = line.lstrip()
+        if start and start[0] not in "\"'":
+            yield number, line
 
 
 def _read_parameters(line: str) -> tuple[int, str, int, str, float | None]:

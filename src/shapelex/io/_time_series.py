@@ -6,7 +6,7 @@ may be exchanged after a gap.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -49,27 +49,59 @@ def series_records(
 
     One worm, and frames in the order of the rows, is what None for `worms` and `frames` means.
     """
-    n_rows = len(points)
-    frames = np.arange(n_rows) if frames is None else frames
-    order = np.lexsort((frames, np.zeros(n_rows, dtype=int) if worms is None else worms))
-    order = order[~np.isnan(points[order]).all(axis=1)]
-    if len(order) < n_rows:
-        _LOGGER.info("%s: left out %d of %d frames without any point.", stem, n_rows - len(order), n_rows)
-    animals = np.zeros(len(order), dtype=int) if worms is None else worms[order]
-    sequences = number_sequences(animals, frames[order], max_gap)
-    # A point that lacks x or y is missing; all rows at once, since recordings have hundreds of thousands.
-    kept = points[order]
-    kept[np.isnan(kept)] = complex(np.nan, np.nan)
-    for line, frame, animal, sequence in zip(
-        kept, frames[order].tolist(), animals.tolist(), sequences.tolist(), strict=True
-    ):
-        place = str(frame) if worms is None else f"{animal}:{frame}"
-        yield Record(
-            points=line,
-            id=f"{stem}:{place}",
-            closed=closed,
-            sequence=sequence,
-            frame=frame,
-            metadata={} if worms is None else {"worm": animal},
-            where=f"frame {frame}" if worms is None else f"worm {animal}, frame {frame}",
-        )
+    order = series_order(len(points), worms, frames)
+    yield from block_records([(order, points[order])], len(points), worms, frames, stem, max_gap=max_gap, closed=closed)
+
+
+def series_order(n_rows: int, worms: IntArray | None, frames: IntArray | None) -> IntArray:
+    """Return the numbers of rows, ordered by worm and frame."""
+    if worms is None and frames is None:
+        return np.arange(n_rows)
+    return np.lexsort((np.arange(n_rows) if frames is None else frames, np.zeros(n_rows) if worms is None else worms))
+
+
+def block_records(
+    blocks: Iterable[tuple[IntArray, ComplexArray]],
+    n_rows: int,
+    worms: IntArray | None,
+    frames: IntArray | None,
+    stem: str,
+    *,
+    max_gap: int | None,
+    closed: bool | None,
+) -> Iterator[Record]:
+    """Yield a record for each row that has points, from blocks of rows in the order of :func:`series_order`.
+
+    A block has the numbers of its rows and their points, which are changed here. `worms` and `frames` are of all rows.
+    """
+    n_kept, n_sequences = 0, 0
+    # Animal and frame of the last row of the block before.
+    last: tuple[int, int] | None = None
+    for numbers, points in blocks:
+        has_points = ~np.isnan(points).all(axis=1)
+        order, kept = (numbers, points) if has_points.all() else (numbers[has_points], points[has_points])
+        if not len(order):
+            continue
+        n_kept += len(order)
+        # A point that lacks x or y is missing; all rows at once, since recordings have hundreds of thousands.
+        kept[np.isnan(kept)] = complex(np.nan, np.nan)
+        places = order if frames is None else frames[order]
+        animals = np.zeros(len(order), dtype=int) if worms is None else worms[order]
+        before = last or (int(animals[0]), int(places[0]))
+        sequences = n_sequences + number_sequences(np.r_[before[0], animals], np.r_[before[1], places], max_gap)[1:]
+        last, n_sequences = (int(animals[-1]), int(places[-1])), int(sequences[-1])
+        for line, frame, animal, sequence in zip(
+            kept, places.tolist(), animals.tolist(), sequences.tolist(), strict=True
+        ):
+            place = str(frame) if worms is None else f"{animal}:{frame}"
+            yield Record(
+                points=line,
+                id=f"{stem}:{place}",
+                closed=closed,
+                sequence=sequence,
+                frame=frame,
+                metadata={} if worms is None else {"worm": animal},
+                where=f"frame {frame}" if worms is None else f"worm {animal}, frame {frame}",
+            )
+    if n_kept < n_rows:
+        _LOGGER.info("%s: left out %d of %d frames without any point.", stem, n_rows - n_kept, n_rows)

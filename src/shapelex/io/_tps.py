@@ -1,13 +1,14 @@
 """TPS files (tpsDig, tpsUtil, geomorph): landmarks, curves and outlines, one record a specimen.
 
 In comes a file; out go records, and back. A record starts at its ``LM=`` line and ends at the next, so damage in one
-leaves the others readable. Coordinates are taken as they are: a negative one is a coordinate, ``nan`` and ``NA`` are
-missing landmarks, and ``SCALE`` is applied only when asked for.
+leaves the others readable, and one is held at a time. Coordinates are taken as they are: a negative one is a
+coordinate, ``nan`` and ``NA`` are missing landmarks, and ``SCALE`` is applied only when asked for.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,10 +17,11 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import check_declared, read_text
+from shapelex.io.guards import MAX_BYTES, check_declared
 from shapelex.io.numbers import format_number, parse_pairs
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.shapeset import ShapeSet
+from shapelex.io.text_file import open_text
 from shapelex.spaces import Landmarks
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
@@ -53,16 +55,14 @@ def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Itera
     """
     check_choice(curves, _CURVES, "curves")
     check_flag(scale, "scale")
-    text = read_text(path)
-    starts = [match.start() for match in _START.finditer(text)]
-    if not starts:
+    texts = _record_texts(path)
+    preamble, first = next(texts), next(texts, None)
+    if first is None:
         raise ShapeFileError(f"{path} is no TPS file: no line starts with LM=.")
-    _check_preamble(text[: starts[0]], path)
-    line_number = 1 + text.count("\n", 0, starts[0])
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True), start=1):
-        lines = text[start:end].split("\n")
-        # The text before the next record ends with a line end, so the last piece is empty.
-        n_lines = len(lines) - (end < len(text))
+    _check_preamble(preamble, path)
+    line_number = 1 + preamble.count("\n")
+    for number, text in enumerate(chain([first], texts), start=1):
+        lines = text.split("\n")
         where = f"record {number}, line {line_number}"
         try:
             yield _as_record(_parse(lines, line_number), path, number, where, curves, scale)
@@ -70,7 +70,8 @@ def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Itera
             yield BadRecord(f"record {number}, line {error.line_number}", error.reason)
         except ShapeFileError as error:
             yield BadRecord(where, str(error))
-        line_number += n_lines
+        # The text before the next record ends with a line end, so its last piece is empty.
+        line_number += len(lines) - 1
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
@@ -96,6 +97,23 @@ class _BadLineError(Exception):
         super().__init__(reason)
         self.line_number = line_number
         self.reason = reason
+
+
+def _record_texts(path: Path) -> Iterator[str]:
+    """Yield the text above the first record, then that of each record; one record is held at a time."""
+    parts: list[str] = []
+    n_characters = 0
+    for block in open_text(path).blocks():
+        start = 0
+        for match in _START.finditer(block):
+            yield "".join([*parts, block[start : match.start()]])
+            parts, n_characters = [], 0
+            start = match.start()
+        parts.append(block[start:])
+        n_characters += len(parts[-1])
+        if n_characters > MAX_BYTES:
+            raise ShapeFileError(f"{path} has more than {MAX_BYTES} characters without a line LM=: refused.")
+    yield "".join(parts)
 
 
 def _check_preamble(text: str, path: Path) -> None:

@@ -4,18 +4,19 @@ In come paths and archives; out goes their content, bounded. Whatever passes a l
 :class:`~shapelex.exceptions.ShapeFileError` that says which one.
 """
 
+import io
 import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from shapelex.exceptions import ShapeFileError
 
-# More than any file of shapes that fits in memory once parsed.
+# More than any file, or any line of one that is read in parts, that fits in memory once parsed.
 MAX_BYTES = 4 << 30
 # Compressed text of numbers shrinks 3 to 10 times; deflate cannot pass 1032.
 MAX_RATIO = 200
@@ -26,6 +27,8 @@ LARGE_BYTES = 1 << 30
 LARGE_RATIO = 20
 MAX_MEMBERS = 1_000_000
 MAX_XML_DEPTH = 200
+
+GZIP_MARK = b"\x1f\x8b"
 
 _CHUNK = 1 << 20
 
@@ -50,22 +53,90 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     ShapeFileError
         If it is larger than `limit`, not a regular file, or compressed text that is damaged or swells beyond measure.
     """
-    if path.exists() and not path.is_file():
-        raise ShapeFileError(f"{path} is no regular file.")
+    check_regular(path)
     n_bytes = path.stat().st_size
     with path.open("rb") as stream:
         # A read that names more bytes than there are would ask for memory for all of them.
         content = stream.read(min(n_bytes, limit) + 1)
     if len(content) > limit:
         raise ShapeFileError(f"{path} is larger than {limit} bytes, the most that is read: split it.")
-    return _gunzip(content, path, limit) if content[:2] == b"\x1f\x8b" else content
+    if content[:2] != GZIP_MARK:
+        return content
+    return b"".join(unpacked_pieces(io.BytesIO(content), len(content), path, limit))
+
+
+def unpacked_pieces(stream: BinaryIO, n_packed: int, path: Path, limit: int | None = None) -> Iterator[bytes]:
+    """Yield the content of a gzip file in pieces of at most a mebibyte.
+
+    Parameters
+    ----------
+    stream : binary stream
+        The compressed bytes, at their start.
+    n_packed : int
+        How many they are.
+    path : Path
+        Where they come from, for messages.
+    limit : int, optional
+        Most bytes to yield; by default only the ratio to the compressed ones is bounded.
+
+    Yields
+    ------
+    bytes
+        The next piece, not empty.
+
+    Raises
+    ------
+    ShapeFileError
+        If the compressed text is damaged or swells beyond measure.
+    """
+    most = _most_unpacked(n_packed, limit)
+    n_unpacked = 0
+    rest = stream.read(_CHUNK)
+    try:
+        # A gzip file may hold several streams one after the other, with zeros between them.
+        while rest:
+            unpacker = zlib.decompressobj(wbits=31)
+            while not unpacker.eof:
+                part = unpacker.decompress(rest, _CHUNK)
+                rest = unpacker.unconsumed_tail
+                n_unpacked += len(part)
+                if n_unpacked > most:
+                    _check_swelling(n_packed, n_unpacked, path, limit)
+                if not rest and not unpacker.eof:
+                    rest = stream.read(_CHUNK)
+                    if not part and not rest:
+                        raise ShapeFileError(f"{path} is cut off: its compressed text has no end.")
+                if part:
+                    yield part
+            rest = unpacker.unused_data.lstrip(b"\0")
+            while not rest and (more := stream.read(_CHUNK)):
+                rest = more.lstrip(b"\0")
+    except zlib.error as error:
+        raise ShapeFileError(f"{path} is damaged: its compressed text cannot be unpacked ({error}).") from error
+
+
+def check_regular(path: Path) -> None:
+    """Refuse folders, and pipes, at which reading would wait for whoever writes to them.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    ShapeFileError
+        If it is there, but no regular file.
+    """
+    if path.exists() and not path.is_file():
+        raise ShapeFileError(f"{path} is no regular file.")
 
 
 def read_head(path: Path, n_bytes: int = 8192) -> bytes:
     """Return the first bytes of a file, decompressed where it is gzip; damaged ends are cut off."""
     with path.open("rb") as stream:
         head = stream.read(n_bytes)
-    if head[:2] != b"\x1f\x8b":
+    if head[:2] != GZIP_MARK:
         return head
     try:
         return zlib.decompressobj(wbits=31).decompress(head, n_bytes)
@@ -305,35 +376,12 @@ def parse_xml(content: bytes, path: Path) -> Element:
         raise ShapeFileError(f"{path} is no well-formed XML: {error}.") from error
 
 
-def _gunzip(content: bytes, path: Path, limit: int) -> bytes:
-    most = _most_unpacked(len(content), limit)
-    parts, n_parts = [], 0
-    rest = content
-    try:
-        # A gzip file may hold several streams one after the other.
-        while rest:
-            stream = zlib.decompressobj(wbits=31)
-            while not stream.eof:
-                part = stream.decompress(rest, _CHUNK)
-                rest = stream.unconsumed_tail
-                n_parts += len(part)
-                if n_parts > most:
-                    _check_swelling(len(content), n_parts, path, limit)
-                if not part and not rest and not stream.eof:
-                    raise ShapeFileError(f"{path} is cut off: its compressed text has no end.")
-                parts.append(part)
-            rest = stream.unused_data.lstrip(b"\0")
-    except zlib.error as error:
-        raise ShapeFileError(f"{path} is damaged: its compressed text cannot be unpacked ({error}).") from error
-    return b"".join(parts)
+def _most_unpacked(n_packed: int, limit: int | None) -> int:
+    believed = max(FREE_BYTES, min(MAX_RATIO * n_packed, max(LARGE_BYTES, LARGE_RATIO * n_packed)))
+    return believed if limit is None else min(limit, believed)
 
 
-def _most_unpacked(n_packed: int, limit: int) -> int:
-    believed = min(MAX_RATIO * n_packed, max(LARGE_BYTES, LARGE_RATIO * n_packed))
-    return min(limit, max(FREE_BYTES, believed))
-
-
-def _check_swelling(n_packed: int, n_unpacked: int, path: Path, limit: int) -> None:
+def _check_swelling(n_packed: int, n_unpacked: int, path: Path, limit: int | None) -> None:
     if n_unpacked > _most_unpacked(n_packed, limit):
         raise ShapeFileError(
             f"{path} swells from {n_packed} to {n_unpacked} bytes or more when unpacked: refused, it looks like a "
