@@ -14,7 +14,6 @@ from shapelex.io.guards import (
     files_below,
     read_bytes,
     read_member,
-    read_text,
     zip_members,
 )
 
@@ -61,24 +60,6 @@ class TestBytes:
             (tmp_path / name).write_bytes(gzip.compress(b"LM=2\n" + b" " * (80 << 20)))
             with pytest.raises(ShapeFileError, match="swells"):
                 sx.read(tmp_path / name)
-
-
-class TestText:
-    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
-    def test_encodings(self, path, encoding):
-        path.write_bytes("Flügel\r\n1\r2\n".encode(encoding))
-        assert read_text(path) == "Flügel\n1\n2\n"
-        assert read_text(path, keeps_line_ends=True) == "Flügel\r\n1\r2\n"
-
-    def test_binary(self, path):
-        path.write_bytes(b"ab\0cd")
-        with pytest.raises(ShapeFileError, match="no text file: it holds a zero byte at 2"):
-            read_text(path)
-
-    def test_half_a_character(self, path):
-        path.write_bytes(b"\xff\xfea\0b")
-        with pytest.raises(ShapeFileError, match="UTF-16"):
-            read_text(path)
 
 
 class TestArchives:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from shapelex.exceptions import ShapeFileError
 from shapelex.io import text_file
-from shapelex.io.guards import read_text
 from shapelex.io.text_file import open_text
+from tests.io.whole_text import read_text
 
 # Line ends, characters of one to four bytes, what only str.splitlines takes for line ends, a mark inside the text.
 CHARACTERS = st.text(st.sampled_from('a1 _"\r\n\x0b\x85\u2028\ufeffü€𝄞\0'), max_size=40)
@@ -115,3 +115,21 @@ def test_memory_holds_a_block(tmp_path: Path, is_packed: bool) -> None:
         tracemalloc.stop()
     assert n_lines == 1 << 20
     assert peak < len(line) * n_lines / 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_encodings(tmp_path, encoding):
+    path = tmp_path / "a.txt"
+    path.write_bytes("Flügel\r\n1\r2\n".encode(encoding))
+    assert "".join(open_text(path).blocks()) == "Flügel\n1\n2\n"
+    assert "".join(open_text(path).blocks(keeps_line_ends=True)) == "Flügel\r\n1\r2\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"ab\0cd", "no text file: it holds a zero byte at 2"), (b"\xff\xfea\0b", "UTF-16")],
+)
+def test_what_is_no_text(tmp_path, content, message):
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(ShapeFileError, match=message):
+        open_text(tmp_path / "a.txt")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
 from shapelex.io import _tps, text_file
-from shapelex.io.guards import read_text
 from shapelex.io.records import BadRecord
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
+from tests.io.whole_text import read_text
 
 PLAIN = "LM=3\n0 0\n1 0\n0 1\nIMAGE=left.jpg\nID=wing 1\nSCALE=0.5\n"
 CURVED = "LM=2\n0 0\n1 0\nCURVES=2\nPOINTS=2\n2 2\n3 3\nPOINTS=1\n4 4\nID=1\n"

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapelex.io import _csv, text_file, wide_table
-from shapelex.io.guards import read_text
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
+from tests.io.whole_text import read_text
 
 CELLS = {
     "id": ["a", "ü", '"b, c"', '"two\nlines"'],
