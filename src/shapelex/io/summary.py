@@ -97,8 +97,9 @@ class Summary:
     def _name_series(self) -> list[str]:
         if not self._series:
             return []
-        counts = self._series.values()
-        return [f"{len(counts)} time series of {min(counts)} to {max(counts)} shapes"]
+        fewest, most = min(self._series.values()), max(self._series.values())
+        lengths = f"{fewest} to {most}" if fewest < most else str(most)
+        return [f"{len(self._series)} time series of {lengths} shapes"]
 
     def _name_troubles(self, shapes: "ShapeSet") -> list[str]:
         lines = []
