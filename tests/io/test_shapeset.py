@@ -224,7 +224,7 @@ class TestSummary:
         text = worms.summary()
         assert "4 shapes in Landmarks(n_points=3, closed=True), closed" in text
         assert "3 labels: x 2" in text
-        assert "2 time series of 2 to 2 shapes" in text
+        assert "2 time series of 2 shapes" in text
         assert "1 id used more than once" in text
         assert "direction: all turn counter-clockwise" in text
         assert "note: looked at" in text
