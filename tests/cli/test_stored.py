@@ -1,6 +1,7 @@
 """Shapes that are read piece by piece, and learned from on a cluster."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -188,9 +189,10 @@ def test_an_import_that_was_killed_is_in_nobodys_way(tables, everything_is_large
     for name in (f".{out}.spool", f".{out}.partial"):
         (tables / name).mkdir()
         (tables / name / "configurations.bin").write_bytes(b"half")
+    before = {path.name for path in tables.iterdir() if not path.name.startswith(".")}
     lines_of(run("import", "a", "b", "-o", out))
     assert len(sx.read(out)) == 40
-    assert not (tables / f".{out}.spool").exists()
+    assert {path.name for path in tables.iterdir()} == {*before, out}
 
 
 @pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr", "pieces.csv"])
@@ -254,4 +256,65 @@ def test_a_cluster_codes_files_that_its_workers_can_open(ready):
     pytest.importorskip("distributed")
     result = run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--scheduler", "tcp://127.0.0.1:1")
     assert result.exit_code == 1
-    assert "a cluster codes arrays and large sets" in result.stderr
+    assert "no scheduler answers" in result.stderr
+    result = run("encode", "model.npz", "none.npy", "-o", "c.csv", "--scheduler", "tcp://127.0.0.1:1")
+    assert (result.exit_code, result.stderr) == (1, "shapelex: There is no file none.npy.\n")
+
+
+@pytest.mark.parametrize("out", ["out.npz", "out.zarr"])
+def test_an_output_in_the_folder_of_the_inputs_is_not_read(tables, out):
+    for _ in range(2):
+        lines_of(run("import", "a", "-o", f"a/{out}", "--force"))
+        assert len(sx.read(f"a/{out}")) == 20
+
+
+def test_small_sets_and_tables_into_zarr(ready, shapes):
+    lines_of(run("encode", "model.npz", "shapes.npz", "-o", "codes.zarr"))
+    assert len(read_codes("codes.zarr")[0]) == 40
+    sx.write(shapes, "shapes.csv")
+    result = run("encode", "model.npz", "shapes.csv", "-o", "more.zarr")
+    assert result.exit_code == 1
+    assert "import it first" in result.stderr
+    result = run("encode", "model.npz", "none.npy", "-o", "more.zarr")
+    assert (result.exit_code, result.stderr) == (1, "shapelex: There is no file none.npy.\n")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_array_means_the_same_wherever_its_codes_go(ready, shapes):
+    pd = pytest.importorskip("pandas")
+    np.save("others.npy", np.stack([sx.resample(row, 20, closed=True) for row in shapes.configurations]))
+    lines_of(run("encode", "model.npz", "others.npy", "-o", "c.csv"))
+    lines_of(run("encode", "model.npz", "others.npy", "-o", "d.csv", "--figure", "f.png"))
+    pd.testing.assert_frame_equal(pd.read_csv("c.csv"), pd.read_csv("d.csv"))
+
+
+@pytest.mark.parametrize("like", [[], ["--like", "shapes.npz"]])
+def test_a_shape_that_cannot_be_registered_is_named_by_its_row(folder, shapes, everything_is_large, like):
+    rows = shapes.configurations.copy()
+    rows[33] = 5
+    np.save("bad.npy", rows)
+    options = like or ["--closed"]
+    result = run("import", "bad.npy", "-o", "c.npz", "--register", *options)
+    assert result.exit_code == 1
+    assert "row 33" in result.stderr
+    assert not (folder / "c.npz").exists()
+
+
+def test_a_zarr_folder_needs_its_name_and_its_library(folder, monkeypatch):
+    (folder / "a.zarr").write_text("mine")
+    result = run("import", "shapes.npz", "-o", "a.zarr", "--force")
+    assert (result.exit_code, (folder / "a.zarr").read_text()) == (1, "mine")
+    assert "is a file, where a Zarr folder would go" in result.stderr
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    result = run("import", "none.tps", "-o", "b.zarr")
+    assert result.exit_code == 1
+    assert 'pip install "shapelex[large]"' in result.stderr
+
+
+def test_missing_landmarks_are_not_learned_from(folder, shapes):
+    rows = shapes.configurations.copy()
+    rows[3, 2] = np.nan
+    sx.write(shapes.replace(configurations=rows, missing="allow"), "gaps.npz")
+    result = run("learn", "gaps.npz", "-o", "m.npz")
+    assert result.exit_code == 1
+    assert "sx.impute" in result.stderr

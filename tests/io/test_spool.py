@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
 from shapelex.io import spool as spool_module
+from shapelex.io import stored_shapes
 from shapelex.io.formats import FORMATS
 from shapelex.io.spool import ShapeSpool
 from shapelex.io.spooling import read_or_spool
@@ -230,3 +231,90 @@ def test_lines_of_a_spool_are_json(tmp_path):
     read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
     lines = (tmp_path / "spool" / "columns.jsonl").read_text().splitlines()
     assert [json.loads(line)["shape"][0] for line in lines] == [3, 1]
+
+
+def test_landmarks_of_the_right_number_stay_whatever_the_others_are(tmp_path):
+    (tmp_path / "a.tps").write_text("".join(tps(n) for n in (5, 5, 7, 5, 5, 5, 6, 5)))
+    space = sx.Landmarks(5)
+    expected = sx.read(tmp_path / "a.tps", space=space)
+    np.testing.assert_array_equal(expected.configurations[0], np.arange(5) + 1j * np.arange(5) ** 2)
+    found = spooled(tmp_path / "a.tps", tmp_path, space=space)
+    assert found.equals(expected)
+    assert found.notes == expected.notes
+
+
+def wide_set(n_points, **parts):
+    return sx.ShapeSet(np.random.default_rng(n_points).normal(size=(6, n_points, 2)), **parts)
+
+
+@pytest.mark.filterwarnings("ignore::shapelex.exceptions.SkippedRecordsWarning")
+def test_nothing_of_a_file_that_is_left_out_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
+    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 2)
+    rows = wide_set(7).configurations.copy()
+    rows[5, 0] = np.nan
+    bad = sx.ShapeSet(
+        rows, labels=list("abcabc"), sequence=[0, 0, 1, 1, 2, 2], metadata={"age": list("abcdef"), "only": range(6)},
+        missing="allow", notes=["of the bad file"],
+    )  # fmt: skip
+    sx.write(bad, tmp_path / "a.npz")
+    good = wide_set(5, sequence=[7] * 6, metadata={"age": np.arange(6)})
+    good = good.replace(configurations=good.configurations.astype(np.complex64))
+    sx.write(good, tmp_path / "b.npz")
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    expected, found = sx.read(files, on_error="skip"), spooled(files, tmp_path, on_error="skip")
+    assert found.equals(expected)
+    assert found.configurations.dtype == np.complex64
+    assert found.notes == expected.notes
+    assert found.labels is None
+
+
+@pytest.mark.parametrize("n_rows", [3, 1000])
+def test_shapes_that_make_no_set_are_no_bad_files(tmp_path, n_rows, monkeypatch):
+    monkeypatch.setattr(spool_module, "_BLOCK_ROWS", n_rows)
+    (tmp_path / "a.tps").write_text(tps(5) * 7)
+    (tmp_path / "b.tps").write_text(tps(6) * 7)
+    with pytest.raises(ShapeFileError, match="differ in their numbers of points"):
+        spooled(tmp_path / "*.tps", tmp_path, on_error="skip")
+
+
+columns = st.sampled_from(
+    [
+        np.array([True, False]),
+        np.arange(2, dtype=np.uint8),
+        np.arange(2),
+        np.array([0.25, np.nan], dtype=np.float32),
+        np.array([0.1, 2]),
+        np.array([1j, 0.1 + 2j]),
+        np.array(["a", "long text"]),
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sets=st.lists(
+        st.tuples(st.dictionaries(st.sampled_from(["p", "q"]), columns), st.none() | st.integers(0, 3)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_sets_keep_their_columns_as_in_memory(sets, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets")
+    files = []
+    for number, (metadata, first) in enumerate(sets):
+        series = None if first is None else [first, first + 2 * number]
+        shapes = sx.ShapeSet(np.eye(2, 4) + 1j, sequence=series, metadata=metadata, provenance={"number": number})
+        files.append(sx.write(shapes, folder / f"{number}.npz"))
+    expected, found = sx.read(files), spooled(files, folder)
+    assert found.equals(expected)
+    for name, column in expected.metadata.items():
+        assert found.metadata[name].dtype.kind in "U" or found.metadata[name].dtype == column.dtype
+    assert found.provenance == expected.provenance
+
+
+def test_the_limit_is_that_of_what_shapes_become(tmp_path):
+    (tmp_path / "a.tps").write_text(tps(4) * 20)
+    assert isinstance(read_or_spool(tmp_path / "a.tps", tmp_path / "one", limit=40_000), sx.ShapeSet)
+    found = read_or_spool(tmp_path / "a.tps", tmp_path / "two", limit=40_000, n_points=500)
+    assert isinstance(found, ShapeSpool)

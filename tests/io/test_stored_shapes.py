@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import EmptySetError, ShapeFileError
-from shapelex.io import _npz, stored_shapes
+from shapelex.io import _npz, _zarr, folders, stored_shapes
 from shapelex.io.stored_shapes import StoredShapes
 
 zarr = pytest.importorskip("zarr")
@@ -246,3 +246,127 @@ def test_a_set_larger_than_any_trap_is_read(tmp_path, monkeypatch):
     path = sx.write(make_set(), tmp_path / "a.npz")
     monkeypatch.setattr(_npz, "MAX_BYTES", 100)
     assert sx.read(path).equals(sx.open_shapes(path)[:])
+
+
+@pytest.mark.parametrize(("first", "second"), [(".npz", ".zarr"), (".zarr", ".npz")])
+@pytest.mark.parametrize("space", SPACES, ids=lambda space: type(space).__name__)
+def test_from_one_format_to_the_other(tmp_path, first, second, space):
+    shapes = make_set(space=space)
+    stored = sx.open_shapes(sx.write(shapes, tmp_path / f"a{first}"))
+    assert sx.read(sx.write(stored, tmp_path / f"b{second}")).equals(shapes)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
+def test_columns_of_one_value(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 1 << 13)
+    n_shapes = 300_000
+    shapes = sx.ShapeSet(
+        np.random.default_rng(0).normal(size=(n_shapes, 3, 2)),
+        ids=np.zeros(n_shapes, dtype=int),
+        labels=[""] * n_shapes,
+        sequence=np.zeros(n_shapes, dtype=int),
+        metadata={"age": np.zeros(n_shapes), "weight": np.full(n_shapes, 7.5)},
+    )
+    assert sx.open_shapes(sx.write(shapes, tmp_path / f"a{suffix}"))[-3:].equals(shapes[-3:])
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
+def test_labels_that_are_no_text(tmp_path, suffix):
+    points = np.random.default_rng(0).normal(size=(4, 3, 2))
+    np.savez(tmp_path / "a.npz", points=points, labels=[True, False, True, False], ids=[7, 8, 9, 10])
+    written = sx.write(sx.open_shapes(tmp_path / "a.npz"), tmp_path / f"b{suffix}")
+    assert sx.read(written).equals(sx.read(tmp_path / "a.npz"))
+    assert sx.read(written).labels.tolist() == ["True", "False", "True", "False"]
+
+
+def test_dates_are_refused_in_place_as_in_memory(tmp_path):
+    points = np.random.default_rng(0).normal(size=(2, 3, 2))
+    np.savez(tmp_path / "a.npz", points=points, day=np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"))
+    with pytest.raises(ShapeFileError, match="datetime64"):
+        sx.read(tmp_path / "a.npz")
+    with pytest.raises(sx.exceptions.ShapelexError, match="datetime64"):
+        sx.open_shapes(tmp_path / "a.npz")[:]
+
+
+@pytest.fixture
+def chunked(tmp_path, monkeypatch):
+    """A set in chunks of a few rows, and its folder."""
+    monkeypatch.setattr(_zarr, "_CHUNK_BYTES", 300)
+    shapes = make_set(40)
+    return shapes, sx.write(shapes, tmp_path / "a.zarr")
+
+
+@pytest.mark.parametrize("name", ["configurations", "column_0", "column_1", "column_2"])
+def test_a_chunk_that_was_lost_is_no_zeros(chunked, name):
+    _, path = chunked
+    chunks = sorted((path / name / "c").rglob("*"))
+    next(chunk for chunk in chunks if chunk.is_file()).unlink()
+    with pytest.raises(ShapeFileError, match=r"1 of the 10 chunks of .* are not there; copy it again"):
+        sx.open_shapes(path)
+
+
+def test_a_chunk_that_is_damaged_is_told_with_its_rows(chunked, monkeypatch):
+    shapes, path = chunked
+    monkeypatch.setattr("shapelex.spaces.stored._UNPACKED_ROWS", 1)
+    (path / "configurations" / "c" / "5" / "0").write_bytes(b"nonsense")
+    stored = sx.open_shapes(path)
+    assert stored[:20].equals(shapes[:20])
+    with pytest.raises(ShapeFileError, match="damaged in rows 20 to 23"):
+        stored[18:22]
+    with pytest.raises(ShapeFileError, match="damaged in rows 20 to 23"):
+        sx.ShapeDictionary(3, 2, space=shapes.space).fit(stored)
+
+
+def test_arrays_of_a_group_can_be_named(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(6, 5)) + 0j
+    zarr.open_group(str(tmp_path / "a.zarr"), mode="w").create_array("outlines", data=rows)
+    with pytest.raises(ShapeFileError, match=r"name one array of it, as in .*outlines"):
+        sx.open_shapes(tmp_path / "a.zarr")
+    np.testing.assert_array_equal(sx.open_shapes(tmp_path / "a.zarr" / "outlines")[:].configurations, rows)
+    np.testing.assert_array_equal(sx.read(tmp_path / "a.zarr" / "outlines").configurations, rows)
+
+
+def test_tables_in_zarr(tmp_path):
+    table = np.arange(12.0).reshape(2, 6)
+    zarr.save_array(str(tmp_path / "a.zarr"), table)
+    with pytest.raises(ShapeFileError, match=r"\(2, 6\)"):
+        sx.open_shapes(tmp_path / "a.zarr")
+    expected = sx.from_columns(table, layout="blocks")
+    np.testing.assert_array_equal(sx.read(tmp_path / "a.zarr", layout="blocks").configurations, expected)
+
+
+def test_what_is_in_the_way_of_a_folder(tmp_path):
+    shapes = make_set()
+    with pytest.raises(ShapeFileError, match=r"must end in \.zarr"):
+        sx.write(shapes, tmp_path / "a.npz", format="zarr")
+    (tmp_path / "a.zarr").write_text("mine")
+    with pytest.raises(FileExistsError, match="is a file"):
+        sx.write(shapes, tmp_path / "a.zarr", overwrite=True)
+    assert (tmp_path / "a.zarr").read_text() == "mine"
+
+
+def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    shapes = make_set()
+    path = sx.write(shapes, tmp_path / "a.zarr")
+    rename = type(path).rename
+
+    def fail(self, target):
+        if self.name.endswith(".partial"):
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(path), "rename", fail)
+        with pytest.raises(OSError, match="No space left"):
+            sx.write(shapes[:3], path, overwrite=True)
+    assert sx.read(path).equals(shapes)
+    assert [one.name for one in tmp_path.iterdir()] == ["a.zarr"]
+
+
+def test_a_folder_set_aside_by_a_process_that_was_killed(tmp_path):
+    shapes = make_set()
+    path = sx.write(shapes, tmp_path / "a.zarr")
+    path.rename(tmp_path / ".a.zarr.old")
+    with pytest.raises(KeyboardInterrupt), folders.replace_folder(path):
+        raise KeyboardInterrupt
+    assert sx.read(path).equals(shapes)

@@ -5,10 +5,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.screen import Tell
+from shapelex.cli.shapes import is_bare_form_of
+from shapelex.cli.stored import open_stored_shapes
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary
     from shapelex.io import StoredShapes
+
+
+def open_to_code(path: str, model: "ShapeDictionary", whatever_size: bool) -> "StoredShapes | None":
+    """Open shapes to be coded piece by piece; None for those that are read, and brought into form, in memory."""
+    from shapelex.io.stored_shapes import is_large
+
+    stored = open_stored_shapes(path, whatever_size=whatever_size)
+    if stored is None or whatever_size or is_large(Path(path)):
+        return stored
+    return stored if stored.space == model.space_ or is_bare_form_of(stored, model) else None
 
 
 def write_codes_in_blocks(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.coding_in_blocks import write_codes_in_blocks
+from shapelex.cli.coding_in_blocks import open_to_code, write_codes_in_blocks
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import claim_figure, gallery_size, save_figure
 from shapelex.cli.options import (
@@ -22,7 +22,7 @@ from shapelex.cli.options import (
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import check_space_of, load_dictionary, read_shapes_for
-from shapelex.cli.stored import on_cluster, open_stored_shapes
+from shapelex.cli.stored import on_cluster
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,21 +59,22 @@ def encode(
     Example: shapelex encode model.npz shapes.npz -o codes.csv --figure overlays.png
     """
     suffix = out.suffix.lower()
-    is_in_blocks = suffix != ".npz" and figure is None
-    stored = open_stored_shapes(shapes) if is_in_blocks else None
     if suffix == ".zarr" and figure is not None:
         raise typer.BadParameter("works with tables and .npz, not with .zarr.", param_hint="--figure")
-    if suffix == ".zarr" and stored is None:
-        raise CommandError(f"only arrays and large sets are coded into .zarr: write {out.stem}.npz or a table.")
-    if scheduler is not None and stored is None:
-        raise CommandError(
-            "a cluster codes arrays and large sets (.npy, .zarr, .npz) into .zarr or a table, without --figure."
-        )
     if suffix != ".zarr":
         _check_table(out)
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model, device)
+    needs_blocks = suffix == ".zarr" or scheduler is not None
+    stored = None if suffix == ".npz" or figure is not None else open_to_code(shapes, dictionary, needs_blocks)
+    if stored is None and needs_blocks:
+        if not Path(shapes).exists():
+            raise CommandError(f"There is no file {shapes}.")
+        raise CommandError(
+            f"{shapes} cannot be coded piece by piece, as .zarr and a cluster need it: import it first, as .npz or "
+            ".zarr, and write .zarr or a table, without --figure."
+        )
     if stored is not None:
         check_space_of(stored, dictionary, shapes)
         run = record_run(dictionary.random_state, (shapes, model))

@@ -54,7 +54,7 @@ def import_shapes(
     like: Annotated[
         str | None,
         typer.Option(
-            "--like", help="Bring them into the space of this file, and register to its mean.", show_default=False
+            "--like", help="Bring them into the space of this file; --register is to its mean.", show_default=False
         ),
     ] = None,
     label_from: Annotated[
@@ -112,7 +112,7 @@ def import_shapes(
         assert points is not None
         if closed is None:
             # The curve must be open or closed like what it is fitted to.
-            closed = look_at_closed(inputs, screen, **options)
+            closed = look_at_closed(inputs, screen, leave_out=target, **options)
         options["space"] = make_space(str(space), points, closed)
     with spooled_shapes(inputs, target, screen, **options) as shapes:
         if register:

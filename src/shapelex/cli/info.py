@@ -90,18 +90,18 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
 
 
 def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
-    from shapelex.io import read_codes
+    from shapelex.io.code_files import describe_codes
     from shapelex.io.code_table import read_codes_npz
 
     if Path(file).is_dir():
-        codes, errors = read_codes(file)
+        shape, n_atoms, errors = describe_codes(Path(file))
     else:
         codes, columns = read_codes_npz(file)
-        errors = columns["errors"]
+        shape, n_atoms, errors = (len(codes), codes.n_nonzero), codes.n_atoms, columns["errors"]
     rmse = float((errors**2).mean() ** 0.5)
-    facts = {"holds": "codes", "n_shapes": len(codes), "n_atoms": codes.n_atoms, "n_nonzero": codes.n_nonzero}
+    facts = {"holds": "codes", "n_shapes": shape[0], "n_atoms": n_atoms, "n_nonzero": shape[1]}
     return [
-        f"codes of {len(codes)} shapes over {codes.n_atoms} atoms, at most {codes.n_nonzero} a shape",
+        f"codes of {shape[0]} shapes over {n_atoms} atoms, at most {shape[1]} a shape",
         f"RMSE {100 * rmse:.2f} %",
     ], {**facts, "rmse": rmse}
 

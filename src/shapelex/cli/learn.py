@@ -79,7 +79,7 @@ def learn(
     screen = Screen(quiet, as_json)
     found: Any = open_stored_shapes(shapes)
     if found is None:
-        found = read_complete_shapes(shapes, screen)
+        found = read_complete_shapes(shapes, screen, missing="allow")
         if found.is_missing.any():
             raise CommandError(
                 f"{shapes} has missing landmarks, which a dictionary cannot be learned from: see sx.impute."

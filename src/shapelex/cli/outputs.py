@@ -28,6 +28,8 @@ def claim_file(path: Path, force: bool) -> Path:
 
     if path.is_dir() and not is_zarr_folder(path):
         raise CommandError(f"{path} is a folder: name a file in it.")
+    if path.suffix.lower() == ".zarr" and path.is_file():
+        raise CommandError(f"{path} is a file, where a Zarr folder would go: remove it, or choose another -o.")
     if path.exists() and not force:
         raise CommandError(f"{path} exists: choose another -o, or pass --force to replace it.")
     if not path.parent.is_dir():

@@ -44,12 +44,15 @@ def _register_spool(shapes: "ShapeSpool", target: Any, options: dict[str, Any], 
         for rows in shapes.row_blocks():
             chosen.append(rows[-start % step :: step])
             start += len(rows)
+            shapes.space.whitened_preshapes(rows, "the set", first_row=start - len(rows))
         sample = np.concatenate(chosen)
         target = sx.register(sample, shapes.space, "mean", **options).target
         what = f"the mean of {len(sample)} of them"
     totals = np.zeros(6)
 
     def change(rows: "ComplexArray") -> "ComplexArray":
+        # Refuses bad shapes by their numbers in the whole set.
+        shapes.space.whitened_preshapes(rows, "the set", first_row=int(totals[0]))
         found = sx.register(rows, shapes.space, target, **options)
         counts = [len(rows), np.count_nonzero(found.shift), found.is_reversed.sum(), found.is_mirrored.sum()]
         squares = [(found.distance_before**2).sum(), (found.distance_after**2).sum()]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def claim_shapes(path: Path, force: bool) -> Path:
     """Return a path to write shapes to; refuse one where a file is, unless `force`, or that is of no format."""
+    from shapelex.io._extras import load_library
     from shapelex.io.write import find_writable
 
     try:
@@ -22,6 +23,9 @@ def claim_shapes(path: Path, force: bool) -> Path:
     except ShapeFileError as error:
         message = str(error).replace("; or give format=", "")
         raise typer.BadParameter(message, param_hint="-o") from error
+    if path.suffix.lower() == ".zarr":
+        # Said before the work, not after it.
+        load_library("zarr", "zarr", "A Zarr folder", extra="large")
     return claim_file(path, force)
 
 

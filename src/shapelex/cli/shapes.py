@@ -28,7 +28,7 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
     try:
         return read_shapes(path, screen, **options)
     except (CoordinateCountError, ShapeFileError) as error:
-        raise _with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
+        raise with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
 
 
 def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "ShapeSet":
@@ -41,22 +41,27 @@ def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "Sha
     try:
         shapes = read_shapes(path, screen) if is_ready else read_shapes(path, screen, space=space)
     except ShapelexError as error:
-        raise _with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
+        raise with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
     check_space_of(shapes, model, path)
     return shapes
 
 
 def check_space_of(shapes: Any, model: "ShapeDictionary", path: str) -> None:
-    """Refuse shapes of another space than a model's; an array alone does not say whether its landmarks are closed."""
-    import shapelex as sx
-
-    is_bare = isinstance(shapes, sx.StoredShapes) and not shapes.provenance and isinstance(shapes.space, sx.Landmarks)
-    if shapes.space == model.space_ or (is_bare and shapes.shape[1] == model.space_.n_coordinates):
+    """Refuse shapes of another space than a model's."""
+    if shapes.space == model.space_ or is_bare_form_of(shapes, model):
         return
     raise CommandError(
         f"{path} is in {shapes.space}, but the model is in {model.space_}: import these shapes with --like and the "
         "file that the model was learned from."
     )
+
+
+def is_bare_form_of(shapes: Any, model: "ShapeDictionary") -> bool:
+    """Tell whether shapes are an array of as many landmarks as a model has: it does not say whether they are closed."""
+    import shapelex as sx
+
+    is_bare = isinstance(shapes, sx.StoredShapes) and shapes.ids is None and not shapes.provenance
+    return is_bare and isinstance(model.space_, sx.Landmarks) and shapes.shape[1] == model.space_.n_points
 
 
 def load_dictionary(path: Path, device: str = "cpu") -> "ShapeDictionary":
@@ -82,7 +87,8 @@ def make_space(kind: str, n_points: int, closed: bool) -> "Space":
     return kinds[kind](n_points, closed=closed)
 
 
-def _with_hint(error: ShapelexError, path: str, command: str) -> ShapelexError:
+def with_hint(error: ShapelexError, path: str, command: str) -> ShapelexError:
+    """Return an error that says which command to run first, where that helps."""
     from shapelex.cli.errors import in_options
 
     message = in_options(" ".join(str(error).split()))

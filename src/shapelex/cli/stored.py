@@ -12,34 +12,43 @@ if TYPE_CHECKING:
     from shapelex.io import ShapeSet, StoredShapes
     from shapelex.io.spool import ShapeSpool
 
-# Read piece by piece whatever their size.
-ALWAYS = (".npy", ".zarr")
 
-_SHAPES = "shapelex shapes"
+def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "StoredShapes | None":
+    """Open shapes that are read piece by piece: arrays, and large sets; None where the file is of another kind.
 
+    Parameters
+    ----------
+    path : str
+        The file.
+    whatever_size : bool
+        Whether small sets are opened too.
+    """
+    import shapelex as sx
+    from shapelex.cli.shapes import with_hint
+    from shapelex.exceptions import ShapelexError
+    from shapelex.io.file_list import is_zarr_folder
+    from shapelex.io.run_records import npz_header
+    from shapelex.io.stored_shapes import SHAPES_FORMAT, is_large
 
-def open_stored_shapes(path: str) -> "StoredShapes | None":
-    """Open shapes that are read piece by piece: arrays, and large sets; None where the file is of another kind."""
     file = Path(path)
-    if file.suffix.lower() in ALWAYS and file.exists():
-        import shapelex as sx
-
+    is_array = file.suffix.lower() == ".npy" and file.is_file()
+    is_set = file.suffix.lower() == ".npz" and file.is_file() and (whatever_size or is_large(file))
+    if is_set:
+        is_set = npz_header(file).get("format", SHAPES_FORMAT) == SHAPES_FORMAT
+    if not (is_array or is_set or is_zarr_folder(file)):
+        return None
+    try:
         return sx.open_shapes(file)
-    return open_if_large(path)
+    except ShapelexError as error:
+        raise with_hint(error, path, "shapelex import {path} -o shapes.npz") from error
 
 
 def open_if_large(path: str) -> "StoredShapes | None":
     """Open a large set of shapes; None for all else."""
-    import shapelex as sx
-    from shapelex.io.run_records import npz_header
     from shapelex.io.stored_shapes import is_large
 
     file = Path(path)
-    if file.suffix.lower() not in (*ALWAYS, ".npz") or not file.exists() or not is_large(file):
-        return None
-    if file.suffix.lower() == ".npz" and npz_header(file).get("format", _SHAPES) != _SHAPES:
-        return None
-    return sx.open_shapes(file)
+    return open_stored_shapes(path) if file.exists() and is_large(file) else None
 
 
 @contextmanager
@@ -54,7 +63,9 @@ def spooled_shapes(
     remove(folder)
     try:
         with screen.progress("reading") as tell:
-            shapes = read_or_spool(paths, folder, progress=lambda n_done, n_all: tell(n_done / n_all, ""), **options)
+            shapes = read_or_spool(
+                paths, folder, progress=lambda n_done, n_all: tell(n_done / n_all, ""), leave_out=target, **options
+            )
         yield shapes
     finally:
         remove(folder)

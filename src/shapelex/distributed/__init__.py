@@ -5,6 +5,6 @@
 """
 
 from shapelex.distributed.codes import DaskCodes
-from shapelex.distributed.files import from_file
+from shapelex.distributed.files import DaskShapes, from_file
 
-__all__ = ["DaskCodes", "from_file"]
+__all__ = ["DaskCodes", "DaskShapes", "from_file"]

@@ -6,7 +6,6 @@ computed yet, in the chunks of the array.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from shapelex.coding.threads import single_blas_thread
 from shapelex.distributed.chunks import Chunks, as_rows
 from shapelex.distributed.codes import DaskCodes, stack
 from shapelex.distributed.passes import DaskRows
+from shapelex.estimators.block_coding import CodedBlock
 from shapelex.io.code_files import open_codes_writer
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
@@ -96,26 +96,7 @@ def errors(model: "ShapeDictionary", X: Any) -> Any:
     return stack(blocks, chunks.sizes, (), dtype)
 
 
-@dataclass(frozen=True)
-class CodedChunk:
-    """Consecutive shapes with their codes, here.
-
-    Parameters
-    ----------
-    start : int
-        Number of the first one.
-    codes : SparseCodes
-        Their codes.
-    errors : ndarray of float, shape (n_rows,)
-        Their full distances to their reconstructions.
-    """
-
-    start: int
-    codes: SparseCodes
-    errors: FloatArray
-
-
-def coded_chunks(model: "ShapeDictionary", X: Any) -> Iterator[CodedChunk]:
+def coded_chunks(model: "ShapeDictionary", X: Any) -> Iterator[CodedBlock]:
     """Code a Dask array, and bring the codes here in order; few chunks are under way at a time.
 
     Parameters
@@ -127,7 +108,7 @@ def coded_chunks(model: "ShapeDictionary", X: Any) -> Iterator[CodedChunk]:
 
     Yields
     ------
-    CodedChunk
+    CodedBlock
         The codes of the next chunk.
     """
     import dask
@@ -137,7 +118,7 @@ def coded_chunks(model: "ShapeDictionary", X: Any) -> Iterator[CodedChunk]:
     for first in range(0, len(blocks), n_ahead):
         done = dask.compute(*blocks[first : first + n_ahead])
         for start, (codes, distances) in zip(chunks.starts[first:], done, strict=False):
-            yield CodedChunk(start, codes, distances)
+            yield CodedBlock(start, codes, distances)
 
 
 def encode_to(model: "ShapeDictionary", X: Any, path: str | Path) -> Path:

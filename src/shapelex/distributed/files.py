@@ -3,7 +3,8 @@
 In comes a path that every worker can open; out goes a Dask array. Only the path travels.
 """
 
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,42 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count
-from shapelex.io.stored_shapes import open_shapes
+from shapelex.io.stored_shapes import StoredShapes, open_shapes
+from shapelex.spaces import Space
 from shapelex.spaces.stored import chunk_rows as chunk_rows_of
 
 _CHUNK_ROWS = 100_000
 
 
-def from_file(path: str | PathLike[str], chunk_rows: int = _CHUNK_ROWS) -> Any:
-    """Return the shapes in a file as a Dask array.
+@dataclass(frozen=True, eq=False, repr=False)
+class DaskShapes:
+    """Shapes of a file as a Dask array, with their space.
+
+    Parameters
+    ----------
+    configurations : dask.array.Array, complex (n_shapes, n_coordinates)
+        The shapes, nothing of them read.
+    space : Space
+        What their coordinates mean.
+    """
+
+    configurations: Any
+    space: Space
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of shapes, and of coordinates of each."""
+        return self.configurations.shape[0], self.configurations.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"DaskShapes({len(self)} shapes in {self.configurations.numblocks[0]} chunks, space={self.space!r})"
+
+
+def from_file(path: str | PathLike[str], chunk_rows: int = _CHUNK_ROWS) -> DaskShapes:
+    """Return the shapes in a file as a Dask array that workers read themselves, with their space.
 
     Parameters
     ----------
@@ -30,8 +59,8 @@ def from_file(path: str | PathLike[str], chunk_rows: int = _CHUNK_ROWS) -> Any:
 
     Returns
     -------
-    dask.array.Array, complex (n_shapes, n_coordinates)
-        The configurations, nothing of them read.
+    DaskShapes
+        To learn from and to code; its ``configurations`` are the Dask array.
 
     Raises
     ------
@@ -44,9 +73,9 @@ def from_file(path: str | PathLike[str], chunk_rows: int = _CHUNK_ROWS) -> Any:
     >>> import shapelex as sx
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = sx.write(sx.ShapeSet(np.eye(5, 4) + 1j), f"{folder}/shapes.npz")
-    ...     X = from_file(path, chunk_rows=2)
-    ...     print(X.chunks, X.sum().compute())
-    ((2, 2, 1), (4,)) (4+20j)
+    ...     shapes = from_file(path, chunk_rows=2)
+    ...     print(shapes, shapes.configurations.sum().compute())
+    DaskShapes(5 shapes in 3 chunks, space=Landmarks(n_points=4, closed=False)) (4+20j)
     """
     import dask.array as da
 
@@ -61,14 +90,21 @@ def from_file(path: str | PathLike[str], chunk_rows: int = _CHUNK_ROWS) -> Any:
     sizes = tuple(min(rows, n_shapes - start) for start in starts)
     # Chunks are told apart by the file as it is now, so that a new one of the same name is read anew.
     changed = source.stat().st_mtime_ns
-    return da.map_blocks(
+    configurations = da.map_blocks(
         partial(_read_chunk, str(source), rows, n_shapes, changed),
         chunks=(sizes, (n_coordinates,)),
         dtype=stored.dtype,
         meta=np.empty((0, 0), dtype=stored.dtype),
     )
+    return DaskShapes(configurations, stored.space)
 
 
-def _read_chunk(path: str, rows: int, n_shapes: int, changed: int, block_id: tuple[int, ...]) -> ComplexArray:  # noqa: ARG001
+def _read_chunk(path: str, rows: int, n_shapes: int, changed: int, block_id: tuple[int, ...]) -> ComplexArray:
     start = block_id[0] * rows
-    return open_shapes(path).rows[start : min(start + rows, n_shapes)]
+    return _open_once(path, changed).rows[start : min(start + rows, n_shapes)]
+
+
+@lru_cache(maxsize=8)
+def _open_once(path: str, changed: int) -> StoredShapes:  # noqa: ARG001
+    """Open a file; a worker does so once, until it changes."""
+    return open_shapes(path)

@@ -7,7 +7,9 @@ Nothing is unpickled.
 """
 
 import json
+import logging
 import math
+import os
 import re
 import shutil
 import struct
@@ -15,7 +17,6 @@ import zipfile
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,15 +24,16 @@ from numpy.lib import format as npy
 
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError, ShapelexError, UnsupportedBySpaceError
-from shapelex.io.atomic import write_atomically
+from shapelex.io.folders import work_folder
 from shapelex.io.guards import MAX_BYTES, zip_members
 from shapelex.io.npy_array import read_array, read_array_header
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.space_description import build_space, describe_space
-from shapelex.io.stored_shapes import METADATA, ShapeBlocks, StoredShapes, as_stored, column_of
+from shapelex.io.stored_shapes import METADATA, SHAPES_FORMAT, ShapeBlocks, StoredShapes, as_stored, column_of
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space, to_points
 
-FORMAT_NAME = "shapelex shapes"
+logger = logging.getLogger(__name__)
+
 FORMAT_VERSION = 1
 
 _HEADER = "header"
@@ -97,25 +99,29 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
     n_shapes, n_coordinates = shapes.shape
     real = np.empty(0, dtype=shapes.dtype).real.dtype
 
-    def write(stream: BinaryIO) -> None:
-        with zipfile.ZipFile(stream, "w", allowZip64=True) as archive, ExitStack() as stack:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix=f".{path.name}.", dir=path.resolve().parent)))
-            # A member of an archive is written in one go, so columns wait in files until the points are done.
-            columns = {name: stack.enter_context((folder / key).open("w+b")) for name, key in keys.items()}
-            with _open_member(archive, "points", real, (n_shapes, n_coordinates, 2)) as part:
-                for block in shapes.blocks():
-                    part.write(np.ascontiguousarray(block.configurations, dtype=shapes.dtype).data.cast("B"))
-                    for name, file in columns.items():
-                        file.write(np.ascontiguousarray(column_of(block, name), dtype=shapes.columns[name]).tobytes())
-            for name, file in columns.items():
-                file.seek(0)
-                with _open_member(archive, keys[name], shapes.columns[name], (n_shapes,)) as part:
-                    shutil.copyfileobj(file, part, 1 << 20)
-            for key, array in arrays.items():
-                with _open_member(archive, key, array.dtype, array.shape) as part:
-                    part.write(array.tobytes())
-
-    write_atomically(path, write)
+    with work_folder(path) as folder, ExitStack() as stack:
+        stream = stack.enter_context((folder / "archive").open("wb"))
+        archive = stack.enter_context(zipfile.ZipFile(stream, "w", allowZip64=True))
+        # A member of an archive is written in one go, so columns wait in files until the points are done.
+        columns = {name: stack.enter_context((folder / key).open("w+b")) for name, key in keys.items()}
+        n_written = 0
+        with _open_member(archive, "points", real, (n_shapes, n_coordinates, 2)) as part:
+            for block in shapes.blocks():
+                part.write(np.ascontiguousarray(block.configurations, dtype=shapes.dtype).data.cast("B"))
+                for name, file in columns.items():
+                    file.write(np.ascontiguousarray(column_of(block, name), dtype=shapes.columns[name]).tobytes())
+                n_written += len(block)
+                logger.debug("%d of %d shapes", n_written, n_shapes)
+        for name, file in columns.items():
+            file.seek(0)
+            with _open_member(archive, keys[name], shapes.columns[name], (n_shapes,)) as part:
+                shutil.copyfileobj(file, part, 1 << 20)
+        for key, array in arrays.items():
+            with _open_member(archive, key, array.dtype, array.shape) as part:
+                part.write(array.tobytes())
+        archive.close()
+        os.fsync(stream.fileno())
+        (folder / "archive").replace(path.resolve())
 
 
 def _describe(space: Space) -> dict[str, np.ndarray[Any, Any]]:
@@ -136,7 +142,7 @@ def _column_keys(columns: Iterable[str]) -> dict[str, str]:
 
 def _encode_header(shapes: ShapeSet | ShapeBlocks, keys: dict[str, str]) -> np.ndarray[Any, Any]:
     header = {
-        "format": FORMAT_NAME,
+        "format": SHAPES_FORMAT,
         "version": FORMAT_VERSION,
         "space": describe_space(shapes.space)[0],
         "columns": {name.removeprefix(METADATA): key for name, key in keys.items() if name.startswith(METADATA)},
@@ -189,7 +195,7 @@ def _read_header(encoded: np.ndarray[Any, Any] | None) -> dict[str, Any]:
         header = json.loads(encoded.tobytes())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"its header is no JSON ({error})") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT_NAME:
+    if not isinstance(header, dict) or header.get("format") != SHAPES_FORMAT:
         what = header.get("format") if isinstance(header, dict) else None
         if what == "shapelex model":
             raise ValueError("it is a model file: load(path) reads it")

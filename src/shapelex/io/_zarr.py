@@ -6,20 +6,34 @@ landmarks.
 """
 
 import json
+import logging
+import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError
 from shapelex.io._extras import load_library
 from shapelex.io.folders import replace_folder
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.space_description import build_space, describe_space
-from shapelex.io.stored_shapes import METADATA, ShapeBlocks, StoredShapes, column_of, join_blocks, stored_landmarks
+from shapelex.io.stored_shapes import (
+    METADATA,
+    SHAPES_FORMAT,
+    ShapeBlocks,
+    StoredShapes,
+    column_of,
+    join_blocks,
+    stored_landmarks,
+)
+from shapelex.spaces import from_columns
 
-FORMAT_NAME = "shapelex shapes"
+logger = logging.getLogger(__name__)
+
 FORMAT_VERSION = 1
 
 _CHUNK_BYTES = 1 << 23
@@ -29,16 +43,24 @@ _MAX_RATIO = 1100
 _SMALL = 1 << 24
 
 
-def read_set(path: Path) -> ShapeSet:
-    """Return the set that a folder holds."""
-    stored = open_set(path)
+def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
+    """Return the set that a folder holds; `layout` says what the columns of a real 2-D array are."""
     try:
-        return stored[:]
+        return open_set(path)[:] if layout is None else _from_table(path, layout)
+    except ShapeFileError:
+        raise
     except MemoryError:
         raise
     # Damaged chunks raise whatever their codec does.
     except Exception as error:
         raise ShapeFileError(f"{path} cannot be read as shapes: {_on_one_line(error)}.") from error
+
+
+def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
+    zarr = load_library("zarr", "zarr", "A Zarr folder", extra="large")
+    table = zarr.open_array(str(path), mode="r")
+    _check_size(table, path)
+    return ShapeSet(from_columns(table[:], layout=layout), missing="allow")
 
 
 def open_set(path: Path) -> StoredShapes:
@@ -71,7 +93,7 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
     columns = shapes.columns
     keys = {name: f"column_{place}" for place, name in enumerate(columns)}
     header = {
-        "format": FORMAT_NAME,
+        "format": SHAPES_FORMAT,
         "version": FORMAT_VERSION,
         "space": description,
         "columns": keys,
@@ -86,21 +108,35 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
     n_rows = int(min(n_shapes, max(1, _CHUNK_BYTES // (n_coordinates * shapes.dtype.itemsize))))
     with replace_folder(path) as partial:
         group = zarr.open_group(str(partial), mode="w")
+        # Every chunk is written, so that one that is not there was lost.
+        options = {"config": {"write_empty_chunks": True}}
         rows = group.create_array(
-            "configurations", shape=(n_shapes, n_coordinates), chunks=(n_rows, n_coordinates), dtype=shapes.dtype
+            "configurations",
+            shape=(n_shapes, n_coordinates),
+            chunks=(n_rows, n_coordinates),
+            dtype=shapes.dtype,
+            **options,
         )
-        for name, dtype in columns.items():
-            kind = str if dtype.kind not in "biufc" else dtype
-            group.create_array(keys[name], shape=(n_shapes,), chunks=(n_rows,), dtype=kind)
+        stored = {
+            name: group.create_array(
+                keys[name],
+                shape=(n_shapes,),
+                chunks=(n_rows,),
+                dtype=dtype if dtype.kind in "biufc" else str,
+                **options,
+            )
+            for name, dtype in columns.items()
+        }
         for name, array in arrays.items():
             group.create_array(name, data=array)
         start = 0
         for block in _whole_chunks(shapes.blocks(), n_rows):
             part = slice(start, start + len(block))
             rows[part] = block.configurations
-            for name in columns:
-                group[keys[name]][part] = _as_storable(column_of(block, name))
+            for name, column in stored.items():
+                column[part] = _as_storable(column_of(block, name))
             start += len(block)
+            logger.debug("%d of %d shapes", start, n_shapes)
         # Last, so that a folder without attributes is one that was not finished.
         group.attrs.update(header)
 
@@ -119,32 +155,34 @@ def _as_storable(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _whole_chunks(blocks: Iterator[ShapeSet], n_rows: int) -> Iterator[ShapeSet]:
     """Cut blocks anew, so that every chunk is written once."""
     waiting: list[ShapeSet] = []
+    n_waiting = 0
     for block in blocks:
         waiting.append(block)
-        n_waiting = sum(map(len, waiting))
+        n_waiting += len(block)
         if n_waiting < n_rows:
             continue
         joined = join_blocks(waiting)
         n_whole = n_waiting - n_waiting % n_rows
         yield joined[:n_whole]
         waiting = [joined[n_whole:]] if n_whole < n_waiting else []
+        n_waiting -= n_whole
     if waiting:
         yield join_blocks(waiting)
 
 
 def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
-    if header.get("format") != FORMAT_NAME:
-        what = header.get("format")
-        raise ShapeFileError(
-            f"it is a group {'of another kind' if what is None else f'of {what!r}'}, not a set of shapes; one array "
-            f"of it can be named, as in {path}/NAME"
-        )
+    if header.get("format") == "shapelex codes":
+        raise ShapeFileError("it holds codes, not shapes: shapelex.io.read_codes reads them")
+    if header.get("format") != SHAPES_FORMAT:
+        named = sorted(group.array_keys())
+        example = f": name one array of it, as in {path / named[0]}" if named else ""
+        raise ShapeFileError(f"it is a group of another kind, not a set of shapes{example}")
     version = header.get("version")
     if not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:
         raise ShapeFileError(f"it has version {version!r}, this shapelex reads up to {FORMAT_VERSION}: upgrade it")
     arrays = {name: group[name] for name in group.array_keys()}
     for array in arrays.values():
-        _check_size(array, path)
+        _check_whole(array, path)
     keys = header["columns"]
     columns = {name: arrays[key] for name, key in keys.items()}
     space = build_space(header["space"], {name: arrays[name][:] for name in arrays if name.startswith("space_")})
@@ -161,18 +199,41 @@ def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
     )
 
 
+def _check_whole(array: Any, path: Path) -> None:
+    """Refuse an array of ours of which chunks were lost: they would read as zeros."""
+    _check_chunk(array, path)
+    n_found, _ = _count_files(path / array.path / "c")
+    n_chunks = math.prod(-(-side // step) for side, step in zip(array.shape, array.chunks, strict=True))
+    if n_found < n_chunks:
+        raise ShapeFileError(
+            f"{path} is damaged: {n_chunks - n_found} of the {n_chunks} chunks of {array.name} are not there; copy it "
+            "again."
+        )
+
+
 def _check_size(array: Any, path: Path) -> None:
-    """Refuse arrays that declare far more than the folder holds."""
-    itemsize = max(array.dtype.itemsize, 1)
-    n_chunk = int(np.prod([int(side) for side in array.chunks], dtype=object)) * itemsize
-    n_bytes = int(np.prod([int(side) for side in array.shape], dtype=object)) * itemsize
-    if n_chunk > _MAX_CHUNK:
-        raise ShapeFileError(f"{path} is refused: a chunk of {array.name} has {n_chunk} bytes.")
+    """Refuse arrays of others that declare far more than the folder holds."""
+    _check_chunk(array, path)
+    n_bytes = math.prod(array.shape) * max(array.dtype.itemsize, 1)
     if n_bytes > _SMALL:
-        folder = path / array.path
-        n_stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        _, n_stored = _count_files(path / array.path)
         if n_bytes > _MAX_RATIO * n_stored:
             raise ShapeFileError(f"{path} is refused: {array.name} declares {array.shape} but holds {n_stored} bytes.")
+
+
+def _check_chunk(array: Any, path: Path) -> None:
+    n_bytes = math.prod(array.chunks) * max(array.dtype.itemsize, 1)
+    if n_bytes > _MAX_CHUNK:
+        raise ShapeFileError(f"{path} is refused: a chunk of {array.name} has {n_bytes} bytes.")
+
+
+def _count_files(folder: Path) -> tuple[int, int]:
+    """Return how many files a folder and those in it hold, and their bytes."""
+    n_files = n_bytes = 0
+    for name, _, files in os.walk(folder):
+        n_files += len(files)
+        n_bytes += sum((Path(name) / file).stat().st_size for file in files)
+    return n_files, n_bytes
 
 
 def _on_one_line(error: Exception) -> str:

@@ -293,15 +293,22 @@ def _make_rows(
         if n_points < 2:
             raise ShapeFileError(f"{found[0].where}: shapes of a single point have no shape.")
         return Landmarks(n_points, closed=closed), _stack(lines), ""
-    is_ready = isinstance(space, Landmarks) and wanted.n_points is None and set(counts) == {space.n_coordinates}
-    if is_ready:
+    # Landmarks of the right number are as they should be, whatever the others are.
+    is_ready = isinstance(space, Landmarks) and wanted.n_points is None
+    if is_ready and set(counts) == {space.n_coordinates}:
         return space, _stack(lines), ""
     for one, line in zip(found, lines, strict=True):
         reason = _why_no_curve(line, closed)
         if reason:
             raise ShapeFileError(f"{one.where}: {reason}")
     if isinstance(space, Landmarks):
-        samples = np.stack([resample_polyline(line, space.n_points, closed) for line in lines])
+        n_points = space.n_points
+        samples = np.stack(
+            [
+                line if is_ready and len(line) == n_points else resample_polyline(line, n_points, closed)
+                for line in lines
+            ]
+        )
         return (
             space,
             samples.astype(np.complex128, copy=False),

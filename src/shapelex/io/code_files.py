@@ -197,9 +197,9 @@ def open_codes_writer(
         If zarr or pyarrow is not installed.
     """
     target = Path(path)
-    if target.suffix not in _WRITERS:
+    if target.suffix.lower() not in _WRITERS:
         raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
-    return _WRITERS[target.suffix](target, n_shapes, n_nonzero, n_atoms, dtype, run)
+    return _WRITERS[target.suffix.lower()](target, n_shapes, n_nonzero, n_atoms, dtype, run)
 
 
 def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
@@ -225,12 +225,12 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"There is no file {source}.")
-    if source.suffix == ".zarr":
+    if source.suffix.lower() == ".zarr":
         group = _import_zarr().open_group(str(source), mode="r")
         _check_format(group.attrs.get("format"), source)
         codes = SparseCodes(group["support"][:], group["coefs"][:], int(group.attrs["n_atoms"]))
         return codes, group["errors"][:]
-    if source.suffix != ".parquet":
+    if source.suffix.lower() != ".parquet":
         raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
     _, parquet = _import_parquet()
     # By file, not by path: pyarrow takes paths for folders of partitions.
@@ -247,6 +247,30 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
     shape = (table.num_rows, -1)
     codes = SparseCodes(support.reshape(shape), coefs.reshape(shape), int(metadata[b"n_atoms"]))
     return codes, table["error"].to_numpy()
+
+
+def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
+    """Return the size of the codes in a Zarr folder and the errors of their shapes, without the codes.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+
+    Returns
+    -------
+    (int, int), int, ndarray of float
+        Shapes and atoms a shape; atoms of the dictionary; errors.
+
+    Raises
+    ------
+    CodesError
+        If the folder holds something else.
+    """
+    group = _import_zarr().open_group(str(path), mode="r")
+    _check_format(group.attrs.get("format"), path)
+    n_shapes, n_nonzero = group["support"].shape
+    return (n_shapes, n_nonzero), int(group.attrs["n_atoms"]), group["errors"][:]
 
 
 def _check_format(name: Any, source: Path) -> None:

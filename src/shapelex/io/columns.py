@@ -50,6 +50,17 @@ class ColumnKind:
     n_characters: int = 1
     n_present: int = 0
     n_total_characters: int = 0
+    dtypes: list[np.dtype[Any]] = field(default_factory=list)
+
+    def see_array(self, values: Sequence[Any], dtype: np.dtype[Any]) -> None:
+        """Take note of the values of an array, whose type they keep where no others come."""
+        self.n_present += len(values)
+        if dtype.kind == "U":
+            lengths = [len(value) for value in values]
+            self.n_characters = max([self.n_characters, *lengths])
+            self.n_total_characters += sum(lengths)
+        if dtype not in self.dtypes:
+            self.dtypes.append(dtype)
 
     def see(self, values: Iterable[Any]) -> None:
         """Take note of more values."""
@@ -71,6 +82,8 @@ class ColumnKind:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the column; text is as wide as its longest value."""
+        if self.dtypes and not self.kinds:
+            return self._array_dtype()
         if self.kinds == {"bool"} and self.is_complete:
             return np.dtype(np.bool_)
         if self.kinds == {"int"} and self.is_complete and self.are_words:
@@ -81,11 +94,24 @@ class ColumnKind:
 
     def make(self, values: Sequence[Any]) -> Column:
         """Return values that were seen as a column."""
+        # Complex numbers come from JSON as pairs.
+        values = [complex(*value) if isinstance(value, list) else value for value in values]
+        if self.dtypes and not self.kinds and self.dtype.kind != "U":
+            fill = _fill_of(self.dtypes[0])
+            return np.array([fill if value is None else value for value in values], dtype=self.dtype)
         if self.dtype.kind == "f":
             return np.array([np.nan if value is None else float(value) for value in values], dtype=self.dtype)
         if self.dtype.kind == "U":
             return np.array(["" if value is None else str(value) for value in values], dtype=self.dtype)
         return np.array(values, dtype=self.dtype)
+
+    def _array_dtype(self) -> np.dtype[Any]:
+        """Return the type that :func:`join_columns` gives to such arrays."""
+        kinds = {dtype.kind for dtype in self.dtypes}
+        if "U" in kinds:
+            return np.dtype(f"U{max(self.n_characters, 1 if kinds == {'U'} else _NUMBER_CHARACTERS)}")
+        found: np.dtype[Any] = np.result_type(*self.dtypes)
+        return found if self.is_complete else np.result_type(found, np.asarray(_fill_of(self.dtypes[0])).dtype)
 
 
 def column_from_values(values: Sequence[Any]) -> Column:
@@ -104,9 +130,14 @@ def join_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Any:
     if "U" in kinds and len(kinds) > 1:
         columns = [None if column is None else column.astype(np.str_) for column in columns]
         present = [column for column in columns if column is not None]
-    fill: Any = {"U": "", "i": -1, "u": 0, "b": False}.get(present[0].dtype.kind, np.nan)
+    fill = _fill_of(present[0].dtype)
     filled = [np.full(size, fill) if column is None else column for column, size in zip(columns, sizes, strict=True)]
     return np.concatenate(filled)
+
+
+def _fill_of(dtype: np.dtype[Any]) -> Any:
+    """Return what stands for an entry that a set does not have."""
+    return {"U": "", "i": -1, "u": 0, "b": False}.get(dtype.kind, np.nan)
 
 
 def _kind(value: Any) -> str:

@@ -16,11 +16,15 @@ PathLike: TypeAlias = str | os.PathLike[str]
 _PATTERN = re.compile(r"[*?\[]")
 
 
-def list_files(paths: Any, name: str | None, skipped: list[str] | None) -> tuple[list[tuple[Path, Format]], list[Path]]:
+def list_files(
+    paths: Any, name: str | None, skipped: list[str] | None, leave_out: Path | None = None
+) -> tuple[list[tuple[Path, Format]], list[Path]]:
     """Return the files to read with their formats, and those in folders that are no files of shapes.
 
-    A file named that is of no known format is an error, or goes to `skipped` where that is a list.
+    A file named that is of no known format is an error, or goes to `skipped` where that is a list. What is found in
+    folders or by patterns and is `leave_out` is not listed.
     """
+    own = None if leave_out is None else leave_out.resolve()
     if not isinstance(paths, str | os.PathLike | Iterable):
         raise TypeError(f"paths must be a path or a list of paths, got {paths!r}.")
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
@@ -34,6 +38,8 @@ def list_files(paths: Any, name: str | None, skipped: list[str] | None) -> tuple
         if path.is_dir() and not is_zarr_folder(path):
             before = len(files)
             for inner in _files_and_zarr_folders(path):
+                if inner.resolve() == own:
+                    continue
                 known = _format_in_folder(inner, name)
                 if known is None:
                     ignored.append(inner)
@@ -44,6 +50,7 @@ def list_files(paths: Any, name: str | None, skipped: list[str] | None) -> tuple
         elif not path.exists() and _PATTERN.search(str(path)):
             found = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
             found = [match for match in found if match.is_file() or is_zarr_folder(match)]
+            found = [match for match in found if match.resolve() != own]
             if not found:
                 raise FileNotFoundError(f"No file matches {path}.")
             named += found
@@ -57,7 +64,7 @@ def list_files(paths: Any, name: str | None, skipped: list[str] | None) -> tuple
         for match in named:
             try:
                 check_not_empty(match)
-                files.append((match, find_format(match, name)))
+                files.append((match, find_format(match, "zarr" if is_zarr_folder(match) else name)))
             except ShapeFileError as error:
                 if skipped is None:
                     raise
@@ -70,9 +77,9 @@ def list_files(paths: Any, name: str | None, skipped: list[str] | None) -> tuple
 
 
 def is_zarr_folder(path: Path) -> bool:
-    """Tell whether a folder holds one Zarr array or group."""
-    is_named = path.suffix.lower() == ".zarr" and path.is_dir()
-    return is_named and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
+    """Tell whether a folder is a Zarr array or group, or one in a group."""
+    is_named = any(one.suffix.lower() == ".zarr" for one in (path, *path.parents))
+    return is_named and path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
 
 
 def _files_and_zarr_folders(folder: Path) -> Iterator[Path]:
@@ -89,7 +96,7 @@ def _files_and_zarr_folders(folder: Path) -> Iterator[Path]:
 
 def check_not_empty(path: Path) -> None:
     """Refuse a file of no bytes."""
-    if path.stat().st_size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         raise ShapeFileError(f"{path} is empty: it has 0 bytes.")
 
 

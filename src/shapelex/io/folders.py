@@ -21,16 +21,40 @@ def replace_folder(path: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        The folder ``.NAME.partial`` beside it, not made yet.
+        The folder ``.NAME.partial`` beside it, empty.
+    """
+    target = path.resolve()
+    old = target.with_name(f".{target.name}.old")
+    if old.exists() and not target.exists():
+        # A process that was killed between two steps left it aside.
+        old.rename(target)
+    with work_folder(path) as partial:
+        yield partial
+        put_in_place(partial, target)
+
+
+@contextmanager
+def work_folder(path: Path) -> Iterator[Path]:
+    """Give a folder to work in beside `path`, which is removed at the end; one that a killed process left too.
+
+    Parameters
+    ----------
+    path : Path
+        What is made there, in the end.
+
+    Yields
+    ------
+    Path
+        The folder ``.NAME.partial``, empty.
     """
     target = path.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to.")
     partial = target.with_name(f".{target.name}.partial")
     remove(partial)
+    partial.mkdir()
     try:
         yield partial
-        put_in_place(partial, target)
     finally:
         remove(partial)
 
@@ -42,7 +66,11 @@ def put_in_place(partial: Path, path: Path) -> None:
         old = path.with_name(f".{path.name}.old")
         remove(old)
         path.rename(old)
-        partial.rename(path)
+        try:
+            partial.rename(path)
+        except BaseException:
+            old.rename(path)
+            raise
         remove(old)
     else:
         partial.replace(path)

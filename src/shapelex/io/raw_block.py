@@ -6,7 +6,7 @@ column is, whole numbers, numbers or text, is known only when the values of all 
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,8 @@ class RawBlock:
         Where each comes from.
     metadata : dict of str to list
         Further columns.
+    dtypes : dict of str to dtype
+        Types of the further columns of a set; records have none.
     """
 
     rows: ComplexArray
@@ -43,6 +45,7 @@ class RawBlock:
     sequence: list[int | None]
     files: list[str]
     metadata: dict[str, list[Any]]
+    dtypes: dict[str, np.dtype[Any]] = field(default_factory=dict)
 
     def to_line(self) -> str:
         """Return all but the rows, and the type and number of these."""
@@ -55,8 +58,7 @@ class RawBlock:
             "files": [(name, len(list(group))) for name, group in groupby(self.files)],
             "metadata": self.metadata,
         }
-        # Complex numbers, which metadata of arrays may be, have no place in JSON.
-        return json.dumps(told, default=str) + "\n"
+        return json.dumps(told, default=_as_pair) + "\n"
 
     @staticmethod
     def from_line(line: str, stream: Any) -> "RawBlock":
@@ -66,6 +68,12 @@ class RawBlock:
         rows = np.frombuffer(stream.read(dtype.itemsize * shape[0] * shape[1]), dtype=dtype).reshape(shape)
         files = [name for name, count in told["files"] for _ in range(count)]
         return RawBlock(rows, told["ids"], told["labels"], told["sequence"], files, told["metadata"])
+
+
+def _as_pair(value: Any) -> tuple[float, float]:
+    """Return a complex number, which metadata of arrays may be, as JSON has it."""
+    number = complex(value)
+    return number.real, number.imag
 
 
 def block_of_records(found: Sequence[Found], wanted: Wanted) -> tuple[RawBlock, Space, int, str]:
@@ -102,4 +110,5 @@ def block_of_set(shapes: ShapeSet, path: Path) -> RawBlock:
         sequence=[None if number == -1 else number for number in series] or [None] * len(shapes),
         files=[str(path)] * len(shapes),
         metadata=metadata,
+        dtypes={name: column.dtype for name, column in shapes.metadata.items()},
     )

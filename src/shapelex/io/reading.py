@@ -28,6 +28,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 Part: TypeAlias = ShapeSet | Found
 
 _SKIPPED_NAMED = 3
+_TOLD_PARTS = 10_000
 _MISSING_HINT = ': missing="allow" keeps them as NaN, on_error="skip" leaves such records out'
 
 
@@ -113,6 +114,7 @@ class Reading:
     remarks: list[str] = field(default_factory=list)
     in_blocks: bool = False
     has_many: bool = False
+    _is_broken: bool = False
 
     def run(self, collector: Collector, progress: Progress | None = None) -> None:
         """Read all files into a collector.
@@ -132,23 +134,36 @@ class Reading:
         n_parts = 0
         for n_done, (path, known) in enumerate(self.files, start=1):
             n_own = 0
-            try:
-                for part in self._parts_of(path, known):
-                    collector.add(part, path)
-                    n_own += 1
+            parts = self._parts_of(path, known)
+            # What the collector says of a part is no fault of one file, so it is not caught.
+            while (part := self._next_part(parts)) is not None:
+                collector.add(part, path)
+                n_own += 1
+                if n_own % _TOLD_PARTS == 0:
+                    logger.debug("%d shapes", n_parts + n_own)
+            if self._is_broken:
+                collector.drop()
+            else:
                 collector.keep()
                 n_parts += n_own
-            except ShapeFileError as error:
-                if not (self.skips and self.has_many):
-                    raise
-                self.skipped.append(str(error))
-                collector.drop()
             logger.debug("read %s as %s", path, known.name)
             if progress is not None:
                 progress(n_done, len(self.files))
         if not n_parts:
             reasons = f": {self.skipped[0]}" if self.skipped else ""
             raise ShapeFileError(f"No shape could be read from {_name_files(self.files)}{reasons}")
+
+    def _next_part(self, parts: Iterator[Part]) -> Part | None:
+        """Return the next part of a file; None at its end, which may be a bad one."""
+        self._is_broken = False
+        try:
+            return next(parts, None)
+        except ShapeFileError as error:
+            if not (self.skips and self.has_many):
+                raise
+            self.skipped.append(str(error))
+            self._is_broken = True
+            return None
 
     def _parts_of(self, path: Path, known: Format) -> Iterator[Part]:
         """Yield the set or the good records of a file; where bad ones are skipped, take note of them."""
@@ -162,7 +177,7 @@ class Reading:
             yield self._label_set(conform(known.reader(path, **options), path, self.wanted), path)
         else:
             first_row = 0
-            for block in open_shapes(path).blocks():
+            for block in _blocks_of(path):
                 yield self._label_set(conform(block, path, self.wanted, first_row), path)
                 first_row += len(block)
 
@@ -229,6 +244,16 @@ class Reading:
         return notes
 
 
+def _blocks_of(path: Path) -> Iterator[ShapeSet]:
+    """Yield the blocks of a stored set; whatever is wrong with one is told of the file."""
+    try:
+        yield from open_shapes(path).blocks()
+    except ShapeFileError:
+        raise
+    except ShapelexError as error:
+        raise ShapeFileError(f"{path}: {error}") from error
+
+
 def open_reading(
     paths: PathLike | Iterable[PathLike],
     format: str | None = None,  # noqa: A002
@@ -239,15 +264,19 @@ def open_reading(
     missing: str = "error",
     on_error: str = "raise",
     label_from: str | None = None,
+    leave_out: Path | None = None,
     **options: Any,
 ) -> Reading:
-    """Find the files to read; the parameters are those of :func:`shapelex.read`."""
+    """Find the files to read; the parameters are those of :func:`shapelex.read`.
+
+    `leave_out` is a path that is not read where it is found in a folder or by a pattern: that of the output.
+    """
     wanted = _check_wanted(space, n_points, closed, missing)
     check_choice(on_error, ("raise", "skip"), "on_error")
     if format is not None:
         check_choice(format, FORMATS, "format")
     reading = Reading(wanted, on_error == "skip", label_maker(label_from), options)
-    reading.files, reading.ignored = list_files(paths, format, reading.skipped if reading.skips else None)
+    reading.files, reading.ignored = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
     reading.has_many = len(reading.files) + len(reading.skipped) > 1
     _check_options(options, [known for _, known in reading.files])
     return reading

@@ -3,15 +3,17 @@
 In come records and sets, one after the other; out goes a set that is gone through block by block.
 """
 
+import copy
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, IntArray
+from shapelex._typing import ComplexArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.assembly import Found, Wanted, check_swelling, check_width, note_rows
 from shapelex.io.columns import ColumnKind
@@ -22,6 +24,28 @@ from shapelex.io.stored_shapes import METADATA
 from shapelex.spaces import Landmarks, Space
 
 _BLOCK_ROWS = 1 << 12
+_PROVENANCES_KEPT = 100
+
+
+@dataclass
+class _Known:
+    """What the shapes so far tell of the set."""
+
+    space: Space | None = None
+    first_where: str = ""
+    n_shapes: int = 0
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.complex64))
+    kinds: dict[str, ColumnKind] = field(default_factory=lambda: {"ids": ColumnKind(), "labels": ColumnKind()})
+    file_kind: ColumnKind = field(default_factory=ColumnKind)
+    first_file: str | None = None
+    has_many_files: bool = False
+    has_labels: bool = False
+    has_sets: bool = False
+    # Series of each file, in order of appearance.
+    series: dict[str, dict[int, None]] = field(default_factory=dict)
+    n_repeated_ends: int = 0
+    told: dict[str, None] = field(default_factory=dict)
+    provenances: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 class ShapeSpool:
@@ -36,17 +60,11 @@ class ShapeSpool:
 
     Attributes
     ----------
-    space : Space
-        Where the shapes are, once there are some.
-    dtype : dtype of complex
-        Precision of the shapes.
     notes : tuple of str
         What was done to them, once it is closed.
     provenance : mapping
         What the first file says of itself.
     """
-
-    space: Space
 
     def __init__(self, folder: Path, wanted: Wanted) -> None:
         self._wanted = wanted
@@ -55,25 +73,27 @@ class ShapeSpool:
             path.write_bytes(b"")
         self._pending: list[tuple[Part, Path]] = []
         self._n_kept = 0
-        # Number of shapes and lengths of the files, before the part that may yet be dropped.
-        self._mark: tuple[int, int, int] | None = None
-        self._n_shapes = 0
-        self.dtype: np.dtype[Any] = np.dtype(np.complex64)
-        self._kinds = {"ids": ColumnKind(), "labels": ColumnKind()}
-        self._file_kind = ColumnKind()
-        self._has_labels = self._has_many_files = False
-        self._first_where = ""
-        self._first_file: str | None = None
-        self._series_files: set[str] = set()
-        self._n_repeated_ends = 0
-        self._told: dict[str, None] = {}
+        self._known = _Known()
+        # What was known, and the lengths of the files, before the part that may yet be dropped.
+        self._mark: tuple[_Known, int, int] | None = None
         self.notes: tuple[str, ...] = ()
         self.provenance: Mapping[str, Any] = {}
 
     @property
+    def space(self) -> Space:
+        """Where the shapes are."""
+        assert self._known.space is not None
+        return self._known.space
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the shapes."""
+        return self._known.dtype
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Number of shapes, and of coordinates of each."""
-        return self._n_shapes, self.space.n_coordinates
+        return self._known.n_shapes, self.space.n_coordinates
 
     @property
     def missing(self) -> str:
@@ -83,11 +103,13 @@ class ShapeSpool:
     @property
     def columns(self) -> dict[str, np.dtype[Any]]:
         """Types of all columns, as :class:`~shapelex.io.stored_shapes.ShapeBlocks` names them."""
-        columns = {name: kind.dtype for name, kind in self._kinds.items() if name != "labels" or self._has_labels}
-        if self._series_files:
+        columns = {
+            name: kind.dtype for name, kind in self._known.kinds.items() if name != "labels" or self._known.has_labels
+        }
+        if self._known.series:
             columns["sequence"] = np.dtype(np.int64)
-        if self._has_many_files:
-            columns[f"{METADATA}file"] = self._file_kind.dtype
+        if self._known.has_many_files:
+            columns[f"{METADATA}file"] = self._known.file_kind.dtype
         return columns
 
     def add(self, part: Part, path: Path) -> None:
@@ -106,7 +128,7 @@ class ShapeSpool:
             del self._pending[self._n_kept :]
             return
         self._pending.clear()
-        self._n_shapes, n_row_bytes, n_line_bytes = self._mark
+        self._known, n_row_bytes, n_line_bytes = self._mark
         os.truncate(self._rows_path, n_row_bytes)
         os.truncate(self._lines_path, n_line_bytes)
         self.keep()
@@ -121,16 +143,18 @@ class ShapeSpool:
         """
         self.keep()
         self._flush()
-        kinds = [*self._kinds.items(), (f"{METADATA}file", self._file_kind)]
+        kinds = [*self._known.kinds.items(), (f"{METADATA}file", self._known.file_kind)]
         widths = {name: kind.dtype.itemsize // 4 for name, kind in kinds if kind.dtype.kind == "U"}
         check_swelling(
-            self._n_shapes,
-            len(self._kinds),
+            self._known.n_shapes,
+            len(self._known.kinds),
             sum(kind.n_present for _, kind in kinds),
             sum(kind.n_total_characters for _, kind in kinds),
             widths,
         )
-        self.notes = (*note_rows(self._n_repeated_ends, ""), *self._told)
+        given = [dict(one) for one in self._known.provenances if one]
+        self.provenance = given[0] if len(given) == 1 else {"parts": given} if given else {}
+        self.notes = (*note_rows(self._known.n_repeated_ends, ""), *self._known.told)
 
     def blocks(self) -> Iterator[ShapeSet]:
         """Go through the set in order, once it is closed.
@@ -140,22 +164,27 @@ class ShapeSpool:
         ShapeSet
             The next shapes; columns have the type that all of their values need.
         """
-        kinds = {name: kind for name, kind in self._kinds.items() if name.startswith(METADATA)}
-        series: dict[tuple[str, int], int] = {}
+        kinds = {name: kind for name, kind in self._known.kinds.items() if name.startswith(METADATA)}
+        series = self._number_series()
         for block in self._raw_blocks():
             absent = [None] * len(block.rows)
             metadata = {
                 name.removeprefix(METADATA): kind.make(block.metadata.get(name.removeprefix(METADATA), absent))
                 for name, kind in kinds.items()
             }
-            if self._has_many_files:
-                metadata["file"] = self._file_kind.make(block.files)
+            if self._known.has_many_files:
+                metadata["file"] = self._known.file_kind.make(block.files)
             yield ShapeSet(
                 block.rows.astype(self.dtype, copy=False),
                 self.space,
-                ids=self._kinds["ids"].make(block.ids),
-                labels=self._kinds["labels"].make(block.labels) if self._has_labels else None,
-                sequence=self._number_series(block, series) if self._series_files else None,
+                ids=self._known.kinds["ids"].make(block.ids),
+                labels=self._known.kinds["labels"].make(block.labels) if self._known.has_labels else None,
+                sequence=[
+                    -1 if number is None else series.get((file, number), number)
+                    for file, number in zip(block.files, block.sequence, strict=True)
+                ]
+                if self._known.series
+                else None,
                 metadata=metadata,
                 missing=self.missing,
                 notes=self.notes,
@@ -196,7 +225,8 @@ class ShapeSpool:
         self._write(self._pending[: self._n_kept])
         if self._n_kept < len(self._pending):
             if self._mark is None:
-                self._mark = self._n_shapes, self._rows_path.stat().st_size, self._lines_path.stat().st_size
+                known = copy.deepcopy(self._known)
+                self._mark = known, self._rows_path.stat().st_size, self._lines_path.stat().st_size
             self._write(self._pending[self._n_kept :])
         self._pending.clear()
         self._n_kept = 0
@@ -208,68 +238,87 @@ class ShapeSpool:
                 self._write_records([found for found, _ in members])
                 continue
             for shapes, path in members:
-                self._told |= dict.fromkeys(shapes.notes)
-                self.provenance = self.provenance or shapes.provenance
+                self._known.told |= dict.fromkeys(shapes.notes)
+                self._known.has_sets = True
+                provenances = self._known.provenances
+                if shapes.provenance not in provenances[-1:] and len(provenances) < _PROVENANCES_KEPT:
+                    provenances.append(shapes.provenance)
                 self._append(block_of_set(shapes, path), shapes.space, str(path))
 
     def _write_records(self, found: list[Found]) -> None:
         check_width(found)
         block, space, n_repeated_ends, note = block_of_records(found, self._wanted)
-        self._n_repeated_ends += n_repeated_ends
-        self._told |= {note: None} if note else {}
+        self._known.n_repeated_ends += n_repeated_ends
+        self._known.told |= {note: None} if note else {}
         self._append(block, space, found[0].where)
 
     def _append(self, block: RawBlock, space: Space, where: str) -> None:
         self._check_space(space, where)
-        self.dtype = np.result_type(self.dtype, block.rows.dtype)
-        self._first_file = self._first_file or block.files[0]
-        self._has_many_files |= any(file != self._first_file for file in block.files)
-        self._has_labels |= any(block.labels)
-        has_series = zip(block.files, block.sequence, strict=True)
-        self._series_files |= {file for file, number in has_series if number is not None}
-        self._kinds["ids"].see(block.ids)
-        self._kinds["labels"].see(block.labels)
-        self._file_kind.see(block.files)
+        self._known.dtype = np.result_type(self.dtype, block.rows.dtype)
+        self._known.first_file = self._known.first_file or block.files[0]
+        self._known.has_many_files |= any(file != self._known.first_file for file in block.files)
+        self._known.has_labels |= any(block.labels)
+        for file, number in zip(block.files, block.sequence, strict=True):
+            if number is not None:
+                self._known.series.setdefault(file, {})[number] = None
+        self._known.kinds["ids"].see(block.ids)
+        self._known.kinds["labels"].see(block.labels)
+        self._known.file_kind.see(block.files)
         for name, values in block.metadata.items():
-            if METADATA + name not in self._kinds:
-                self._kinds[METADATA + name] = kind = ColumnKind()
-                kind.is_complete = self._n_shapes == 0
-            self._kinds[METADATA + name].see(values)
-        for name, kind in self._kinds.items():
+            if METADATA + name not in self._known.kinds:
+                self._known.kinds[METADATA + name] = kind = ColumnKind()
+                kind.is_complete = self._known.n_shapes == 0
+            if name in block.dtypes:
+                self._known.kinds[METADATA + name].see_array(values, block.dtypes[name])
+            else:
+                self._known.kinds[METADATA + name].see(values)
+        for name, kind in self._known.kinds.items():
             kind.is_complete &= not name.startswith(METADATA) or name.removeprefix(METADATA) in block.metadata
         with self._rows_path.open("ab") as stream:
             stream.write(np.ascontiguousarray(block.rows).tobytes())
         with self._lines_path.open("a", encoding="utf-8") as lines:
             lines.write(block.to_line())
-        self._n_shapes += len(block.rows)
+        self._known.n_shapes += len(block.rows)
 
     def _check_space(self, space: Space, where: str) -> None:
-        if not hasattr(self, "space"):
-            self.space, self._first_where = space, where
+        if self._known.space is None:
+            self._known.space, self._known.first_where = space, where
         if space == self.space:
             return
         if isinstance(space, Landmarks) and isinstance(self.space, Landmarks):
             if space.n_points != self.space.n_points:
                 raise ShapeFileError(
-                    f"The shapes differ in their numbers of points: {self.space.n_points} ({self._first_where}), "
+                    f"The shapes differ in their numbers of points: {self.space.n_points} ({self._known.first_where}), "
                     f"{space.n_points} ({where}). Outlines: n_points=100 resamples them by arc length, "
                     "space=BSpline(40) fits a curve. Landmarks: correct or remove the odd ones, since all shapes must "
                     "have the same landmarks."
                 )
-            first, second = (self._first_where, where) if self.space.closed else (where, self._first_where)
+            first, second = (self._known.first_where, where) if self.space.closed else (where, self._known.first_where)
             raise ShapeFileError(
                 f"Some shapes are closed ({first}), others open ({second}): say what they are with closed=True or "
                 "closed=False, or read them apart."
             )
         raise ShapeFileError(
-            f"The files do not make up one set: {self._first_where} is in {self.space!r}, {where} in {space!r}; read "
-            "them with the same n_points or space."
+            f"The files do not make up one set: {self._known.first_where} is in {self.space!r}, {where} in {space!r}; "
+            "read them with the same n_points or space."
         )
 
-    def _number_series(self, block: RawBlock, series: dict[tuple[str, int], int]) -> IntArray:
-        """Return the series of each shape; series of different files keep apart."""
-        pairs = zip(block.files, block.sequence, strict=True)
-        if len(self._series_files) == 1:
-            return np.array([-1 if number is None else number for number in block.sequence], dtype=np.int64)
-        numbers = [-1 if number is None else series.setdefault((file, number), len(series)) for file, number in pairs]
-        return np.array(numbers, dtype=np.int64)
+    def _number_series(self) -> dict[tuple[str, int], int]:
+        """Return the numbers of time series that are not those of their file, as sets in memory number them."""
+        series = self._known.series
+        if len(series) == 1:
+            return {}
+        if not self._known.has_sets:
+            named = [(file, number) for file, numbers in series.items() for number in numbers]
+            return {pair: place for place, pair in enumerate(named)}
+        taken: set[int] = set()
+        renamed: dict[tuple[str, int], int] = {}
+        for file, numbers in series.items():
+            own = set(numbers)
+            if own & taken:
+                first_free = max(taken) + 1
+                new = {old: first_free + place for place, old in enumerate(sorted(own))}
+                renamed |= {(file, old): number for old, number in new.items()}
+                own = set(new.values())
+            taken |= own
+        return renamed

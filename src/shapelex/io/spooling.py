@@ -38,10 +38,17 @@ class _Spilling:
             return
         self.gathering.add(part, path)
         self._paths.append(path)
-        points = part.configurations if isinstance(part, ShapeSet) else part.record.points
-        self._n_bytes += points.nbytes + _RECORD_BYTES * (len(part) if isinstance(part, ShapeSet) else 1)
+        self._n_bytes += self._size_of(part)
         if self._n_bytes > self._limit:
             self._spill()
+
+    def _size_of(self, part: Part) -> int:
+        """Return the bytes that a part takes, or will take once it is brought into its form."""
+        if isinstance(part, ShapeSet):
+            return part.configurations.nbytes + _RECORD_BYTES * len(part)
+        space = self._wanted.space
+        n_wanted = (self._wanted.n_points or 0) if space is None else space.n_coordinates
+        return max(part.record.points.nbytes, 16 * n_wanted) + _RECORD_BYTES
 
     def keep(self) -> None:
         (self.spool or self.gathering).keep()

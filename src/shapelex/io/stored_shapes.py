@@ -4,7 +4,7 @@ In comes a path; out goes a set that every function takes that takes stored conf
 known of each shape.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +13,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from shapelex._validation import check_count
-from shapelex.exceptions import EmptySetError, ShapeFileError
+from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeFileError
 from shapelex.io.file_list import PathLike, check_not_empty, is_zarr_folder
 from shapelex.io.formats import FORMATS, find_format
 from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.stored import StoredConfigurations, chunk_rows, open_stored
+from shapelex.spaces.stored import ChunkReader, StoredConfigurations, chunk_rows, open_stored
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28
+
+SHAPES_FORMAT = "shapelex shapes"
+"""What the headers of our own files of shapes call themselves."""
 
 BLOCK_ROWS = 1 << 13
 
@@ -150,11 +153,14 @@ class StoredShapes:
         """Whether the last point of a shape joins its first."""
         return self.space.closed
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, np.dtype[Any]]:
         """Types of ``ids``, of ``labels`` and ``sequence`` where there are some, and of metadata (METADATA + name)."""
-        widest = np.dtype(f"U{len(str(len(self) - 1))}")
-        return {"ids": widest, **{name: column.dtype for name, column in self._columns().items()}}
+        columns = {"ids": np.dtype(f"U{len(str(len(self) - 1))}")}
+        for name, column in self._columns().items():
+            is_text = name in ("ids", "labels") or column.dtype.kind not in "biufc"
+            columns[name] = self._text_dtype(name) if is_text else column.dtype
+        return columns
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -165,22 +171,27 @@ class StoredShapes:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.rows[:], dtype=dtype) if copy is not False else np.asarray(self.rows[:], dtype=dtype)
 
-    def __getitem__(self, rows: slice) -> ShapeSet:
-        if not isinstance(rows, slice):
-            raise TypeError(f"A stored set is cut by a slice, got {rows!r}; [:] reads it whole.")
-        start, stop, step = rows.indices(len(self))
+    def __getitem__(self, stretch: slice) -> ShapeSet:
+        if not isinstance(stretch, slice):
+            raise TypeError(f"A stored set is cut by a slice, got {stretch!r}; [:] reads it whole.")
+        start, stop, step = stretch.indices(len(self))
         if step != 1:
             raise TypeError("A stored set is cut by a slice of neighboring rows.")
         if stop <= start:
             raise EmptySetError(f"The slice {start}:{stop} of {len(self)} shapes holds none.")
         part = slice(start, stop)
+        rows = self.rows[part]
+        is_infinite = np.isinf(rows).any(axis=1)
+        if is_infinite.any():
+            first = start + int(np.argmax(is_infinite))
+            raise NonFiniteError(f"Shape {first} has infinite coordinates: only NaN stands for a missing landmark.")
         return ShapeSet(
-            self.rows[part],
+            rows,
             self.space,
-            ids=np.arange(start, stop) if self.ids is None else _as_text(self.ids[part]),
-            labels=None if self.labels is None else _as_text(self.labels[part]),
-            sequence=None if self.sequence is None else np.asarray(self.sequence[part]),
-            metadata={name: _as_plain(column[part]) for name, column in self.metadata.items()},
+            ids=np.arange(start, stop) if self.ids is None else _as_text(self._cut("ids", part)),
+            labels=None if self.labels is None else _as_text(self._cut("labels", part)),
+            sequence=None if self.sequence is None else self._cut("sequence", part),
+            metadata={name: _as_plain(self._cut(METADATA + name, part)) for name in self.metadata},
             missing=self.missing,
             notes=self.notes,
             provenance=self.provenance,
@@ -199,7 +210,8 @@ class StoredShapes:
         ShapeSet
             The next shapes.
         """
-        usual = chunk_rows(self.configurations) or BLOCK_ROWS
+        packed = chunk_rows(self.configurations) or 1
+        usual = packed * max(1, BLOCK_ROWS // packed)
         step = usual if n_rows is None else check_count(n_rows, 1, "n_rows")
         for start in range(0, len(self), step):
             yield self[start : start + step]
@@ -212,6 +224,29 @@ class StoredShapes:
             stored = open_stored([self.configurations], "the file")
         assert stored is not None
         return stored
+
+    def _cut(self, name: str, rows: slice) -> np.ndarray[Any, Any]:
+        """Return a stretch of a column."""
+        if name not in self._readers:
+            column = self._columns()[name]
+            self._readers[name] = ChunkReader(column, "the file").read if chunk_rows(column) else _slicer(column)
+        return self._readers[name](rows.start, rows.stop)
+
+    @cached_property
+    def _readers(self) -> dict[str, Callable[[int, int], np.ndarray[Any, Any]]]:
+        return {}
+
+    def _text_dtype(self, name: str) -> np.dtype[Any]:
+        """Return a type that is wide enough for all texts of a column."""
+        column = self._columns()[name]
+        if column.dtype.kind == "U":
+            known: np.dtype[Any] = column.dtype
+            return known
+        widest = 1
+        for start in range(0, len(self), BLOCK_ROWS):
+            texts = _as_text(self._cut(name, slice(start, min(start + BLOCK_ROWS, len(self)))))
+            widest = max(widest, texts.dtype.itemsize // 4)
+        return np.dtype(f"U{widest}")
 
     def _columns(self) -> dict[str, Any]:
         named = {"ids": self.ids, "labels": self.labels, "sequence": self.sequence}
@@ -263,7 +298,7 @@ def open_shapes(path: PathLike) -> StoredShapes:
     if source.is_dir() and not is_zarr_folder(source):
         raise ShapeFileError(f"{source} is a folder: name a file, or import its files first.")
     check_not_empty(source)
-    known = find_format(source)
+    known = find_format(source, "zarr" if source.is_dir() else None)
     if known.opener is None:
         kinds = ", ".join(one.extensions[0] for one in FORMATS.values() if one.opener is not None)
         raise ShapeFileError(
@@ -293,6 +328,10 @@ def _as_text(column: Any) -> np.ndarray[Any, Any]:
 
 
 def _as_plain(column: Any) -> np.ndarray[Any, Any]:
-    """Return a column as an array of text, numbers or booleans: Zarr has text of its own type."""
+    """Return a column with text as arrays have it: Zarr has a type of its own for it."""
     values = np.asarray(column)
-    return values if values.dtype.kind in "biufcU" else _as_text(values)
+    return _as_text(values) if values.dtype.kind in "TO" else values
+
+
+def _slicer(column: Any) -> Callable[[int, int], np.ndarray[Any, Any]]:
+    return lambda start, stop: np.asarray(column[start:stop])

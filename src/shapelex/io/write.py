@@ -82,6 +82,10 @@ def write(
         raise EmptySetError("shapes holds no shape, so there is nothing to write.")
     if target.is_dir() and (known.writer is not None or not is_zarr_folder(target)):
         raise IsADirectoryError(f"{target} is a folder: give the name of a file.")
+    if known.writer is None and target.suffix.lower() != ".zarr":
+        raise ShapeFileError(f"The name of a Zarr folder must end in .zarr, got {target.name}.")
+    if known.writer is None and target.is_file():
+        raise FileExistsError(f"{target} is a file, where a Zarr folder would go: remove it, or give another name.")
     if target.exists() and not overwrite:
         raise FileExistsError(f"{target} exists already: give overwrite=True to replace it, or another name.")
     unknown = sorted(set(options) - known.writer_options)

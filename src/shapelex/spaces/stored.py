@@ -13,12 +13,22 @@ import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import as_complex_rows, as_numeric_array
-from shapelex.exceptions import ArrayTypeError, CoordinateCountError, EmptySetError, ShapeInputError
+from shapelex.exceptions import (
+    ArrayTypeError,
+    CoordinateCountError,
+    EmptySetError,
+    ShapeFileError,
+    ShapeInputError,
+    ShapelexError,
+)
 from shapelex.spaces.base import Space
 
 # Pages of a mapped file that was read stay in memory until so many bytes have gone by.
 _MAPPED_BYTES = 1 << 26
 _GATHERED_ROWS = 512
+# Rows of a chunked file that are unpacked together, at least, and the most bytes of them that are kept.
+_UNPACKED_ROWS = 1 << 12
+_KEPT_BYTES = 1 << 28
 
 
 class StoredConfigurations(ABC):
@@ -80,6 +90,69 @@ class StoredConfigurations(ABC):
         """Return rows as they are stored, complex (K, N) or real (K, N, 2)."""
 
 
+class ChunkReader:
+    """Entries of a chunked file along its first axis; the last chunks that were unpacked are kept for what comes next.
+
+    Parameters
+    ----------
+    array : Zarr array, HDF5 dataset or the like
+        The file's array.
+    name : str
+        What to call it in errors.
+    """
+
+    def __init__(self, array: Any, name: str) -> None:
+        self._array, self._name = array, name
+        rows = chunk_rows(array)
+        # Tiny chunks are unpacked many at a time.
+        self._rows = rows * -(-_UNPACKED_ROWS // rows)
+        n_bytes = self._rows * array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=object))
+        self._keeps = n_bytes <= _KEPT_BYTES
+        self._kept: tuple[int, np.ndarray[Any, Any]] | None = None
+
+    def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        """Return a stretch.
+
+        Parameters
+        ----------
+        start, stop : int
+            First entry, and the one after the last.
+
+        Returns
+        -------
+        ndarray
+            The entries.
+
+        Raises
+        ------
+        ShapeFileError
+            If a chunk is damaged.
+        """
+        if not self._keeps:
+            return self._unpack(start, stop)
+        parts = []
+        while start < stop:
+            number = start // self._rows
+            first = number * self._rows
+            if self._kept is None or self._kept[0] != number:
+                self._kept = None
+                self._kept = number, self._unpack(first, min(first + self._rows, self._array.shape[0]))
+            part = self._kept[1][start - first : stop - first]
+            parts.append(part)
+            start += len(part)
+        return np.concatenate(parts)
+
+    def _unpack(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        try:
+            return np.asarray(self._array[start:stop])
+        except (MemoryError, ShapelexError):
+            raise
+        # Damaged chunks raise whatever their codec does.
+        except Exception as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise ShapeFileError(f"{self._name} is damaged in rows {start} to {stop - 1}: {reason}.") from error
+
+
 class _StoredArray(StoredConfigurations):
     """An array on disk that gives NumPy arrays when sliced: a memory map, a Zarr array, an HDF5 dataset."""
 
@@ -88,13 +161,12 @@ class _StoredArray(StoredConfigurations):
         self._array = array
         if array.shape[:1] == (0,):
             raise EmptySetError(f"{name} holds no shape: its shape is {array.shape}; give at least one.")
-        first = as_complex_rows(array[:1], name=name)
+        first = _first_row(array, name)
         self.shape, self.dtype = (int(array.shape[0]), first.shape[1]), first.dtype
         self.can_gather = isinstance(array, np.ndarray)
         self._mapping = _find_mapping(array)
         self._bytes_read = 0
-        self._chunk_rows = chunk_rows(array)
-        self._chunk: tuple[int, np.ndarray[Any, Any]] | None = None
+        self._chunks = ChunkReader(array, name) if chunk_rows(array) else None
 
     def gather(self, rows: IntArray) -> ComplexArray:
         parts = []
@@ -105,28 +177,14 @@ class _StoredArray(StoredConfigurations):
         return np.concatenate(parts)
 
     def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
-        if self._chunk_rows:
-            return self._read_chunks(start, stop)
+        if self._chunks is not None:
+            return self._chunks.read(start, stop)
         if self._mapping is None:
             return np.asarray(self._array[start:stop])
         # A copy, as the pages behind it are let go.
         block = np.array(self._array[start:stop], subok=False)
         self._release(block.nbytes)
         return block
-
-    def _read_chunks(self, start: int, stop: int) -> np.ndarray[Any, Any]:
-        """Return rows of a chunked file; it unpacks whole chunks, so the last one is kept for the rows after these."""
-        parts = []
-        while start < stop:
-            number = start // self._chunk_rows
-            first = number * self._chunk_rows
-            if self._chunk is None or self._chunk[0] != number:
-                self._chunk = None
-                self._chunk = number, np.asarray(self._array[first : first + self._chunk_rows])
-            part = self._chunk[1][start - first : stop - first]
-            parts.append(part)
-            start += len(part)
-        return np.concatenate(parts)
 
     def _release(self, n_bytes: int) -> None:
         """Let go of mapped pages: they would count as memory of this process until the system needs it."""
@@ -274,6 +332,17 @@ def open_stored(X: Any, name: str = "X") -> StoredConfigurations | None:
 
 def _is_chunked_array(X: Any) -> bool:
     return hasattr(X, "chunks") and hasattr(X, "__getitem__") and isinstance(getattr(X, "dtype", None), np.dtype)
+
+
+def _first_row(array: Any, name: str) -> ComplexArray:
+    """Return the first row as configurations; errors tell the shape of the whole array."""
+    first = np.asarray(array[:1])
+    try:
+        return as_complex_rows(first, name=name)
+    except ShapelexError:
+        if first.size:
+            as_complex_rows(np.broadcast_to(first, array.shape), name=name)
+        raise
 
 
 def chunk_rows(array: Any) -> int:
