@@ -91,3 +91,26 @@ class ConvergenceWarning(UserWarning):
 
 class NonUniqueMeanWarning(UserWarning):
     """Several shapes are a mean of the set; one of them was returned."""
+
+
+def reason_of(error: BaseException) -> str:
+    r"""Return what an error says on one line without a full stop, to go into another message.
+
+    Parameters
+    ----------
+    error : BaseException
+        Any error, such as one of a library.
+
+    Returns
+    -------
+    str
+        Its message.
+
+    Examples
+    --------
+    >>> reason_of(KeyError("no such\n  array."))
+    'no such array'
+    """
+    # Text of a LookupError is quoted.
+    words = error.args[0] if isinstance(error, LookupError) and error.args else error
+    return " ".join(str(words).split()).rstrip(".")

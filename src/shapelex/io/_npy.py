@@ -6,7 +6,7 @@ from typing import BinaryIO
 import numpy as np
 
 from shapelex._typing import ColumnLayout
-from shapelex.exceptions import ShapeFileError, ShapelexError
+from shapelex.exceptions import ShapeFileError, ShapelexError, reason_of
 from shapelex.io.npy_array import read_array
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.stored_shapes import StoredShapes, stored_landmarks
@@ -44,8 +44,7 @@ def open_set(path: Path) -> StoredShapes:
         raise
     # NumPy's header parser raises almost anything on hostile bytes.
     except Exception as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise ShapeFileError(f"{path} cannot be read as one array of shapes: {reason}.") from error
+        raise ShapeFileError(f"{path} cannot be read as one array of shapes: {reason_of(error)}.") from error
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:

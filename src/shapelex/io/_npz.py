@@ -23,7 +23,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from shapelex._validation import points_to_complex
-from shapelex.exceptions import ShapeFileError, ShapelexError, UnsupportedBySpaceError
+from shapelex.exceptions import ShapeFileError, ShapelexError, UnsupportedBySpaceError, reason_of
 from shapelex.io.folders import work_folder
 from shapelex.io.guards import MAX_BYTES, zip_members
 from shapelex.io.npy_array import read_array, read_array_header
@@ -59,8 +59,7 @@ def read_set(path: Path) -> ShapeSet:
         parts = _from_header(header, arrays) if header else _from_plain_arrays(arrays)
         return ShapeSet(_as_points(parts.pop("points")), **parts)
     except (ShapelexError, ValueError, LookupError, TypeError, OverflowError) as error:
-        reason = error.args[0] if isinstance(error, LookupError) and error.args else error
-        raise ShapeFileError(f"{path} cannot be read as shapes: {str(reason).rstrip('.')}.") from error
+        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def open_set(path: Path) -> StoredShapes:
@@ -78,9 +77,7 @@ def open_set(path: Path) -> StoredShapes:
         raise
     # zipfile and NumPy's header parser raise almost anything on hostile bytes.
     except Exception as error:
-        reason = error.args[0] if isinstance(error, LookupError) and error.args else error
-        message = " ".join(str(reason).split()).rstrip(".")
-        raise ShapeFileError(f"{path} cannot be read as shapes: {message}.") from error
+        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:

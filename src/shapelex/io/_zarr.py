@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ColumnLayout
-from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError
+from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError, reason_of
 from shapelex.io._extras import load_library
 from shapelex.io.folders import replace_folder
 from shapelex.io.shapeset import ShapeSet
@@ -53,7 +53,7 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
         raise
     # Damaged chunks raise whatever their codec does.
     except Exception as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {_on_one_line(error)}.") from error
+        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
@@ -75,11 +75,11 @@ def open_set(path: Path) -> StoredShapes:
         return _from_group(found, header, path)
     except (ShapeFileError, FileNotFoundError, PermissionError, MemoryError) as error:
         if isinstance(error, ShapeFileError) and not str(error).startswith(str(path)):
-            raise ShapeFileError(f"{path} cannot be read as shapes: {_on_one_line(error)}.") from error
+            raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
         raise
     # Zarr raises nearly anything on damaged metadata.
     except Exception as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {_on_one_line(error)}.") from error
+        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
@@ -234,8 +234,3 @@ def _count_files(folder: Path) -> tuple[int, int]:
         n_files += len(files)
         n_bytes += sum((Path(name) / file).stat().st_size for file in files)
     return n_files, n_bytes
-
-
-def _on_one_line(error: Exception) -> str:
-    reason = error.args[0] if isinstance(error, LookupError) and error.args else error
-    return " ".join(str(reason).split()).rstrip(".")

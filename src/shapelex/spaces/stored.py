@@ -20,6 +20,7 @@ from shapelex.exceptions import (
     ShapeFileError,
     ShapeInputError,
     ShapelexError,
+    reason_of,
 )
 from shapelex.spaces.base import Space
 
@@ -149,8 +150,8 @@ class ChunkReader:
             raise
         # Damaged chunks raise whatever their codec does.
         except Exception as error:
-            reason = " ".join(str(error).split()).rstrip(".")
-            raise ShapeFileError(f"{self._name} is damaged in rows {start} to {stop - 1}: {reason}.") from error
+            message = f"{self._name} is damaged in rows {start} to {stop - 1}: {reason_of(error)}."
+            raise ShapeFileError(message) from error
 
 
 class _StoredArray(StoredConfigurations):
