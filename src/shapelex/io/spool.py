@@ -6,7 +6,7 @@ In come records and sets, one after the other; out goes a set that is gone throu
 import copy
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,16 @@ class _Known:
     told: dict[str, None] = field(default_factory=dict)
     provenances: list[Mapping[str, Any]] = field(default_factory=list)
 
+    def copy(self) -> "_Known":
+        """Return a copy that later shapes do not change, but for series of later files."""
+        return replace(
+            self,
+            kinds=copy.deepcopy(self.kinds),
+            file_kind=copy.deepcopy(self.file_kind),
+            told=dict(self.told),
+            provenances=list(self.provenances),
+        )
+
 
 class ShapeSpool:
     """A set of shapes on disk: a :class:`~shapelex.io.reading.Collector` and, once closed, `ShapeBlocks`.
@@ -63,7 +73,7 @@ class ShapeSpool:
     notes : tuple of str
         What was done to them, once it is closed.
     provenance : mapping
-        What the first file says of itself.
+        What the files say of themselves, once it is closed.
     """
 
     def __init__(self, folder: Path, wanted: Wanted) -> None:
@@ -74,8 +84,9 @@ class ShapeSpool:
         self._pending: list[tuple[Part, Path]] = []
         self._n_kept = 0
         self._known = _Known()
-        # What was known, and the lengths of the files, before the part that may yet be dropped.
-        self._mark: tuple[_Known, int, int] | None = None
+        # What was known, with how many files of series, and the lengths of our files, before the part that may yet be
+        # dropped.
+        self._mark: tuple[_Known, int, int, int] | None = None
         self.notes: tuple[str, ...] = ()
         self.provenance: Mapping[str, Any] = {}
 
@@ -128,7 +139,9 @@ class ShapeSpool:
             del self._pending[self._n_kept :]
             return
         self._pending.clear()
-        self._known, n_row_bytes, n_line_bytes = self._mark
+        self._known, n_series_files, n_row_bytes, n_line_bytes = self._mark
+        for file in list(self._known.series)[n_series_files:]:
+            del self._known.series[file]
         os.truncate(self._rows_path, n_row_bytes)
         os.truncate(self._lines_path, n_line_bytes)
         self.keep()
@@ -225,8 +238,8 @@ class ShapeSpool:
         self._write(self._pending[: self._n_kept])
         if self._n_kept < len(self._pending):
             if self._mark is None:
-                known = copy.deepcopy(self._known)
-                self._mark = known, self._rows_path.stat().st_size, self._lines_path.stat().st_size
+                n_row_bytes, n_line_bytes = (path.stat().st_size for path in (self._rows_path, self._lines_path))
+                self._mark = self._known.copy(), len(self._known.series), n_row_bytes, n_line_bytes
             self._write(self._pending[self._n_kept :])
         self._pending.clear()
         self._n_kept = 0
