@@ -254,10 +254,10 @@ def test_a_scheduler_that_is_not_there_is_one_line(folder):
 
 def test_a_cluster_codes_files_that_its_workers_can_open(ready):
     pytest.importorskip("distributed")
-    result = run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--scheduler", "tcp://127.0.0.1:1")
+    result = run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--scheduler", "nonsense://nowhere")
     assert result.exit_code == 1
     assert "no scheduler answers" in result.stderr
-    result = run("encode", "model.npz", "none.npy", "-o", "c.csv", "--scheduler", "tcp://127.0.0.1:1")
+    result = run("encode", "model.npz", "none.npy", "-o", "c.csv", "--scheduler", "nonsense://nowhere")
     assert (result.exit_code, result.stderr) == (1, "shapelex: There is no file none.npy.\n")
 
 
