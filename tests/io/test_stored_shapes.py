@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.exceptions import EmptySetError, ShapeFileError
 from shapelex.io import _npz, _zarr, folders, stored_shapes
-from shapelex.io.stored_shapes import StoredShapes
+from shapelex.io.stored_shapes import StoredShapes, thin_out
 
 zarr = pytest.importorskip("zarr")
 
@@ -370,3 +370,9 @@ def test_a_folder_set_aside_by_a_process_that_was_killed(tmp_path):
     with pytest.raises(KeyboardInterrupt), folders.replace_folder(path):
         raise KeyboardInterrupt
     assert sx.read(path).equals(shapes)
+
+
+@pytest.mark.parametrize(("n_most", "step"), [(1, 40), (9, 5), (10, 4), (39, 2), (40, 1), (1000, 1)])
+def test_shapes_spread_over_a_set(tmp_path, n_most, step):
+    shapes = make_set(40)
+    assert thin_out(sx.open_shapes(sx.write(shapes, tmp_path / "a.npz")), n_most).equals(shapes[::step])

@@ -1,5 +1,6 @@
 """``shapelex report``: one page to explore a dictionary and its shapes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +10,7 @@ from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOp
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import check_space_of, load_dictionary, read_shapes_for
-from shapelex.cli.stored import open_if_large, thin_out
-
-# Shapes of a large set that are looked at, for each one that the page may hold.
-_READ_PER_SHOWN = 10
+from shapelex.cli.stored import open_if_large
 
 
 def report(
@@ -35,17 +33,16 @@ def report(
     target = claim_file(out, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model)
-    stored = open_if_large(shapes)
-    if stored is None:
+    found: Any = open_if_large(shapes)
+    if found is None:
         found = read_shapes_for(dictionary, shapes, screen)
     else:
-        check_space_of(stored, dictionary, shapes)
-        with screen.progress("reading"):
-            found = thin_out(stored, _READ_PER_SHOWN * max_shapes)
+        check_space_of(found, dictionary, shapes)
+        # An array alone does not say whether its landmarks are closed.
+        found = replace(found, space=dictionary.space_)
     import shapelex as sx
 
     run = record_run(dictionary.random_state, (shapes, model))
-    words = on_page(run) if stored is None else {**on_page(run), "shapes": found.notes[-1]}
     with screen.progress("writing the page"):
         page = sx.report.write_report(
             dictionary,
@@ -55,7 +52,7 @@ def report(
             joined=lines,
             max_shapes=max_shapes,
             overwrite=force,
-            provenance=words,
+            provenance=on_page(run),
         )
     size = page.stat().st_size
     screen.say(f"wrote {page}, {size / 1e6:.1f} MB: open it in a browser")

@@ -71,22 +71,6 @@ def spooled_shapes(
         remove(folder)
 
 
-def thin_out(stored: "StoredShapes", n_most: int) -> "ShapeSet":
-    """Return a set in memory of at most so many shapes, spread evenly over a stored one."""
-    from shapelex.io.stored_shapes import join_blocks
-
-    step = -(-len(stored) // n_most)
-    blocks, start = [], 0
-    for block in stored.blocks():
-        first = -start % step
-        if first < len(block):
-            blocks.append(block[first::step])
-        start += len(block)
-    joined = join_blocks(blocks)
-    note = f"every {step}th of {len(stored):,} shapes" if step > 1 else f"all {len(stored):,} shapes"
-    return joined.replace(notes=(*joined.notes, note))
-
-
 def look_at_closed(paths: Sequence[str], screen: Screen, **options: Any) -> bool:
     """Tell whether the shapes in files are closed."""
     from shapelex.io.spooling import find_closed

@@ -309,6 +309,18 @@ def open_shapes(path: PathLike) -> StoredShapes:
     return stored
 
 
+def thin_out(stored: StoredShapes, n_most: int) -> ShapeSet:
+    """Return a set in memory of at most so many shapes, spread evenly over a stored one."""
+    step = -(-len(stored) // n_most)
+    blocks, start = [], 0
+    for block in stored.blocks():
+        first = -start % step
+        if first < len(block):
+            blocks.append(block[first::step])
+        start += len(block)
+    return join_blocks(blocks)
+
+
 def stored_landmarks(array: Any) -> StoredShapes:
     """Return an array of landmarks on disk as a set; what it is not, the error says."""
     stored = open_stored(array, "the array")

@@ -36,6 +36,7 @@ def make_payload(
     title: str,
     max_shapes: int,
     joined: bool = True,
+    n_population: int | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Gather what the page shows.
@@ -52,6 +53,8 @@ def make_payload(
         Most shapes that the page may hold.
     joined : bool, default True
         Whether landmarks are joined by a line.
+    n_population : int, optional
+        Shapes of the set that these are spread over, where they are not all.
     provenance : mapping, optional
         Where it comes from.
 
@@ -78,6 +81,7 @@ def make_payload(
         "closed": bool(space.closed),
         "joined": joined,
         "n_shapes": len(shapes),
+        "n_population": n_population,
         "how_chosen": how_chosen,
         "n_nonzero": codes.n_nonzero,
         "space": _pack_space(space),

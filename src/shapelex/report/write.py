@@ -11,12 +11,17 @@ from shapelex._typing import ArrayLike
 from shapelex._validation import check_count, check_flag
 from shapelex.estimators import ShapeDictionary
 from shapelex.io.atomic import write_atomically
+from shapelex.io.stored_shapes import StoredShapes, thin_out
 from shapelex.report.document import make_document
 from shapelex.report.payload import make_payload
 from shapelex.report.shapes import read_shapes
 from shapelex.spaces import Landmarks
 
 _log = logging.getLogger(__name__)
+
+
+# Shapes of a stored set that are looked at, for each one that the page may hold.
+_READ_PER_SHOWN = 10
 
 
 def write_report(
@@ -45,7 +50,9 @@ def write_report(
         Fitted.
     X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), or a set of shapes
         Configurations in the space of the model. A set of shapes, with the attributes ``configurations``, ``space``,
-        ``ids``, ``labels``, ``sequence`` and ``metadata``, gives the columns below where they are not given.
+        ``ids``, ``labels``, ``sequence`` and ``metadata``, gives the columns below where they are not given. Of a set
+        that :func:`shapelex.open_shapes` opened, shapes spread evenly over it are looked at, ten for each that the page
+        may hold.
     path : str or Path
         Where to; ``.html`` is added where there is no suffix.
     ids : sequence, optional
@@ -110,6 +117,10 @@ def write_report(
         raise ValueError(
             f"joined=False draws landmarks as points, but {model.space_} is a space of curves: leave it out."
         )
+    n_population = None
+    if isinstance(X, StoredShapes):
+        n_population = len(X) if len(X) > _READ_PER_SHOWN * max_shapes else None
+        X = thin_out(X, _READ_PER_SHOWN * max_shapes)
     shapes = read_shapes(X, model.space_, ids=ids, labels=labels, sequence=sequence, frames=frames)
     payload = make_payload(
         model,
@@ -117,6 +128,7 @@ def write_report(
         title="Dictionary of shapes" if title is None else str(title),
         max_shapes=max_shapes,
         joined=joined,
+        n_population=n_population,
         provenance=provenance,
     )
     page = make_document(payload).encode("utf-8")

@@ -27,7 +27,9 @@ function table(title, rows) {
 export function startAbout() {
   const errors = page.errors;
   byId("lead").textContent =
-    `${count(page.n_shapes)} ${plural(page.kind, page.n_shapes)}, each rebuilt from at most ` +
+    `${count(page.n_shapes)} ${plural(page.kind, page.n_shapes)}, ` +
+    (page.n_population ? `spread evenly over ${count(page.n_population)}, ` : "") +
+    "each rebuilt from at most " +
     `${nNonzero} of ${nAtoms} atoms, with a typical error of ${percent(errors.rmse)}.`;
   byId("facts").append(
     fact(count(page.n_shapes), "shapes", page.kind),
@@ -43,7 +45,8 @@ export function startAbout() {
   if (page.how_chosen) {
     paragraphs.push(
       `This page holds ${count(nShapes)} of the ${count(page.n_shapes)} shapes, ${page.how_chosen}. ` +
-        "The numbers, the use of the atoms and the histogram are of all shapes.",
+        "The numbers, the use of the atoms and the histogram are of " +
+        (page.n_population ? `these ${count(page.n_shapes)}, which are spread evenly over a set of ${count(page.n_population)}.` : "all shapes."),
     );
   }
   byId("prose").append(...paragraphs.map((text, i) => make("p", { text, class: i ? "notice" : null })));
