@@ -174,3 +174,11 @@ def test_a_set_over_a_dask_array_stays_there(is_real):
 def test_a_set_over_a_dask_array_has_the_coordinates_of_its_space():
     with pytest.raises(CoordinateCountError, match="coordinates"):
         sx.ShapeSet(da.from_array(make_shapes(), chunks=(40, 7)), sx.Landmarks(9))
+
+
+def test_a_device_that_workers_do_not_use_is_said():
+    X = da.from_array(make_shapes(), chunks=(40, 7))
+    with pytest.warns(UserWarning, match="device='torch' is not used to learn from Dask arrays"):
+        model = make_model(coder="ormp", tol=0.5, device="torch").fit(X)
+    expected = make_model(coder="ormp", tol=0.5).fit(X)
+    np.testing.assert_array_equal(model.atoms_, expected.atoms_)

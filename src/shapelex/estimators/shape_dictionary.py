@@ -284,6 +284,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         room = room_of(X)
         if room is not None:
             check_count(self.verbose, 0, "verbose")
+            if self.device != "cpu":
+                message = f"device={self.device!r} is not used to learn from Dask arrays: workers code by their CPUs."
+                warnings.warn(message, UserWarning, stacklevel=4)
             source, space = room.open_source(X, self.space, sample_weight)
             return self._options(space), source, space
         configurations, space = self._start(X)
