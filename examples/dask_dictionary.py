@@ -43,7 +43,7 @@ def main() -> None:
         with Client(sys.argv[1]):
             learn()
         return
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
         learn()
 
 

@@ -226,7 +226,7 @@ def test_a_damaged_array_is_one_line(folder):
 def test_learn_on_the_cluster_of_a_scheduler(folder, shapes, name):
     distributed = pytest.importorskip("distributed")
     sx.write(shapes, name, overwrite=True)
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         lines_of(run("learn", name, "-o", "m.npz", *LEARN, "--scheduler", cluster.scheduler_address))
         if name == "shapes.zarr":
             here = lines_of(run("encode", "m.npz", name, "-o", "here.csv"))
