@@ -244,6 +244,9 @@ def test_a_scheduler_that_is_not_there_is_one_line(folder):
     result = run("learn", "shapes.npz", "-o", "m.npz", "--scheduler", "nonsense://nowhere")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1].startswith("shapelex: no scheduler answers at nonsense://nowhere")
+    # What comes next in this process runs without a cluster.
+    dask = pytest.importorskip("dask")
+    assert dask.delayed(abs)(-1).compute() == 1
 
 
 def test_a_cluster_codes_files_that_its_workers_can_open(ready):

@@ -91,6 +91,8 @@ def on_cluster(shapes: Any, path: str, address: str | None) -> Iterator[Any]:
     except ImportError as error:
         raise CommandError('--scheduler needs Dask: pip install "shapelex[dask]".') from error
     try:
+        # A default client that could not connect would stay the default of this process, and everything wait for it.
+        Client(address, timeout=10, set_as_default=False).close()
         client = Client(address, timeout=10, set_as_default=True)
     except (OSError, ValueError) as error:
         raise CommandError(f"no scheduler answers at {address}: {' '.join(str(error).split())}") from error
