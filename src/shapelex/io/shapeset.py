@@ -410,6 +410,14 @@ def _same_values(mine: Column, theirs: Column) -> bool:
     return bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))
 
 
+def renumber_series(own: set[int], taken: set[int]) -> dict[int, int]:
+    """Return new numbers for the time series of a set where some are those of sets before it; else nothing."""
+    if not own & taken:
+        return {}
+    first_free = max(taken) + 1
+    return {old: first_free + place for place, old in enumerate(sorted(own))}
+
+
 def _join_series(series: list[Column | None], sizes: list[int]) -> Column | None:
     if all(numbers is None for numbers in series):
         return None
@@ -420,9 +428,8 @@ def _join_series(series: list[Column | None], sizes: list[int]) -> Column | None
             joined.append(np.full(size, -1))
             continue
         own = set(numbers.tolist()) - {-1}
-        if own & taken:
-            first_free = max(taken) + 1
-            renamed = {old: first_free + place for place, old in enumerate(sorted(own))}
+        renamed = renumber_series(own, taken)
+        if renamed:
             numbers = np.array([renamed.get(number, -1) for number in numbers.tolist()], dtype=np.int64)
             own = set(renamed.values())
         taken |= own

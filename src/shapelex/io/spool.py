@@ -19,7 +19,7 @@ from shapelex.io.assembly import Found, Wanted, check_swelling, check_width, not
 from shapelex.io.columns import ColumnKind
 from shapelex.io.raw_block import RawBlock, block_of_records, block_of_set
 from shapelex.io.reading import Part
-from shapelex.io.shapeset import ShapeSet
+from shapelex.io.shapeset import ShapeSet, renumber_series
 from shapelex.io.stored_shapes import METADATA
 from shapelex.spaces import Landmarks, Space
 
@@ -327,11 +327,7 @@ class ShapeSpool:
         taken: set[int] = set()
         renamed: dict[tuple[str, int], int] = {}
         for file, numbers in series.items():
-            own = set(numbers)
-            if own & taken:
-                first_free = max(taken) + 1
-                new = {old: first_free + place for place, old in enumerate(sorted(own))}
-                renamed |= {(file, old): number for old, number in new.items()}
-                own = set(new.values())
-            taken |= own
+            new = renumber_series(set(numbers), taken)
+            renamed |= {(file, old): number for old, number in new.items()}
+            taken |= set(new.values()) or set(numbers)
         return renamed

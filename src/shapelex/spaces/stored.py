@@ -76,16 +76,6 @@ class StoredConfigurations(ABC):
         """
         return np.concatenate([self[int(row) : int(row) + 1] for row in rows])
 
-    def sample_bytes(self) -> bytes:
-        """First and last row, to tell one set from another.
-
-        Returns
-        -------
-        bytes
-            Their numbers.
-        """
-        return self[:1].tobytes() + self[len(self) - 1 :].tobytes()
-
     @abstractmethod
     def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         """Return rows as they are stored, complex (K, N) or real (K, N, 2)."""
