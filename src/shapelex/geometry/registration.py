@@ -191,7 +191,7 @@ def register(
             n_iter += n_more
         else:
             fractions = closest_fractions(preshapes, targets)
-        shift = changes.shift + fractions
+        shift = np.where(fractions == 0, changes.shift, (changes.shift + fractions) % space.n_coordinates)
         moved = fractions != 0
         registered[moved] = shift_landmarks(registered[moved], fractions[moved])
     return _summarize(configurations, registered, targets, shift, changes, space, n_iter, converged)

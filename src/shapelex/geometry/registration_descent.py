@@ -107,6 +107,12 @@ def _power_step(Z: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArr
     return following
 
 
+def _around_zero(shifts: FloatArray, n_points: int) -> FloatArray:
+    """Return the same start points, at most half of the points away either way."""
+    wrapped: FloatArray = (shifts + n_points / 2) % n_points - n_points / 2
+    return np.where(np.abs(shifts) <= n_points / 2, shifts, wrapped)
+
+
 def refine_with_mean(
     Z: ComplexArray, mean: ComplexArray, space: Space, max_iter: int, converged: bool
 ) -> tuple[FloatArray, ComplexArray, int, bool]:
@@ -140,8 +146,8 @@ def refine_with_mean(
     for n_iter in range(1, max_iter + 1):
         following = closest_fractions(Z, mean)
         # The mean would drift along the outlines: only what shapes differ by counts.
-        following -= following[0]
-        moved = float(np.abs(following - fractions).max())
+        following = _around_zero(following - following[0], Z.shape[1])
+        moved = float(np.abs(_around_zero(following - fractions, Z.shape[1])).max())
         fractions = following
         mean = mean_preshape(shift_landmarks(Z, fractions), space)
         if moved <= _FRACTION_TOL:

@@ -10,9 +10,11 @@ from scipy import fft
 
 from shapelex._typing import ComplexArray, FloatArray
 
-# The product |C(δ)|² is smooth on the scale of a point: this grid finds its peak, and Newton's method its top.
-_GRID = np.array(sorted(np.linspace(-1.0, 1.0, 17), key=abs))
+# The product |C(δ)|² is smooth on the scale of a point: a grid of eighths finds its peak, and Newton's method its top.
+_GRID_STEPS = 8
 _NEWTON_STEPS = 8
+# Products on the grid that are held at a time.
+_BLOCK_PRODUCTS = 1 << 20
 
 # Fractions below this are rounding.
 _NO_FRACTION = 1e-10
@@ -26,27 +28,28 @@ def shift_landmarks(Z: ComplexArray, shifts: FloatArray) -> ComplexArray:
 
 
 def closest_fractions(Z: ComplexArray, targets: ComplexArray) -> FloatArray:
-    """Return shifts between −1 and 1, in points, that maximize ``|m* shift_landmarks(z)|``.
+    """Return the shifts, in points, that maximize ``|m* shift_landmarks(z)|``.
+
+    All of the outline is looked at: midway between two points a product may be less than at a whole shift elsewhere,
+    and yet have the highest peak beside it.
 
     Parameters
     ----------
     Z : ndarray of complex, shape (n_shapes, n_points)
-        Pre-shapes, started at the best of their points.
+        Pre-shapes.
     targets : ndarray of complex, shape (1 or n_shapes, n_points)
         One pre-shape for all, or one a shape.
 
     Returns
     -------
     ndarray of float, shape (n_shapes,)
-        The shifts; 0 where no fraction is better.
+        The shifts, at most half of the points either way; 0 where no other is better.
     """
     n_points = Z.shape[1]
     steps = _angular_steps(n_points)
     terms = fft.fft(Z.astype(np.complex128)) * fft.fft(targets.astype(np.complex128)).conj() / n_points
-    on_grid = np.abs(terms @ np.exp(np.multiply.outer(steps, _GRID))) ** 2
-    # The grid is sorted by modulus, so no shift wins where it is as good as any.
-    best = np.argmax(on_grid >= on_grid.max(axis=1, keepdims=True) - 64 * np.finfo(np.float64).eps, axis=1)
-    fractions = _GRID[best]
+    grid_shifts, on_grid = _best_on_grid(terms)
+    fractions = grid_shifts
     for _ in range(_NEWTON_STEPS):
         turned = terms * np.exp(fractions[:, None] * steps)
         value, slope, bend = turned.sum(axis=1), turned @ steps, turned @ steps**2
@@ -55,10 +58,30 @@ def closest_fractions(Z: ComplexArray, targets: ComplexArray) -> FloatArray:
         curved = second < 0
         step = np.where(curved, -first / np.where(curved, second, -1.0), 0.0)
         fractions = fractions + np.clip(step, -0.0625, 0.0625)
-    fractions = np.clip(fractions, -1.0, 1.0)
     reached = np.abs((terms * np.exp(fractions[:, None] * steps)).sum(axis=1)) ** 2
-    fractions = np.where(reached >= on_grid[np.arange(len(Z)), best], fractions, _GRID[best])
+    fractions = np.where(reached >= on_grid, fractions, grid_shifts)
     return np.where(np.abs(fractions) < _NO_FRACTION, 0.0, fractions)
+
+
+def _best_on_grid(terms: ComplexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the best shifts by eighths of a point, and their squared products."""
+    n_shapes, n_points = terms.shape
+    n_grid = _GRID_STEPS * n_points
+    grid = fft.fftfreq(n_grid, 1 / n_points)
+    # Sorted by modulus, so that no shift wins where it is as good as any.
+    order = np.argsort(np.abs(grid), kind="stable")
+    places = np.round(fft.fftfreq(n_points, 1 / n_points)).astype(int) % n_grid
+    shifts, squares = np.empty(n_shapes), np.empty(n_shapes)
+    step = max(1, _BLOCK_PRODUCTS // n_grid)
+    for start in range(0, n_shapes, step):
+        part = slice(start, start + step)
+        padded = np.zeros((len(terms[part]), n_grid), dtype=terms.dtype)
+        padded[:, places] = terms[part]
+        found = (np.abs(fft.ifft(padded)[:, order]) * n_grid) ** 2
+        squares[part] = found.max(axis=1)
+        close = found >= squares[part, None] - 64 * np.finfo(np.float64).eps
+        shifts[part] = grid[order[np.argmax(close, axis=1)]]
+    return shifts, squares
 
 
 def _angular_steps(n_points: int) -> ComplexArray:
