@@ -2,16 +2,13 @@
 
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 import shapelex as sx
-
-settings.register_profile("shapelex", max_examples=50, deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("shapelex")
 
 FOURIER = [
     lambda t: np.ones_like(t),
@@ -64,24 +61,32 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20)
 
 
+# Each reason to skip stands in one place, so that the summary has one line for it.
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if "SHAPELEX_DATA" not in os.environ and item.get_closest_marker("realdata"):
+        pytest.skip("SHAPELEX_DATA, the folder of the shape data, is not set")
+
+
 @pytest.fixture(scope="session")
-def load_real() -> Callable[[str], np.ndarray]:
-    """Load a set of the shared data as configurations, or skip."""
-    folder = os.environ.get("SHAPELEX_DATA")
-
-    def load(name: str) -> np.ndarray:
-        if not folder:
-            pytest.skip("SHAPELEX_DATA is not set")
-        with np.load(Path(folder) / f"{name}.npz", allow_pickle=False) as file:
-            return sx.from_points(file["points"])
-
-    return load
+def device(request: pytest.FixtureRequest) -> str:
+    """Return the device that a test runs on, or skip."""
+    if request.param != "cpu" and find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    return request.param
 
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """Return the folder of the shared data, or skip."""
-    folder = os.environ.get("SHAPELEX_DATA")
-    if not folder:
-        pytest.skip("SHAPELEX_DATA is not set")
-    return Path(folder)
+    """Return the folder of the shape data; tests that need it are marked with ``realdata``."""
+    return Path(os.environ["SHAPELEX_DATA"])
+
+
+@pytest.fixture(scope="session")
+def load_real(data_folder) -> Callable[[str], np.ndarray]:
+    """Return a function that loads a set of the shape data as configurations."""
+
+    def load(name: str) -> np.ndarray:
+        with np.load(data_folder / f"{name}.npz", allow_pickle=False) as file:
+            return sx.from_points(file["points"])
+
+    return load

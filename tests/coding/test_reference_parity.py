@@ -4,8 +4,6 @@ The constants were printed by the reference ORMP (2DKSD at 1c4f226, with exact G
 the first ten pre-shapes of the set. Its supports are matched on every shape.
 """
 
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,14 +42,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_same_codes_as_the_reference(name):
-    folder = os.environ.get("SHAPELEX_DATA")
-    if not folder:
-        pytest.skip("SHAPELEX_DATA is not set")
+def test_same_codes_as_the_reference(name, load_real):
     space, n_nonzero, rms, picked = CASES[name]
-    with np.load(Path(folder) / f"{name}.npz") as archive:
-        points = archive["points"]
-    X = points[..., 0] + 1j * points[..., 1]
+    X = load_real(name)
     atoms = space.preshape(X[:10])
     codes = encode(X, atoms, n_nonzero, "ormp", space=space)
     errors = residual_norms(space.whitened_preshapes(X), space.whiten(atoms), codes)

@@ -24,7 +24,9 @@ def test_log_undoes_exp(stack, length):
     tangent = sx.horizontal_projection(z, v, space)
     tangent *= length / space.norm(tangent)
     back = sx.log(z, sx.exp(z, tangent, space), space)
-    np.testing.assert_allclose(back, tangent, rtol=0, atol=1e-11)
+    # The cut locus is at pi / 2: the rotation onto the base is found from a product of modulus cos(length).
+    size = max(1.0, np.abs(tangent).max(), np.abs(space.preshape(z)).max())
+    np.testing.assert_allclose(back, tangent, rtol=0, atol=1e-13 * size / np.cos(length))
 
 
 @given(strategies.stacks(2))

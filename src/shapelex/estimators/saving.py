@@ -3,9 +3,7 @@
 The file format is that of :mod:`shapelex.io.model_file`; here is what of an estimator goes into it.
 """
 
-import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 
 from shapelex.exceptions import ModelFileError
 from shapelex.io.model_file import Model, write_model
+from shapelex.io.provenance import installed_versions
 from shapelex.learning import Statistics
 
 _ARRAYS = ("atoms_", "usage_", "loss_curve_")
@@ -93,11 +92,7 @@ def plain_parameters(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarr
     seed = parameters.get("random_state")
     if not (seed is None or isinstance(seed, int | np.integer)):
         parameters["random_state"] = None
-    provenance = {
-        "random_state": repr(seed),
-        "python": platform.python_version(),
-        **{package: version(package) for package in ("shapelex", "numpy", "scipy", "numba", "scikit-learn")},
-    }
+    provenance = {"random_state": repr(seed), **installed_versions()}
     return {name: as_plain(value) for name, value in parameters.items()}, arrays, provenance
 
 

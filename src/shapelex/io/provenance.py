@@ -5,7 +5,20 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-_PACKAGES = ("shapelex", "numpy", "scipy", "numba", "scikit-learn", "matplotlib")
+from shapelex import __version__
+
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib")
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of shapelex, of Python and of the installed packages that results depend on."""
+    versions = {"shapelex": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions
 
 
 def describe_run(command: str | None, seed: int | None) -> dict[str, Any]:
@@ -28,10 +41,4 @@ def describe_run(command: str | None, seed: int | None) -> dict[str, Any]:
     >>> describe_run("shapelex reproduce", 0)["command"]
     'shapelex reproduce'
     """
-    versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return {"command": command, "seed": seed, "versions": versions, "processors": os.cpu_count()}
+    return {"command": command, "seed": seed, "versions": installed_versions(), "processors": os.cpu_count()}

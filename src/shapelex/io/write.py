@@ -4,9 +4,7 @@ In come a set and a path; out goes a file, whole or not at all, in the format th
 """
 
 import gzip
-import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +13,7 @@ from shapelex.exceptions import EmptySetError, ShapeFileError
 from shapelex.io.atomic import write_atomically
 from shapelex.io.file_list import PathLike, is_zarr_folder
 from shapelex.io.formats import FORMATS, Format
+from shapelex.io.provenance import installed_versions
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.stored_shapes import ShapeBlocks, as_stored, join_blocks
 
@@ -171,9 +170,5 @@ def _name_writable() -> str:
 
 
 def _versions(command: str | None) -> dict[str, Any]:
-    try:
-        own = version("shapelex")
-    except PackageNotFoundError:
-        own = "unknown"
-    made = {"shapelex": own, "numpy": version("numpy"), "python": platform.python_version()}
+    made = installed_versions()
     return made if command is None else {**made, "command": str(command)}

@@ -4,9 +4,9 @@ In come a model and numbers; out go sentences and rows of a table, as plain text
 """
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
+from shapelex import __version__
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
 _CODERS = {
@@ -95,5 +95,5 @@ def list_provenance(provenance: Mapping[str, Any] | None) -> list[list[str]]:
     list of [str, str]
         Rows; the version of shapelex is always there.
     """
-    rows = {"shapelex": version("shapelex")} | {str(key): str(value) for key, value in (provenance or {}).items()}
+    rows = {"shapelex": __version__} | {str(key): str(value) for key, value in (provenance or {}).items()}
     return [[key, value] for key, value in rows.items()]

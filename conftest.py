@@ -1,0 +1,28 @@
+"""Settings of all test runs: which modules are searched for doctests, and how many examples hypothesis draws."""
+
+import os
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+from hypothesis import settings
+
+# By default every run draws the same few examples, so that `make test` has one outcome. More of them, and random ones,
+# are drawn by `--hypothesis-profile=extended` and `--hypothesis-profile=random` (`make test-random`).
+settings.register_profile("shapelex", max_examples=10, deadline=None, derandomize=True)
+settings.register_profile("extended", max_examples=60, deadline=None, derandomize=True)
+_N_RANDOM = int(os.environ.get("SHAPELEX_TEST_EXAMPLES", "60"))
+settings.register_profile("random", max_examples=_N_RANDOM, deadline=None, print_blob=True)
+settings.load_profile("shapelex")
+
+_PACKAGE = Path(__file__).parent / "src"
+# Modules of the package import these at the top only where nothing works without them.
+_MISSING = [name for name in ("dask", "torch") if find_spec(name) is None]
+_IMPORT = re.compile(rf"^(?:import|from) (?:{'|'.join(_MISSING)})\b", re.MULTILINE) if _MISSING else None
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out a module of the package that cannot be imported without the missing dependency."""
+    if _IMPORT is None or collection_path.suffix != ".py" or _PACKAGE not in collection_path.parents:
+        return None
+    return True if _IMPORT.search(collection_path.read_text(encoding="utf-8")) else None
