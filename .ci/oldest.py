@@ -1,6 +1,7 @@
 """Print pip constraints that hold every declared dependency to its oldest declared version.
 
-``numpy>=2.0`` becomes ``numpy==2.0.*``: the newest patch release of the oldest minor version. Used by ``make test-oldest``.
+``numpy>=2.0`` becomes ``numpy==2.0.*``: the newest patch release of that version.
+Used by ``make test-oldest``.
 """
 
 import re

@@ -65,14 +65,9 @@ def rng() -> np.random.Generator:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "SHAPELEX_DATA" not in os.environ and item.get_closest_marker("realdata"):
         pytest.skip("SHAPELEX_DATA, the folder of the shape data, is not set")
-
-
-@pytest.fixture(scope="session")
-def device(request: pytest.FixtureRequest) -> str:
-    """Return the device that a test runs on, or skip."""
-    if request.param != "cpu" and find_spec("torch") is None:
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if parameters.get("device", "cpu") != "cpu" and find_spec("torch") is None:
         pytest.skip("torch is not installed")
-    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,6 @@ if find_spec("torch") is not None:
     if torch.cuda.is_available():
         DEVICES.append("cuda")
 
-# The fixture of this name, in conftest.py, skips where torch is not installed.
-on_devices = pytest.mark.parametrize("device", DEVICES, indirect=True)
-on_all_devices = pytest.mark.parametrize("device", ["cpu", *DEVICES], indirect=True)
+# Where torch is not installed, conftest.py skips the tests of all devices but the CPU.
+on_devices = pytest.mark.parametrize("device", DEVICES)
+on_all_devices = pytest.mark.parametrize("device", ["cpu", *DEVICES])
