@@ -92,7 +92,14 @@ def _download(entry: Dataset, file: SourceFile, folder: Path) -> None:
     load = pooch.HTTPDownloader(progressbar=is_watched, timeout=_TIMEOUT)
 
     def load_and_check(url: str, target: str, manager: Any) -> None:
-        load(url, target, manager)
+        try:
+            load(url, target, manager)
+        except OSError as error:
+            # pooch leaves the connection open that an error came by.
+            response = getattr(error, "response", None)
+            if response is not None:
+                response.close()
+            raise
         difference = _difference(Path(target).read_bytes(), file)
         if difference:
             raise ValueError(f"what came {difference}")
