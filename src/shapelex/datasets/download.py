@@ -95,10 +95,12 @@ def _download(entry: Dataset, file: SourceFile, folder: Path) -> None:
         try:
             load(url, target, manager)
         except OSError as error:
-            # pooch leaves the connection open that an error came by.
             response = getattr(error, "response", None)
             if response is not None:
-                response.close()
+                response.close()  # pooch leaves it open
+                if response.status_code < 500:
+                    # Asked again, the server would say the same.
+                    raise FileNotFoundError(_reason(error)) from error
             raise
         difference = _difference(Path(target).read_bytes(), file)
         if difference:
@@ -115,9 +117,8 @@ def _download(entry: Dataset, file: SourceFile, folder: Path) -> None:
             Path(manager.fetch(file.name, downloader=load_and_check)).replace(folder / file.name)
     except (OSError, ValueError) as error:
         raise DatasetUnavailableError(
-            f"{file.name} could not be downloaded from {address} ({_reason(error)}). Check the connection and try "
-            f"again; or save the file from that address by other means, such as a browser, into {folder} or into the "
-            f"folder that {FOLDER_VARIABLE} names; or set {MIRROR_VARIABLE} to a mirror of {PUBLIC_ADDRESS}."
+            f"{file.name} could not be downloaded from {address} ({_reason(error)}): try again, or save the file from "
+            f"that address by other means, such as a browser, into {folder} or the folder that {FOLDER_VARIABLE} names."
         ) from error
 
 
