@@ -77,6 +77,10 @@ class ShapeFileError(ShapelexError, ValueError):
     """A file of shapes, or one record in it, is damaged, hostile, or holds what cannot be read as planar shapes."""
 
 
+class DatasetUnavailableError(ShapelexError, FileNotFoundError):
+    """A set of shapes is in none of the places looked in, and cannot be downloaded."""
+
+
 class SkippedRecordsWarning(UserWarning):
     """Some records of a file could not be read and were left out, as asked for."""
 

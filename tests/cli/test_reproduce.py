@@ -1,7 +1,12 @@
-"""``shapelex reproduce``: success, bad input, existing output, interrupted run."""
+"""``shapelex reproduce``: success, downloads, bad input, existing output, interrupted run."""
 
+import gzip
+import io
 import json
+import logging
 import os
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -11,20 +16,30 @@ from shapelex.cli.reproduce import DATASETS
 from shapelex.report.reproduction import PAPER_SETS
 from shapelex.report.reproduction import run as reproduction_run
 from shapelex.report.reproduction.measure import measure_set
-from tests.report.made_data import write_shapes
+from tests.datasets.local_server import run_server
+from tests.report.made_data import make_table, write_shapes
 
 
 @pytest.fixture(autouse=True)
-def no_data_in_the_environment(monkeypatch):
+def no_data_in_the_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("SHAPELEX_DATA", raising=False)
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache")
 
 
 @pytest.fixture
-def data(tmp_path):
+def data(tmp_path, monkeypatch):
     folder = tmp_path / "data"
     folder.mkdir()
-    write_shapes(folder, "hands", 56)
+    write_shapes(folder, "hands", 56, monkeypatch=monkeypatch)
     return folder
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with run_server() as running:
+        monkeypatch.setenv("SHAPELEX_DATA_URL", running.address)
+        yield running
 
 
 @pytest.fixture
@@ -50,11 +65,42 @@ def test_success(data, tmp_path):
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0].startswith("dataset 3: shape dictionary ")
-    assert lines[-2:] == [
-        "skipped, not there: 6376_open_worms_6ctrlpts.npz",
-        f"wrote {tmp_path / 'out' / 'reproduction.md'}",
-    ]
+    assert lines[-2].startswith(
+        "skipped dataset 2: 6376_open_worms_6ctrlpts.npz or 6376_open_worms_6ctrlpts.csv is not in"
+    )
+    assert lines[-1] == f"wrote {tmp_path / 'out' / 'reproduction.md'}"
     assert (tmp_path / "out" / "figures" / "dataset-3-dictionaries.svg").is_file()
+
+
+def test_a_server_is_the_only_source_of_data(server, tmp_path, no_figures, monkeypatch):
+    for name, n_points in {"worms": 20, "hands": 56}.items():
+        server.serve(name, make_table(n_points), monkeypatch=monkeypatch)
+    result = reproduce("-o", tmp_path / "out", "--quick", "--json")
+    assert result.exit_code == 0
+    numbers = json.loads(result.stdout)
+    assert {one["dataset"]: (one["file"], one["same_data_as_paper"]) for one in numbers["datasets"]} == {
+        "1": ("worms", True),
+        "3": ("hands", True),
+    }
+    names = {"2": "6376_open_worms_6ctrlpts", "4": "leaves_sym", "4b": "leaves_Bsplines", "5": "mpeg7"}
+    assert list(numbers["skipped"]) == list(names)
+    for name, reason in zip(names.values(), numbers["skipped"].values(), strict=True):
+        assert reason.startswith(f"{name}.csv could not be downloaded from {server.address}/ansonang3/2DKSD/")
+        assert "(the server answered 404 Not Found)" in reason
+    page = (tmp_path / "out" / "reproduction.md").read_text()
+    assert page.count("*Data.* The paper's own numbers.") == 2
+    assert "Other data than the paper's" not in page
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_quiet_downloads_say_nothing(server, tmp_path, no_figures, monkeypatch):
+    logger = logging.Logger("pooch")
+    logger.addHandler(logging.StreamHandler(told := io.StringIO()))
+    monkeypatch.setattr("pooch.utils.LOGGER", logger)
+    server.serve("hands", make_table(56), monkeypatch=monkeypatch)
+    result = reproduce("-o", tmp_path / "out", "--quick", "--quiet", "--only", "3")
+    assert result.exit_code == 0
+    assert result.output == told.getvalue() == ""
 
 
 def test_json_from_the_environment_and_force(data, tmp_path, no_figures):
@@ -65,7 +111,7 @@ def test_json_from_the_environment_and_force(data, tmp_path, no_figures):
     assert result.exit_code == 0
     numbers = json.loads(result.stdout)
     assert [one["dataset"] for one in numbers["datasets"]] == ["3"]
-    assert numbers["skipped"] == ["1", "2", "4", "4b", "5"]
+    assert list(numbers["skipped"]) == ["1", "2", "4", "4b", "5"]
     assert (out / "mine.txt").read_text() == "kept"
 
 
@@ -84,12 +130,12 @@ def test_existing_output_stays(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        ([], 1, "no data: pass --data FOLDER, or set SHAPELEX_DATA"),
+        ([], 1, "none of the datasets 1, 2, 3, 4, 4b, 5 can be had. Dataset 1: worms.csv could not be downloaded"),
         (["--data", "nowhere"], 1, "there is no folder nowhere"),
         (["--only", "6"], 2, "got 6"),
         (["--only", ","], 2, "got nothing"),
         (["--seed", "-1"], 2, "--seed"),
-        (["--data", "."], 1, "none of the datasets is in .: expected at least one of"),
+        (["--data", "."], 1, "none of the datasets 1, 2, 3, 4, 4b, 5 can be had. Dataset 1: worms.csv is not in .:"),
     ],
 )
 def test_bad_input(arguments, status, words, tmp_path, monkeypatch):
@@ -98,7 +144,7 @@ def test_bad_input(arguments, status, words, tmp_path, monkeypatch):
     assert result.exit_code == status
     assert words in result.stderr
     assert "Traceback" not in result.output
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
 
 
 def test_damaged_file(data, tmp_path):
@@ -106,7 +152,7 @@ def test_damaged_file(data, tmp_path):
     result = reproduce("--data", data, "-o", tmp_path / "out")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
-    assert "hands.npz cannot be read as shapes" in result.stderr
+    assert "hands.npz has 7 bytes, but should have" in result.stderr
 
 
 def test_interrupted_run_says_what_is_kept(data, tmp_path, monkeypatch, no_figures):
@@ -124,7 +170,7 @@ def test_interrupted_run_says_what_is_kept(data, tmp_path, monkeypatch, no_figur
     result = reproduce("--data", data, "-o", out, "--quiet")
     assert result.exit_code == 130
     assert result.stderr == "shapelex: interrupted: no dataset was finished; run again with --force.\n"
-    write_shapes(data, "leaves_Bsplines", 40)
+    write_shapes(data, "leaves_Bsplines", 40, monkeypatch=monkeypatch)
     interrupt_after("3")
     result = reproduce("--data", data, "-o", out, "--quiet", "--quick", "--force")
     assert result.exit_code == 130
@@ -140,3 +186,16 @@ def test_quick_run_on_real_hands(load_real, tmp_path, no_figures):
     (hands,) = json.loads(result.stdout)["datasets"]
     assert hands["n_shapes"] == 40
     assert hands["measured"]["shape dictionary"]["rmse"] < 2.48
+
+
+@pytest.mark.realdata
+def test_quick_run_in_a_process_of_its_own(data_folder, server, tmp_path):
+    path = "/ansonang3/2DKSD/1c4f22676255ea2c0bff1197f6a189ae7261a16a/DATA/hands.csv"
+    server.files[path] = gzip.decompress((data_folder / "formats/csv/hands_reference_layout.csv.gz").read_bytes())
+    command = [sys.executable, "-c", "from shapelex.cli.main import main; main()"]
+    command += ["reproduce", "-o", str(tmp_path / "out"), "--quick", "--only", "3"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "hands: from https://github.com/ansonang3/2DKSD, license: none stated." in result.stderr
+    assert result.stdout.startswith("dataset 3: shape dictionary ")
+    assert "*Data.* The paper's own numbers." in (tmp_path / "out" / "reproduction.md").read_text()

@@ -1,8 +1,7 @@
-"""Shape files by name."""
+"""Sets of shapes by name: from folders and the cache."""
 
 import hashlib
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,17 +10,17 @@ import pytest
 
 import shapelex as sx
 from shapelex.datasets.registry import REGISTRY
-from shapelex.exceptions import ShapeFileError
+from shapelex.exceptions import DatasetUnavailableError, ShapeFileError
+from tests.datasets.local_server import blob_id
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty cache, with no other place to look in."""
-    pooch = pytest.importorskip("pooch")
     folder = tmp_path / "cache"
     folder.mkdir()
     monkeypatch.delenv("SHAPELEX_DATA", raising=False)
-    monkeypatch.setattr(pooch, "os_cache", lambda project: folder)
+    monkeypatch.setattr("pooch.os_cache", lambda project: folder)
     return folder
 
 
@@ -44,14 +43,27 @@ def write_hands(monkeypatch: pytest.MonkeyPatch):
 def test_every_set_has_a_line_and_a_checksum():
     told = sx.datasets.list_datasets()
     assert list(told) == list(REGISTRY)
-    assert len(told) == 34
+    assert len(told) == 41
     for name, entry in REGISTRY.items():
-        assert re.fullmatch(r"[0-9a-f]{64}", entry.sha256)
-        assert told[name].endswith(f": {entry.n_shapes} shapes")
+        assert entry.sha256 is not None or entry.files
+        assert entry.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", entry.sha256)
+        assert entry.n_shapes is None or told[name].endswith(f": {entry.n_shapes} shapes")
         assert "\n" not in told[name]
         assert entry.source
         assert entry.license
-    assert len({entry.sha256 for entry in REGISTRY.values()}) == 34
+    assert len({entry.sha256 for entry in REGISTRY.values()} - {None}) == 34
+
+
+def test_every_file_of_a_source_has_a_blob_id_and_a_name_of_its_own():
+    by_name: dict[str, set[tuple[str, str]]] = {}
+    for entry in REGISTRY.values():
+        assert bool(entry.files) == bool(entry.commit) == (entry.convert is not None)
+        assert re.fullmatch(r"[0-9a-f]{40}|", entry.commit)
+        for file in entry.files:
+            assert re.fullmatch(r"[0-9a-f]{40}", file.blob)
+            by_name.setdefault(file.name, set()).add((entry.source, file.path))
+    # Files of all sources go into one folder.
+    assert all(len(paths) == 1 for paths in by_name.values())
 
 
 def test_from_the_cache(cache, write_hands):
@@ -80,14 +92,41 @@ def test_the_folder_comes_before_the_cache(cache, write_hands, tmp_path, monkeyp
         sx.datasets.fetch("hands", folder=other)
 
 
-def test_a_missing_file_says_where_to_put_it(cache, monkeypatch, tmp_path):
-    with pytest.raises(FileNotFoundError) as caught:
-        sx.datasets.fetch("horses")
-    assert f"horses.npz is not in {cache}." in str(caught.value)
+def test_a_missing_file_without_address_says_where_to_put_it(cache, monkeypatch, tmp_path):
+    with pytest.raises(DatasetUnavailableError) as caught:
+        sx.datasets.fetch("apes_8")
+    assert f"apes_8.npz is not in {cache}: it cannot be downloaded, as it has no public address" in str(caught.value)
     assert f"put it into {cache}, or set SHAPELEX_DATA" in str(caught.value)
     monkeypatch.setenv("SHAPELEX_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=f"is not in {re.escape(str(tmp_path))} nor in "):
-        sx.datasets.fetch("horses")
+        sx.datasets.fetch("apes_8")
+
+
+def test_a_folder_alone_says_what_to_download_into_it(tmp_path):
+    with pytest.raises(DatasetUnavailableError) as caught:
+        sx.datasets.fetch("bee_wings_9", folder=tmp_path)
+    message = str(caught.value)
+    assert message.startswith(f"bee_wings_9.npz or bee_wings.TPS with bee_metadata.csv is not in {tmp_path}: download ")
+    assert "/42066d355ce3b9d44fcc85c45a2772a9309878dc/Bee_Wings_Phylo_Allo_Code/data/bee_wings.TPS and " in message
+    with pytest.raises(DatasetUnavailableError, match=r"^worms\.csv is not in"):
+        sx.datasets.fetch("worms", folder=tmp_path)
+
+
+def test_files_of_the_source_in_a_folder(cache, tmp_path, monkeypatch):
+    content = b"0,1,1,0,0,1\n0,2,2,0,0,2\n"
+    entry = REGISTRY["hands"]
+    file = replace(entry.files[0], blob=blob_id(content), n_bytes=len(content), n_columns=6)
+    convert = type(entry.convert)(entry.convert.func, space=sx.Landmarks(3, closed=True))
+    monkeypatch.setitem(REGISTRY, "hands", replace(entry, files=(file,), convert=convert))
+    (tmp_path / "hands.csv").write_bytes(content)
+    hands = sx.datasets.fetch("hands", folder=tmp_path)
+    assert hands.space == sx.Landmarks(3, closed=True)
+    np.testing.assert_array_equal(hands.configurations, [[0, 1, 1 + 1j], [0, 2, 2 + 2j]])
+    monkeypatch.setenv("SHAPELEX_DATA", str(tmp_path))
+    assert sx.datasets.fetch("hands").equals(hands)
+    (tmp_path / "hands.csv").write_bytes(content + b"0,3,3,0,0,3\n")
+    with pytest.raises(ShapeFileError, match=r"hands\.csv has the git blob id .*but should have .* and 24 bytes"):
+        sx.datasets.fetch("hands")
 
 
 @pytest.mark.parametrize(("damage", "words"), [("flip", "SHA-256 checksum"), ("cut", "bytes, but should have")])
@@ -110,18 +149,26 @@ def test_unknown_names_are_refused():
         sx.datasets.fetch("../hands")
 
 
-def test_without_pooch_the_extra_is_named(monkeypatch, write_hands, tmp_path):
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    monkeypatch.delenv("SHAPELEX_DATA", raising=False)
-    with pytest.raises(ImportError, match=r"shapelex\[io\]"):
-        sx.datasets.fetch("hands")
-    write_hands(tmp_path)
-    monkeypatch.setenv("SHAPELEX_DATA", str(tmp_path))
-    assert len(sx.datasets.fetch("hands")) == 3
+def test_the_set_says_where_it_comes_from(cache, write_hands):
+    write_hands(cache)
+    told = sx.datasets.fetch("hands").provenance["DESCR"]
+    assert told.splitlines()[1:] == [
+        "Source: https://github.com/ansonang3/2DKSD, commit 1c4f22676255ea2c0bff1197f6a189ae7261a16a: DATA/hands.csv",
+        "License: none stated",
+    ]
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize("name", REGISTRY)
+def test_the_paper_files_are_those_of_the_list(data_folder):
+    rows = re.findall(r"^\| (DATA/\S+) \| (\w+) \| (\d+|not seen) \|", (data_folder / "PUBLIC.md").read_text(), re.M)
+    files = {file.path: file for entry in REGISTRY.values() for file in entry.files}
+    assert len(rows) == 13
+    for path, blob, size in rows:
+        assert (files[path].blob, files[path].n_bytes) == (blob, int(size) if size.isdigit() else None)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.sha256 is not None])
 def test_every_shared_file_is_the_one_registered(data_folder, name):
     shapes = sx.datasets.fetch(name, folder=data_folder)
     assert len(shapes) == REGISTRY[name].n_shapes

@@ -9,12 +9,14 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
-from shapelex.report.reproduction import PAPER_SETS, NoDatasetError, reproduce, run
+from shapelex.datasets.registry import REGISTRY
+from shapelex.exceptions import DatasetUnavailableError, ShapeFileError
+from shapelex.report.reproduction import PAPER_SETS, find_sets, reproduce, run
 from shapelex.report.reproduction.figures import choose_combination, choose_examples, draw_curves
 from shapelex.report.reproduction.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, measure_set
 from shapelex.report.reproduction.page import write_page
-from tests.report.made_data import write_shapes
+from tests.datasets.local_server import blob_id
+from tests.report.made_data import make_shapes, make_table, write_shapes
 
 BY_NAME = {paper_set.name: paper_set for paper_set in PAPER_SETS}
 
@@ -22,9 +24,10 @@ BY_NAME = {paper_set.name: paper_set for paper_set in PAPER_SETS}
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    write_shapes(folder, "hands", 56)
-    write_shapes(folder, "worms_open_from_hermite_20", 20)
-    return folder
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        write_shapes(folder, "hands", 56, monkeypatch=monkeypatch)
+        write_shapes(folder, "worms_open_from_hermite_20", 20, monkeypatch=monkeypatch)
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +35,8 @@ def finished(data, tmp_path_factory):
     """A whole quick run, and what it said on the way."""
     told = []
     found = reproduce(
-        data,
         tmp_path_factory.mktemp("out") / "new",
+        find_sets(data),
         quick=True,
         random_state=3,
         command="shapelex reproduce --quick",
@@ -60,30 +63,50 @@ def test_sets_are_those_of_the_papers_table():
     assert all(one.n_nonzero in one.sparsities and max(one.sparsities) == one.n_atoms for one in PAPER_SETS[:5])
 
 
-def test_load_deforms_where_the_paper_does(tmp_path):
-    write_shapes(tmp_path, "mpeg7_outlines_200", 200, n_shapes=3)
-    shapes = BY_NAME["5"].load(tmp_path, 1)
+def test_deformations_are_made_where_the_paper_makes_them():
+    outlines = make_shapes(200, n_shapes=3)
+    shapes = BY_NAME["5"].configurations(sx.ShapeSet(outlines), 1)
     assert shapes.shape == (30, 200)
-    with np.load(tmp_path / "mpeg7_outlines_200.npz") as file:
-        assert sx.pairwise_distances(shapes, file["points"]).argmin(axis=1).tolist() == np.repeat(range(3), 10).tolist()
+    assert sx.pairwise_distances(shapes, outlines).argmin(axis=1).tolist() == np.repeat(range(3), 10).tolist()
+    assert len(BY_NAME["5"].configurations(sx.ShapeSet(outlines), 1, max_shapes=7)) == 7
 
 
-def test_files_that_are_no_shapes_are_named(tmp_path):
-    path = BY_NAME["3"].path(tmp_path)
-    path.write_bytes(b"nothing of the kind")
-    with pytest.raises(ShapeInputError, match=r"hands\.npz cannot be read as shapes"):
-        BY_NAME["3"].load(tmp_path)
-    np.savez(path, other=np.zeros(3))
-    with pytest.raises(ShapeInputError, match="it has no array 'points'"):
-        BY_NAME["3"].load(tmp_path)
-    write_shapes(tmp_path, "hands", 55)
-    with pytest.raises(ShapeInputError, match="hands has 55 coordinates per shape, but the space has 56"):
-        BY_NAME["3"].load(tmp_path)
+def register_table(folder, name, content, monkeypatch):
+    entry = REGISTRY[name]
+    (file,) = entry.files
+    (folder / file.name).write_bytes(content)
+    registered = replace(file, blob=blob_id(content), n_bytes=len(content))
+    monkeypatch.setitem(REGISTRY, name, replace(entry, files=(registered,)))
 
 
-def test_measures_are_the_errors_of_the_models(data):
+def test_the_papers_own_files_come_first(tmp_path, monkeypatch):
+    write_shapes(tmp_path, "worms_open_from_hermite_20", 20, monkeypatch=monkeypatch)
+    register_table(tmp_path, "worms", make_table(20, n_shapes=7), monkeypatch)
+    register_table(tmp_path, "mpeg7", make_table(200, n_shapes=3), monkeypatch)
+    sets = find_sets(tmp_path, ["1", "5"])
+    assert sets.missing == {}
+    (first, worms), (last, outlines) = sets.found
+    assert (first.name, first.file, len(worms)) == ("1", "worms", 7)
+    assert first.is_same_data
+    assert (last.name, last.file, len(outlines)) == ("5", "mpeg7", 3)
+    # The paper's deformations of them are not public.
+    assert not last.is_same_data
+    assert "the paper's own outlines" in last.data
+
+
+def test_relatives_say_why_they_are_used(data):
+    ((worms, _),) = find_sets(data, ["1"]).found
+    assert worms.file == "worms_open_from_hermite_20"
+    assert worms.data.startswith("A relative of the paper's crawling worms")
+    assert f"Why not the paper's own: worms.csv is not in {data}: download http" in worms.data
+    reason = find_sets(data, ["3", "4"]).missing["4"]
+    assert f"leaves_sym.csv is not in {data}" in reason
+    assert f"Nor is there a relative: leaves_kaggle_outlines_200.npz is not in {data}" in reason
+
+
+def test_measures_are_the_errors_of_the_models():
     paper_set = replace(BY_NAME["1"], n_seeds=2, sparsities=(2, 5))
-    shapes = paper_set.load(data)
+    shapes = make_shapes(20)
     result = measure_set(paper_set, shapes, random_state=0)
     preshapes = paper_set.space.preshape(shapes)
     left = np.linalg.norm(preshapes - result.dictionary.reconstruct(shapes), axis=1)
@@ -101,14 +124,14 @@ def test_measures_are_the_errors_of_the_models(data):
     assert result.realism[OURS] == pytest.approx(np.median(result.dictionary.realism(shapes)))
 
 
-def test_refinement_goes_on_from_the_first_fit(data):
+def test_refinement_goes_on_from_the_first_fit():
     paper_set = replace(
         BY_NAME["1"],
         settings={"coder": "ormp", "max_iter": 3},
         refinement={"coder": "beam", "max_iter": 2},
         sparsities=(),
     )
-    shapes = paper_set.load(data)
+    shapes = make_shapes(20)
     plain = measure_set(replace(paper_set, refinement={}), shapes)
     refined = measure_set(paper_set, shapes)
     assert plain.curves == {}
@@ -122,7 +145,7 @@ def test_refinement_goes_on_from_the_first_fit(data):
 def test_whole_run_writes_page_numbers_and_figures(finished):
     found, told = finished
     assert [one.paper_set.name for one in found.results] == ["1", "3"]
-    assert [one.name for one in found.missing] == ["2", "4", "4b", "5"]
+    assert list(found.missing) == ["2", "4", "4b", "5"]
     assert found.unfinished == []
     page = found.page.read_text()
     folder = found.page.parent
@@ -133,7 +156,7 @@ def test_whole_run_writes_page_numbers_and_figures(finished):
         assert (folder / image).with_suffix(".svg").is_file()
     assert {path.name for path in folder.iterdir()} == {"reproduction.md", "results.json", "figures"}
     assert len(list((folder / "figures").iterdir())) == 2 * len(images)
-    assert "2 (6376_open_worms_6ctrlpts.npz), 4 (leaves_kaggle_outlines_200.npz)" in page
+    assert "**Dataset 2 is skipped:** 6376_open_worms_6ctrlpts.npz or 6376_open_worms_6ctrlpts.csv is not in" in page
     assert "A quick run" in page
     shares = [done for done, _ in told]
     assert shares == sorted(shares)
@@ -151,7 +174,7 @@ def test_page_has_the_numbers_that_were_measured(finished):
     numbers = json.loads(found.page.with_name("results.json").read_text())
     assert numbers["datasets"][1]["measured"][OURS]["rmse"] == 100 * result.measured[OURS].rmse
     assert numbers["run"]["seed"] == 3
-    assert numbers["skipped"] == ["2", "4", "4b", "5"]
+    assert numbers["skipped"] == found.missing
 
 
 def test_every_output_says_what_made_it(finished):
@@ -173,7 +196,7 @@ def test_relatives_are_named_as_such_and_own_data_are_not(finished):
     assert "| 1 ⁺ |" in page
     assert "Other data than the paper's" in page
     own = write_page(finished[0].results[1:], {"3": dict.fromkeys(("dictionaries", "learning", "combination"), "x")},
-                     None, [], [], {"command": None, "seed": 0, "versions": {}, "processors": 1}, False)  # fmt: skip
+                     None, {}, [], {"command": None, "seed": 0, "versions": {}, "processors": 1}, False)  # fmt: skip
     assert "Other data than the paper's" not in own
     assert "A quick run" not in own
 
@@ -184,7 +207,7 @@ def test_page_says_which_curves_are_missing_and_what_the_first_iteration_is(fini
     run_of_page = {"command": None, "seed": 0, "versions": {}, "processors": 1}
 
     def write(*results):
-        return write_page(results, {"1": of_set, "3": of_set}, "curves", [], [], run_of_page, False)
+        return write_page(results, {"1": of_set, "3": of_set}, "curves", {}, [], run_of_page, False)
 
     assert "is left out: " not in write(first, second)
     assert "Dataset 3 is left out: 10 atoms" in write(first, replace(second, curves={}))
@@ -205,7 +228,7 @@ def test_interruption_keeps_what_is_finished(data, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "draw_set", lambda *_: dict.fromkeys(("dictionaries", "learning", "combination"), "none"))
     monkeypatch.setattr(run, "draw_curves", lambda *_: None)
     with pytest.raises(KeyboardInterrupt):
-        reproduce(data, tmp_path, quick=True)
+        reproduce(tmp_path, find_sets(data), quick=True)
     page = (tmp_path / "reproduction.md").read_text()
     assert "## Dataset 1" in page
     assert "## Dataset 3" not in page
@@ -214,24 +237,23 @@ def test_interruption_keeps_what_is_finished(data, tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.partial"))
 
 
-def test_nothing_there_is_an_error_that_names_files(tmp_path):
-    with pytest.raises(NoDatasetError, match=r"expected at least one of hands\.npz"):
-        reproduce(tmp_path, tmp_path / "out", only=["3"])
-    assert not (tmp_path / "out").exists()
+def test_nothing_to_be_had_is_an_error_that_says_why(tmp_path):
+    with pytest.raises(
+        DatasetUnavailableError, match=r"none of the datasets 3, 4b can be had\. Dataset 3: hands\.npz or"
+    ):
+        find_sets(tmp_path, ["3", "4b"])
 
 
-def test_damage_shows_before_any_work(data, tmp_path, monkeypatch):
-    write_shapes(tmp_path, "worms_open_from_hermite_20", 20)
-    BY_NAME["3"].path(tmp_path).write_bytes(b"PK")
-    monkeypatch.setattr(run, "measure_set", lambda *_, **__: pytest.fail("measured"))
-    with pytest.raises(ShapeInputError, match=r"hands\.npz"):
-        reproduce(tmp_path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+def test_damage_shows_before_any_work(tmp_path, monkeypatch):
+    write_shapes(tmp_path, "worms_open_from_hermite_20", 20, monkeypatch=monkeypatch)
+    (tmp_path / "hands.npz").write_bytes(b"PK")
+    with pytest.raises(ShapeFileError, match=r"hands\.npz has 2 bytes"):
+        find_sets(tmp_path)
 
 
-def test_unknown_dataset(data, tmp_path):
+def test_unknown_dataset(tmp_path):
     with pytest.raises(ValueError, match="only must be one of '1', '2', '3', '4', '4b', '5', got '6'"):
-        reproduce(data, tmp_path, only=["6"])
+        find_sets(tmp_path, only=["6"])
 
 
 def test_examples_span_the_errors(rng):

@@ -28,10 +28,6 @@ def numbers_in(text: str | None, option: str) -> list[int] | None:
     return sorted(set(found))
 
 
-DataOption = Annotated[
-    Path | None,
-    typer.Option("--data", envvar="SHAPELEX_DATA", help="Folder of the shape data.", show_default=False),
-]
 DeviceOption = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, or another torch device.")]
 FigureOption = Annotated[
     Path | None,

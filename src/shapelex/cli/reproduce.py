@@ -1,12 +1,13 @@
 """``shapelex reproduce``: the paper's table and figures."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shapelex.cli.errors import STATUS_INTERRUPTED, CommandError, report_error
-from shapelex.cli.options import DataOption, ForceOption, JsonOption, QuietOption, SeedOption
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
 from shapelex.cli.outputs import claim_folder, typed_command
 from shapelex.cli.screen import Screen
 
@@ -17,7 +18,15 @@ DATASETS = ("1", "2", "3", "4", "4b", "5")
 
 
 def reproduce(
-    data: DataOption = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            help="Take the datasets from this folder alone. By default they come from the folder that SHAPELEX_DATA "
+            "names, from the cache, or are downloaded.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the page and its figures.")] = Path(
         "reproduction"
     ),
@@ -31,22 +40,25 @@ def reproduce(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Rerun the paper: its table and figures, from every dataset that is there.
+    """Rerun the paper: its table and figures, from every dataset that can be had.
 
-    Writes reproduction.md, results.json and figures/ (PNG and SVG). Datasets that are not there are named and
-    skipped. Some ten minutes on two cores for everything.
+    Downloads the datasets on first use, with their source and license on standard error. Writes reproduction.md,
+    results.json and figures/ (PNG and SVG). Datasets that cannot be had are named and skipped, with the reason. Some
+    ten minutes on two cores for everything.
 
-    Example: shapelex reproduce --data ../shared/data -o reproduction --only 2,3
+    Example: shapelex reproduce -o reproduction --only 2,3
     """
     names = _dataset_names(only)
-    if data is None:
-        raise CommandError("no data: pass --data FOLDER, or set SHAPELEX_DATA to the folder of the shape data.")
-    if not data.is_dir():
-        raise CommandError(f"there is no folder {data}: pass --data FOLDER with the shape data.")
+    if data is not None and not data.is_dir():
+        raise CommandError(f"there is no folder {data}: pass --data FOLDER with the shape data, or leave it out.")
     from shapelex.report.reproduction import find_sets
     from shapelex.report.reproduction import reproduce as run_reproduction
 
-    find_sets(data, names)
+    if quiet:
+        import pooch
+
+        pooch.get_logger().setLevel(logging.ERROR)
+    sets = find_sets(data, names)
     target = claim_folder(out, force)
     screen = Screen(quiet, as_json)
     finished: list[SetResult] = []
@@ -58,9 +70,8 @@ def reproduce(
     try:
         with screen.progress("reproducing") as tell:
             found = run_reproduction(
-                data,
                 target,
-                only=names,
+                sets,
                 quick=quick,
                 random_state=seed,
                 command=typed_command(),
@@ -72,8 +83,8 @@ def reproduce(
         what = f"{target} has dataset {kept}" if kept else "no dataset was finished"
         report_error(f"interrupted: {what}; run again with --force.")
         raise typer.Exit(STATUS_INTERRUPTED) from None
-    if found.missing:
-        screen.say(f"skipped, not there: {', '.join(one.file + '.npz' for one in found.missing)}")
+    for name, reason in found.missing.items():
+        screen.say(f"skipped dataset {name}: {reason}")
     screen.say(f"wrote {found.page}")
     screen.show(found.to_json())
 

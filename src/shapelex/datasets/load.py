@@ -1,19 +1,17 @@
-"""Shape files by name, from a folder or a cache, with their checksums verified.
+"""Sets of shapes by name, from a folder, the cache or a public address, with their checksums verified.
 
-In comes a name of the registry; out goes the set of shapes that the file holds.
+In comes a name of the registry; out goes the set of shapes.
 """
 
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from shapelex._validation import check_choice
+from shapelex.datasets.download import FOLDER_VARIABLE, address_of, cache_folder, check_file, download_files
 from shapelex.datasets.registry import REGISTRY, Dataset
-from shapelex.exceptions import ShapeFileError
+from shapelex.exceptions import DatasetUnavailableError, ShapeFileError
 from shapelex.io import ShapeSet, read
-
-_FOLDER_VARIABLE = "SHAPELEX_DATA"
 
 
 def list_datasets() -> dict[str, str]:
@@ -30,35 +28,39 @@ def list_datasets() -> dict[str, str]:
     >>> sx.datasets.list_datasets()["hands"]
     '56 landmarks along the contour of a hand (paper; Stegmann and Gomez 2002): 40 shapes'
     """
-    return {name: f"{entry.description}: {entry.n_shapes} shapes" for name, entry in REGISTRY.items()}
+    return {name: entry.title for name, entry in REGISTRY.items()}
 
 
 def fetch(name: str, *, folder: str | Path | None = None) -> ShapeSet:
-    """Return one of the sets of real shapes that shapelex is tested on.
+    """Return one of the sets of real shapes that shapelex is tested on, downloaded where needed.
 
-    The file ``<name>.npz`` is looked for in `folder`, or else in the folder that the environment variable
-    ``SHAPELEX_DATA`` names, then in the user's cache. Nothing is downloaded: the files have no public address yet.
+    The set is looked for in the folder that the environment variable ``SHAPELEX_DATA`` names, and then in the user's
+    cache: a file ``<name>.npz``, or the files of its source under the names they have there, such as ``hands.csv``.
+    Otherwise the files of its source are downloaded into the cache, if they have a public address. Their source and
+    license are shown first, on standard error. Every file is verified by its checksum or git blob id.
 
     Parameters
     ----------
     name : str
         Name of the set, one of :func:`list_datasets`.
     folder : str or Path, optional
-        Where to look instead of ``SHAPELEX_DATA`` and the cache.
+        The only folder to look in: neither ``SHAPELEX_DATA`` nor the cache is used, and nothing is downloaded.
 
     Returns
     -------
     ShapeSet
-        The shapes in their space, with ids, labels, time series and further columns where the file has them.
+        The shapes in their space, with labels, time series and further columns where the source has them. Its
+        ``provenance`` has the keys ``"dataset"``, ``"source"``, ``"license"`` and ``"DESCR"``, a text of a few lines.
 
     Raises
     ------
     ValueError
         If there is no set of that name.
-    FileNotFoundError
-        If the file is in none of the places; the message says where to put it.
+    DatasetUnavailableError
+        If the set is in none of the places and cannot be downloaded; the message says what to do by hand. It is a
+        FileNotFoundError.
     ShapeFileError
-        If the file is not the one that the registry knows: its checksum is another.
+        If a file in one of the folders is not the one that the registry knows: its checksum is another.
 
     Examples
     --------
@@ -69,45 +71,42 @@ def fetch(name: str, *, folder: str | Path | None = None) -> ShapeSet:
     """
     check_choice(name, REGISTRY, "name")
     entry = REGISTRY[name]
-    path = _find(f"{name}.npz", folder)
-    _verify(path, entry)
-    provenance = {"dataset": name, "source": entry.source, "license": entry.license}
-    return read(path).replace(provenance=provenance)
+    provenance = {"dataset": name, "source": entry.source, "license": entry.license, "DESCR": entry.describe()}
+    return _open(name, entry, folder).replace(provenance=provenance)
 
 
-def _find(file_name: str, folder: str | Path | None) -> Path:
-    looked: list[Path] = []
-    for place in _places(folder):
-        if (place / file_name).is_file():
-            return place / file_name
-        looked.append(place)
-    advice = "" if folder is not None else f", or set {_FOLDER_VARIABLE} to the folder that holds it"
-    raise FileNotFoundError(
-        f"{file_name} is not in {' nor in '.join(map(str, looked))}. It cannot be downloaded, as it has no public "
-        f"address yet: get it from whoever shares the data with you, and put it into {looked[-1]}{advice}."
+def _open(name: str, entry: Dataset, folder: str | Path | None) -> ShapeSet:
+    given = os.environ.get(FOLDER_VARIABLE) if folder is None else folder
+    cache = cache_folder() if folder is None else None
+    places = [Path(given)] if given else []
+    for place in [*places, *([cache] if cache else [])]:
+        archive = place / f"{name}.npz"
+        if entry.sha256 is not None and archive.is_file():
+            _verify(archive, entry)
+            return read(archive)
+        paths = [place / file.name for file in entry.files]
+        if entry.convert is not None and place is not cache and all(path.is_file() for path in paths):
+            for path, file in zip(paths, entry.files, strict=True):
+                check_file(path, file)
+            return entry.convert(paths)
+    if entry.convert is not None and cache is not None:
+        return entry.convert(download_files(name, entry))
+    raise DatasetUnavailableError(_advice(name, entry, places, cache))
+
+
+def _advice(name: str, entry: Dataset, places: list[Path], cache: Path | None) -> str:
+    """Say where a set was looked for, and what to do by hand."""
+    archive = [f"{name}.npz"] if entry.sha256 is not None else []
+    sources = [" with ".join(file.name for file in entry.files)] if entry.files else []
+    looked = [*places, *([cache] if cache else [])]
+    advice = "" if cache is None else f", or set {FOLDER_VARIABLE} to the folder that holds it"
+    step = (
+        f"download {' and '.join(address_of(entry, file) for file in entry.files)} into that folder"
+        if entry.files
+        else "it cannot be downloaded, as it has no public address: get it from whoever shares the data with you, and "
+        f"put it into {looked[-1]}{advice}"
     )
-
-
-def _places(folder: str | Path | None) -> Iterator[Path]:
-    """Yield the folders to look in; the cache, which needs pooch, only when the others did not do."""
-    if folder is not None:
-        yield Path(folder)
-        return
-    named = os.environ.get(_FOLDER_VARIABLE)
-    if named:
-        yield Path(named)
-    yield _cache_folder()
-
-
-def _cache_folder() -> Path:
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError(
-            f'The cache of shape files needs pooch, which is not installed: pip install "shapelex[io]", or set '
-            f"{_FOLDER_VARIABLE} to the folder that holds the files."
-        ) from error
-    return Path(pooch.os_cache("shapelex"))
+    return f"{' or '.join(archive + sources)} is not in {' nor in '.join(map(str, looked))}: {step}."
 
 
 def _verify(path: Path, entry: Dataset) -> None:

@@ -1,95 +1,248 @@
 """The shape files that :func:`shapelex.datasets.fetch` knows: what they hold, where from, and their checksums.
 
-The files themselves are not part of shapelex. Sources are public repositories, owner and name.
+The files themselves are not part of shapelex. Sources are public repositories on GitHub, owner and name, at one commit.
+A file of a repository is known by its git blob id, which is there to read even for files that nobody here has seen.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from shapelex.datasets.conversion import (
+    read_bee_wings,
+    read_cells,
+    read_columns,
+    read_midlines,
+    read_splines_as_landmarks,
+)
+from shapelex.io import ShapeSet
+from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    r"""A file of a public repository.
+
+    Parameters
+    ----------
+    path : str
+        Where it is in the repository.
+    blob : str
+        Its git blob id: SHA-1 of ``blob <size>\0`` followed by the contents.
+    n_bytes : int or None
+        Its size, where known.
+    n_columns : int or None
+        Number of columns, for tables of coordinates.
+    """
+
+    path: str
+    blob: str
+    n_bytes: int | None = None
+    n_columns: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Name that the file keeps in the cache, or in a folder of the user."""
+        return PurePosixPath(self.path).name
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is known of a shape file before it is read.
+    """What is known of a set of shapes before it is read.
 
     Parameters
     ----------
     description : str
         What it holds, in one line.
-    n_shapes : int
-        Number of shapes.
+    n_shapes : int or None
+        Number of shapes, where known.
     source : str
         Public repository that the shapes were taken from.
     license : str
         Terms of the source.
-    n_bytes : int
-        Size of the file.
-    sha256 : str
-        Checksum of the file.
+    n_bytes : int or None
+        Size of the file ``<name>.npz`` that holds the shapes; None where there is no such file.
+    sha256 : str or None
+        Checksum of that file.
+    commit : str
+        Commit of the repository that `files` are taken from; empty where they cannot be downloaded.
+    files : tuple of SourceFile
+        Files of the repository that the set is made from.
+    convert : callable or None
+        Makes the set from the paths of `files`.
     """
 
     description: str
-    n_shapes: int
+    n_shapes: int | None
     source: str
     license: str
-    n_bytes: int
-    sha256: str
+    n_bytes: int | None = None
+    sha256: str | None = None
+    commit: str = ""
+    files: tuple[SourceFile, ...] = ()
+    convert: Callable[[Sequence[Path]], ShapeSet] | None = None
+
+    @property
+    def title(self) -> str:
+        """What the set holds and how many shapes, in one line."""
+        return self.description if self.n_shapes is None else f"{self.description}: {self.n_shapes} shapes"
+
+    def describe(self) -> str:
+        """What the set holds, its source and its license, in three lines."""
+        files = ", ".join(file.path for file in self.files)
+        place = f", commit {self.commit}: {files}" if files else ""
+        return f"{self.title}\nSource: https://github.com/{self.source}{place}\nLicense: {self.license}"
+
+
+def _of_the_paper(
+    file: str,
+    description: str,
+    n_shapes: int | None,
+    space: Space,
+    blob: str,
+    *,
+    n_csv_bytes: int | None = None,
+    n_bytes: int | None = None,
+    sha256: str | None = None,
+    convert: Callable[..., ShapeSet] = read_columns,
+) -> Dataset:
+    """Return an entry for a table of the paper's repository; `space` is that of its rows."""
+    return Dataset(
+        description,
+        n_shapes,
+        "ansonang3/2DKSD",
+        "none stated",
+        n_bytes,
+        sha256,
+        "1c4f22676255ea2c0bff1197f6a189ae7261a16a",
+        (SourceFile(f"DATA/{file}.csv", blob, n_csv_bytes, 2 * space.n_coordinates),),
+        partial(convert, space=space),
+    )
 
 
 REGISTRY: dict[str, Dataset] = {
-    "hands": Dataset(
+    "hands": _of_the_paper(
+        "hands",
         "56 landmarks along the contour of a hand (paper; Stegmann and Gomez 2002)",
-        n_shapes=40,
-        source="ansonang3/2DKSD",
-        license="none stated",
+        40,
+        Landmarks(56, closed=True),
+        "7fb48e25ab41f1713339589494f763ae3d109f92",
+        n_csv_bytes=35279,
         n_bytes=13722,
         sha256="76376d3ff6b149e1937d2d8ecfd45fc52329a15228b7d672b856e0cf5369ea2c",
     ),
-    "horses": Dataset(
+    "horses": _of_the_paper(
+        "horses",
         "Outlines of horses, centered and of norm 1 (paper; Weizmann horses)",
-        n_shapes=328,
-        source="ansonang3/2DKSD",
-        license="none stated",
+        328,
+        Landmarks(200, closed=True),
+        "d6aba6b1d1065261633bb3d1aa18f51a740cbf3d",
+        n_csv_bytes=3343640,
         n_bytes=882761,
         sha256="e41c0506fc7c807cda228f39700da02c7e7de581514ab1a0e4146b618008b263",
     ),
-    "leaves_Bsplines": Dataset(
+    "leaves_Bsplines": _of_the_paper(
+        "leaves_Bsplines",
         "Leaves as closed cubic B-splines (paper; Kaggle leaf set)",
-        n_shapes=1584,
-        source="ansonang3/2DKSD",
-        license="none stated",
+        1584,
+        BSpline(40),
+        "b164d7682ee7d23df89a5325ebc1dd442398f631",
+        n_csv_bytes=3231541,
         n_bytes=970157,
         sha256="590acfc8103a89e2aa420b70b09a184bb903b68b0afcf77d4ec8148a3b4a3259",
     ),
-    "6376_open_worms_6ctrlpts": Dataset(
+    "6376_open_worms_6ctrlpts": _of_the_paper(
+        "6376_open_worms_6ctrlpts",
         "Midlines of worms as open Hermite splines, in order of time, 874 of them repeats (paper)",
-        n_shapes=6376,
-        source="ansonang3/2DKSD",
-        license="none stated",
+        6376,
+        HermiteSpline(6),
+        "9a00f876e6461e5095542310be7efc70ff29ec53",
+        n_csv_bytes=3897892,
         n_bytes=1013678,
         sha256="9a93c2f7be126ffd0dca66b9fcf3167bed6f24af456c898ae0cce8184e420f1b",
     ),
-    "200_closed_worms_8ctrlpts": Dataset(
+    "200_closed_worms_8ctrlpts": _of_the_paper(
+        "200_closed_worms_8ctrlpts",
         "Bodies of worms as closed Hermite splines of mixed sizes (paper's repository)",
-        n_shapes=200,
-        source="ansonang3/2DKSD",
-        license="none stated",
+        200,
+        HermiteSpline(8, closed=True),
+        "74bc3984738790e792cd86ef5cd5260597dff105",
+        n_csv_bytes=161871,
         n_bytes=23555,
         sha256="ad25422c87c4bd4236bd71cfe577d9442b8bc0d912c372127d2991afafa6fedc",
     ),
-    "100_closed_worms_10ctrlpts": Dataset(
+    "100_closed_worms_10ctrlpts": _of_the_paper(
+        "100_closed_worms_10ctrlpts",
         "Bodies of worms as closed Hermite splines (paper's repository)",
-        n_shapes=100,
-        source="ansonang3/2DKSD",
-        license="none stated",
+        100,
+        HermiteSpline(10, closed=True),
+        "1fc09e9780590e880a701399315385e387d2ad0c",
+        n_csv_bytes=101971,
         n_bytes=26123,
         sha256="7d2fa69fdcc43b8e03e794f459a4f319a8016243a92a08078ff2c0dccb99fc8c",
     ),
-    "worms_open_from_hermite_20": Dataset(
+    "worms_open_from_hermite_20": _of_the_paper(
+        "6376_open_worms_6ctrlpts",
         "The open Hermite worms as points at equal steps",
-        n_shapes=6376,
-        source="ansonang3/2DKSD",
-        license="none stated",
+        6376,
+        HermiteSpline(6),
+        "9a00f876e6461e5095542310be7efc70ff29ec53",
+        n_csv_bytes=3897892,
         n_bytes=1689808,
         sha256="f53bce13dfb9bb0b3f2aaac3f04ed7f6d5dfa962d9e800000202e2129e07a64e",
+        convert=read_splines_as_landmarks,
+    ),
+    "worms": _of_the_paper(
+        "worms",
+        "Midlines of worms (paper, dataset 1; Yemini et al. 2013)",
+        None,
+        Landmarks(20),
+        "2ec53a00f6da050506a39f77284bafa14acfb660",
+    ),
+    "leaves_sym": _of_the_paper(
+        "leaves_sym",
+        "Outlines of leaves (paper, dataset 4; Kaggle leaf set)",
+        None,
+        Landmarks(200, closed=True),
+        "a41d0366b5450730f0c8d4fd480b0795dd721c46",
+    ),
+    "mpeg7": _of_the_paper(
+        "mpeg7",
+        "Outlines of 70 kinds of things, from which the paper's dataset 5 is made (MPEG-7)",
+        None,
+        Landmarks(200, closed=True),
+        "49617f28a60eaab3cf7bf11960a821822d3b299b",
+    ),
+    "mpeg7_sampled100": _of_the_paper(
+        "mpeg7_sampled100",
+        "The same outlines with 100 points (paper's repository)",
+        None,
+        Landmarks(100, closed=True),
+        "f5be878ed8b3c428e1194ff03c59de9279762944",
+    ),
+    "900_horses_leaves_worms": _of_the_paper(
+        "900_horses_leaves_worms",
+        "300 horses, 300 leaves and 300 worms (paper's repository)",
+        900,
+        Landmarks(200),
+        "e834ba55cc6fd8fd0b0114cb64ede4fd5ac990c6",
+    ),
+    "200_open_worms_6ctrlpts": _of_the_paper(
+        "200_open_worms_6ctrlpts",
+        "An extract of the open Hermite worms (paper's repository)",
+        200,
+        HermiteSpline(6),
+        "973bb961ae9b10a390d3697cf6ea24acd06130d9",
+        n_csv_bytes=121868,
+    ),
+    "50_open_worms_6ctrlpts": _of_the_paper(
+        "50_open_worms_6ctrlpts",
+        "A smaller extract of the open Hermite worms (paper's repository)",
+        50,
+        HermiteSpline(6),
+        "4da1579db24f180bb705ca1d1f208b0fbdc4ca56",
+        n_csv_bytes=30496,
     ),
     "mpeg7_outlines_200": Dataset(
         "Silhouettes of 70 kinds of things (MPEG-7 CE-Shape-1 part B)",
@@ -114,6 +267,9 @@ REGISTRY: dict[str, Dataset] = {
         license="BSD-3-Clause",
         n_bytes=218653,
         sha256="bdde0cb1d6ed27e4bbdadb22dcc34fb96d62dcf89dfa1f936131fb0c94b62862",
+        commit="3667721534fc3062b85f165826c0ae944bceeedc",
+        files=(SourceFile("datasets/sample_data/features.h5", "0daa37a5264aca90082bad172df7f518c4179d95", 1250048),),
+        convert=partial(read_midlines, max_gap=4),
     ),
     "celegans_yemini_cb4853_midlines_20": Dataset(
         "Midlines of one C. elegans, strain CB4853, in time",
@@ -122,6 +278,9 @@ REGISTRY: dict[str, Dataset] = {
         license="MIT",
         n_bytes=114342,
         sha256="63b36b2fd0502c7f7581d0b7312a75a5af81d7bea28e90a1472bc0d65834724f",
+        commit="b7e471af212f80f85beb398393b8861918939ae2",
+        files=(SourceFile("demo/short_worm_features.mat", "5e73a49eeb6864f1120f29b1782142cab940d3da", 442230),),
+        convert=read_midlines,
     ),
     "apes_8": Dataset(
         "Landmarks on skulls of great apes, by species and sex",
@@ -298,6 +457,16 @@ REGISTRY: dict[str, Dataset] = {
         license="MIT",
         n_bytes=23618,
         sha256="d5c3dc4541a9bc27e3de567c31a3ae3e6c3efdf5dd8b90040fe22d13f0412a4a",
+        commit="42066d355ce3b9d44fcc85c45a2772a9309878dc",
+        files=(
+            SourceFile(
+                "Bee_Wings_Phylo_Allo_Code/data/bee_wings.TPS", "cc49817b08d6a0c2b21ca41cc44728e992bb1135", 109701
+            ),
+            SourceFile(
+                "Bee_Wings_Phylo_Allo_Code/data/bee_metadata.csv", "57ba615938e3cd19924076fee932edbf45383b53", 164406
+            ),
+        ),
+        convert=read_bee_wings,
     ),
     "cells_osteosarcoma_outlines_100": Dataset(
         "Outlines of osteosarcoma cells of mice, two lines, three treatments",
@@ -306,5 +475,16 @@ REGISTRY: dict[str, Dataset] = {
         license="MIT",
         n_bytes=739128,
         sha256="6fe76870d4130326ecb32636a12df61f5dd43cde8b0b84b738b540252eb0410e",
+        commit="1746a38b086d56e348ba68509d54122ea3d3f5e6",
+        files=(
+            SourceFile("geomstats/datasets/data/cells/cells.txt", "16d1c1aab1630a284a07dd90c0ecd8fdc130c244", 1652564),
+            SourceFile(
+                "geomstats/datasets/data/cells/cell_lines.txt", "706fb65802bc8f245429716c06d641045956760b", 3249
+            ),
+            SourceFile(
+                "geomstats/datasets/data/cells/treatments.txt", "e3f6b576676c2b0901d308c88922071528ea0380", 4203
+            ),
+        ),
+        convert=read_cells,
     ),
 }

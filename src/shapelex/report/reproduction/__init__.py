@@ -1,6 +1,6 @@
 """The paper, rerun: its table and figures from its datasets, or from close relatives of them."""
 
 from shapelex.report.reproduction.paper_sets import PAPER_SETS, PaperSet
-from shapelex.report.reproduction.run import NoDatasetError, Reproduction, find_sets, reproduce
+from shapelex.report.reproduction.run import FoundSets, Reproduction, find_sets, reproduce
 
-__all__ = ["PAPER_SETS", "NoDatasetError", "PaperSet", "Reproduction", "find_sets", "reproduce"]
+__all__ = ["PAPER_SETS", "FoundSets", "PaperSet", "Reproduction", "find_sets", "reproduce"]

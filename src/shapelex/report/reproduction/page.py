@@ -31,7 +31,7 @@ def write_page(
     results: Sequence[SetResult],
     figures: Mapping[str, Mapping[str, str]],
     curves: str | None,
-    missing: Sequence[PaperSet],
+    missing: Mapping[str, str],
     unfinished: Sequence[PaperSet],
     run: Mapping[str, Any],
     quick: bool,
@@ -46,8 +46,8 @@ def write_page(
         Figures of each dataset, as :func:`~shapelex.report.reproduction.figures.draw_set` names them.
     curves : str or None
         The figure of all RMSE curves.
-    missing : sequence of PaperSet
-        Datasets whose files are not there.
+    missing : mapping of str to str
+        Why other datasets could not be had, by their names.
     unfinished : sequence of PaperSet
         Datasets that are still to come.
     run : mapping
@@ -85,11 +85,8 @@ def _introduction(quick: bool) -> str:
     )
 
 
-def _notes_on_sets(missing: Sequence[PaperSet], unfinished: Sequence[PaperSet]) -> str:
-    lines = []
-    if missing:
-        named = ", ".join(f"{paper_set.name} ({paper_set.file}.npz)" for paper_set in missing)
-        lines.append(f"**Skipped, since their files are not there:** {named}.")
+def _notes_on_sets(missing: Mapping[str, str], unfinished: Sequence[PaperSet]) -> str:
+    lines = [f"**Dataset {name} is skipped:** {reason}" for name, reason in missing.items()]
     if unfinished:
         named = ", ".join(paper_set.name for paper_set in unfinished)
         lines.append(f"**Not finished:** {named}. The run was interrupted, or is still under way.")

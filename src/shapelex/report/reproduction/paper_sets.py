@@ -1,11 +1,10 @@
-"""The datasets of the paper: sizes, the numbers it reports, and the files that stand for them here.
+"""The datasets of the paper: sizes, the numbers it reports, and the sets of shapes that stand for them here.
 
-In comes the folder of the data; out go configurations.
+In comes the folder of the data, or none; out go configurations.
 """
 
-import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,10 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex._validation import as_configurations
+from shapelex.datasets import fetch
 from shapelex.datasets.deformation import deform
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import DatasetUnavailableError
+from shapelex.io import ShapeSet
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
 SAME_DATA = "The paper's own numbers."
@@ -31,7 +32,7 @@ class PaperSet:
     title : str
         What the shapes are.
     file : str
-        Name of the file here.
+        Name of the set of shapes, as :func:`shapelex.datasets.fetch` takes it.
     space : Space
         Space of the configurations.
     n_nonzero, n_atoms : int
@@ -41,7 +42,12 @@ class PaperSet:
     paper_rmse, paper_align_first : float
         The paper's RMSE of its method and of align-first, in percent.
     data : str
-        How the data here are related to the paper's.
+        How the data in `file` are related to the paper's.
+    own_file : str
+        Name of the set that the paper itself uses, taken instead of `file` where it can be had; empty if that is
+        `file`.
+    own_data : str
+        How the data in `own_file` are related to the paper's.
     sparsities : tuple of int
         Where the RMSE curves are measured; nowhere if empty.
     n_deformations : int
@@ -69,6 +75,8 @@ class PaperSet:
     paper_rmse: float
     paper_align_first: float
     data: str = SAME_DATA
+    own_file: str = ""
+    own_data: str = SAME_DATA
     sparsities: tuple[int, ...] = ()
     n_deformations: int = 0
     n_seeds: int = 5
@@ -82,17 +90,45 @@ class PaperSet:
         """Whether the data are the paper's."""
         return self.data == SAME_DATA
 
-    def path(self, folder: Path) -> Path:
-        """Return where the data are, if they are there."""
-        return folder / f"{self.file}.npz"
-
-    def load(self, folder: Path, random_state: int = 0, max_shapes: int | None = None) -> ComplexArray:
-        """Read the configurations, and make deformed copies where the paper does.
+    def find(self, folder: Path | None) -> tuple["PaperSet", ShapeSet]:
+        """Return this dataset as it can be had, and its shapes: the paper's own where possible, else the relative.
 
         Parameters
         ----------
-        folder : Path
-            Folder of the data.
+        folder : Path or None
+            The only folder to look in; None to look wherever :func:`shapelex.datasets.fetch` does.
+
+        Returns
+        -------
+        paper_set : PaperSet
+            The dataset, with `file` and `data` of the shapes.
+        shapes : ShapeSet
+            The shapes.
+
+        Raises
+        ------
+        DatasetUnavailableError
+            If neither can be had.
+        """
+        if not self.own_file:
+            return self, fetch(self.file, folder=folder)
+        try:
+            return replace(self, file=self.own_file, data=self.own_data), fetch(self.own_file, folder=folder)
+        except DatasetUnavailableError as error:
+            own_error = error
+        try:
+            shapes = fetch(self.file, folder=folder)
+        except DatasetUnavailableError as error:
+            raise DatasetUnavailableError(f"{own_error} Nor is there a relative: {error}") from error
+        return replace(self, data=f"{self.data} Why not the paper's own: {own_error}"), shapes
+
+    def configurations(self, shapes: ShapeSet, random_state: int = 0, max_shapes: int | None = None) -> ComplexArray:
+        """Return configurations, with deformed copies where the paper makes them.
+
+        Parameters
+        ----------
+        shapes : ShapeSet
+            What :meth:`find` returned.
         random_state : int
             Seed of the deformations.
         max_shapes : int, optional
@@ -103,22 +139,14 @@ class PaperSet:
         ndarray of complex, shape (n_shapes, n_coordinates)
             Configurations.
         """
-        points = _read_points(self.path(folder))
-        configurations, _ = as_configurations(points, name=self.file, n_coordinates=self.space.n_coordinates)
+        configurations, _ = as_configurations(
+            shapes.configurations, name=self.file, n_coordinates=self.space.n_coordinates
+        )
         if self.n_deformations:
             configurations = deform(configurations, self.n_deformations, random_state=random_state)
         if max_shapes is not None and len(configurations) > max_shapes:
             configurations = configurations[np.linspace(0, len(configurations) - 1, max_shapes).astype(int)]
         return configurations
-
-
-def _read_points(path: Path) -> np.ndarray[Any, Any]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return np.asarray(file["points"])
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        reason = "it has no array 'points'" if isinstance(error, KeyError) else "it is damaged, or no .npz file"
-        raise ShapeInputError(f"{path} cannot be read as shapes ({reason}): replace it, or move it away.") from error
 
 
 _TEN = tuple(range(1, 11))
@@ -136,8 +164,9 @@ PAPER_SETS: tuple[PaperSet, ...] = (
         "21 s",
         2.36,
         4.19,
-        data="A relative: the paper's crawling worms of the Yemini database are not at hand. These are the worms of "
-        "dataset 2, which loop and crowd, resampled to 20 landmarks along the midline.",
+        data="A relative of the paper's crawling worms of the Yemini database: the worms of dataset 2, which loop and "
+        "crowd, resampled to 20 landmarks along the midline.",
+        own_file="worms",
         sparsities=_TEN,
         cost=45,
     ),
@@ -170,6 +199,7 @@ PAPER_SETS: tuple[PaperSet, ...] = (
         7.12,
         data="A relative: the same 1584 leaf images, but outlines that were extracted anew and start at their topmost "
         "point. The paper's outlines start at the stem or the tip, so they correspond better.",
+        own_file="leaves_sym",
         sparsities=_TWENTY,
         cost=200,
     ),
@@ -201,6 +231,10 @@ PAPER_SETS: tuple[PaperSet, ...] = (
         data="A relative: 10 deformations of each of the 1400 MPEG-7 outlines by the paper's model, but other draws of "
         "outlines that were extracted anew (topmost start point, pixel steps not smoothed). The paper does not say how "
         "large its deformations are; here their root mean squared norm is 0.3 of the shape's.",
+        own_file="mpeg7",
+        own_data="A relative: 10 deformations of each of the paper's own outlines by its model, but other draws than "
+        "the paper's, which are not public. The paper does not say how large its deformations are; here their root "
+        "mean squared norm is 0.3 of the shape's.",
         n_deformations=10,
         n_seeds=1,
         settings={"coder": "ormp", "max_iter": 30},

@@ -1,7 +1,7 @@
 """The whole reproduction: find the datasets, measure, draw, write the page.
 
-In comes the folder of the data; out goes a folder with `reproduction.md`, `results.json` and `figures`. Everything is
-written after each dataset, so that an interruption keeps what is finished.
+In come the datasets that can be had; out goes a folder with `reproduction.md`, `results.json` and `figures`. Everything
+is written after each dataset, so that an interruption keeps what is finished.
 """
 
 import json
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from shapelex._validation import check_choice
-from shapelex.exceptions import ShapelexError
+from shapelex.exceptions import DatasetUnavailableError
+from shapelex.io import ShapeSet
 from shapelex.io.atomic import write_atomically
 from shapelex.io.provenance import describe_run
 from shapelex.report.reproduction.figures import draw_curves, draw_set
@@ -22,8 +23,20 @@ from shapelex.report.reproduction.paper_sets import PAPER_SETS, PaperSet
 PAGE, RESULTS, FIGURES = "reproduction.md", "results.json", "figures"
 
 
-class NoDatasetError(ShapelexError, FileNotFoundError):
-    """None of the datasets is in the folder."""
+@dataclass(frozen=True)
+class FoundSets:
+    """The datasets that can be had, and why the others cannot.
+
+    Attributes
+    ----------
+    found : list of tuple of PaperSet and ShapeSet
+        Datasets with their shapes.
+    missing : dict of str to str
+        Why the other datasets that were asked for cannot be had, by their names.
+    """
+
+    found: list[tuple[PaperSet, ShapeSet]]
+    missing: dict[str, str]
 
 
 @dataclass
@@ -36,15 +49,15 @@ class Reproduction:
         The page.
     results : list of SetResult
         What was measured.
-    missing : list of PaperSet
-        Datasets whose files are not there.
+    missing : dict of str to str
+        Why other datasets could not be had, by their names.
     unfinished : list of PaperSet
         Datasets that are still to come.
     """
 
     page: Path
     results: list[SetResult] = field(default_factory=list)
-    missing: list[PaperSet] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
     unfinished: list[PaperSet] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -52,32 +65,29 @@ class Reproduction:
         return {
             "page": str(self.page),
             "datasets": [result.to_json() for result in self.results],
-            "skipped": [paper_set.name for paper_set in self.missing],
+            "skipped": self.missing,
             "unfinished": [paper_set.name for paper_set in self.unfinished],
         }
 
 
 def reproduce(
-    data: str | Path,
     out: str | Path,
+    sets: FoundSets | None = None,
     *,
-    only: Iterable[str] | None = None,
     quick: bool = False,
     random_state: int = 0,
     command: str | None = None,
     tell: Tell | None = None,
     finished: Callable[[SetResult], None] | None = None,
 ) -> Reproduction:
-    """Rerun the paper on every dataset that is there.
+    """Rerun the paper on every dataset that can be had.
 
     Parameters
     ----------
-    data : str or Path
-        Folder of the data.
     out : str or Path
         Folder that the page goes to; made where it is not there. Files of an earlier run are replaced.
-    only : iterable of str, optional
-        Datasets to run, among ``"1"``, ``"2"``, ``"3"``, ``"4"``, ``"4b"`` and ``"5"``; all by default.
+    sets : FoundSets, optional
+        Datasets to run, from :func:`find_sets`; all by default, downloaded where needed.
     quick : bool, default False
         Take few shapes and few updates, to see that everything works.
     random_state : int, default 0
@@ -96,28 +106,25 @@ def reproduce(
 
     Raises
     ------
-    NoDatasetError
-        If none of the datasets is in the folder.
-    ShapeInputError
+    DatasetUnavailableError
+        If none of the datasets can be had.
+    ShapeFileError
         If a file is damaged; nothing has been computed then.
     KeyboardInterrupt
         If interrupted; the page has what was finished.
     """
-    folder, target = Path(data), Path(out)
-    found, missing = find_sets(folder, only)
-    # A damaged file must show before hours of work, not after.
-    for paper_set in found:
-        paper_set.load(folder, random_state, max_shapes=1)
-    state = Reproduction(target / PAGE, missing=missing, unfinished=list(found))
+    sets = find_sets() if sets is None else sets
+    target = Path(out)
+    state = Reproduction(target / PAGE, missing=sets.missing, unfinished=[paper_set for paper_set, _ in sets.found])
     run = describe_run(command, random_state)
     (target / FIGURES).mkdir(parents=True, exist_ok=True)
     say = tell or (lambda done, text: None)  # noqa: ARG005
     say(0.0, "loading")
     warm_up()
-    total, done = sum(paper_set.cost for paper_set in found), 0.0
+    total, done = sum(paper_set.cost for paper_set, _ in sets.found), 0.0
     figures: dict[str, Mapping[str, str]] = {}
-    for paper_set in found:
-        shapes = paper_set.load(folder, random_state, max_shapes=QUICK_SHAPES if quick else None)
+    for paper_set, found in sets.found:
+        shapes = paper_set.configurations(found, random_state, max_shapes=QUICK_SHAPES if quick else None)
         tell_set = _share_of(say, done / total, paper_set.cost / total, paper_set)
         result = measure_set(paper_set, shapes, random_state=random_state, quick=quick, tell=tell_set)
         tell_set(0.97, "figures")
@@ -132,32 +139,41 @@ def reproduce(
     return state
 
 
-def find_sets(data: str | Path, only: Iterable[str] | None = None) -> tuple[list[PaperSet], list[PaperSet]]:
-    """Look for the files of the datasets.
+def find_sets(folder: str | Path | None = None, only: Iterable[str] | None = None) -> FoundSets:
+    """Look for the datasets, and download them where needed.
 
     Parameters
     ----------
-    data : str or Path
-        Folder of the data.
+    folder : str or Path, optional
+        The only folder to look in. By default they come from the folder that ``SHAPELEX_DATA`` names, from the cache,
+        or from their public address, as :func:`shapelex.datasets.fetch` gets them.
     only : iterable of str, optional
-        Datasets to look for; all by default.
+        Datasets to look for, among ``"1"``, ``"2"``, ``"3"``, ``"4"``, ``"4b"`` and ``"5"``; all by default.
 
     Returns
     -------
-    found, missing : list of PaperSet
-        Those that are there, and those that are not.
+    FoundSets
+        Those that can be had, and why the others cannot.
 
     Raises
     ------
-    NoDatasetError
-        If none is there.
+    DatasetUnavailableError
+        If none can be had.
+    ShapeFileError
+        If a file in the folder is damaged.
     """
-    folder, wanted = Path(data), _choose(only)
-    found = [paper_set for paper_set in wanted if paper_set.path(folder).is_file()]
-    if not found:
-        names = ", ".join(f"{paper_set.file}.npz" for paper_set in wanted)
-        raise NoDatasetError(f"none of the datasets is in {folder}: expected at least one of {names}.")
-    return found, [paper_set for paper_set in wanted if paper_set not in found]
+    sets = FoundSets([], {})
+    for paper_set in _choose(only):
+        try:
+            sets.found.append(paper_set.find(None if folder is None else Path(folder)))
+        except DatasetUnavailableError as error:
+            sets.missing[paper_set.name] = str(error)
+    if not sets.found:
+        name, reason = next(iter(sets.missing.items()))
+        raise DatasetUnavailableError(
+            f"none of the datasets {', '.join(sets.missing)} can be had. Dataset {name}: {reason}"
+        )
+    return sets
 
 
 def _choose(only: Iterable[str] | None) -> list[PaperSet]:
