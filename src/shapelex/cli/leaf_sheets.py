@@ -1,4 +1,4 @@
-"""Images for ``shapelex demo``: one sheet per species with the silhouettes of simulated leaves, as a scanner sees them."""
+"""Images for ``shapelex demo``: the silhouettes of simulated leaves, one sheet per species, as if they were scanned."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ def write_leaf_sheets(folder: Path, n_rows: int, seed: int) -> list[Path]:
 
 
 def _lay_down(leaves: "ComplexArray", generator: "np.random.Generator") -> "ComplexArray":
-    """Return outlines in pixels around 0, roughly upright; the first point is the end of the stalk, the rest the leaf."""
+    """Return outlines in pixels, roughly upright around 0: first the end of the stalk, then the points of the leaf."""
     import numpy as np
 
     base, tip = leaves[:, :1], leaves[:, _OUTLINE_POINTS // 2, None]
