@@ -4,28 +4,35 @@ VENV := .venv
 PYTEST_ARGS ?= -n auto --dist worksteal
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+DIST_PIP := .venv-dist/bin/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures test lint format bench docs clean
+.PHONY: help demo figures test lint format bench docs dist clean
 
 help:
-	@echo "make demo    handwritten digits to a dictionary, codes, a comparison and a page to explore, in demo/"
+	@echo "make demo    images of leaves to a dictionary, codes, a comparison and a page to explore, in demo/"
 	@echo "make figures draw the pictures of the documentation into figures/"
 	@echo "make test    run the tests (set SHAPELEX_DATA to run those on real shapes too)"
 	@echo "make lint    ruff, mypy, import-linter, numpydoc"
 	@echo "make bench   print the tables of measured speed"
 	@echo "make docs    build the documentation into docs/_build/html"
+	@echo "make dist    build the wheel and the source archive into dist/, and try the wheel in an empty environment"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
 
-# One stamp a dependency group: installed once, and again when pyproject.toml changes.
+# One stamp per dependency group: installed once, and again when pyproject.toml changes.
 $(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --editable . --group $*
 	@touch $@
 
-demo: $(VENV)/test.stamp
+# The same for an extra of the package.
+$(VENV)/extra-%.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/extra-report.stamp
 	$(BIN)/shapelex demo -o demo --force
 
 figures: $(VENV)/test.stamp
@@ -56,5 +63,19 @@ bench:
 docs: $(VENV)/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+# The wheel is built from the source archive. It must work with its core dependencies alone, and the demo with one extra,
+# away from the source tree.
+dist: $(VENV)/dist.stamp
+	rm -rf dist .venv-dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv .venv-dist
+	$(DIST_PIP) install dist/shapelex-*.whl
+	.venv-dist/bin/shapelex --help > /dev/null
+	.venv-dist/bin/shapelex demo -o dist/demo 2>&1 | grep -F 'pip install "shapelex[report]"'
+	$(DIST_PIP) install "$$(echo dist/shapelex-*.whl)[report]"
+	cd dist && ../.venv-dist/bin/shapelex demo
+	rm -rf dist/demo .venv-dist
+
 clean:
-	rm -rf $(VENV) .venv-bench demo figures docs/_build docs/api/generated dist
+	rm -rf $(VENV) .venv-bench .venv-dist demo figures docs/_build docs/api/generated dist

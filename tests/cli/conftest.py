@@ -6,6 +6,13 @@ from typer.testing import CliRunner
 
 import shapelex as sx
 from shapelex.cli.app import app
+from shapelex.kernels.first_use import CompilationLog
+
+
+@pytest.fixture(autouse=True)
+def _compiled_before(monkeypatch):
+    """Say nothing of kernels that are compiled on the way: what a command prints does not depend on numba's cache."""
+    monkeypatch.setattr(CompilationLog, "on_start", CompilationLog.on_end)
 
 
 @pytest.fixture(scope="session")

@@ -98,17 +98,23 @@ def test_start_loads_nothing_heavy():
     assert result.stdout.splitlines()[-1] == "loaded"
 
 
-@pytest.mark.parametrize("package", ["typer", "rich"])
-def test_without_typer_one_line_names_the_extra(package):
-    code = (
-        f"import sys; sys.modules[{package!r}] = None; sys.argv = ['shapelex', '--help']\n"
-        "from shapelex.cli.main import main; main()"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.returncode == 1
-    assert result.stderr == (
-        f'shapelex: the command line needs {package}, which is not installed: pip install "shapelex[report]".\n'
-    )
+@pytest.mark.parametrize(("option", "shown"), [([], "shapelex: No space left for --points.\n"), (["--quiet"], "")])
+def test_logged_warnings_are_one_line(option, shown):
+    made = typer.Typer(cls=GuardedGroup)
+
+    @made.callback()
+    def group() -> None:
+        """Commands."""
+
+    @made.command()
+    def work(quiet: bool = False) -> None:
+        logging.getLogger("shapelex.io").warning("No space\nleft for n_points.")
+        logging.getLogger("shapelex.io").info("Not shown.")
+
+    before = list(logging.getLogger("shapelex").handlers)
+    result = run(made, "work", *option)
+    assert (result.exit_code, result.stderr) == (0, shown)
+    assert logging.getLogger("shapelex").handlers == before
 
 
 def test_python_m_runs_the_commands():

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.cli import demo as demo_command
 from shapelex.estimators.progress import FitProgress
 from shapelex.io.code_table import read_codes_npz
 from tests.cli.conftest import lines_of, run
@@ -198,42 +197,6 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
     assert "shapelex: interrupted" in stderr
     assert "Traceback" not in stderr
     assert {path.name for path in folder.iterdir()} <= {"shapes.npz", "many.npz", "m.interrupted.npz"}
-
-
-@pytest.fixture
-def small_demo(monkeypatch, shapes):
-    monkeypatch.setattr(demo_command, "N_ATOMS", 4)
-    monkeypatch.setattr(demo_command, "N_NONZERO", 2)
-    monkeypatch.setattr(demo_command, "N_POINTS", 16)
-    monkeypatch.setattr(demo_command, "SPARSITIES", (1, 2))
-    # Any outlines will do: tracing the digits takes seconds.
-    few = sx.ShapeSet.concatenate([shapes] * 3)
-    monkeypatch.setattr("shapelex.datasets.load_digits_outlines", lambda n_points: few)
-
-
-def test_demo_goes_the_whole_way(folder, small_demo):
-    result = run("demo", "-o", "demo", "--shapes", "100")
-    shown = lines_of(result)
-    assert shown[0].startswith("1. 100 outlines")
-    assert "align-first" in result.stdout
-    assert "RMSE in percent of held-out shapes" in result.stdout
-    assert shown[-1].endswith("Open demo/report.html in a browser; the figures are beside it.")
-    assert {path.name for path in (folder / "demo").iterdir()} == {
-        "shapes.npz", "model.npz", "codes.csv", "codes.csv.json", "atoms.png", "reconstructions.png", "report.html",
-        "comparison.csv", "comparison.csv.json", "comparison.png",
-    }  # fmt: skip
-    assert run("demo", "-o", "demo").exit_code == 1
-
-
-def test_interrupted_demo_says_what_it_has(folder, small_demo, monkeypatch):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sx, "compare", interrupt)
-    result = run("demo", "-o", "demo", "--shapes", "100")
-    assert result.exit_code == 130
-    assert "report.html; run again with --force" in result.stderr
-    assert (folder / "demo" / "report.html").exists()
 
 
 def test_other_models_are_described(folder, shapes):

@@ -364,8 +364,10 @@ class TestCitizenship:
         model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, coder="ormp", max_iter=3, tol=0, random_state=0)
         with caplog.at_level(logging.DEBUG, logger="shapelex"):
             clone(model).fit(shapes)
-        assert len(caplog.messages) == 4
-        assert "restart 1/1, iteration 3/3, RMSE 0." in caplog.messages[-1]
+        # The first use of a kernel logs that it is compiled.
+        messages = [message for message in caplog.messages if "ompiling" not in message]
+        assert len(messages) == 4
+        assert "restart 1/1, iteration 3/3, RMSE 0." in messages[-1]
         captured = capsys.readouterr()
         assert captured.out == captured.err == ""
         clone(model).set_params(verbose=2).fit(shapes)

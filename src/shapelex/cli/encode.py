@@ -8,7 +8,7 @@ import typer
 
 from shapelex.cli.coding_in_blocks import open_to_code, write_codes_in_blocks
 from shapelex.cli.errors import CommandError
-from shapelex.cli.figures import claim_figure, gallery_size, save_figure
+from shapelex.cli.figures import claim_figure, gallery_size, pose_on_page, save_figure
 from shapelex.cli.options import (
     DeviceOption,
     FigureOption,
@@ -110,8 +110,12 @@ def draw_overlays(path: Path, shapes: Any, reconstructions: Any, errors: Any, ru
     order = np.argsort(errors, kind="stable")
     chosen = order[np.unique(np.linspace(0, len(order) - 1, min(_DRAWN, len(order))).astype(int))]
 
+    pose = pose_on_page(shapes, shapes.space)
+
     def draw(ax: "Axes") -> None:
-        sx.plotting.plot_reconstructions(shapes.configurations[chosen], reconstructions[chosen], shapes.space, ax=ax)
+        sx.plotting.plot_reconstructions(
+            shapes.configurations[chosen], reconstructions[chosen], shapes.space, pose=pose, ax=ax
+        )
 
     save_figure(path, draw, run, gallery_size(len(chosen)))
 

@@ -1,9 +1,10 @@
 """Errors on the command line: one line that says what to do, and an exit status.
 
 In comes any exception of a command; out goes its message on standard error. Status 1 is for files and data, 2 for wrong
-usage (typer's own), 130 for an interruption. Warnings are one line each too.
+usage (typer's own), 130 for an interruption. Warnings, and what the library logs as such, are one line each too.
 """
 
+import logging
 import re
 import warnings
 from collections.abc import Iterator
@@ -74,7 +75,7 @@ class GuardedGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            with _warnings_in_one_line():
+            with _warnings_in_one_line(), _log_in_one_line():
                 return super().invoke(ctx)
         except (typer.Exit, typer.Abort, _UsageError):
             raise
@@ -115,9 +116,13 @@ def report_error(message: str) -> None:
     typer.echo(f"shapelex: {message}", err=True)
 
 
+def _is_quiet() -> bool:
+    return bool({"-q", "--quiet"} & set(ARGUMENTS.get()))
+
+
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    is_quiet = bool({"-q", "--quiet"} & set(ARGUMENTS.get()))
+    is_quiet = _is_quiet()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         if not is_quiet:
@@ -127,3 +132,22 @@ def _warnings_in_one_line() -> Iterator[None]:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
         yield
+
+
+class _LineHandler(logging.Handler):
+    """Prints messages of the library, such as that kernels are compiled, on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one message."""
+        report_error(in_options(" ".join(record.getMessage().split())))
+
+
+@contextmanager
+def _log_in_one_line() -> Iterator[None]:
+    handler = _LineHandler(logging.CRITICAL if _is_quiet() else logging.WARNING)
+    logger = logging.getLogger("shapelex")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

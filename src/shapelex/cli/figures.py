@@ -12,6 +12,12 @@ from shapelex.cli.outputs import claim_file
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from shapelex._typing import ComplexArray
+    from shapelex.io import ShapeSet, StoredShapes
+    from shapelex.spaces import Space
+
+# As many shapes as a page holds are enough to see how most of them lie.
+_POSE_SHAPES = 5000
 SUFFIXES = (".png", ".svg", ".pdf")
 
 
@@ -56,3 +62,14 @@ def save_figure(
 def gallery_size(n_shapes: int) -> tuple[float, float]:
     """Return the size of a figure of so many shapes side by side."""
     return (7.0, 2.0) if n_shapes <= 4 else (7.0, 3.2) if n_shapes <= 12 else (7.0, 5.0)
+
+
+def pose_on_page(shapes: "ShapeSet | StoredShapes", space: "Space") -> "ComplexArray":
+    """Return the pose in which the page shows these shapes: upright where they lie upright, for example."""
+    import numpy as np
+
+    from shapelex.io.stored_shapes import StoredShapes, thin_out
+    from shapelex.report.pose import common_pose
+
+    chosen = thin_out(shapes, _POSE_SHAPES) if isinstance(shapes, StoredShapes) else shapes
+    return common_pose(space.preshape(chosen.configurations).astype(np.complex128), space)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.errors import STATUS_INTERRUPTED, CommandError, report_error
-from shapelex.cli.figures import claim_figure, gallery_size, save_figure
+from shapelex.cli.figures import claim_figure, gallery_size, pose_on_page, save_figure
 from shapelex.cli.fit_progress import follow_fit
 from shapelex.cli.options import (
     DeviceOption,
@@ -115,9 +115,10 @@ def learn(
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
     screen.say(f"wrote {target}")
     if picture is not None:
+        pose = pose_on_page(found, model.space_)
         save_figure(
             picture,
-            lambda ax: sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, ax=ax),
+            lambda ax: sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, pose=pose, ax=ax),
             run,
             gallery_size(atoms),
         )

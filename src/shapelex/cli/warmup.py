@@ -1,4 +1,4 @@
-"""``shapelex warmup``: compile once, so that later commands start at once."""
+"""``shapelex warmup``: precompile the numerical kernels, so that later commands start at once."""
 
 import time
 
@@ -9,7 +9,7 @@ _CODERS = ("exact", "beam", "ormp", "omp")
 
 
 def warmup(quiet: QuietOption = False, as_json: JsonOption = False) -> None:
-    """Compile all that is compiled, and keep it on disk: a minute or two once, then seconds.
+    """Precompile the numerical kernels, and keep them on disk: a minute or two once, then seconds.
 
     Example: shapelex warmup
     """

@@ -209,7 +209,8 @@ def _make_room_for_legend(ax: "Axes", names: list[str], fontsize: float) -> None
     least, greatest = np.log(ax.get_ylim())
     needed = least + (np.log(highest) - least) / (1 - share_y)
     ax.set_ylim(top=float(np.exp(max(greatest, needed))))
-    ax.legend(loc="upper right", frameon=False, fontsize=fontsize)
+    # A filled box, so that no grid line runs through the words.
+    ax.legend(loc="upper right", framealpha=1, edgecolor="none", fontsize=fontsize)
 
 
 def _highest_from(start: float, line: "Line2D") -> float:
