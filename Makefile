@@ -7,12 +7,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DIST_PIP := .venv-dist/bin/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures test lint format bench docs dist clean
+.PHONY: help demo figures test test-random test-oldest lint format bench docs dist clean
 
 help:
 	@echo "make demo    images of leaves to a dictionary, codes, a comparison and a page to explore, in demo/"
 	@echo "make figures draw the pictures of the documentation into figures/"
 	@echo "make test    run the tests (set SHAPELEX_DATA to run those on real shapes too)"
+	@echo "make test-random  run the property tests on random examples (SHAPELEX_TEST_EXAMPLES of each, 60 by default)"
+	@echo "make test-oldest  run the tests with the oldest declared versions of all dependencies"
 	@echo "make lint    ruff, mypy, import-linter, numpydoc"
 	@echo "make bench   print the tables of measured speed"
 	@echo "make docs    build the documentation into docs/_build/html"
@@ -43,6 +45,17 @@ figures: $(VENV)/test.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-random: $(VENV)/test.stamp
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m hypothesis --hypothesis-profile=random
+
+test-oldest:
+	$(PYTHON) -m venv --clear .venv-oldest
+	$(PYTHON) .ci/oldest.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pip --disable-pip-version-check --quiet install --upgrade pip
+	.venv-oldest/bin/python -m pip --disable-pip-version-check --quiet install \
+		--constraint .venv-oldest/constraints.txt --editable . --group test
+	.venv-oldest/bin/python -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/ruff format --check .
@@ -78,4 +91,4 @@ dist: $(VENV)/dist.stamp
 	rm -rf dist/demo .venv-dist
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-dist demo figures docs/_build docs/api/generated dist
+	rm -rf $(VENV) .venv-bench .venv-dist .venv-oldest demo figures docs/_build docs/api/generated dist
