@@ -4,7 +4,6 @@ The constants were printed by the reference ORMP (2DKSD at 1c4f226, with exact G
 the first ten pre-shapes of the set. Its supports are matched on every shape.
 """
 
-
 import numpy as np
 import pytest
 
