@@ -7,7 +7,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.cli.app import app
-from shapelex.estimators.comparison import Comparison
+from shapelex.selection.comparison import Comparison
 from tests.cli.conftest import run
 
 WRITING = {

@@ -1,8 +1,8 @@
 """A suggestion to draw, made without learning anything."""
 
-from shapelex.estimators.atom_stability import AtomStability
-from shapelex.estimators.error_surface import ErrorSurface
-from shapelex.estimators.suggestion import Suggestion
+from shapelex.selection.atom_stability import AtomStability
+from shapelex.selection.error_surface import ErrorSurface
+from shapelex.selection.suggestion import Suggestion
 
 
 def make_suggestion(with_stability=True):

@@ -4,7 +4,7 @@ from shapelex.geometry.alignment import align_onto, optimal_rotation, real_gram,
 from shapelex.geometry.distances import distance, pairwise_distances
 from shapelex.geometry.geodesics import exp, geodesic, horizontal_projection, log, parallel_transport
 from shapelex.geometry.means import align_to_mean, mean_shape
-from shapelex.geometry.registration import Registration, register
+from shapelex.geometry.registration.outlines import Registration, register
 
 __all__ = [
     "Registration",

@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.estimators import AlignFirstDictionary, ComplexPCA, ShapeDictionary
-from shapelex.estimators.comparison import compare
 from shapelex.geometry import pairwise_distances
 from shapelex.report.reproduction.paper_sets import PaperSet
+from shapelex.selection.comparison import compare
 
 Tell = Callable[[float, str], None]
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from shapelex._typing import FloatArray
-from shapelex.estimators.atom_stability import AtomStability
-from shapelex.estimators.error_surface import PRECISION, ErrorSurface
+from shapelex.selection.atom_stability import AtomStability
+from shapelex.selection.error_surface import PRECISION, ErrorSurface
 
 LEAST_STEP = 0.1
 """One more atom per shape must lower the held-out error at least by this share, also where it costs less."""

@@ -5,11 +5,11 @@ import pytest
 from sklearn.model_selection import KFold
 
 import shapelex as sx
-from shapelex.estimators.atom_stability import AtomStability, matched_distances, measure_stability
-from shapelex.estimators.elbow import choose, choose_size, most_stable
-from shapelex.estimators.error_surface import ErrorSurface
-from shapelex.estimators.row_order import describe_order
 from shapelex.exceptions import ShapeInputError
+from shapelex.selection.atom_stability import AtomStability, matched_distances, measure_stability
+from shapelex.selection.elbow import choose, choose_size, most_stable
+from shapelex.selection.error_surface import ErrorSurface
+from shapelex.selection.row_order import describe_order
 
 
 def _simulate(n_atoms, n_nonzero, noise, n_shapes, n_points, seed):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.geometry.cyclic_search import Changes, CyclicSearch
 from shapelex.geometry.means import full_mean_row
-from shapelex.geometry.subsample_shifts import closest_fractions, shift_landmarks
+from shapelex.geometry.registration.cyclic_search import Changes, CyclicSearch
+from shapelex.geometry.registration.subsample_shifts import closest_fractions, shift_landmarks
 from shapelex.spaces import Space
 
 # Shapes on which the starts compete.

@@ -15,8 +15,8 @@ from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning import RowBlocks
 from shapelex.learning.initialization import initial_atoms
-from shapelex.learning.intrinsic_descent import intrinsic_codes, learn_intrinsic
-from shapelex.learning.intrinsic_objective import logarithm_parts, tangent_energy, tangent_sums
+from shapelex.riemannian.descent import intrinsic_codes, learn_intrinsic
+from shapelex.riemannian.objective import logarithm_parts, tangent_energy, tangent_sums
 from shapelex.spaces import Space
 
 

@@ -3,7 +3,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 import shapelex as sx
-from shapelex.estimators.comparison import METHODS
+from shapelex.selection.comparison import METHODS
 
 SPACE = sx.BSpline(8)
 

@@ -30,7 +30,7 @@ class TidyTable:
 
     Examples
     --------
-    >>> from shapelex.estimators.tidy_table import TidyTable
+    >>> from shapelex.selection.tidy_table import TidyTable
     >>> class Sizes(TidyTable):
     ...     columns = ("name", "size")
     >>> table = Sizes([{"name": "small", "size": 1}, {"name": "large", "size": 5}])

@@ -16,8 +16,8 @@ import numpy as np
 from shapelex._typing import ComplexArray, IntArray
 from shapelex.coding import encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.tidy_table import TidyTable, format_grid
 from shapelex.learning import LearnedDictionary, learn
+from shapelex.selection.tidy_table import TidyTable, format_grid
 
 N_SWAPS = 30
 MAX_ITER = 50

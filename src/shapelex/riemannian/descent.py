@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.coding.affine_lasso import affine_lasso
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.geometry.preshapes import remove_along
-from shapelex.learning.intrinsic_objective import atom_gradient, logarithm_parts, tangent_energy, tangent_grams
+from shapelex.riemannian.affine_lasso import affine_lasso
+from shapelex.riemannian.objective import atom_gradient, logarithm_parts, tangent_energy, tangent_grams
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def intrinsic_codes(rows: ComplexArray, atoms: ComplexArray, alpha: float) -> Fl
     Returns
     -------
     ndarray of float64, shape (n_samples, n_atoms)
-        Weights, see :func:`~shapelex.coding.affine_lasso.affine_lasso`.
+        Weights, see :func:`~shapelex.riemannian.affine_lasso.affine_lasso`.
     """
     codes = np.empty((len(rows), len(atoms)))
     rows_per_block = max(1, _BLOCK_ENTRIES // len(atoms) ** 2)

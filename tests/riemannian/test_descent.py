@@ -1,7 +1,7 @@
 import numpy as np
 
-from shapelex.learning.intrinsic_descent import intrinsic_codes, learn_intrinsic
-from shapelex.learning.intrinsic_objective import atom_gradient, tangent_energy
+from shapelex.riemannian.descent import intrinsic_codes, learn_intrinsic
+from shapelex.riemannian.objective import atom_gradient, tangent_energy
 from tests.learning.samples import clustered, random_rows
 
 

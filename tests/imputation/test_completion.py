@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.estimators.landmark_guesses import LandmarkGuesser
 from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
+from shapelex.imputation.landmark_guesses import LandmarkGuesser
 
 
 def family(rng, n_shapes, n_points=14, noise=0.0):

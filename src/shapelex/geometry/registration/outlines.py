@@ -13,11 +13,11 @@ from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, Int
 from shapelex._validation import as_configurations, check_count, check_flag, check_same_count
 from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.geometry.alignment import optimal_rotation
-from shapelex.geometry.cyclic_search import Changes, CyclicSearch
 from shapelex.geometry.distances import distance
 from shapelex.geometry.preshapes import resolve_space
-from shapelex.geometry.registration_descent import mean_preshape, refine_with_mean, register_to_mean
-from shapelex.geometry.subsample_shifts import closest_fractions, shift_landmarks
+from shapelex.geometry.registration.cyclic_search import Changes, CyclicSearch
+from shapelex.geometry.registration.descent import mean_preshape, refine_with_mean, register_to_mean
+from shapelex.geometry.registration.subsample_shifts import closest_fractions, shift_landmarks
 from shapelex.spaces import Landmarks, Space
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.geometry.preshapes import remove_along
-from shapelex.learning.intrinsic_objective import (
+from shapelex.riemannian.objective import (
     atom_gradient,
     logarithm_parts,
     tangent_energy,

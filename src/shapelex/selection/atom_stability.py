@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.estimators.tidy_table import TidyTable, format_grid
+from shapelex.selection.tidy_table import TidyTable, format_grid
 
 _N_CHANCE_PAIRS = 10
 

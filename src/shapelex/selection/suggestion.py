@@ -14,15 +14,15 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, check_count
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.atom_stability import AtomStability, measure_stability
 from shapelex.estimators.configurations import as_generator, count_jobs
-from shapelex.estimators.elbow import choose, most_stable
-from shapelex.estimators.error_surface import ErrorSurface, SurfaceMeasurer
-from shapelex.estimators.folds import make_folds
-from shapelex.estimators.row_order import RowOrder, describe_order
-from shapelex.estimators.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
 from shapelex.exceptions import ShapeInputError
 from shapelex.learning import learn
+from shapelex.selection.atom_stability import AtomStability, measure_stability
+from shapelex.selection.elbow import choose, most_stable
+from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
+from shapelex.selection.folds import make_folds
+from shapelex.selection.row_order import RowOrder, describe_order
+from shapelex.selection.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
 from shapelex.spaces import Landmarks, Space
 
 logger = logging.getLogger("shapelex")

@@ -7,9 +7,9 @@ from math import exp
 
 import numpy as np
 
-from shapelex.estimators.atom_stability import AtomStability
-from shapelex.estimators.elbow import LEAST_STEP
-from shapelex.estimators.error_surface import PRECISION, ErrorSurface
+from shapelex.selection.atom_stability import AtomStability
+from shapelex.selection.elbow import LEAST_STEP
+from shapelex.selection.error_surface import PRECISION, ErrorSurface
 
 
 def say_error(

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex._validation import as_configurations, as_incomplete_configurations, check_choice, check_count
-from shapelex.estimators.landmark_guesses import LandmarkGuesser
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.missing_landmarks import complete_by, normalized_on
+from shapelex.imputation.landmark_guesses import LandmarkGuesser
 from shapelex.spaces import Landmarks
 
 # A learned dictionary and the shapes it completes have settled when landmarks move by less of the size of their shape.

@@ -8,13 +8,13 @@ from shapelex.estimators.classifier_files import fill_classifier
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.peer_files import Fill, fill_peer
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
-from shapelex.estimators.riemannian_dictionary import RiemannianDictionary
 from shapelex.estimators.saving import fill_estimator
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.exceptions import ModelFileError
 from shapelex.io.model_file import read_model
+from shapelex.riemannian.dictionary import RiemannianDictionary
 
 _KINDS: dict[str, tuple[type[Any], Fill]] = {
     "ShapeDictionary": (ShapeDictionary, fill_estimator),

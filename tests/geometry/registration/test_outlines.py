@@ -190,7 +190,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     space = sx.HermiteSpline(7, closed=True)
     Z = strategies.random_configurations(space, 50, 2)
     whole = sx.register(Z, space, reflection=True)
-    monkeypatch.setattr("shapelex.geometry.cyclic_search._BLOCK_PRODUCTS", 100)
+    monkeypatch.setattr("shapelex.geometry.registration.cyclic_search._BLOCK_PRODUCTS", 100)
     parts = sx.register(Z, space, reflection=True)
     np.testing.assert_array_equal(whole.configurations, parts.configurations)
 

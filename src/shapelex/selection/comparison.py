@@ -19,10 +19,10 @@ from shapelex._validation import as_configurations, check_choice, check_count
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.configurations import as_generator
-from shapelex.estimators.folds import make_folds
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.tangent_pca import TangentPCA
-from shapelex.estimators.tidy_table import TidyTable, format_grid
+from shapelex.selection.folds import make_folds
+from shapelex.selection.tidy_table import TidyTable, format_grid
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_inner, row_norms
 

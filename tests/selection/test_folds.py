@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
-from shapelex.estimators.folds import make_folds
 from shapelex.exceptions import ShapeInputError
+from shapelex.selection.folds import make_folds
 
 
 def test_none_holds_out_nothing():

@@ -4,7 +4,7 @@ import io
 import numpy as np
 import pytest
 
-from shapelex.estimators.tidy_table import TidyTable, format_grid
+from shapelex.selection.tidy_table import TidyTable, format_grid
 
 
 class Sizes(TidyTable):

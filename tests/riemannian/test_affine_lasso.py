@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from shapelex.coding.affine_lasso import affine_lasso, optimality_gap
 from shapelex.exceptions import ConvergenceWarning
+from shapelex.riemannian.affine_lasso import affine_lasso, optimality_gap
 
 
 def make_grams(n_samples, n_atoms, rank, seed=0):

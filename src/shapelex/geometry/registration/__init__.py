@@ -1,0 +1,1 @@
+"""Common start points and directions of closed outlines."""
