@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows
-from shapelex.exceptions import CodesError, CoordinateCountError
+from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms
+from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks
 from tests.coding_oracles import random_rows
 from tests.rounding import assert_close_codes
@@ -76,7 +76,7 @@ def test_path():
 def test_whitening_goes_in_parts(monkeypatch):
     X, atoms = problem(BSpline(8), n_rows=50)
     whole = encode(X, atoms, 3, space=BSpline(8))
-    monkeypatch.setattr(import_module("shapelex.coding.encode"), "_WHITENED_ROWS", 7)
+    monkeypatch.setattr(import_module("shapelex.coding.encode"), "_READ_ROWS", 7)
     parts = encode(X, atoms, 3, space=BSpline(8))
     np.testing.assert_array_equal(parts.support, whole.support)
     np.testing.assert_allclose(parts.coefs, whole.coefs, atol=1e-14)
@@ -93,3 +93,59 @@ def test_wrong_sizes_are_refused():
 def test_decode_of_empty_rows_is_zero():
     codes = SparseCodes([[-1, -1], [0, -1]], np.array([[0, 0], [2j, 0]]), n_atoms=1)
     np.testing.assert_array_equal(decode(codes, [[1, 1j]]), [[0, 0], [2j, -2]])
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+@pytest.mark.parametrize("offset", [0, 30, 1e3])
+def test_raw_configurations_are_coded_as_their_preshapes(space, method, dtype, offset):
+    X, atoms = problem(space, n_rows=300)
+    X = (1e-3 * (X + offset * (1 - 2j) * space.shift)).astype(dtype)
+    atoms = atoms.astype(dtype)
+    rows, atom_rows = space.whitened_preshapes(X), space.whiten(atoms)
+    codes = encode(X, atoms, 3, method, space=space)
+    assert codes.coefs.dtype == dtype
+    # Different roundings may prefer another of two equally good supports: compare what is reached.
+    found, expected = (
+        residual_norms(rows, atom_rows, one) for one in (codes, encode_rows(rows, atom_rows, 3, method=method))
+    )
+    np.testing.assert_allclose(found, expected, atol=20 * np.finfo(dtype).eps * (1 + offset))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, complex(0, np.nan)])
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_bad_rows_are_named_wherever_they_are(space, value):
+    X, atoms = problem(space, n_rows=3000)
+    X[2600, 2] = value
+    with pytest.raises(NonFiniteError, match=r"X has (NaN|infinite coordinates) .*row 2600\b|X has NaN in row 2600"):
+        encode(X, atoms, 2, space=space)
+    X[2600] = 3.0 * space.shift
+    with pytest.raises(CollapsedShapeError, match=r"X has collapsed shapes in row 2600:"):
+        encode(X, atoms, 2, space=space)
+
+
+def test_huge_and_tiny_configurations():
+    X, atoms = problem(Landmarks(7), n_rows=40)
+    codes = encode(X, atoms, 3)
+    for scale in (1e-300, 1e-170, 1e170, 1e300):
+        assert_close_codes(encode(scale * X, atoms, 3), codes)
+
+
+@pytest.mark.parametrize("angle", [1e-3, 3e-4, 1e-4, 3e-5])
+def test_exact_is_never_worse_than_a_beam_over_nearly_dependent_atoms(angle):
+    rng = np.random.default_rng(3)
+    basis = random_rows(rng, 4, 9)
+    atoms = np.repeat(basis, 3, axis=0) + angle * random_rows(rng, 12, 9)
+    rows = random_rows(rng, 500, 9)
+    exact, beam = (
+        residual_norms(rows, atoms, encode_rows(rows, atoms, 3, method=method)) for method in ("exact", "beam")
+    )
+    assert (exact <= beam + 1e-7).all()
+
+
+def test_two_zero_atoms_do_not_hide_a_copy():
+    rows = random_rows(np.random.default_rng(0), 20, 5)
+    atoms = np.array([0 * rows[0], 0 * rows[0], rows[0], 1j * rows[0], rows[1]])
+    codes = encode_rows(rows, atoms, 3, method="beam")
+    assert set(np.unique(codes.support)) <= {-1, 2, 4}

@@ -7,7 +7,6 @@ import pytest
 
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.kernels.beam import beam_batch
-from shapelex.kernels.correlations import correlate_batch, correlation_width
 from shapelex.kernels.exact import unrank
 from shapelex.kernels.pursuit import pursue_batch
 from shapelex.kernels.pursuit_lanes import pursue_lanes_batch
@@ -18,12 +17,23 @@ def run(kernel, rows, atoms, n_nonzero, *options, target=-1.0):
     prepared = prepare_atoms(atoms)
     real = prepared.gram.dtype
     limits = np.array([1e-8, 1e-24, target, 1e-3, np.finfo(real).eps], real)
-    correlations, norms2 = np.empty((len(rows), correlation_width(prepared.packed, rows.shape[1]))), np.empty(len(rows))
-    correlate_batch(rows.view(real), prepared.packed, correlations, norms2)
+    correlations = (rows @ prepared.folded).view(real)
+    norms2 = np.vecdot(rows, rows).real
     support = np.empty((len(rows), n_nonzero), np.int32)
     coefs = np.empty((len(rows), 1, 2 * n_nonzero), real)
-    kernel(correlations, norms2, prepared.gram, rows.view(real), prepared.atoms, limits, *options, support, coefs)
+    left, needs_row = np.empty(len(rows)), np.zeros(len(rows), dtype=bool)
+    inputs = (correlations, norms2, prepared.gram, rows.view(real), prepared.atoms, limits)
+    kernel(*inputs, *options, support, coefs, left, needs_row)
+    assert not needs_row.any()
+    residuals = rows - np.einsum("ks,ksn->kn", coefs.view(rows.dtype)[:, 0], atoms_of(prepared, support))
+    np.testing.assert_allclose(left, np.vecdot(residuals, residuals).real, atol=1e-12)
     return support, coefs.view(rows.dtype)[:, 0]
+
+
+def atoms_of(prepared, support):
+    """Atoms of every row, zero where a support is not full."""
+    atoms = prepared.atoms.view(complex)[support]
+    return np.where((support >= 0)[:, :, None], atoms, 0)
 
 
 def bits(n_atoms):

@@ -1,16 +1,17 @@
 """The registry of coders: one entry each, one dispatcher.
 
-A coder turns a block of whitened rows and a prepared dictionary into supports and coefficients. To add one,
-write its kernel, a function with the arguments of :func:`_code_pursuit`, and an entry in ``CODERS``.
+A coder turns the correlations of a block of rows with a prepared dictionary into supports and weights. To add one,
+write its kernel, a function with the arguments of :func:`_code_beam`, and an entry in ``CODERS``.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
+from typing import Any
 
 import numpy as np
 
-from shapelex._typing import FloatArray, IntArray
+from shapelex._typing import BoolArray, FloatArray, IntArray
 from shapelex._validation import check_choice
 from shapelex.coding.prepared import PreparedAtoms
 from shapelex.exceptions import SearchTooLargeError
@@ -18,6 +19,9 @@ from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.pursuit import pursue_batch
 from shapelex.kernels.pursuit_lanes import MAX_ATOMS, pursue_lanes_batch
+from shapelex.kernels.triangle import EPS
+
+_OUTPUTS = ("support", "coefs", "left", "needs_row")
 
 EXACT_MAX_SUPPORTS = 10_000_000
 """Most supports, ``comb(n_atoms, n_nonzero)``, that ``"exact"`` will search: about 8 ms a shape and core."""
@@ -46,25 +50,40 @@ class CoderOptions:
 
 
 @dataclass(frozen=True)
-class RowBlock:
-    """A block of rows and what every coder needs of them.
+class CodedBlock:
+    """A block of rows, what every coder needs of them, and the arrays that it fills.
 
     Parameters
     ----------
-    rows : ndarray of float, shape (n_rows, 2 * n_coordinates)
-        The rows, real and imaginary parts interleaved.
-    correlations : ndarray of float
-        With the atoms, as :func:`shapelex.kernels.correlations.correlate_batch` gives them.
+    correlations : ndarray of float, shape (n_rows, 2 * n_atoms)
+        With the atoms, real and imaginary parts interleaved.
     norms2 : ndarray of float, shape (n_rows,)
         Squared norms of the rows.
+    rows : ndarray of float, shape (n_rows, 2 * n_coordinates)
+        The rows, real and imaginary parts interleaved; of length 0 where only correlations are at hand.
+    support, coefs : ndarray
+        Filled with atoms and weights.
+    left : ndarray of float, shape (n_rows,)
+        Filled with the squared norms of the residuals.
+    needs_row : ndarray of bool, shape (n_rows,)
+        Set where a row must be coded again with its coordinates.
     """
 
-    rows: FloatArray
     correlations: FloatArray
     norms2: FloatArray
+    rows: FloatArray
+    support: IntArray
+    coefs: FloatArray
+    left: FloatArray
+    needs_row: BoolArray
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        """The arrays that a coder fills, in the order of the kernels."""
+        return self.support, self.coefs, self.left, self.needs_row
 
 
-CodeBlock = Callable[[PreparedAtoms, RowBlock, CoderOptions, IntArray, FloatArray], None]
+CodeBlock = Callable[[PreparedAtoms, CodedBlock, CoderOptions], None]
 
 
 @dataclass(frozen=True)
@@ -74,7 +93,7 @@ class Coder:
     Parameters
     ----------
     code_block : callable
-        Codes a block of rows into preallocated supports and coefficients.
+        Codes a block of rows into its preallocated arrays.
     cost_ns : callable
         Estimated nanoseconds a shape, from ``(n_coordinates, n_atoms, n_nonzero, width)``; it only
         decides how many threads are worth starting.
@@ -148,115 +167,47 @@ def count_supports(n_atoms: int, n_nonzero: int, has_target: bool) -> int:
     return comb(n_atoms, n_nonzero)
 
 
-def score_workspace(prepared: PreparedAtoms) -> IntArray:
-    """Integers as wide as the floats, one an atom.
-
-    Parameters
-    ----------
-    prepared : PreparedAtoms
-        The dictionary.
-
-    Returns
-    -------
-    ndarray of int32 or int64
-        Uninitialized.
-    """
+def _score_workspace(prepared: PreparedAtoms) -> IntArray:
+    """Return integers as wide as the floats, one per atom."""
     return np.empty(prepared.width, dtype=np.int32 if prepared.gram.dtype == np.float32 else np.int64)
 
 
-def _code_pursuit(
-    prepared: PreparedAtoms,
-    block: RowBlock,
-    options: CoderOptions,
-    out_support: IntArray,
-    out_coefs: FloatArray,
-    by_correlation: int,
-) -> None:
+def _inputs(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> tuple[Any, ...]:
+    return block.correlations, block.norms2, prepared.gram, block.rows, prepared.atoms, options.limits
+
+
+def _code_pursuit(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions, by_correlation: int) -> None:
+    inputs = _inputs(prepared, block, options)
     if prepared.n_atoms <= MAX_ATOMS:
-        pursue_lanes_batch(
-            block.correlations,
-            block.norms2,
-            prepared.gram,
-            block.rows,
-            prepared.atoms,
-            options.limits,
-            by_correlation,
-            out_support,
-            out_coefs,
-        )
+        pursue_lanes_batch(*inputs, by_correlation, *block.outputs)
+    else:
+        pursue_batch(*inputs, by_correlation, _score_workspace(prepared), *block.outputs)
+
+
+def _code_ormp(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
+    _code_pursuit(prepared, block, options, by_correlation=0)
+
+
+def _code_omp(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
+    _code_pursuit(prepared, block, options, by_correlation=1)
+
+
+def _code_beam(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
+    beam_batch(*_inputs(prepared, block, options), options.width, _score_workspace(prepared), *block.outputs)
+
+
+def _code_exact(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
+    has_skipped = enumerate_batch(*_inputs(prepared, block, options), *block.outputs)
+    if not has_skipped:
         return
-    pursue_batch(
-        block.correlations,
-        block.norms2,
-        prepared.gram,
-        block.rows,
-        prepared.atoms,
-        options.limits,
-        by_correlation,
-        score_workspace(prepared),
-        out_support,
-        out_coefs,
-    )
-
-
-def _code_ormp(
-    prepared: PreparedAtoms,
-    block: RowBlock,
-    options: CoderOptions,
-    out_support: IntArray,
-    out_coefs: FloatArray,
-) -> None:
-    _code_pursuit(prepared, block, options, out_support, out_coefs, 0)
-
-
-def _code_omp(
-    prepared: PreparedAtoms,
-    block: RowBlock,
-    options: CoderOptions,
-    out_support: IntArray,
-    out_coefs: FloatArray,
-) -> None:
-    _code_pursuit(prepared, block, options, out_support, out_coefs, 1)
-
-
-def _code_beam(
-    prepared: PreparedAtoms,
-    block: RowBlock,
-    options: CoderOptions,
-    out_support: IntArray,
-    out_coefs: FloatArray,
-) -> None:
-    beam_batch(
-        block.correlations,
-        block.norms2,
-        prepared.gram,
-        block.rows,
-        prepared.atoms,
-        options.limits,
-        options.width,
-        score_workspace(prepared),
-        out_support,
-        out_coefs,
-    )
-
-
-def _code_exact(
-    prepared: PreparedAtoms,
-    block: RowBlock,
-    options: CoderOptions,
-    out_support: IntArray,
-    out_coefs: FloatArray,
-) -> None:
-    enumerate_batch(
-        block.correlations,
-        block.norms2,
-        prepared.gram,
-        block.rows,
-        prepared.atoms,
-        options.limits,
-        out_support,
-        out_coefs,
-    )
+    # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration, so
+    # it may use supports that the enumeration skipped.
+    other = replace(block, **{name: np.zeros_like(getattr(block, name)) for name in _OUTPUTS})
+    _code_beam(prepared, other, options)
+    is_better = other.left < block.left - 16 * options.limits[EPS] * block.norms2
+    for mine, found in zip(block.outputs, other.outputs, strict=True):
+        mine[is_better] = found[is_better]
+    block.needs_row[:] |= other.needs_row
 
 
 def _cost_pursuit(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) -> float:

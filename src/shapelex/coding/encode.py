@@ -2,8 +2,7 @@
 
 In: configurations and atoms (:func:`encode`), or whitened rows of both (:func:`encode_rows`). Out:
 :class:`~shapelex.coding.codes.SparseCodes`. Rows go through in blocks: beyond input and output, memory does not grow
-with the number of shapes. A row's code depends on nothing but the row and the atoms, bit for bit: not on the
-block, the number of threads or its neighbours.
+with the number of shapes. Codes do not depend on the number of threads.
 """
 
 from typing import Literal, overload
@@ -11,7 +10,7 @@ from typing import Literal, overload
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import as_configurations, check_coordinate_count
+from shapelex._validation import as_complex_rows, as_configurations, check_coordinate_count
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.device_whitening import preshape_blocks
@@ -22,8 +21,8 @@ from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 from shapelex.spaces.stored import open_stored
 
-# Configurations that `encode` whitens at a time.
-_WHITENED_ROWS = 8192
+# Configurations that `encode` reads at a time from a stored set.
+_READ_ROWS = 8192
 
 
 @overload
@@ -168,7 +167,7 @@ def encode(
                 n_threads=n_threads,
             )
     stored = open_stored(X)
-    configurations = as_configurations(X, name="X")[0] if stored is None else stored
+    configurations = as_complex_rows(X, name="X") if stored is None else stored
     chosen = choose_space(space, X)
     in_space = Landmarks(n_points=configurations.shape[1]) if chosen is None else chosen
     in_space.check_space_of(X, "X")
@@ -183,11 +182,12 @@ def encode(
         return on_device.encode_blocks(len(configurations), blocks)
     coder = RowCoder(atom_rows, n_nonzero, method=method, width=width, tol=tol, path=path, dtype=dtype)
     support, coefs = coder.allocate(len(configurations))
-    with single_blas_thread():
-        for start in range(0, len(configurations), _WHITENED_ROWS):
-            part = slice(start, start + _WHITENED_ROWS)
-            rows = in_space.whitened_preshapes(configurations[part], "X", first_row=start)
-            coder.code(rows, support[part], coefs[part], n_threads)
+    n_read = len(configurations) if stored is None else _READ_ROWS
+    for start in range(0, len(configurations), n_read):
+        part = slice(start, start + n_read)
+        coder.code_configurations(
+            configurations[part], in_space, support[part], coefs[part], n_threads=n_threads, first_row=start
+        )
     return coder.wrap(support, coefs)
 
 

@@ -1,25 +1,29 @@
 """A coder for one dictionary: checked and prepared once, then used for any number of rows.
 
-In come whitened atoms and what is asked for; out go supports and coefficients of whitened rows. A row's code depends on
-nothing but the row and the atoms, bit for bit: not on the block, the number of threads or its neighbors.
+In come whitened atoms and what is asked for; out go supports and weights of whitened rows, or of configurations in
+their space. Rows are coded in blocks of a fixed size, so that codes do not depend on the number of threads.
 """
 
-import threading
+from collections.abc import Callable
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
-from shapelex.coding.coders import CODERS, CoderOptions, RowBlock, choose_coder
+from shapelex.coding.coders import CODERS, CodedBlock, CoderOptions, choose_coder
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.prepared import prepare_atoms
-from shapelex.coding.threads import count_threads, run_blocks
+from shapelex.coding.threads import count_threads, run_blocks, single_blas_thread
 from shapelex.exceptions import CoordinateCountError, ShapeInputError
-from shapelex.kernels.alignment import aligned_zeros
-from shapelex.kernels.correlations import correlate_batch, correlation_width
+from shapelex.kernels.normalization import normalize_batch
+from shapelex.spaces import Space
 
-# Correlations of a block fill about this many bytes: they stay in a core's cache.
+# A block of rows and its correlations fill about this many bytes: they stay in a core's cache.
 _BLOCK_BYTES = 1 << 18
+
+# Smallest share of a squared norm that centering may leave, by precision, before digits are lost: such shapes lie far
+# from the origin, measured in their own size.
+_LEAST_REMAINDER = {"f": 1e-2, "d": 1e-4}
 
 # (independent, gain, refine) by precision: an atom within 1e-4 (3e-3 in single precision) of the span of the
 # chosen ones counts as dependent, which also bounds the weights; a gain below 1e-12 (1e-5) of the norm is noise.
@@ -89,7 +93,7 @@ class RowCoder:
             method = check_nested(method)
         self._coder = CODERS[choose_coder(method, self.n_atoms, self.n_nonzero, width, tol is not None)]
         self._prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
-        real_dtype = self._prepared.gram.dtype
+        self._real_dtype = real_dtype = self._prepared.gram.dtype
         independent, gain, refine = TOLERANCES[real_dtype.char]
         target = -1.0 if tol is None else float(tol) ** 2
         limits = np.array([independent, gain, target, refine, np.finfo(real_dtype).eps], dtype=real_dtype)
@@ -98,59 +102,21 @@ class RowCoder:
         norms = self._prepared.norms
         factor: FloatArray = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0).astype(norms.dtype)
         self._factor = factor if (factor != 1).any() else None
-        self._correlation_width = correlation_width(self._prepared.packed, self.n_coordinates)
         self.cost_ns = self._coder.cost_ns(self.n_coordinates, self.n_atoms, self.n_nonzero, width)
 
     def encode(self, rows: ComplexArray, n_threads: int | None = None) -> SparseCodes:
-        """Code rows.
-
-        Parameters
-        ----------
-        rows : ndarray of complex, shape (n_samples, n_coordinates)
-            Whitened rows; finite, not checked.
-        n_threads : int, optional
-            Most threads to use.
-
-        Returns
-        -------
-        SparseCodes
-            The codes.
-        """
+        """Code whitened rows, which must be finite (not checked), on at most `n_threads` threads."""
         support, coefs = self.allocate(len(rows))
         self.code(rows, support, coefs, n_threads)
         return SparseCodes._from_coder(support, coefs[:, -1], self.n_atoms)
 
     def allocate(self, n_rows: int) -> tuple[IntArray, ComplexArray]:
-        """Arrays for the codes of so many rows.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many.
-
-        Returns
-        -------
-        support : ndarray of int32, shape (n_rows, n_nonzero)
-            Uninitialized.
-        coefs : ndarray of complex, shape (n_rows, 1 or n_nonzero, n_nonzero)
-            Uninitialized; with ``path`` one row for each sparsity.
-        """
+        """Return uninitialized arrays for codes: supports, and weights with one level, or one per sparsity."""
         support = np.empty((n_rows, self.n_nonzero), dtype=np.int32)
         return support, np.empty((n_rows, self.n_nonzero if self._path else 1, self.n_nonzero), dtype=self.dtype)
 
     def wrap(self, support: IntArray, coefs: ComplexArray) -> SparseCodes | CodePath:
-        """Give coded arrays their class.
-
-        Parameters
-        ----------
-        support, coefs : ndarray
-            Arrays of :meth:`allocate`, filled by :meth:`code`.
-
-        Returns
-        -------
-        SparseCodes or CodePath
-            A path where one was asked for.
-        """
+        """Return filled arrays of :meth:`allocate` as codes, or as a path where one was asked for."""
         if self._path:
             return CodePath(support, coefs, self.n_atoms)
         return SparseCodes._from_coder(support, coefs[:, 0], self.n_atoms)
@@ -158,54 +124,106 @@ class RowCoder:
     def code(
         self, rows: ComplexArray, out_support: IntArray, out_coefs: ComplexArray, n_threads: int | None = None
     ) -> None:
-        """Code rows into given arrays.
-
-        Parameters
-        ----------
-        rows : ndarray of complex, shape (n_samples, n_coordinates)
-            Whitened rows; finite, not checked.
-        out_support, out_coefs : ndarray
-            Arrays of :meth:`allocate`.
-        n_threads : int, optional
-            Most threads to use.
-
-        Raises
-        ------
-        CoordinateCountError
-            If the rows have another number of coordinates than the atoms.
-        """
+        """Code whitened rows, which must be finite (not checked), into arrays of :meth:`allocate`."""
         checked = as_rows(rows, "rows")
-        n_rows, n_coordinates = checked.shape
+        n_coordinates = checked.shape[1]
         if n_coordinates != self.n_coordinates:
             raise CoordinateCountError(
                 "rows and atom_rows must have the same number of coordinates, "
                 f"got {n_coordinates} and {self.n_coordinates}."
             )
-        if n_threads is not None:
-            n_threads = check_count(n_threads, 1, "n_threads")
-        if n_rows == 0:
-            return
-        real_dtype = self._prepared.atoms.dtype
-        real_rows: FloatArray = np.ascontiguousarray(checked, dtype=self.dtype).view(real_dtype)
-        real_coefs: FloatArray = out_coefs.view(real_dtype)
-        block_rows = max(128, _BLOCK_BYTES // (2 * self._prepared.width * real_dtype.itemsize) // 128 * 128)
-        block_rows = min(block_rows, -(-n_rows // 4) * 4)
-        # Fresh memory costs more than filling it: every thread keeps its block of correlations.
-        kept = threading.local()
 
         def code_block(start: int, stop: int) -> None:
-            if not hasattr(kept, "correlations"):
-                kept.correlations = aligned_zeros((block_rows, self._correlation_width), real_dtype)
-                kept.norms2 = np.empty(block_rows, dtype=real_dtype)
-            size = stop - start
-            block = RowBlock(real_rows[start:stop], kept.correlations[:size], kept.norms2[:size])
-            correlate_batch(block.rows, self._prepared.packed, block.correlations, block.norms2)
-            support = out_support[start:stop]
-            self._coder.code_block(self._prepared, block, self._options, support, real_coefs[start:stop])
-            if self._factor is not None:
-                out_coefs[start:stop] *= self._factor[support][:, None, :]
+            block = np.ascontiguousarray(checked[start:stop], dtype=self.dtype)
+            self._code_rows(block, out_support[start:stop], out_coefs[start:stop])
 
-        run_blocks(code_block, n_rows, block_rows, count_threads(n_threads, self.cost_ns * n_rows))
+        self._run(code_block, len(checked), n_threads)
+
+    def code_configurations(
+        self,
+        configurations: ComplexArray,
+        space: Space,
+        out_support: IntArray,
+        out_coefs: ComplexArray,
+        *,
+        n_threads: int | None = None,
+        name: str = "X",
+        first_row: int = 0,
+    ) -> None:
+        """Code the pre-shapes of configurations into arrays of :meth:`allocate`.
+
+        The atoms are centered, so correlations need neither centered nor scaled shapes: one product gives those of a
+        block, and one pass the norms, which also show NaN and infinity. Only the few rows whose code or norm would
+        suffer from rounding are centered and coded by their coordinates. Errors call the configurations `name`, and
+        count rows from `first_row`.
+        """
+        unit_shift = space.whitened_shift
+
+        def code_block(start: int, stop: int) -> None:
+            block = np.ascontiguousarray(configurations[start:stop], dtype=self.dtype)
+            # NaN and infinity are found by the norms.
+            with np.errstate(invalid="ignore", over="ignore"):
+                whitened = space.whiten_uncentered(block)
+                correlations = self._correlate(whitened)
+            is_usable = np.empty(len(block), dtype=bool)
+            least = _LEAST_REMAINDER[self._real_dtype.char]
+            normalize_batch(whitened.view(self._real_dtype), unit_shift, least, correlations, is_usable)
+            no_rows = np.empty((len(block), 0), dtype=self._real_dtype)
+            norms2 = np.ones(len(block), dtype=self._real_dtype)
+            support, coefs = out_support[start:stop], out_coefs[start:stop]
+            again = ~is_usable | self._code_block(correlations, norms2, no_rows, support, coefs)
+            if again.any():
+                rows = _preshape_rows(block, again, space, name, first_row + start)
+                found_support, found_coefs = self.allocate(len(rows))
+                self._code_rows(rows, found_support, found_coefs)
+                support[again], coefs[again] = found_support, found_coefs
+
+        self._run(code_block, len(configurations), n_threads)
+
+    def _run(self, code_block: Callable[[int, int], None], n_rows: int, n_threads: int | None) -> None:
+        """Code blocks of a fixed size, each on one thread."""
+        if n_threads is not None:
+            n_threads = check_count(n_threads, 1, "n_threads")
+        row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
+        block_rows = min(max(_BLOCK_BYTES // row_bytes // 128 * 128, 128), 1024)
+        with single_blas_thread():
+            run_blocks(code_block, n_rows, block_rows, count_threads(n_threads, self.cost_ns * n_rows))
+
+    def _correlate(self, rows: ComplexArray) -> FloatArray:
+        correlations: FloatArray = (rows @ self._prepared.folded).view(self._real_dtype)
+        return correlations
+
+    def _code_rows(self, rows: ComplexArray, out_support: IntArray, out_coefs: ComplexArray) -> None:
+        reals = rows.view(self._real_dtype)
+        norms2 = np.einsum("kn,kn->k", reals, reals)
+        self._code_block(self._correlate(rows), norms2, reals, out_support, out_coefs)
+
+    def _code_block(
+        self,
+        correlations: FloatArray,
+        norms2: FloatArray,
+        rows: FloatArray,
+        out_support: IntArray,
+        out_coefs: ComplexArray,
+    ) -> BoolArray:
+        """Code one block; return which rows must be coded again with their coordinates."""
+        left, needs_row = np.empty_like(norms2), np.zeros(len(norms2), dtype=bool)
+        # The kernels want contiguous arrays; the outputs are slices of such.
+        reals = out_coefs.view(self._real_dtype)
+        block = CodedBlock(correlations, norms2, rows, out_support, reals, left, needs_row)
+        self._coder.code_block(self._prepared, block, self._options)
+        if self._factor is not None:
+            out_coefs *= self._factor[out_support][:, None, :]
+        return needs_row
+
+
+def _preshape_rows(block: ComplexArray, chosen: BoolArray, space: Space, name: str, first_row: int) -> ComplexArray:
+    """Return the chosen pre-shapes of a block as whitened rows; errors name rows of the whole set."""
+    try:
+        return space.whitened_preshapes(block[chosen], name)
+    except ShapeInputError:
+        space.whitened_preshapes(block, name, first_row)
+        raise
 
 
 def as_rows(rows: ComplexArray, name: str) -> ComplexArray:

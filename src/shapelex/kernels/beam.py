@@ -9,16 +9,15 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.correlations import half_width
 from shapelex.kernels.pursuit import append_basis_row, first_largest, project_out, read_column, score_atoms
 from shapelex.kernels.triangle import (
     EPS,
     GAIN,
     INDEPENDENT,
     TARGET,
-    residual_norm2,
+    meets_target,
     solve_levels,
-    solve_triangle,
+    sum_of_squares,
     write_support,
 )
 
@@ -37,11 +36,10 @@ def atom_key(atom):
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def start_member(correlations, gram, state):
     """State of the empty support."""
-    half = half_width(gram.shape[0], gram.itemsize)
     state[:] = 0
     for j in range(gram.shape[0]):
-        state[0, j] = correlations[j]
-        state[1, j] = correlations[half + j]
+        state[0, j] = correlations[2 * j]
+        state[1, j] = correlations[2 * j + 1]
         state[2, j] = gram[j, 0, j]
 
 
@@ -99,6 +97,7 @@ def search(
     residual,
     out_ints,
     out_floats,
+    needs_row,
 ):
     """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats``, give back their number.
 
@@ -107,7 +106,6 @@ def search(
     beam_width = states.shape[1]
     scores = score_bits.view(states.dtype)
     stop_gain = limits[GAIN] * norm2
-    stop_norm2 = limits[TARGET] * norm2
     margin = 16 * limits[EPS] * norm2
     start_member(correlations, gram, states[0, 0])
     gains[0, 0] = 0
@@ -124,14 +122,26 @@ def search(
             for m in range(1, n_members):
                 if gains[old, m] > gains[old, best] + margin:
                     best = m
-            if norm2 - gains[old, best] <= stop_norm2 + 64 * limits[EPS] * norm2:
-                steps = floats[old, best]
-                support = ints[old, best, 1]
-                read_triangle(basis, ints[old, best, 0], support, level, steps[0], triangle)
-                solve_triangle(triangle, steps[0], level, steps[2:], coef)
-                if residual_norm2(row, atoms, support, level, coef, residual) <= stop_norm2:
-                    copy_history(level, ints[old, best], steps, out_ints, out_floats)
-                    return level
+            steps = floats[old, best]
+            support = ints[old, best, 1]
+            read_triangle(basis, ints[old, best, 0], support, level, steps[0], triangle)
+            if meets_target(
+                norm2 - gains[old, best],
+                norm2,
+                limits,
+                row,
+                atoms,
+                triangle,
+                steps[0],
+                support,
+                level,
+                steps[2:],
+                coef,
+                residual,
+                needs_row,
+            ):
+                copy_history(level, ints[old, best], steps, out_ints, out_floats)
+                return level
         # What each member would take next; a member with nothing to gain has ended.
         n_going = 0
         for m in range(n_members):
@@ -234,6 +244,8 @@ def beam_batch(
     bits_dtype,
     out_support,
     out_coefs,
+    out_left,
+    out_needs_row,
 ):
     """Code a block of rows by beam search.
 
@@ -245,7 +257,7 @@ def beam_batch(
         Supports that are kept at each step.
     bits_dtype : ndarray of int
         Any array of integers as wide as the floats.
-    out_support, out_coefs
+    out_support, out_coefs, out_left, out_needs_row
         As there, with one level.
     """
     n_samples, n_nonzero = out_support.shape
@@ -288,10 +300,12 @@ def beam_batch(
             residual,
             history,
             steps,
+            out_needs_row[k : k + 1],
         )
         support = history[1]
         read_triangle(basis, history[0], support, n_chosen, steps[0], triangle)
         write_support(support, n_chosen, out_support[k])
+        out_left[k] = norms2[k] - sum_of_squares(steps[2:], n_chosen)
         solve_levels(
             rows[k],
             atoms,
@@ -307,4 +321,5 @@ def beam_batch(
             step,
             update,
             out_coefs[k],
+            out_needs_row[k : k + 1],
         )

@@ -16,14 +16,14 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.correlations import half_width
 from shapelex.kernels.triangle import (
     EPS,
     GAIN,
     INDEPENDENT,
     TARGET,
-    residual_norm2,
+    meets_target,
     solve_row,
+    sum_of_squares,
     write_coefs,
     write_support,
 )
@@ -134,6 +134,7 @@ def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, fo
 
     ``corr[0]`` holds the correlations ``(n_atoms, 2 * LANE)``, ``along[0]`` zeros. ``best`` gets `margin` times
     the gains, then the lexicographic ranks of the best supports, the first of those that are equal up to `margin`.
+    Returns whether atoms other than zero were skipped because those before them in a support span them.
     """
     n_atoms = gram.shape[0]
     zero = gram.dtype.type(0)
@@ -148,7 +149,8 @@ def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, fo
             inv_left = one / left[0, j] if left[0, j] > independent else zero
             score_leaf(corr[0, j], along[0], zero, zero, inv_left, rank, margin, best)
             rank += one
-        return
+        return False
+    has_skipped = False
     depth = 0
     following[0] = 0
     while depth >= 0:
@@ -158,6 +160,7 @@ def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, fo
             continue
         following[depth] = atom + 1
         inv_norm = descend(gram, basis, left, depth, atom, independent)
+        has_skipped |= inv_norm == 0 and left[0, atom] > independent
         here = along[depth + 1]
         enter(corr[depth, atom], inv_norm, along[depth], here)
         b_re, b_im, remaining = basis[depth, 0], basis[depth, 1], left[depth + 1]
@@ -170,11 +173,13 @@ def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, fo
         j = atom + 1
         while j < n_atoms:
             inv_left = one / remaining[j] if remaining[j] > independent else zero
+            has_skipped |= inv_left == 0 and left[0, j] > independent
             if j + 1 == n_atoms:
                 score_leaf(corr[depth, j], here, b_re[j], b_im[j], inv_left, rank, margin, best)
                 rank += one
                 break
             next_inv_left = one / remaining[j + 1] if remaining[j + 1] > independent else zero
+            has_skipped |= next_inv_left == 0 and left[0, j + 1] > independent
             score_two_leaves(
                 corr[depth, j],
                 corr[depth, j + 1],
@@ -191,6 +196,7 @@ def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, fo
             )
             rank += one + one
             j += 2
+    return has_skipped
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -236,10 +242,9 @@ def pursue_among(
     """
     zero = gram.dtype.type(0)
     one = gram.dtype.type(1)
-    half = half_width(gram.shape[0], gram.itemsize)
     for a in range(n_candidates):
-        state[0, a] = correlations[candidates[a]]
-        state[1, a] = correlations[half + candidates[a]]
+        state[0, a] = correlations[2 * candidates[a]]
+        state[1, a] = correlations[2 * candidates[a] + 1]
         state[2, a] = gram[candidates[a], 0, candidates[a]]
     lowest = one
     for level in range(size):
@@ -283,15 +288,6 @@ def pursue_among(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sum_of_squares(target, n_chosen):
-    """Squared norm of the projection on the chosen span."""
-    total = target.dtype.type(0)
-    for level in range(n_chosen):
-        total += target[0, level] * target[0, level] + target[1, level] * target[1, level]
-    return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def drop_unused(norm2, limits, support, n_chosen, coef):
     """Drop atoms whose weight is rounding; give back how many stay."""
     n_kept = 0
@@ -305,7 +301,7 @@ def drop_unused(norm2, limits, support, n_chosen, coef):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support, out_coefs):
+def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
     """Code a block of rows by the best of all supports.
 
     The support found is pursued once more by itself, so that atoms without use drop out, and the rest comes in order
@@ -317,12 +313,16 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     ----------
     correlations, norms2, gram, rows, atoms, limits
         As in :func:`shapelex.kernels.pursuit.pursue_batch`.
-    out_support, out_coefs
+    out_support, out_coefs, out_left, out_needs_row
         As there, with one level.
+
+    Returns
+    -------
+    bool
+        Whether some support has atoms that count as dependent in lexicographic order, so that it was not searched.
     """
     n_samples, n_nonzero = out_support.shape
     n_atoms = gram.shape[0]
-    half = half_width(n_atoms, gram.itemsize)
     dtype = rows.dtype
     tree_basis = np.empty((n_nonzero, 2, n_atoms), dtype=dtype)
     tree_left = np.empty((n_nonzero + 1, n_atoms), dtype=dtype)
@@ -351,6 +351,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     support = np.empty(n_nonzero, dtype=np.int64)
     chosen = np.empty(n_nonzero, dtype=np.int64)
 
+    has_skipped = False
     has_target = limits[TARGET] >= 0
     # Sums of gains round: a support that wins by less is equal, and the first of equals is taken.
     margin = dtype.type(1) + 4 * limits[EPS]
@@ -359,14 +360,16 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
         for j in range(n_atoms):
             for s in range(LANE):
                 here = s < n_here
-                corr[0, j, s] = correlations[first + s, j] if here else 0
-                corr[0, j, LANE + s] = correlations[first + s, half + j] if here else 0
+                corr[0, j, s] = correlations[first + s, 2 * j] if here else 0
+                corr[0, j, LANE + s] = correlations[first + s, 2 * j + 1] if here else 0
         n_pending = n_here
         pending[:] = True
         for size in range(1 if has_target else n_nonzero, n_nonzero + 1):
             if n_pending == 0:
                 break
-            enumerate_lane(gram, limits[INDEPENDENT], margin, size, tree_basis, tree_left, corr, along, following, best)
+            has_skipped |= enumerate_lane(
+                gram, limits[INDEPENDENT], margin, size, tree_basis, tree_left, corr, along, following, best
+            )
             for s in range(n_here):
                 if not pending[s]:
                     continue
@@ -425,12 +428,27 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
                     residual,
                     step,
                     update,
+                    out_needs_row[k : k + 1],
                 )
+                out_left[k] = norms2[k] - sum_of_squares(target, n_chosen)
+                if meets_target(
+                    out_left[k],
+                    norms2[k],
+                    limits,
+                    rows[k],
+                    atoms,
+                    triangle,
+                    inv_diag,
+                    support,
+                    n_chosen,
+                    target,
+                    update,
+                    residual,
+                    out_needs_row[k : k + 1],
+                ):
+                    pending[s] = False
+                    n_pending -= 1
                 n_chosen = drop_unused(norms2[k], limits, support, n_chosen, coef)
                 write_support(support, n_chosen, out_support[k])
                 write_coefs(coef, n_chosen, out_coefs[k, 0])
-                if has_target:
-                    reached = residual_norm2(rows[k], atoms, support, n_chosen, coef, residual)
-                    if reached <= limits[TARGET] * norms2[k]:
-                        pending[s] = False
-                        n_pending -= 1
+    return has_skipped

@@ -1,8 +1,7 @@
 """Greedy pursuits of one row after another: ORMP and OMP in Cholesky form.
 
-In: correlations of a block of rows (see :mod:`shapelex.kernels.correlations`), the Gram matrix
-of the atoms (unit norm, or zero) and the rows themselves. Out: supports in the order of choice,
-and coefficients.
+In: correlations ``d_j^H x`` of a block of rows with the atoms, the Gram matrix of the atoms (unit norm, or zero) and,
+where they are at hand, the rows themselves. Out: supports in the order of choice, and coefficients.
 
 With `e_l` the part of the `l`-th chosen atom outside the span of those before it, the kernels keep for all atoms
 `d_j` at once ``basis[l, j] = e_l^H d_j``, the correlations ``corr[j] = d_j^H r`` with the residual `r`, and the squared
@@ -22,15 +21,12 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.correlations import half_width
 from shapelex.kernels.triangle import (
-    EPS,
     GAIN,
     INDEPENDENT,
-    TARGET,
-    residual_norm2,
+    meets_target,
     solve_levels,
-    solve_triangle,
+    sum_of_squares,
     write_support,
 )
 
@@ -233,6 +229,7 @@ def pursue(
     coef,
     residual,
     support,
+    needs_row,
 ):
     """Choose the atoms of one row; give back their number.
 
@@ -243,26 +240,22 @@ def pursue(
     corr_re, corr_im, left = state[0], state[1], state[2]
     score = score_bits.view(state.dtype)
     one = state.dtype.type(1)
-    half = half_width(n_atoms, gram.itemsize)
     state[:] = 0
     for j in range(n_atoms):
-        corr_re[j] = correlations[j]
-        corr_im[j] = correlations[half + j]
+        corr_re[j] = correlations[2 * j]
+        corr_im[j] = correlations[2 * j + 1]
         left[j] = gram[j, 0, j]
     stop_gain = limits[GAIN] * norm2
-    stop_norm2 = limits[TARGET] * norm2
-    # Below this the tracked residual is rounding noise: the true one decides.
-    unsure = limits[EPS] * 64 * norm2
     left_norm2 = norm2
     lowest = one
     n_chosen = n_nonzero
     score_atoms(corr_re, corr_im, left, limits[INDEPENDENT], by_correlation, score)
     for level in range(n_nonzero):
-        if left_norm2 <= stop_norm2 + unsure and limits[TARGET] >= 0:
-            solve_triangle(triangle, inv_diag, level, target, coef)
-            if residual_norm2(row, atoms, support, level, coef, residual) <= stop_norm2:
-                n_chosen = level
-                break
+        if meets_target(
+            left_norm2, norm2, limits, row, atoms, triangle, inv_diag, support, level, target, coef, residual, needs_row
+        ):
+            n_chosen = level
+            break
         best = first_largest(score_bits)
         square = corr_re[best] * corr_re[best] + corr_im[best] * corr_im[best]
         if not (score[best] > 0 and square > stop_gain * left[best]):
@@ -316,17 +309,21 @@ def pursue_batch(
     score_bits,
     out_support,
     out_coefs,
+    out_left,
+    out_needs_row,
 ):
     """Code a block of rows by ORMP or OMP.
 
     Parameters
     ----------
-    correlations, norms2 : ndarray of float
-        As :func:`shapelex.kernels.correlations.correlate_batch` gives them.
+    correlations : ndarray of float, shape (n_samples, 2 * n_atoms)
+        ``atom_j^H row_k``, real and imaginary parts interleaved.
+    norms2 : ndarray of float, shape (n_samples,)
+        Squared norms of the rows.
     gram : ndarray of float, shape (n_atoms, 2, width)
         ``gram[i, :, j]`` is `atom_i^H atom_j`; columns from ``n_atoms`` on are zero.
     rows, atoms : ndarray of float, shapes (n_samples, 2 * N), (n_atoms, 2 * N)
-        Rows and atoms, real and imaginary parts interleaved. Atoms have norm 1 or 0.
+        Rows and atoms, real and imaginary parts interleaved. Atoms have norm 1 or 0. Rows may have length 0.
     limits : ndarray of float, shape (5,)
         Tolerances; see :mod:`shapelex.kernels.triangle`.
     by_correlation : int
@@ -338,6 +335,10 @@ def pursue_batch(
     out_coefs : ndarray of float, shape (n_samples, n_levels, 2 * n_nonzero)
         Coefficients, interleaved. One level: those of the full support. As many levels as
         ``n_nonzero``: level ``s - 1`` has the coefficients of the first ``s`` atoms.
+    out_left : ndarray of float, shape (n_samples,)
+        Squared norms of the residuals, with errors of a few roundings of the squared norms of the rows.
+    out_needs_row : ndarray of bool, shape (n_samples,)
+        Set where `rows` have length 0 and the code must be computed again with the row.
     """
     n_samples, n_nonzero = out_support.shape
     width = gram.shape[2]
@@ -374,7 +375,9 @@ def pursue_batch(
             coef,
             residual,
             support,
+            out_needs_row[k : k + 1],
         )
+        out_left[k] = norms2[k] - sum_of_squares(target, n_chosen)
         write_support(support, n_chosen, out_support[k])
         solve_levels(
             rows[k],
@@ -391,4 +394,5 @@ def pursue_batch(
             step,
             update,
             out_coefs[k],
+            out_needs_row[k : k + 1],
         )

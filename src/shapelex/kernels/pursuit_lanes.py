@@ -14,15 +14,14 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.correlations import half_width
 from shapelex.kernels.triangle import (
     EPS,
     GAIN,
     INDEPENDENT,
     REFINE,
     TARGET,
+    meets_target,
     refine,
-    residual_norm2,
     solve_triangle,
     write_coefs,
 )
@@ -176,19 +175,20 @@ def write_lane_support(supports, s, n_chosen, out_support):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def pursue_lanes_batch(correlations, norms2, gram, rows, atoms, limits, by_correlation, out_support, out_coefs):
+def pursue_lanes_batch(
+    correlations, norms2, gram, rows, atoms, limits, by_correlation, out_support, out_coefs, out_left, out_needs_row
+):
     """Code a block of rows by ORMP or OMP, a lane at a time.
 
     Parameters
     ----------
     correlations, norms2, gram, rows, atoms, limits, by_correlation
         As in :func:`shapelex.kernels.pursuit.pursue_batch`.
-    out_support, out_coefs
+    out_support, out_coefs, out_left, out_needs_row
         As there.
     """
     n_samples, n_nonzero = out_support.shape
     n_atoms = gram.shape[0]
-    half = half_width(n_atoms, gram.itemsize)
     dtype = rows.dtype
     gram_rows = np.empty((n_atoms, 2 * n_atoms), dtype=dtype)
     for p in range(n_atoms):
@@ -224,8 +224,8 @@ def pursue_lanes_batch(correlations, norms2, gram, rows, atoms, limits, by_corre
         for s in range(LANE):
             if s < n_here:
                 for j in range(n_atoms):
-                    state[j, s] = correlations[first + s, j]
-                    state[j, LANE + s] = correlations[first + s, half + j]
+                    state[j, s] = correlations[first + s, 2 * j]
+                    state[j, LANE + s] = correlations[first + s, 2 * j + 1]
             else:
                 for j in range(n_atoms):
                     state[j, s] = 0
@@ -252,14 +252,25 @@ def pursue_lanes_batch(correlations, norms2, gram, rows, atoms, limits, by_corre
                 supports[level, s] = atom
                 inv_norm = along[level, 2 * LANE + s]
                 is_going = lengths[s] == n_nonzero
-                if is_going and has_target:
-                    norm2 = norms2[first + s]
-                    if left_norms2[s] <= (limits[TARGET] + 64 * limits[EPS]) * norm2:
-                        read_lane_triangle(triangles, supports, s, level, triangle, support)
-                        read_lane_steps(along, s, level, inv_diag, target)
-                        solve_triangle(triangle, inv_diag, level, target, coef)
-                        reached = residual_norm2(rows[first + s], atoms, support, level, coef, residual)
-                        is_going = not reached <= limits[TARGET] * norm2
+                k = first + s
+                if is_going and has_target and left_norms2[s] <= (limits[TARGET] + 64 * limits[EPS]) * norms2[k]:
+                    read_lane_triangle(triangles, supports, s, level, triangle, support)
+                    read_lane_steps(along, s, level, inv_diag, target)
+                    is_going = not meets_target(
+                        left_norms2[s],
+                        norms2[k],
+                        limits,
+                        rows[k],
+                        atoms,
+                        triangle,
+                        inv_diag,
+                        support,
+                        level,
+                        target,
+                        coef,
+                        residual,
+                        out_needs_row[k : k + 1],
+                    )
                 if is_going:
                     is_going = square > limits[GAIN] * norms2[first + s] * left
                 if is_going:
@@ -293,6 +304,7 @@ def pursue_lanes_batch(correlations, norms2, gram, rows, atoms, limits, by_corre
         for s in range(n_here):
             n_longest = max(n_longest, lengths[s])
             write_lane_support(supports, s, lengths[s], out_support[first + s])
+            out_left[first + s] = left_norms2[s]
         n_levels = out_coefs.shape[1]
         for out_level in range(n_levels):
             n_solved = n_longest if n_levels == 1 else min(out_level + 1, n_longest)
@@ -307,6 +319,9 @@ def pursue_lanes_batch(correlations, norms2, gram, rows, atoms, limits, by_corre
                     out_coefs[k, out_level, 2 * level + 1] = 0
                 n_chosen = min(lengths[s], n_solved)
                 if not has_small_diagonal(along, s, n_chosen, limits[REFINE]):
+                    continue
+                if rows.shape[1] == 0:
+                    out_needs_row[k] = True
                     continue
                 read_lane_triangle(triangles, supports, s, n_chosen, triangle, support)
                 read_lane_steps(along, s, n_chosen, inv_diag, target)

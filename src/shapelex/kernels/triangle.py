@@ -4,6 +4,10 @@ In: ``triangle[l, :, i] = q_i^H d_l`` for ``i < l``, with `d_l` the chosen atoms
 they span, both in order of choice; ``inv_diag[l] = 1 / (q_l^H d_l)``; ``target[:, l] = q_l^H x``. Out: coefficients and
 residuals. Complex numbers are pairs of reals: parts first in the small arrays, interleaved in rows and atoms.
 
+Rows are needed only where rounding matters: to compare a residual with a target to the last digits, and to refine the
+weights of nearly dependent atoms. A caller that has no rows at hand passes rows of length 0; ``needs_row`` is then set
+for a row whose code must be computed again with its coordinates.
+
 The pursuit kernels call these functions; numba's disk cache does not see such a dependency, so a change here calls for
 an empty cache.
 """
@@ -56,6 +60,27 @@ def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def meets_target(
+    left_norm2, norm2, limits, row, atoms, triangle, inv_diag, support, n_chosen, target, coef, residual, needs_row
+):
+    """Whether the squared residual, tracked as `left_norm2`, has reached the target.
+
+    Within rounding of the target the true residual decides.
+    """
+    stop_norm2 = limits[TARGET] * norm2
+    unsure = 64 * limits[EPS] * norm2
+    if limits[TARGET] < 0 or left_norm2 > stop_norm2 + unsure:
+        return False
+    if left_norm2 <= stop_norm2 - unsure:
+        return True
+    if row.shape[0] == 0:
+        needs_row[0] = True
+        return True
+    solve_triangle(triangle, inv_diag, n_chosen, target, coef)
+    return residual_norm2(row, atoms, support, n_chosen, coef, residual) <= stop_norm2
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def refine(row, atoms, triangle, inv_diag, support, n_chosen, coef, residual, step, update):
     """Correct the coefficients once, from the true residual.
 
@@ -84,14 +109,31 @@ def refine(row, atoms, triangle, inv_diag, support, n_chosen, coef, residual, st
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def solve_row(
-    row, atoms, limits, triangle, inv_diag, smallest_left, support, n_chosen, target, coef, residual, step, update
+    row,
+    atoms,
+    limits,
+    triangle,
+    inv_diag,
+    smallest_left,
+    support,
+    n_chosen,
+    target,
+    coef,
+    residual,
+    step,
+    update,
+    needs_row,
 ):
     """Coefficients of one row, refined where the chosen atoms are nearly dependent.
 
     ``smallest_left[l]`` is the smallest squared norm that the first ``l + 1`` atoms had left when they were chosen.
     """
     solve_triangle(triangle, inv_diag, n_chosen, target, coef)
-    if n_chosen > 0 and smallest_left[n_chosen - 1] < limits[REFINE]:
+    if n_chosen == 0 or smallest_left[n_chosen - 1] >= limits[REFINE]:
+        return
+    if row.shape[0] == 0:
+        needs_row[0] = True
+    else:
         refine(row, atoms, triangle, inv_diag, support, n_chosen, coef, residual, step, update)
 
 
@@ -111,15 +153,38 @@ def solve_levels(
     step,
     update,
     out_coefs,
+    needs_row,
 ):
     """Write the coefficients of the whole support (one level), or of each of its beginnings."""
     n_levels = out_coefs.shape[0]
     for out_level in range(n_levels):
         n_here = n_chosen if n_levels == 1 else min(out_level + 1, n_chosen)
         solve_row(
-            row, atoms, limits, triangle, inv_diag, smallest_left, support, n_here, target, coef, residual, step, update
+            row,
+            atoms,
+            limits,
+            triangle,
+            inv_diag,
+            smallest_left,
+            support,
+            n_here,
+            target,
+            coef,
+            residual,
+            step,
+            update,
+            needs_row,
         )
         write_coefs(coef, n_here, out_coefs[out_level])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_of_squares(target, n_chosen):
+    """Squared norm of the projection on the chosen span."""
+    total = target.dtype.type(0)
+    for level in range(n_chosen):
+        total += target[0, level] * target[0, level] + target[1, level] * target[1, level]
+    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

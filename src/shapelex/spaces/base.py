@@ -234,6 +234,16 @@ class Space(ABC):
         configurations = self._solve_factor(rows)
         return configurations[0] if is_single else configurations
 
+    def whiten_uncentered(self, configurations: ComplexArray) -> ComplexArray:
+        """Return rows ``R z``, in which the product is the plain one; where ``R`` is the identity, the same array."""
+        return self._multiply_factor(configurations)
+
+    @cached_property
+    def whitened_shift(self) -> FloatArray:
+        """Unit vector ``R u / |R u|`` along which translations move whitened rows, as interleaved reals."""
+        moved = self._multiply_factor(np.asarray(self.shift, dtype=np.complex128)[None, :])[0]
+        return read_only(np.ascontiguousarray(moved / np.linalg.norm(moved)).view(np.float64))
+
     def sample(self, Z: ArrayLike, t: ArrayLike) -> ComplexArray:
         """Points ``r(t) = Σ z[n] phi_n(t)`` of the curves (paper, equation def_spline_curve).
 
