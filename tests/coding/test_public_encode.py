@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms
+from shapelex.coding import CodePath, RowCoder, SparseCodes, decode, encode, encode_rows, residual_norms
 from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks
 from tests.coding_oracles import random_rows
@@ -149,3 +149,21 @@ def test_two_zero_atoms_do_not_hide_a_copy():
     atoms = np.array([0 * rows[0], 0 * rows[0], rows[0], 1j * rows[0], rows[1]])
     codes = encode_rows(rows, atoms, 3, method="beam")
     assert set(np.unique(codes.support)) <= {-1, 2, 4}
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 1e-3, 0.3])
+def test_errors_are_accurate_also_where_they_are_small(dtype, noise):
+    space = BSpline(8)
+    X, atoms = problem(space, n_rows=200)
+    rng = np.random.default_rng(1)
+    X = (random_rows(rng, 200, 2) @ atoms[:2] + noise * X + 2 * space.shift).astype(dtype)
+    coder = RowCoder(space.whiten(atoms.astype(dtype)), 2, method="ormp")
+    support, coefs = coder.allocate(len(X))
+    errors = np.empty(len(X), dtype=coefs.real.dtype)
+    coder.code_configurations(X, space, support, coefs, out_errors=errors)
+    rows = space.whitened_preshapes(X)
+    expected = residual_norms(rows, space.whiten(atoms.astype(dtype)), coder.wrap(support, coefs))
+    np.testing.assert_allclose(
+        errors, expected, rtol=1e-4 if dtype == np.complex64 else 1e-10, atol=20 * np.finfo(dtype).eps
+    )

@@ -172,16 +172,17 @@ def _score_workspace(prepared: PreparedAtoms) -> IntArray:
     return np.empty(prepared.width, dtype=np.int32 if prepared.gram.dtype == np.float32 else np.int64)
 
 
-def _inputs(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> tuple[Any, ...]:
-    return block.correlations, block.norms2, prepared.gram, block.rows, prepared.atoms, options.limits
+def _arguments(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions, *own: Any) -> tuple[Any, ...]:
+    """Return the arguments of a kernel: what all kernels take, its own, and the arrays that it fills."""
+    shared = (block.correlations, block.norms2, prepared.gram, block.rows, prepared.atoms, options.limits)
+    return *shared, *own, *block.outputs
 
 
 def _code_pursuit(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions, by_correlation: int) -> None:
-    inputs = _inputs(prepared, block, options)
     if prepared.n_atoms <= MAX_ATOMS:
-        pursue_lanes_batch(*inputs, by_correlation, *block.outputs)
+        pursue_lanes_batch(*_arguments(prepared, block, options, by_correlation))
     else:
-        pursue_batch(*inputs, by_correlation, _score_workspace(prepared), *block.outputs)
+        pursue_batch(*_arguments(prepared, block, options, by_correlation, _score_workspace(prepared)))
 
 
 def _code_ormp(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
@@ -193,11 +194,11 @@ def _code_omp(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions)
 
 
 def _code_beam(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
-    beam_batch(*_inputs(prepared, block, options), options.width, _score_workspace(prepared), *block.outputs)
+    beam_batch(*_arguments(prepared, block, options, options.width, _score_workspace(prepared)))
 
 
 def _code_exact(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
-    has_skipped = enumerate_batch(*_inputs(prepared, block, options), *block.outputs)
+    has_skipped = enumerate_batch(*_arguments(prepared, block, options))
     if not has_skipped:
         return
     # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration, so

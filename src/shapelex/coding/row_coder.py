@@ -12,6 +12,7 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.coding.coders import CODERS, CodedBlock, CoderOptions, choose_coder
 from shapelex.coding.codes import CodePath, SparseCodes
+from shapelex.coding.decode import residual_norms
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.coding.threads import count_threads, run_blocks, single_blas_thread
 from shapelex.exceptions import CoordinateCountError, ShapeInputError
@@ -24,6 +25,9 @@ _BLOCK_BYTES = 1 << 18
 # Smallest share of a squared norm that centering may leave, by precision, before digits are lost: such shapes lie far
 # from the origin, measured in their own size.
 _LEAST_REMAINDER = {"f": 1e-2, "d": 1e-4}
+
+# Squared residuals below this are computed from coordinates, where errors are asked for.
+_SMALL_RESIDUAL = {"f": 1e-2, "d": 1e-4}
 
 # (independent, gain, refine) by precision: an atom within 1e-4 (3e-3 in single precision) of the span of the
 # chosen ones counts as dependent, which also bounds the weights; a gain below 1e-12 (1e-5) of the norm is noise.
@@ -92,7 +96,8 @@ class RowCoder:
         if path:
             method = check_nested(method)
         self._coder = CODERS[choose_coder(method, self.n_atoms, self.n_nonzero, width, tol is not None)]
-        self._prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
+        self._atom_rows = np.ascontiguousarray(atoms, dtype=self.dtype)
+        self._prepared = prepare_atoms(self._atom_rows)
         self._real_dtype = real_dtype = self._prepared.gram.dtype
         independent, gain, refine = TOLERANCES[real_dtype.char]
         target = -1.0 if tol is None else float(tol) ** 2
@@ -146,16 +151,17 @@ class RowCoder:
         out_support: IntArray,
         out_coefs: ComplexArray,
         *,
+        out_errors: FloatArray | None = None,
         n_threads: int | None = None,
         name: str = "X",
         first_row: int = 0,
     ) -> None:
-        """Code the pre-shapes of configurations into arrays of :meth:`allocate`.
+        """Code the pre-shapes of configurations into arrays of :meth:`allocate`; fill `out_errors` where it is given.
 
         The atoms are centered, so correlations need neither centered nor scaled shapes: one product gives those of a
-        block, and one pass the norms, which also show NaN and infinity. Only the few rows whose code or norm would
-        suffer from rounding are centered and coded by their coordinates. Errors call the configurations `name`, and
-        count rows from `first_row`.
+        block, and one pass the norms, which also show NaN and infinity. Only the few rows whose code, norm or residual
+        would suffer from rounding are centered and coded by their coordinates. Error messages call the configurations
+        `name`, and count rows from `first_row`.
         """
         unit_shift = space.whitened_shift
 
@@ -171,12 +177,20 @@ class RowCoder:
             no_rows = np.empty((len(block), 0), dtype=self._real_dtype)
             norms2 = np.ones(len(block), dtype=self._real_dtype)
             support, coefs = out_support[start:stop], out_coefs[start:stop]
-            again = ~is_usable | self._code_block(correlations, norms2, no_rows, support, coefs)
+            left, needs_row = self._code_block(correlations, norms2, no_rows, support, coefs)
+            again = ~is_usable | needs_row
+            if out_errors is not None:
+                # The residual is a difference to 1: a small one has few correct digits.
+                again |= ~(left > _SMALL_RESIDUAL[self._real_dtype.char])
+                out_errors[start:stop] = np.sqrt(np.maximum(left, 0))
             if again.any():
                 rows = _preshape_rows(block, again, space, name, first_row + start)
                 found_support, found_coefs = self.allocate(len(rows))
                 self._code_rows(rows, found_support, found_coefs)
                 support[again], coefs[again] = found_support, found_coefs
+                if out_errors is not None:
+                    codes = SparseCodes._from_coder(found_support, found_coefs[:, -1], self.n_atoms)
+                    out_errors[start:stop][again] = residual_norms(rows, self._atom_rows, codes)
 
         self._run(code_block, len(configurations), n_threads)
 
@@ -205,8 +219,8 @@ class RowCoder:
         rows: FloatArray,
         out_support: IntArray,
         out_coefs: ComplexArray,
-    ) -> BoolArray:
-        """Code one block; return which rows must be coded again with their coordinates."""
+    ) -> tuple[FloatArray, BoolArray]:
+        """Code one block; return squared residuals, and which rows must be coded again with their coordinates."""
         left, needs_row = np.empty_like(norms2), np.zeros(len(norms2), dtype=bool)
         # The kernels want contiguous arrays; the outputs are slices of such.
         reals = out_coefs.view(self._real_dtype)
@@ -214,7 +228,7 @@ class RowCoder:
         self._coder.code_block(self._prepared, block, self._options)
         if self._factor is not None:
             out_coefs *= self._factor[out_support][:, None, :]
-        return needs_row
+        return left, needs_row
 
 
 def _preshape_rows(block: ComplexArray, chosen: BoolArray, space: Space, name: str, first_row: int) -> ComplexArray:
