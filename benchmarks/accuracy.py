@@ -26,7 +26,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    rows, details = [], []
+    rows: list[list[str]] = []
+    details: list[list[str]] = []
     for name, paper_set in PAPER_SETS.items():
         X = load(name, "accuracy")
         if X is None:

@@ -20,6 +20,7 @@ from scaling import exponent, write_shapes
 
 N_POINTS = 20
 _TABLE_ROWS = 100_000
+LEARN_OPTIONS = ("--atoms", 20, "--nonzero", 3, "--coder", "ormp", "--max-iter", 3)
 
 
 def write_tables(folder: Path, n_shapes: int) -> int:
@@ -56,17 +57,17 @@ def main(largest: int = 7) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             if power < 7:
-                source, outs = folder / "tables", ("shapes.zarr", "shapes.npz")
+                source, outs = folder / "tables", ["shapes.zarr", "shapes.npz"]
                 kind, n_bytes = "tables", write_tables(source, 10**power)
             else:
-                source, outs = folder / "shapes.npy", ("shapes.zarr",)
+                source, outs = folder / "shapes.npy", ["shapes.zarr"]
                 write_shapes(source, 10**power, N_POINTS)
                 kind, n_bytes = "one `.npy`", source.stat().st_size
             size = f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:.1f} GB"
             imported = [run("import", source, "-o", folder / out) for out in outs]
             seconds[10**power] = imported[0][0]
             shapes, model = folder / outs[-1], folder / "model.npz"
-            learned = run("learn", shapes, "-o", model, *"--atoms 20 --nonzero 3 --coder ormp --max-iter 3".split())
+            learned = run("learn", shapes, "-o", model, *LEARN_OPTIONS)
             encoded = run("encode", model, shapes, "-o", folder / "codes.parquet")
         to_npz = _format(*imported[1]) if len(imported) > 1 else ""
         origin = "" if len(imported) > 1 else ", from `.zarr`"

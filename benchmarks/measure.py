@@ -1,4 +1,4 @@
-"""How the benchmarks measure and print: medians of runs that take turns, tables in Markdown, reasons for what is skipped."""
+"""How the benchmarks measure and print: medians of runs that take turns, Markdown tables, reasons for skipped rows."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Outlines from masks: PNG label images of 512 × 512 pixels with 20 objects each, read and outlined on two processes."""
+"""Outlines from masks: PNG label images of 512 × 512 pixels with 20 objects each, by one process and by two."""
 
 import tempfile
 import time

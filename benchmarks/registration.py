@@ -13,7 +13,7 @@ import shapelex as sx
 from measure import print_table, print_title
 from shape_data import open_set
 
-SETTINGS: dict[str, dict[str, bool]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "registered": {},
     "registered, by fractions of a point": {"subsample": True},
     "registered, mirror images too": {"reflection": True},

@@ -45,6 +45,7 @@ BENCHMARKS = {
     "scaling": Benchmark("scaling", "docs/scale.md", ("largest",)),
     "importing": Benchmark("importing", "docs/scale.md", ("largest",)),
     "device": Benchmark("device_speed", "docs/gpu.md; needs torch and a GPU", ("device",)),
+    "kernel": Benchmark("kernel_profile", "docs/gpu.md; needs torch, a GPU and Nsight Compute"),
     "reproduce": Benchmark("reproduction", "docs/reproduce.md"),
     "classification": Benchmark("classification", "docs/classification.md"),
 }

@@ -19,6 +19,7 @@ def open_set(name: str, rows: str) -> sx.ShapeSet | None:
 def _fetch(name: str) -> sx.ShapeSet | OSError:
     """Try once per run: without a network, every try may take its time."""
     try:
-        return sx.datasets.fetch(name)
+        found: sx.ShapeSet = sx.datasets.fetch(name)
     except OSError as error:
         return error
+    return found

@@ -25,7 +25,7 @@ def main(n_rounds: int = 3) -> None:
     if not folder:
         skip("learning beside the reference code", "set SHAPELEX_REFERENCE to a checkout of github.com/ansonang3/2DKSD")
         return
-    rows = []
+    rows: list[list[str]] = []
     for name, paper_set in PAPER_SETS.items():
         X = load(name, "learning")
         if X is None:
