@@ -17,6 +17,7 @@ from sklearn.impute import IterativeImputer
 import shapelex as sx
 from measure import print_table
 from shape_data import open_set
+from shapelex.coding.threads import single_blas_thread
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +39,9 @@ def main(n_seeds: int = 5) -> None:
         if found is None:
             continue
         X = found.configurations
-        runs = [_measure(X, size, seed) for seed in range(FIRST_SEED, FIRST_SEED + n_seeds)]
+        # Thousands of small regressions: threads of BLAS would wait for each other most of the time.
+        with single_blas_thread():
+            runs = [_measure(X, size, seed) for seed in range(FIRST_SEED, FIRST_SEED + n_seeds)]
         errors = {method: np.array([run[method] for run in runs]) for method in runs[0]}
         columns[f"{title}: {X.shape[0]} × {X.shape[1]}"] = _cells(errors)
     if not columns:

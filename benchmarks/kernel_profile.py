@@ -1,4 +1,4 @@
-"""What bounds the fused CUDA kernel, by the hardware counters that Nsight Compute (``ncu``) reads; skipped without it."""
+"""What bounds the fused CUDA kernel, by hardware counters that Nsight Compute (``ncu``) reads; skipped without it."""
 
 import csv
 import shutil

@@ -52,7 +52,10 @@ BENCHMARKS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.largest < 4:
+        parser.error(f"--largest must be at least 4, got {given.largest}.")
     unknown = sorted(set(given.names) - set(BENCHMARKS))
     if unknown:
         raise SystemExit(f"unknown benchmarks: {', '.join(unknown)}; known are {', '.join(BENCHMARKS)}.")
