@@ -62,7 +62,7 @@ def _cells(errors: dict[str, Array]) -> dict[str, tuple[str, str]]:
     best = min(pooled.values())
     for method in sorted(pooled, key=pooled.__getitem__):
         name, _, count = method.partition("|")
-        mean = f"{pooled[method]:.3g}" if pooled[method] >= 1 else f"{pooled[method]:.3f}"
+        mean = f"{pooled[method]:.2f}" if pooled[method] >= 1 else f"{pooled[method]:.3f}"
         low, high = (f"{value:.2f}" for value in (errors[method].min(), errors[method].max()))
         mark = "**" if pooled[method] == best else ""
         cells.setdefault(name, (count, f"{mark}{mean}{mark} ({low} to {high})"))
