@@ -16,7 +16,7 @@ help:
 	@echo "make test-random  run the property tests on random examples (SHAPELEX_TEST_EXAMPLES of each, 60 by default)"
 	@echo "make test-oldest  run the tests with the oldest declared versions of all dependencies"
 	@echo "make lint    ruff, mypy, import-linter, numpydoc"
-	@echo "make bench   print the tables of measured speed"
+	@echo "make bench   print every table of measurements in README and docs (BENCHMARKS=--list: the single ones)"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make dist    build the wheel and the source archive into dist/, and try the wheel in an empty environment"
 
@@ -70,8 +70,15 @@ format: $(VENV)/lint.stamp
 
 # The peers pin old versions of what we use, so they live in an environment of their own.
 bench:
-	@$(MAKE) --no-print-directory VENV=.venv-bench .venv-bench/bench.stamp
+	@$(MAKE) --no-print-directory VENV=.venv-bench .venv-bench/peers.stamp
 	.venv-bench/bin/python benchmarks/run.py $(BENCHMARKS)
+
+# Each peer is installed on its own: without one that has no package for this platform, the others still run.
+$(VENV)/peers.stamp: $(VENV)/bench.stamp
+	@for peer in dictlearn geomstats pyefd spams; do \
+		$(PIP) install --group $$peer || echo "$$peer cannot be installed here: its rows will be skipped" >&2; \
+	done
+	@touch $@
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -13,7 +13,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from sklearn.svm import SVC
 
 import shapelex as sx
 from labelled_sets import CHECK_SETS, REGISTERED_SETS, SETS, Array, LabelledSet, LabelledShapes, load
-from measure import print_table
+from measure import find_peer, print_table
 
 N_FOLDS = 5
 N_INNER_FOLDS = 3
@@ -133,52 +132,77 @@ KINDS = {
 KIND_SETS = ("hearts", "plethodon", "cells", "grains")
 
 
+def _class_dictionaries(n_atoms: int, n_nonzero: int, cv: int | None = None) -> Method:
+    model = sx.ShapeDictionaryClassifier(n_atoms, n_nonzero, shrinkage=0.1, cv=cv, **QUICK)
+    return Method(lambda: [model], lambda *_: None)
+
+
+# Class dictionaries of fixed sizes, without folds that choose anything.
+SIZES = {
+    f"n_atoms={n_atoms}, n_nonzero={n_nonzero}": _class_dictionaries(n_atoms, n_nonzero)
+    for n_atoms, n_nonzero in ((1, 1), (8, 1), (8, 2), (8, 3))
+}
+SMALL_SETS = ("apes", "trilobites")
+WITH_AND_WITHOUT_CV = {"cv=None": _class_dictionaries(8, 3), "cv=3": _class_dictionaries(8, 3, 3)}
+
+
 def main() -> None:
-    with_fourier = find_spec("pyefd") is not None
-    if not with_fourier:
-        print("\nno pyefd: install it for the row of elliptic Fourier descriptors")
+    with_fourier = find_peer("pyefd", "elliptic Fourier descriptors") is not None
     methods = {name: method for name, method in METHODS.items() if with_fourier or not method.outlines_only}
-    _compare("Classification", SETS, methods)
-    _compare("Classification, sets that no choice was made on", CHECK_SETS, methods)
-    _compare("Classification, registered outlines", REGISTERED_SETS, methods)
-    _compare("Kinds of CodeFeatures, with an SVM", {name: SETS[name] for name in KIND_SETS}, KINDS)
+    page = "docs/classification.md"
+    _compare(f"{page}, Which one", SETS, methods)
+    _compare(f"{page}, Which one: registered outlines", REGISTERED_SETS, methods)
+    _compare(f"{page}, Which one: sets that no choice was made on", CHECK_SETS, methods)
+    _compare(f"{page}, Which one: fewer atoms", {name: CHECK_SETS[name] for name in SMALL_SETS}, SIZES)
+    _compare(f"{page}, Which features", {name: SETS[name] for name in KIND_SETS}, KINDS)
+    _compare(f"{page}, What shrinkage and cv do", {"cells": SETS["cells"]}, WITH_AND_WITHOUT_CV)
 
 
 def _compare(title: str, sets: Mapping[str, Sequence[LabelledSet]], methods: Mapping[str, Method]) -> None:
     start = time.perf_counter()
     columns = {}
     for name, parts in sets.items():
-        columns[name] = _accuracies(parts, methods)
+        columns[name] = _accuracies(parts, methods, f"{title}, {name}")
         found = ", ".join(f"{method} {accuracy:.3f}" for method, accuracy in columns[name].items())
         print(f"{time.perf_counter() - start:.0f} s, {name}: {found}", file=sys.stderr, flush=True)
     known = {name: column for name, column in columns.items() if column}
-    for name in columns.keys() - known.keys():
-        print(f"\n{name}: no data; set SHAPELEX_DATA")
     if known:
         names = [name for name in [*methods, VOTE] if any(name in column for column in known.values())]
         _print_accuracies(title, known, names)
-        print(f"\n{time.perf_counter() - start:.0f} s")
 
 
 def _print_accuracies(title: str, columns: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> None:
     table = np.array([[column.get(name, np.nan) for column in columns.values()] for name in names])
-    ranks = rankdata(-table, axis=0, nan_policy="omit")
-    rows = []
-    for name, accuracies, places in zip(names, table, ranks, strict=True):
-        cells = ["" if np.isnan(accuracy) else f"{accuracy:.3f}" for accuracy in accuracies]
-        mean = "" if np.isnan(accuracies).any() else f"{accuracies.mean():.3f}"
-        rows.append([name, *cells, mean, f"{np.nanmean(places):.1f}"])
-    print_table(title, ["accuracy", *columns, "mean", "mean rank"], rows)
+    cells = [_bold_best([_format(value, 3) for value in column], max) for column in table.T]
+    if len(columns) > 1:
+        ranks = np.nanmean(rankdata(-table, axis=0, nan_policy="omit"), axis=1)
+        cells.append(_bold_best([_format(value, 3) for value in table.mean(axis=1)], max))
+        cells.append(_bold_best([_format(value, 1) for value in ranks], min))
+    header = ["accuracy", *columns, *(["mean", "mean rank"] if len(columns) > 1 else [])]
+    print_table(title, header, [list(row) for row in zip(names, *cells, strict=True)])
 
 
-def _accuracies(parts: Sequence[LabelledSet], methods: Mapping[str, Method]) -> dict[str, float]:
+def _format(value: float, digits: int) -> str:
+    return "" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def _bold_best(cells: Sequence[str], best_of: Callable[[list[float]], float]) -> list[str]:
+    best = best_of([float(cell) for cell in cells if cell])
+    return [f"**{cell}**" if cell and float(cell) == best else cell for cell in cells]
+
+
+def _accuracies(parts: Sequence[LabelledSet], methods: Mapping[str, Method], rows: str) -> dict[str, float]:
     """Return the accuracy of each method, averaged over folds and parts; nothing where there are no data."""
-    loaded = [load(part) for part in parts]
-    jobs = [(shapes, fold) for shapes in loaded if shapes is not None for fold in _split(shapes, N_FOLDS, SEED)]
+    jobs = []
+    for part in parts:
+        shapes = load(part, rows)
+        if shapes is None:
+            return {}
+        jobs += [(shapes, fold) for fold in _split(shapes, N_FOLDS, SEED)]
     results = Parallel(n_jobs=min(os.cpu_count() or 1, N_FOLDS))(
         delayed(_judge)(shapes, train, test, methods) for shapes, (train, test) in jobs
     )
-    return {name: float(np.mean([result[name] for result in results])) for name in results[0]} if results else {}
+    return {name: float(np.mean([result[name] for result in results])) for name in results[0]}
 
 
 def _split(shapes: LabelledShapes, n_folds: int, seed: int) -> Folds:
@@ -226,7 +250,3 @@ def _chances(search: Any, known: LabelledShapes, inner: Folds, X: Array) -> Arra
         return np.asarray(search.predict_proba(X))
     calibrated = CalibratedClassifierCV(search.best_estimator_, ensemble=False, cv=inner)
     return np.asarray(calibrated.fit(known.X, known.y).predict_proba(X))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,18 +1,15 @@
-"""Shapes a second on a torch device, agreement with the CPU, and a whole fit.
-
-    python benchmarks/device_speed.py [device]
+"""Shapes per second on a torch device, agreement with the CPU, and a whole fit; skipped without a GPU.
 
 Rows are on the device already, in complex64, as are the codes that come out; the bound is that of the
 arithmetic: correlations and the growing triangular factor in single precision outside the tensor cores.
 """
 
-import sys
 import time
 from statistics import median
 
 import numpy as np
 
-from measure import describe_machine, print_table
+from measure import find_peer, print_table, skip
 from shapelex import ShapeDictionary
 from shapelex._typing import ComplexArray
 from shapelex.coding import RowCoder, encode_rows, squared_residuals
@@ -21,6 +18,7 @@ from shapelex.coding.device_coder import DeviceCoder
 # (n_coordinates, n_atoms, n_nonzero): the paper's largest set, its Hermite worms and its leaves.
 SIZES = [(200, 230, 30), (12, 10, 5), (40, 20, 5)]
 N_ROWS = {200: 1_000_000, 12: 16_000_000, 40: 8_000_000}
+METHODS = {"ormp": "ormp", "exact": "exact", "beam": "beam 16"}
 
 
 def make_rows(n_rows: int, n_coordinates: int, dtype: type, seed: int = 0) -> ComplexArray:
@@ -66,31 +64,24 @@ def throughput(device: str, scale: float) -> None:
 
     peak = measure_peak(device)
     table = []
-    for n_coordinates, n_atoms, n_nonzero in SIZES:
-        n_rows = max(1000, int(scale * N_ROWS[n_coordinates]))
-        atoms = make_rows(n_atoms, n_coordinates, np.complex64, 1)
-        for method in ("ormp", "beam", "exact"):
+    for method, label in METHODS.items():
+        for n_coordinates, n_atoms, n_nonzero in SIZES:
             if method == "exact" and n_atoms > 30:
                 continue
+            n_rows = max(1000, int(scale * N_ROWS[n_coordinates]))
+            atoms = make_rows(n_atoms, n_coordinates, np.complex64, 1)
             coder = DeviceCoder(atoms, n_nonzero, method=method, device=device)
             n_here = n_rows if method == "ormp" else max(500, n_rows // (200 if n_atoms > 30 else 40))
             rows = torch.from_numpy(make_rows(n_here, n_coordinates, np.complex64)).to(coder.device)
             rate = measure_rate(coder, rows, n_here, device, 7 if method == "ormp" else 3)
             bound = peak / count_operations(n_coordinates, n_atoms, n_nonzero)
-            share = f"{100 * rate / bound:.1f} %" if method == "ormp" else "-"
-            table.append(
-                [
-                    f"{n_coordinates}, {n_atoms}, {n_nonzero}",
-                    method,
-                    f"{rate / 1e6:.2f} M",
-                    f"{bound / 1e6:.0f} M",
-                    share,
-                ]
-            )
+            bounds = [f"{bound / 1e6:,.0f} M", f"{100 * rate / bound:.0f} %"] if method == "ormp" else ["", ""]
+            millions = f"{rate / 1e6:,.0f} M" if rate >= 1e7 else f"{rate / 1e6:.2g} M"
+            table.append([f"{n_coordinates}, {n_atoms}, {n_nonzero}", label, millions, *bounds])
             del rows
     print_table(
-        f"Shapes a second on {device}, complex64, rows resident (peak {peak / 1e12:.1f} TFLOP/s in complex64 products)",
-        ["N, atoms, nonzero", "coder", "shapes/s", "bound of ormp", "of bound"],
+        f"docs/gpu.md, How fast: {device}, {peak / 1e12:.1f} TFLOP/s in a large complex64 product",
+        ["N, atoms, nonzero", "coder", "shapes/s", "bound", "of bound"],
         table,
     )
 
@@ -137,7 +128,7 @@ def parity(device: str) -> None:
                     ]
                 )
     print_table(
-        f"Agreement of {device} with the compiled CPU kernels",
+        f"docs/gpu.md, How fast, text: agreement of {device} with the compiled CPU kernels",
         ["N, atoms, nonzero", "dtype", "coder", "same support", "error, relative", "weights, same support"],
         table,
     )
@@ -164,7 +155,7 @@ def whole_fit(device: str, n_shapes: int) -> None:
     model.encode(shapes)
     coding = time.perf_counter() - start_time
     print_table(
-        f"A whole fit on {device}: {n_shapes} shapes of 200 points, 30 of 230 atoms, 30 iterations, from host memory",
+        f"docs/gpu.md, A whole fit: {n_shapes:,} shapes of 200 points, 30 of 230 atoms, 30 iterations on {device}",
         ["RMSE", "fit", "encode, codes back on the host"],
         [[f"{100 * model.rmse_:.2f} %", f"{seconds:.1f} s", f"{coding:.1f} s"]],
     )
@@ -172,17 +163,15 @@ def whole_fit(device: str, n_shapes: int) -> None:
 
 def main(device: str = "cuda") -> None:
     """Run all tables; on a CPU with a thousandth of the rows."""
+    torch = find_peer("torch", "coding on a GPU")
+    if torch is None:
+        return
     on_gpu = device.startswith("cuda")
+    if on_gpu and not torch.cuda.is_available():
+        skip("coding on a GPU", "torch finds no CUDA device here")
+        return
+    name = torch.cuda.get_device_name(device) if on_gpu else device
+    print(f"\n{name}, torch {torch.__version__}, CUDA {torch.version.cuda}")
     throughput(device, 1.0 if on_gpu else 1e-3)
     parity(device)
     whole_fit(device, 1_000_000 if on_gpu else 2000)
-
-
-if __name__ == "__main__":
-    chosen = sys.argv[1] if len(sys.argv) > 1 else "cuda"
-    print(describe_machine(["numba", "torch"]))
-    if chosen.startswith("cuda"):
-        import torch
-
-        print(torch.cuda.get_device_name(chosen), "torch", torch.__version__)
-    main(chosen)

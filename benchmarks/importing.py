@@ -1,11 +1,11 @@
 """How time and memory of ``shapelex import`` grow with the number of shapes, and of what is done with them after.
 
-    python benchmarks/importing.py [largest exponent, default 6]
-
 Every command runs in a process of its own, whose peak of resident memory is told. Shapes of 20 landmarks with ids and
-labels come from tables of 100,000 shapes each, and go to ``.zarr`` and ``.npz``; then they are coded.
+labels come from tables of 100,000 shapes each, and go to ``.zarr`` and ``.npz``; then they are coded. From 1e7 shapes
+on, one array is the source, and ``.zarr`` alone the target.
 """
 
+import resource
 import subprocess
 import sys
 import tempfile
@@ -16,9 +16,11 @@ import numpy as np
 
 import shapelex as sx
 from measure import print_table
+from scaling import exponent, write_shapes
 
 N_POINTS = 20
 _TABLE_ROWS = 100_000
+LEARN_OPTIONS = ("--atoms", 20, "--nonzero", 3, "--coder", "ormp", "--max-iter", 3)
 
 
 def write_tables(folder: Path, n_shapes: int) -> int:
@@ -37,42 +39,55 @@ def write_tables(folder: Path, n_shapes: int) -> int:
 
 def run(*arguments: object) -> tuple[float, float]:
     """Run a command; return its seconds and its peak of memory in MiB."""
-    watch = (
-        "import resource, subprocess, sys;"
-        "subprocess.run(sys.argv[1:], check=True);"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
-    )
-    command = [sys.executable, "-m", "shapelex", *map(str, arguments), "--quiet"]
+    command = [sys.executable, __file__, sys.executable, "-m", "shapelex", *map(str, arguments), "--quiet"]
     start = time.perf_counter()
-    told = subprocess.run([sys.executable, "-c", watch, *command], check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return time.perf_counter() - start, float(told)
 
 
-def main() -> None:
-    largest = int(sys.argv[1]) if len(sys.argv) > 1 else 6
-    table, sizes, seconds = [], [], []
+def watch(command: list[str]) -> None:
+    """Run a command and print its peak of memory in MiB; a process has one such number for all its children."""
+    subprocess.run(command, check=True)
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+
+
+def main(largest: int = 7) -> None:
+    table, seconds = [], {}
     for power in range(4, largest + 1):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            n_bytes = write_tables(folder / "tables", 10**power)
-            cells = [f"{10**power:,}", f"{n_bytes / 1e6:,.0f} MB"]
-            for out in ("shapes.zarr", "shapes.npz"):
-                took, peak = run("import", folder / "tables", "-o", folder / out)
-                cells += [f"{took:.1f} s", f"{peak:.0f} MiB"]
-                if out.endswith(".zarr"):
-                    sizes.append(10**power)
-                    seconds.append(took)
-            learn = ("--atoms", 20, "--nonzero", 3, "--coder", "ormp", "--max-iter", 3)
-            run("learn", folder / "shapes.npz", "-o", folder / "model.npz", *learn)
-            took, peak = run("encode", folder / "model.npz", folder / "shapes.npz", "-o", folder / "codes.parquet")
-            table.append([*cells, f"{took:.1f} s", f"{peak:.0f} MiB"])
-    slope = np.polyfit(np.log(sizes[1:]), np.log(seconds[1:]), 1)[0] if len(sizes) > 2 else float("nan")
+            if power < 7:
+                source, outs = folder / "tables", ["shapes.zarr", "shapes.npz"]
+                kind, n_bytes = "tables", write_tables(source, 10**power)
+            else:
+                source, outs = folder / "shapes.npy", ["shapes.zarr"]
+                write_shapes(source, 10**power, N_POINTS)
+                kind, n_bytes = "one `.npy`", source.stat().st_size
+            size = f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:.1f} GB"
+            imported = [run("import", source, "-o", folder / out) for out in outs]
+            seconds[10**power] = imported[0][0]
+            shapes, model = folder / outs[-1], folder / "model.npz"
+            took, peak = run("learn", shapes, "-o", model, *LEARN_OPTIONS)
+            encoded = run("encode", model, shapes, "-o", folder / "codes.parquet")
+        to_npz = _format(*imported[1]) if len(imported) > 1 else ""
+        origin = "" if len(imported) > 1 else ", from `.zarr`"
+        cells = [_format(*imported[0]), to_npz, _format(*encoded) + origin]
+        table.append([f"{10**power:,}", f"{kind}, {size}", *cells])
     print_table(
-        f"tables of 20 landmarks: time of import to .zarr grows as shapes^{slope:.2f} at the end",
-        ["shapes", "tables", "to .zarr", "peak", "to .npz", "peak", "encode to .parquet", "peak"],
+        "docs/scale.md, On the command line",
+        ["shapes", "from", "`import` to `.zarr`", "`import` to `.npz`", "`encode` to `.parquet`"],
         table,
     )
+    print(f"\n`learn` from the last of these sets with 3 of 20 atoms (`ormp`, 3 iterations): {_format(took, peak)}.")
+    from_tables = [(size, took) for size, took in seconds.items() if 10**4 < size < 10**7]
+    if len(from_tables) > 1:
+        slope = exponent(*map(list, zip(*from_tables, strict=True)))
+        print(f"\nImport of tables to .zarr grows as the number of shapes to the power {slope:.2f}.")
+
+
+def _format(seconds: float, peak: float) -> str:
+    return f"{seconds:.1f} s ({peak:.0f} MiB)"
 
 
 if __name__ == "__main__":
-    main()
+    watch(sys.argv[1:])

@@ -1,9 +1,11 @@
-"""How the benchmarks measure: medians of runs that take turns, on a machine that is named."""
+"""How the benchmarks measure and print: medians of runs that take turns, Markdown tables, reasons for skipped rows."""
 
 import os
 import platform
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -35,11 +37,34 @@ def describe_machine(packages: Sequence[str]) -> str:
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a Markdown table."""
+    """Print a Markdown table, or nothing where every row was skipped."""
+    if not rows:
+        return
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    print(f"\n### {title}\n")
+    print_title(title)
     for row in [header, ["-" * width for width in widths], *rows]:
         print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")
+
+
+def print_title(title: str) -> None:
+    """Print the heading of a table: the page and section that publish it, and its subject."""
+    print(f"\n### {title}\n")
+
+
+def skip(what: str, reason: object) -> None:
+    """Print one line on rows that cannot be measured here."""
+    print(f"\nskipped: {what}: {' '.join(str(reason).split())}")
+
+
+def find_peer(module: str, rows: str) -> Any | None:
+    """Return a module of a package to compare with, or None, with a line on the rows that are skipped."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return import_module(module)
+    except (ImportError, AttributeError, OSError) as error:  # not installed, or not made for the versions that are
+        skip(rows, f"{module.split('.')[0]} cannot be imported here ({error})")
+        return None
 
 
 def _processor() -> str:

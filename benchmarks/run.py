@@ -1,48 +1,107 @@
-"""Run every benchmark and print its table: ``make bench``.
+"""Print every table of measurements that README and docs publish: ``make bench``.
 
-SHAPELEX_DATA names the folder of the shape data, SHAPELEX_REFERENCE a checkout of the paper's code; what needs them is
-left out without them. Names of benchmarks as arguments run those alone.
+SHAPELEX_DATA names a folder of shape data, SHAPELEX_REFERENCE a checkout of the paper's code. What cannot be measured
+here is skipped with one line that says why.
 """
 
+import argparse
 import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 
-import accuracy
-import classification
-import coding_speed
-import geometry_speed
-import import_time
-import importing
-import imputation
-import outlines
-import registration
-import scaling
-from against import align_first, reference
 from measure import describe_machine
 
+PACKAGES = ("numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn", "pyefd")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A module with a function ``main``, what it prints, and the options of the command line that it takes."""
+
+    module: str
+    prints: str
+    options: tuple[str, ...] = ()
+
+    def load(self) -> Callable[..., None]:
+        """Import the module and return its function."""
+        main: Callable[..., None] = import_module(self.module).main
+        return main
+
+
 BENCHMARKS = {
-    "import": import_time.main,
-    "geometry": geometry_speed.main,
-    "coding": coding_speed.main,
-    "outlines": outlines.main,
-    "accuracy": accuracy.main,
-    "scaling": scaling.main,
-    "importing": importing.main,
-    "registration": registration.main,
-    "imputation": imputation.main,
-    "align_first": align_first.main,
-    "reference": reference.main,
-    "classification": classification.main,
+    "import": Benchmark("import_time", "time of import shapelex; not published"),
+    "geometry": Benchmark("geometry_speed", "geometry beside geomstats; not published"),
+    "coding": Benchmark("coding_speed", "README, Speed; docs/dictionaries.md"),
+    "reference": Benchmark("against.reference", "README, Speed"),
+    "accuracy": Benchmark("accuracy", "README, What is here"),
+    "align_first": Benchmark("against.align_first", "align-first beside SPAMS; not published"),
+    "outlines": Benchmark("outlines", "outlines from masks; not published", ("masks",)),
+    "registration": Benchmark("registration", "docs/registration.md"),
+    "imputation": Benchmark("imputation", "docs/missing-landmarks.md"),
+    "choosing": Benchmark("choosing", "docs/choosing.md"),
+    "scaling": Benchmark("scaling", "docs/scale.md", ("largest",)),
+    "importing": Benchmark("importing", "docs/scale.md", ("largest",)),
+    "device": Benchmark("device_speed", "docs/gpu.md; needs torch and a GPU", ("device",)),
+    "kernel": Benchmark("kernel_profile", "docs/gpu.md; needs torch, a GPU and Nsight Compute"),
+    "reproduce": Benchmark("reproduction", "docs/reproduce.md"),
+    "classification": Benchmark("classification", "docs/classification.md"),
 }
 
 
-def main() -> None:
-    chosen = sys.argv[1:] or list(BENCHMARKS)
-    unknown = set(chosen) - set(BENCHMARKS)
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.largest < 4:
+        parser.error(f"--largest must be at least 4, got {given.largest}.")
+    unknown = sorted(set(given.names) - set(BENCHMARKS))
     if unknown:
-        raise SystemExit(f"unknown benchmarks {sorted(unknown)}; known: {', '.join(BENCHMARKS)}")
-    print(describe_machine(["numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn", "pyefd"]))
-    for name in chosen:
-        BENCHMARKS[name]()
+        raise SystemExit(f"unknown benchmarks: {', '.join(unknown)}; known are {', '.join(BENCHMARKS)}.")
+    if given.list:
+        for name, benchmark in BENCHMARKS.items():
+            print(f"{name:15} {benchmark.prints}")
+        return
+    chosen = given.names or list(BENCHMARKS)
+    print('Single benchmarks: make bench BENCHMARKS="coding importing"; their names and options: BENCHMARKS=--help.')
+    print(describe_machine(PACKAGES), flush=True)
+    failed = [name for number, name in enumerate(chosen, 1) if not _run(name, f"{number}/{len(chosen)}", given)]
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}; the errors are above.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    names = "\n".join(f"  {name:15} {benchmark.prints}" for name, benchmark in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=f"benchmarks:\n{names}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="benchmark", help="benchmarks to run; all by default")
+    parser.add_argument("--list", action="store_true", help="print the names of the benchmarks and run none")
+    parser.add_argument(
+        "--largest", type=int, default=7, help="scaling and importing: up to 10**LARGEST shapes; 7 by default"
+    )
+    parser.add_argument("--masks", type=int, default=100, help="outlines: number of masks; 100 by default")
+    parser.add_argument("--device", default="cuda", help='device: torch device; "cuda" by default, or "torch"')
+    return parser
+
+
+def _run(name: str, number: str, given: argparse.Namespace) -> bool:
+    """Run a benchmark, say on stderr which one and how long it took, and return whether it came to its end."""
+    benchmark = BENCHMARKS[name]
+    print(f"[{number}] {name} …", file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    try:
+        benchmark.load()(**{option: getattr(given, option) for option in benchmark.options})
+    except Exception:
+        traceback.print_exc()
+        return False
+    finally:
+        sys.stdout.flush()
+        print(f"[{number}] {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    return True
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""How time and memory grow: with the number of shapes, of atoms, and of atoms a shape; from a mapped file.
-
-    python benchmarks/scaling.py [largest exponent, default 6]
+"""How time and memory of a fit grow: with the number of shapes, of atoms, and of atoms per shape; from a mapped file.
 
 Every fit runs in a process of its own, which reports its peak of resident memory. Shapes of 20 landmarks in complex64
 lie in a ``.npy`` file; 1e7 of them are 1.6 GB, more than the fit may hold.
@@ -39,8 +37,10 @@ def write_shapes(path: Path, n_shapes: int, n_points: int = N_POINTS) -> None:
 
 def peak_memory() -> float:
     """Return the peak of this process alone, in MiB; getrusage would tell that of its parent."""
-    status = Path("/proc/self/status").read_text()
-    return float(status.split("VmHWM:")[1].split()[0]) / 1024
+    status = Path("/proc/self/status")
+    if not status.is_file():  # not Linux
+        return float("nan")
+    return float(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
 
 
 def fit_here(path: str, n_atoms: int, n_nonzero: int, coder: str) -> None:
@@ -63,8 +63,8 @@ def fit_here(path: str, n_atoms: int, n_nonzero: int, coder: str) -> None:
 
 
 def measure(path: Path, n_atoms: int, n_nonzero: int, coder: str = "ormp") -> dict[str, float]:
-    command = [sys.executable, __file__, "--fit", str(path), str(n_atoms), str(n_nonzero), coder]
-    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    command = [sys.executable, __file__, str(path), str(n_atoms), str(n_nonzero), coder]
+    found: dict[str, float] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return found
 
 
@@ -81,25 +81,24 @@ def grow_shapes(folder: Path, largest: int) -> None:
         write_shapes(path, n_shapes)
         found = measure(path, 20, 3)
         seconds.append(found["seconds"])
-        rate = n_shapes * (N_ITERATIONS + 1) / found["seconds"]
+        size = path.stat().st_size / 1e6
         table.append(
             [
                 f"{n_shapes:,}",
-                f"{path.stat().st_size / 1e6:,.1f} MB",
-                f"{found['seconds']:.2f} s",
-                f"{rate / 1e6:.2f} M",
+                f"{size:,.1f} MB" if size < 10 else f"{size:,.0f} MB",
+                f"{found['seconds']:.2f} s" if found["seconds"] < 10 else f"{found['seconds']:.1f} s",
                 f"{found['peak']:.0f} MiB",
-                f"{found['peak'] - found['base']:.0f} MiB",
             ]
         )
         path.unlink()
     from_linear = [index for index in range(len(sizes)) if index >= min(2, len(sizes) - 2)]  # fixed costs before
     slope = exponent([sizes[index] for index in from_linear], [seconds[index] for index in from_linear])
     print_table(
-        f"3 of 20 atoms, 20 landmarks, {N_ITERATIONS} iterations: time grows as shapes^{slope:.2f} at the end",
-        ["shapes", "file", "fit", "shapes a second and pass", "peak memory", "of which the fit"],
+        f"docs/scale.md, More than memory: fits of 3 of 20 atoms, 20 landmarks, {N_ITERATIONS} iterations",
+        ["shapes", "file", "fit", "peak memory"],
         table,
     )
+    print(f"\nTime grows as the number of shapes to the power {slope:.2f} at the end.")
 
 
 def grow_dictionary(folder: Path, n_shapes: int) -> None:
@@ -107,13 +106,13 @@ def grow_dictionary(folder: Path, n_shapes: int) -> None:
     write_shapes(path, n_shapes)
     for name, sizes, pairs in (
         ("atoms", [20, 40, 80, 160, 320], [(size, 3) for size in (20, 40, 80, 160, 320)]),
-        ("atoms a shape", [2, 4, 8, 16], [(64, size) for size in (2, 4, 8, 16)]),
+        ("atoms per shape", [2, 4, 8, 16], [(64, size) for size in (2, 4, 8, 16)]),
     ):
         found = [measure(path, *pair) for pair in pairs]
         slope = exponent(sizes, [one["seconds"] for one in found])
-        fixed = "3 atoms a shape" if name == "atoms" else "64 atoms"
+        fixed = "3 atoms per shape" if name == "atoms" else "64 atoms"
         print_table(
-            f"{n_shapes:,} shapes, {fixed}: time grows as ({name})^{slope:.2f}",
+            f"docs/scale.md, More than memory, text: {n_shapes:,} shapes, {fixed}: time grows as ({name})^{slope:.2f}",
             [name, "fit", "peak memory"],
             [
                 [str(size), f"{one['seconds']:.2f} s", f"{one['peak']:.0f} MiB"]
@@ -122,15 +121,11 @@ def grow_dictionary(folder: Path, n_shapes: int) -> None:
         )
 
 
-def main(largest: int = 6) -> None:
-    """Run all tables."""
+def main(largest: int = 7) -> None:
     with tempfile.TemporaryDirectory() as folder:
         grow_shapes(Path(folder), largest)
         grow_dictionary(Path(folder), 20_000 if largest < 6 else 200_000)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--fit"]:
-        fit_here(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
-    else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 6)
+    fit_here(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -1,6 +1,6 @@
 """Time of learning against the paper's own code, on the same machine in the same run.
 
-SHAPELEX_REFERENCE names a checkout of the reference code (ansonang3/2DKSD), SHAPELEX_DATA the shape data.
+SHAPELEX_REFERENCE names a checkout of the reference code (ansonang3/2DKSD), which has no license to pass it on.
 """
 
 import json
@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 import shapelex as sx
-from measure import print_table
+from measure import print_table, skip
 from paper_sets import PAPER_SETS, load
 
 N_ITERATIONS = 30
@@ -23,13 +23,12 @@ N_ITERATIONS = 30
 def main(n_rounds: int = 3) -> None:
     folder = os.environ.get("SHAPELEX_REFERENCE")
     if not folder:
-        print("\nreference code: set SHAPELEX_REFERENCE to a checkout of ansonang3/2DKSD")
+        skip("learning beside the reference code", "set SHAPELEX_REFERENCE to a checkout of github.com/ansonang3/2DKSD")
         return
-    rows = []
+    rows: list[list[str]] = []
     for name, paper_set in PAPER_SETS.items():
-        X = load(paper_set)
+        X = load(name, "learning")
         if X is None:
-            print(f"\n{name}: no data; set SHAPELEX_DATA")
             continue
         size = (paper_set.n_atoms, paper_set.n_nonzero)
         plain = sx.ShapeDictionary(
@@ -47,18 +46,27 @@ def main(n_rounds: int = 3) -> None:
         seconds = {label: median(values) for label, values in runs.items()}
         rows.append(
             [
-                name,
-                f"{seconds['reference']:.2f} s, {100 * reference['rmse']:.2f} %",
-                f"{seconds['plain']:.3f} s, {100 * plain.rmse_:.2f} %",
-                f"{seconds['reference'] / seconds['plain']:.0f}",
-                f"{seconds['default']:.2f} s, {100 * default.rmse_:.2f} %",
+                f"{name}, {len(X)} shapes" if not rows else f"{name}, {len(X)}",
+                f"{_format(seconds['reference'])}, {100 * reference['rmse']:.2f} %",
+                f"{_format(seconds['plain'])}, {100 * plain.rmse_:.2f} %",
+                f"{_format(seconds['default'])}, {100 * default.rmse_:.2f} %",
             ]
         )
     print_table(
-        f"Learning, {N_ITERATIONS} iterations, against the reference code",
-        ["set", "reference", 'coder="ormp", init="random"', "times faster", "default settings (100 iterations)"],
+        "README, Speed: learning",
+        [
+            "learning",
+            f"reference code, {N_ITERATIONS} iterations",
+            f'`coder="ormp", init="random"`, {N_ITERATIONS} iterations',
+            "default settings, 100 iterations",
+        ],
         rows,
     )
+
+
+def _format(seconds: float) -> str:
+    digits = 1 if seconds >= 10 else 2 if seconds >= 1 else 3
+    return f"{seconds:.{digits}f} s"
 
 
 def _fit(model: sx.ShapeDictionary, X: Any) -> float:
@@ -77,7 +85,3 @@ def _run_reference(folder: str, dataset: str, n_nonzero: int, n_atoms: int) -> d
     )
     measured: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
     return measured
-
-
-if __name__ == "__main__":
-    main()

@@ -177,3 +177,10 @@ def test_dictionary_leads_on_hands(load_real):
     ours = curves.pop("shape dictionary")[3]
     assert ours < 0.0248
     assert all(ours < curve[3] for curve in curves.values())
+
+
+def test_sets_bring_their_space():
+    space = sx.HermiteSpline(4)
+    X = np.random.default_rng(0).normal(size=(30, 8, 2)) @ [1, 1j]
+    options = {"methods": ["shape dictionary", "complex PCA"], "n_nonzero": [1, 2], "n_atoms": 4, "random_state": 0}
+    assert sx.compare(sx.ShapeSet(X, space), **options).curves() == sx.compare(X, space=space, **options).curves()

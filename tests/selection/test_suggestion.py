@@ -200,3 +200,12 @@ def test_order_of_rows():
     assert describe_order(X, rows, rng).n_copies == 0
     order = describe_order(np.repeat(X, 2, axis=0), np.repeat(rows, 2, axis=0), rng)
     assert order.n_copies == 50
+
+
+def test_sets_bring_their_space():
+    space = sx.HermiteSpline(4)
+    X = np.random.default_rng(0).normal(size=(60, 8, 2)) @ [1, 1j]
+    options = {"n_atoms": [3, 4], "n_nonzero": [1, 2], "n_seeds": 0, "random_state": 0}
+    reasons = sx.suggest(X, space=space, **options).reasons
+    assert sx.suggest(sx.ShapeSet(X, space), **options).reasons == reasons
+    assert sx.suggest(X, **options).reasons != reasons

@@ -26,7 +26,7 @@ from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError, ShapelexError, UnsupportedBySpaceError, reason_of
 from shapelex.io.folders import work_folder
 from shapelex.io.guards import MAX_BYTES, zip_members
-from shapelex.io.npy_array import read_array, read_array_header
+from shapelex.io.npy_array import read_array, read_array_header, write_arrays
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.space_description import build_space, describe_space
 from shapelex.io.stored_shapes import METADATA, SHAPES_FORMAT, ShapeBlocks, StoredShapes, as_stored, column_of
@@ -86,7 +86,7 @@ def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
     arrays |= {"points": to_points(shapes.configurations), "closed": np.array(shapes.closed)}
     arrays |= {key: column_of(shapes, name) for name, key in keys.items()}
     arrays[_HEADER] = _encode_header(shapes, keys)
-    np.savez(stream, allow_pickle=False, **arrays)
+    write_arrays(stream, arrays)
 
 
 def write_blocks(shapes: ShapeBlocks, path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from shapelex.exceptions import CheckpointError
 from shapelex.io.atomic import write_atomically
+from shapelex.io.npy_array import write_arrays
 
 _MAGIC = b"shapelex checkpoint 1\n"
 _DIGEST_BYTES = 32
@@ -58,7 +59,7 @@ def write_checkpoint(path: Path, numbers: Mapping[str, Any], arrays: Mapping[str
     """
     payload = io.BytesIO()
     header = np.frombuffer(json.dumps(dict(numbers)).encode(), dtype=np.uint8)
-    np.savez(payload, allow_pickle=False, **{**arrays, _HEADER: header})
+    write_arrays(payload, {**arrays, _HEADER: header})
     content = payload.getvalue()
     if path.exists():
         _keep_previous(path)

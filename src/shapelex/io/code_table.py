@@ -19,7 +19,7 @@ from shapelex.coding import SparseCodes
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.atomic import write_atomically
 from shapelex.io.guards import zip_members
-from shapelex.io.npy_array import read_array
+from shapelex.io.npy_array import read_array, write_arrays
 from shapelex.io.shapeset import ShapeSet
 from shapelex.io.table_file import TABLE_SUFFIXES, load_pyarrow, write_table
 
@@ -123,7 +123,7 @@ def write_codes(
         arrays["labels"] = shapes.labels
 
     def write(stream: BinaryIO) -> None:
-        np.savez(stream, allow_pickle=False, **arrays)
+        write_arrays(stream, arrays)
 
     write_atomically(target, write)
     return target

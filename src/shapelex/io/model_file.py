@@ -15,7 +15,7 @@ import numpy as np
 
 from shapelex.exceptions import ModelFileError, UnsupportedBySpaceError
 from shapelex.io.atomic import write_atomically
-from shapelex.io.npy_array import read_array
+from shapelex.io.npy_array import read_array, write_arrays
 from shapelex.io.space_description import build_space, describe_space
 from shapelex.spaces import Space
 
@@ -100,7 +100,7 @@ def write_model(path: str | Path, model: Model) -> Path:
     arrays = {**model.arrays, **space_arrays, _HEADER: np.frombuffer(encoded, dtype=np.uint8)}
 
     def write(stream: BinaryIO) -> None:
-        np.savez(stream, allow_pickle=False, **arrays)
+        write_arrays(stream, arrays)
 
     write_atomically(target, write)
     return target

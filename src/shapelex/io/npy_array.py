@@ -1,15 +1,24 @@
-"""One NumPy array from a stream, without trust.
+"""NumPy arrays from streams and into them, without trust.
 
 In comes a stream in NumPy's ``.npy`` format and how many bytes it has; out goes the array. The declared size is
 compared with what is there before memory is asked for, and Python objects are never read.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
+
+
+def write_arrays(stream: BinaryIO, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Write arrays as an ``.npz`` archive; arrays of Python objects are refused, since reading them would run code."""
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.hasobject:
+            raise ValueError(f"{name} holds Python objects, which are not written to files.")
+    # The argument allow_pickle is an array to store, for NumPy before 2.2.
+    np.savez(stream, **arrays)  # type: ignore[arg-type]
 
 
 def read_array(part: Any, n_bytes: int) -> np.ndarray[Any, Any]:

@@ -24,6 +24,7 @@ from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.selection.folds import make_folds
 from shapelex.selection.tidy_table import TidyTable, format_grid
 from shapelex.spaces import Space
+from shapelex.spaces.base import choose_space
 from shapelex.spaces.rows import row_inner, row_norms
 
 logger = logging.getLogger("shapelex")
@@ -159,7 +160,7 @@ def compare(
     n_atoms : int, default 10
         Number of atoms of the dictionaries that are given by name.
     space : Space, optional
-        Space of the configurations; landmarks when not given.
+        Space of the configurations; that of a `ShapeSet`, else landmarks, when not given.
     cv : int, splitter, iterable of pairs of rows, or None, default None
         What to hold out. A number of folds holds out contiguous blocks of rows, as shapes in the order of time
         need it; whole groups where `groups` are given. For shapes sorted by kind, give ``KFold(5, shuffle=True)``.
@@ -215,6 +216,7 @@ def compare(
     check_choice(measure, MEASURES, "measure")
     sparsities = _check_sparsities(n_nonzero, check_count(n_atoms, 1, "n_atoms"))
     at_least = 1 if learn_at is None else check_count(learn_at, 1, "learn_at")
+    space = choose_space(space, X)
     estimators = _make_estimators(methods, n_atoms, space, n_jobs)
     for name, estimator in estimators.items():
         _check_estimator(name, estimator, max(*sparsities, at_least))

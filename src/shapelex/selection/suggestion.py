@@ -24,6 +24,7 @@ from shapelex.selection.folds import make_folds
 from shapelex.selection.row_order import RowOrder, describe_order
 from shapelex.selection.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
 from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
 
 logger = logging.getLogger("shapelex")
 
@@ -110,7 +111,7 @@ def suggest(
     n_nonzero : iterable of int, optional
         Sparsities to try. By default 1 to 10, for each size until two in a row did not pay.
     space : Space, optional
-        Space of the configurations; landmarks when not given.
+        Space of the configurations; that of a `ShapeSet`, else landmarks, when not given.
     cv : int, splitter or iterable of pairs of rows, default 3
         What to hold out. A number of folds holds out contiguous blocks of rows, or whole `groups`: rows that follow
         each other in time are alike, and a random split would hold out shapes that were all but seen.
@@ -167,6 +168,7 @@ def suggest(
     """
     if space is not None and not isinstance(space, Space):
         raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
+    space = choose_space(space, X)
     configurations, _ = as_configurations(X, n_coordinates=None if space is None else space.n_coordinates)
     gain = _check_gain(min_gain)
     chosen = _spaced_rows(len(configurations), check_count(max_shapes, 6, "max_shapes"))

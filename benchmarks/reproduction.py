@@ -1,0 +1,29 @@
+"""The paper's table, by ``shapelex reproduce`` in a process of its own."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import print_title, skip
+
+TITLES = ("docs/reproduce.md, What to expect: RMSE in percent", "docs/reproduce.md, What to expect: seconds")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "reproduction"
+        command = [sys.executable, "-m", "shapelex", "reproduce", "-o", str(out), "--quiet"]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        page = out / "reproduction.md"
+        if done.returncode != 0 or not page.is_file():
+            skip("the paper, rerun", done.stderr)
+            return
+        tables = _tables(page.read_text(encoding="utf-8"))
+    for title, table in zip(TITLES, tables, strict=False):
+        print_title(title)
+        print(table)
+
+
+def _tables(page: str) -> list[str]:
+    return [block for block in page.split("\n\n") if block.startswith("|")]
