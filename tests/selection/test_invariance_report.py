@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.imputation.test_impute import family
+from tests.imputation.test_completion import family
 
 import shapelex as sx
 

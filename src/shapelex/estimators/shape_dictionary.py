@@ -28,7 +28,7 @@ from shapelex.learning import (
     check_online,
 )
 from shapelex.spaces import Space
-from shapelex.spaces.stored import StoredConfigurations
+from shapelex.spaces.stored import StoredConfigurations, open_configurations
 
 
 class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
@@ -323,7 +323,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     def _start(self, X: ArrayLike) -> tuple[ComplexArray | StoredConfigurations, Space]:
         """Check what the caller gave, and return configurations and their space."""
         check_count(self.verbose, 0, "verbose")
-        return self._open_fit_input(X)
+        return open_configurations(X, self.space)
 
     def _source(
         self, configurations: ComplexArray | StoredConfigurations, space: Space, sample_weight: ArrayLike | None

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_configurations, check_choice, check_count
+from shapelex._validation import check_choice, check_count
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.configurations import as_generator
@@ -25,6 +25,7 @@ from shapelex.selection.folds import make_folds
 from shapelex.selection.tidy_table import TidyTable, format_grid
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_inner, row_norms
+from shapelex.spaces.stored import read_configurations
 
 logger = logging.getLogger("shapelex")
 
@@ -159,7 +160,7 @@ def compare(
     n_atoms : int, default 10
         Number of atoms of the dictionaries that are given by name.
     space : Space, optional
-        Space of the configurations; landmarks when not given.
+        Space of the configurations; when not given, that of a `ShapeSet`, else landmarks.
     cv : int, splitter, iterable of pairs of rows, or None, default None
         What to hold out. A number of folds holds out contiguous blocks of rows, as shapes in the order of time
         need it; whole groups where `groups` are given. For shapes sorted by kind, give ``KFold(5, shuffle=True)``.
@@ -215,10 +216,10 @@ def compare(
     check_choice(measure, MEASURES, "measure")
     sparsities = _check_sparsities(n_nonzero, check_count(n_atoms, 1, "n_atoms"))
     at_least = 1 if learn_at is None else check_count(learn_at, 1, "learn_at")
+    configurations, space = read_configurations(X, space)
     estimators = _make_estimators(methods, n_atoms, space, n_jobs)
     for name, estimator in estimators.items():
         _check_estimator(name, estimator, max(*sparsities, at_least))
-    configurations, _ = as_configurations(X, n_coordinates=None if space is None else space.n_coordinates)
     everything = np.arange(len(configurations))
     folds = [(everything, everything), *make_folds(cv, groups, len(configurations))]
     seeds = as_generator(random_state).integers(2**31, size=len(folds))
@@ -329,10 +330,8 @@ def _check_sparsities(n_nonzero: int | Iterable[int] | None, n_atoms: int) -> li
 
 
 def _make_estimators(
-    methods: Iterable[str] | Mapping[str, Any] | None, n_atoms: int, space: Space | None, n_jobs: int | None
+    methods: Iterable[str] | Mapping[str, Any] | None, n_atoms: int, space: Space, n_jobs: int | None
 ) -> dict[str, Any]:
-    if space is not None and not isinstance(space, Space):
-        raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
     if isinstance(methods, str):
         methods = [methods]
     given = (

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, IntArray
-from shapelex._validation import as_complex_rows, as_numeric_array
+from shapelex._typing import ArrayLike, ComplexArray, IntArray
+from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_coordinate_count
 from shapelex.exceptions import (
     ArrayTypeError,
     CoordinateCountError,
@@ -22,7 +22,8 @@ from shapelex.exceptions import (
     ShapelexError,
     reason_of,
 )
-from shapelex.spaces.base import Space
+from shapelex.spaces.base import Space, choose_space
+from shapelex.spaces.landmarks import Landmarks
 
 # Pages of a mapped file that was read stay in memory until so many bytes have gone by.
 _MAPPED_BYTES = 1 << 26
@@ -319,6 +320,31 @@ def open_stored(X: Any, name: str = "X") -> StoredConfigurations | None:
     if hasattr(X, "__iter__") and _is_block(next(iter(X), None)):
         return _StoredStream(lambda: iter(X), name)
     return None
+
+
+def open_configurations(
+    X: ArrayLike, space: Space | None = None, name: str = "X"
+) -> tuple[ComplexArray | StoredConfigurations, Space]:
+    """Return configurations, not read yet where they lie outside memory, and their space.
+
+    The space is `space`, or that of the set `X` when none is given, or landmarks. A set in another space is refused.
+    """
+    stored = open_stored(X, name)
+    chosen = choose_space(space, X)
+    configurations = as_configurations(X, name=name)[0] if stored is None else stored
+    if chosen is None:
+        return configurations, Landmarks(configurations.shape[1])
+    chosen.check_space_of(X, name)
+    check_coordinate_count(configurations.shape[1], chosen.n_coordinates, name)
+    return configurations, chosen
+
+
+def read_configurations(X: ArrayLike, space: Space | None = None, name: str = "X") -> tuple[ComplexArray, Space]:
+    """Return configurations in memory, checked to be finite, and their space; as :func:`open_configurations`."""
+    configurations, chosen = open_configurations(X, space, name)
+    if isinstance(configurations, StoredConfigurations):
+        configurations = as_configurations(configurations[:], name=name)[0]
+    return configurations, chosen
 
 
 def _is_chunked_array(X: Any) -> bool:
