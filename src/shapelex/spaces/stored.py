@@ -25,9 +25,6 @@ from shapelex.exceptions import (
 from shapelex.spaces.base import Space, choose_space
 from shapelex.spaces.landmarks import Landmarks
 
-# Pages of a mapped file that was read stay in memory until so many bytes have gone by.
-_MAPPED_BYTES = 1 << 26
-_GATHERED_ROWS = 512
 # Rows of a chunked file that are unpacked together, at least, and the most bytes of them that are kept.
 _UNPACKED_ROWS = 1 << 12
 _KEPT_BYTES = 1 << 28
@@ -156,34 +153,16 @@ class _StoredArray(StoredConfigurations):
         first = _first_row(array, name)
         self.shape, self.dtype = (int(array.shape[0]), first.shape[1]), first.dtype
         self.can_gather = isinstance(array, np.ndarray)
-        self._mapping = _find_mapping(array)
-        self._bytes_read = 0
         self._chunks = ChunkReader(array, name) if chunk_rows(array) else None
 
     def gather(self, rows: IntArray) -> ComplexArray:
-        parts = []
-        # Each row brings the pages around it along.
-        for start in range(0, len(rows), _GATHERED_ROWS):
-            parts.append(as_complex_rows(self._array[rows[start : start + _GATHERED_ROWS]], name=self._name))
-            self._release(_MAPPED_BYTES)
-        return np.concatenate(parts)
+        return as_complex_rows(self._array[rows], name=self._name)
 
     def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         if self._chunks is not None:
             return self._chunks.read(start, stop)
-        if self._mapping is None:
-            return np.asarray(self._array[start:stop])
-        # A copy, as the pages behind it are let go.
-        block = np.array(self._array[start:stop], subok=False)
-        self._release(block.nbytes)
-        return block
-
-    def _release(self, n_bytes: int) -> None:
-        """Let go of mapped pages: they would count as memory of this process until the system needs it."""
-        self._bytes_read += n_bytes
-        if self._mapping is not None and self._bytes_read >= _MAPPED_BYTES:
-            self._mapping.madvise(mmap.MADV_DONTNEED)
-            self._bytes_read = 0
+        # A copy, so that a block of a mapped file is an array in memory and not another mapped one.
+        return np.array(self._array[start:stop], subok=False)
 
 
 class _StoredBlocks(StoredConfigurations):
@@ -301,7 +280,7 @@ def open_stored(X: Any, name: str = "X") -> StoredConfigurations | None:
     if (isinstance(X, np.ndarray) or _is_chunked_array(X)) and len(X.shape) < 2:
         return None
     if isinstance(X, np.ndarray):
-        return _StoredArray(X, name) if _find_mapping(X) is not None or isinstance(X, np.memmap) else None
+        return _StoredArray(X, name) if _is_mapped(X) else None
     if _is_chunked_array(X):
         return _StoredArray(X, name)
     if isinstance(X, list | tuple):
@@ -388,13 +367,9 @@ def _check_width(width: int, expected: int, name: str) -> None:
         )
 
 
-def _find_mapping(array: Any) -> mmap.mmap | None:
-    """Return the map behind an array, where letting go of its pages loses nothing."""
+def _is_mapped(array: Any) -> bool:
+    """Tell whether the numbers of an array lie in a mapped file."""
     owner = array
     while isinstance(owner, np.ndarray):
-        # What was written to a private map ("c") exists in these pages alone.
-        if isinstance(owner, np.memmap) and owner.mode == "c":
-            return None
         owner = owner.base
-    # Windows has no such advice.
-    return owner if isinstance(owner, mmap.mmap) and hasattr(owner, "madvise") else None
+    return isinstance(owner, mmap.mmap)
