@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Scratch memory of a block: on the CPU what stays near its caches. It fixes how rows are cut into blocks, and with that
 # the order of sums: what else uses the memory of a GPU must not change the bits of a result.
 _CPU_SCRATCH_BYTES = 1 << 28
-_GPU_SCRATCH_BYTES = 1 << 32
+_GPU_SCRATCH_BYTES = 1 << 31
 _MOST_BLOCK_ROWS = 1 << 21
 # Host memory of a block that travels: rows of stored sets are read so many at a time.
 _TRAVEL_BYTES = 1 << 27

@@ -161,8 +161,9 @@ class _StoredArray(StoredConfigurations):
     def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         if self._chunks is not None:
             return self._chunks.read(start, stop)
-        # A copy, so that a block of a mapped file is an array in memory and not another mapped one.
-        return np.array(self._array[start:stop], subok=False)
+        block = np.asarray(self._array[start:stop])
+        # A block of a mapped file must be an array in memory, and not another mapped one.
+        return block.copy() if _is_mapped(block) else block
 
 
 class _StoredBlocks(StoredConfigurations):
