@@ -34,7 +34,7 @@ class CodedBlock:
     codes : SparseCodes
         Their codes.
     errors : ndarray of float, shape (n_rows,)
-        Their full distances to their reconstructions.
+        Their full distances to their reconstructions; no entry where they were not asked for.
     """
 
     start: int
@@ -43,7 +43,7 @@ class CodedBlock:
 
 
 def coded_blocks(
-    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations
+    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations, *, with_errors: bool = True
 ) -> Iterator[CodedBlock]:
     """Code a set block by block.
 
@@ -53,6 +53,8 @@ def coded_blocks(
         A dictionary, fitted.
     configurations : StoredConfigurations, or ndarray of complex, shape (n_shapes, n_coordinates)
         The set.
+    with_errors : bool, default True
+        Whether to compute the errors.
 
     Yields
     ------
@@ -60,11 +62,11 @@ def coded_blocks(
         The blocks, in order.
     """
     code = _code_on_cpu if model.device == "cpu" else _code_on_device
-    yield from code(model, configurations)
+    yield from code(model, configurations, with_errors)
 
 
 def _code_on_cpu(
-    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations
+    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations, with_errors: bool
 ) -> Iterator[CodedBlock]:
     atom_rows = model._atom_rows()
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
@@ -74,11 +76,11 @@ def _code_on_cpu(
         with single_blas_thread():
             rows = model.space_.whitened_preshapes(block, "X", first_row=start)
             codes = coder.encode(rows, count_jobs(model.n_jobs))
-        yield CodedBlock(start, codes, residual_norms(rows, atom_rows, codes))
+        yield CodedBlock(start, codes, residual_norms(rows, atom_rows, codes) if with_errors else np.empty(0))
 
 
 def _code_on_device(
-    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations
+    model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations, with_errors: bool
 ) -> Iterator[CodedBlock]:
     atom_rows = model._atom_rows()
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
@@ -86,9 +88,11 @@ def _code_on_device(
     atoms_there = coder.to_device(atom_rows)
     for start, rows in preshape_blocks(coder, configurations, model.space_, "X"):
         support, coefs = coder.code(rows)
-        errors = coder.residual_norms(rows, atoms_there, support, coefs[:, 0])
         codes = SparseCodes._from_coder(support.cpu().numpy(), coefs[:, 0].cpu().numpy(), len(atom_rows))
-        yield CodedBlock(start, codes, errors.cpu().numpy())
+        errors = np.empty(0)
+        if with_errors:
+            errors = coder.residual_norms(rows, atoms_there, support, coefs[:, 0]).cpu().numpy()
+        yield CodedBlock(start, codes, errors)
 
 
 def encode_in_blocks(model: "FittedDictionary", configurations: ComplexArray | StoredConfigurations) -> SparseCodes:
@@ -108,7 +112,7 @@ def encode_in_blocks(model: "FittedDictionary", configurations: ComplexArray | S
     """
     support = np.empty((len(configurations), model.n_nonzero), dtype=np.int32)
     coefs: ComplexArray = np.empty(support.shape, dtype=np.result_type(configurations.dtype, model.atoms_.dtype))
-    for block in coded_blocks(model, configurations):
+    for block in coded_blocks(model, configurations, with_errors=False):
         part = slice(block.start, block.start + len(block.codes))
         support[part], coefs[part] = block.codes.support, block.codes.coefs
     return SparseCodes._from_coder(support, coefs, len(model.atoms_))

@@ -14,14 +14,15 @@ from shapelex.coding.codes import SparseCodes
 from shapelex.coding.device_coder import DeviceCoder, open_device
 from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
-from shapelex.learning.passes import WORST_PER_ATOM, Details, Survey, TopRows
-from shapelex.learning.sources import RowBlocks
+from shapelex.learning.passes import Details, PassOptions, Survey, SurveySums
+from shapelex.learning.sources import ConfigurationRows, RowBlocks
 from shapelex.learning.statistics import Statistics
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Part of the free memory that resident rows may fill; blocks of codes need the rest.
+# Part of the free memory that resident rows may fill; blocks of codes need the rest. Rows that do not fit are sent
+# again in each pass, in the same blocks, so results do not depend on it.
 _RESIDENT_SHARE = 0.4
 # Products are summed in the precision of the rows over so many rows, then in double precision.
 _SUM_ROWS = 1 << 16
@@ -65,23 +66,16 @@ class DeviceRows:
         with_nearest: bool = False,
         with_details: bool = False,
     ) -> Survey:
-        """Code all shapes over a dictionary and sum up what the next update needs.
+        """Code all shapes over a dictionary, as :func:`shapelex.learning.passes.survey` does."""
+        return self.sum_blocks(atoms, PassOptions(n_nonzero, coder, distance, with_nearest, with_details)).finish()
 
-        Parameters
-        ----------
-        atoms, n_nonzero, coder, distance, with_nearest, with_details
-            As in :func:`shapelex.learning.passes.survey`.
-
-        Returns
-        -------
-        Survey
-            Loss, statistics, worst and nearest shapes.
-        """
-        device_coder = DeviceCoder(atoms, n_nonzero, method=coder, dtype=atoms.dtype, device=self._name)
-        sums = _Sums(device_coder, atoms, distance, with_nearest, with_details)
-        for start, rows in self._blocks(device_coder):
+    def sum_blocks(self, atoms: ComplexArray, options: PassOptions) -> SurveySums:
+        """Code all rows and add them up, as :func:`shapelex.learning.passes.sum_blocks` does."""
+        coder = DeviceCoder(atoms, options.n_nonzero, method=options.coder, dtype=atoms.dtype, device=self._name)
+        sums = _Sums(coder, atoms, options)
+        for start, rows in self._blocks(coder):
             sums.add(rows, self.source.weights(start, start + len(rows)))
-        return sums.finish(self.source.n_coordinates)
+        return sums.finish()
 
     def _blocks(self, coder: DeviceCoder) -> "Iterator[tuple[int, Tensor]]":
         """All rows in order, in blocks that the coder's scratch memory has room for."""
@@ -116,37 +110,32 @@ class DeviceRows:
         return int(_RESIDENT_SHARE * free)
 
     def _read(self, start: int, stop: int, coder: DeviceCoder) -> "Tensor":
-        configurations = self.source.configurations
-        if configurations is None or self.source.space is None or self.device.type != "cuda":
+        if not isinstance(self.source, ConfigurationRows) or self.device.type != "cuda":
             return coder.to_device(self.source.read(start, stop))
-        block = np.asarray(configurations[start:stop])
+        block = np.asarray(self.source.configurations[start:stop])
         if block.shape[1:] != (self.source.n_coordinates,) or not np.iscomplexobj(block):
             return coder.to_device(self.source.read(start, stop))
         whitening = DeviceWhitening(self.source.space, coder.to_device)
-        return whitening.preshapes(coder.to_device(block), block.dtype, start)
+        return whitening.preshapes(coder.to_device(block), block.dtype, self.source.first_row + start)
 
 
 class _Sums:
-    """What a pass adds up, block by block, on the device."""
+    """What a pass adds up, block by block, on the device; it ends up in the accumulator of all passes."""
 
-    def __init__(
-        self, coder: DeviceCoder, atoms: ComplexArray, distance: DistanceKind, with_nearest: bool, with_details: bool
-    ) -> None:
+    def __init__(self, coder: DeviceCoder, atoms: ComplexArray, options: PassOptions) -> None:
         import torch
 
         n_atoms, n_coordinates = atoms.shape
-        self._coder, self._atoms, self._distance = coder, atoms, distance
+        self._coder, self._atoms, self._distance = coder, atoms, options.distance
+        self._sums = SurveySums(atoms, options)
         self._atom_rows = coder.to_device(atoms)
         self._gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
         self._products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
         self._slope_usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
         self._usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
-        self._worst = TopRows(WORST_PER_ATOM * n_atoms)
         self._nearest_squares = torch.full((n_atoms,), -1.0, dtype=torch.float64, device=coder.device)
         self._nearest_rows = torch.zeros_like(self._atom_rows)
-        self._with_nearest, self._with_details = with_nearest, with_details
-        self._loss = self._weight = self._slope_weight = 0.0
-        self._details: list[Details] = []
+        self._slope_weight = 0.0
 
     def add(self, rows: "Tensor", weights: FloatArray) -> None:
         import torch
@@ -159,8 +148,8 @@ class _Sums:
         errors = squares(rows - dense @ self._atom_rows).sum(dim=1).cpu().numpy()
         values = objective_values(errors, self._distance)
         slope_weights = weights * objective_slopes(errors, self._distance)
-        self._loss += float((weights * values).sum())
-        self._weight += float(weights.sum())
+        self._sums.loss += float((weights * values).sum())
+        self._sums.weight += float(weights.sum())
         self._slope_weight += float(slope_weights.sum())
         on_device = torch.from_numpy(slope_weights).to(self._coder.device)
         used = densify(support, torch.ones_like(coefs[:, 0].real), len(self._atoms))
@@ -176,9 +165,9 @@ class _Sums:
         else:
             self._usage += torch.from_numpy(weights).to(self._coder.device) @ used.to(torch.float64)
         self._look_at_extremes(rows, values, weights)
-        if self._with_details:
+        if self._sums.options.with_details:
             codes_here = SparseCodes._from_coder(support.cpu().numpy(), coefs[:, 0].cpu().numpy(), len(self._atoms))
-            self._details.append(Details(codes_here, values, slope_weights))
+            self._sums.details.append(Details(codes_here, values, slope_weights))
 
     def _look_at_extremes(self, rows: "Tensor", values: FloatArray, weights: FloatArray) -> None:
         import torch
@@ -186,10 +175,13 @@ class _Sums:
         from shapelex.kernels.pursuit_torch import squares
 
         counted = np.flatnonzero(weights > 0)
-        n_kept = min(self._worst.n_kept, len(counted))
+        if not len(counted):
+            return
+        worst = self._sums.worst
+        n_kept = min(worst.n_kept, len(counted))
         chosen = counted[np.argpartition(values[counted], len(counted) - n_kept)[len(counted) - n_kept :]]
-        self._worst.add(values[chosen], rows[torch.from_numpy(chosen).to(rows.device)].cpu().numpy())
-        if not self._with_nearest or not len(counted):
+        worst.add(values[chosen], rows[torch.from_numpy(chosen).to(rows.device)].cpu().numpy())
+        if self._sums.nearest is None:
             return
         if len(counted) < len(rows):
             rows = rows[torch.from_numpy(counted).to(rows.device)]
@@ -199,24 +191,13 @@ class _Sums:
         self._nearest_squares = torch.where(nearer, best.to(torch.float64), self._nearest_squares)
         self._nearest_rows = torch.where(nearer[:, None], rows[places], self._nearest_rows)
 
-    def finish(self, n_coordinates: int) -> Survey:
-        nearest = self._nearest_rows.cpu().numpy() if self._with_nearest else None
-        statistics = Statistics(
+    def finish(self) -> SurveySums:
+        sums = self._sums
+        sums.statistics = Statistics(
             self._gram.cpu().numpy(), self._products.cpu().numpy(), self._slope_usage.cpu().numpy(), self._slope_weight
         )
-        return Survey(
-            atoms=self._atoms,
-            loss=self._loss / self._weight,
-            unrealism=0.0 if nearest is None else _mean_squared_distance(nearest, self._atoms),
-            statistics=statistics,
-            usage=self._usage.cpu().numpy(),
-            weight=self._weight,
-            worst=self._worst.rows,
-            nearest=np.zeros((0, n_coordinates), dtype=self._atoms.dtype) if nearest is None else nearest,
-            details=Details.concatenate(self._details) if self._with_details else None,
-        )
-
-
-def _mean_squared_distance(rows: ComplexArray, atoms: ComplexArray) -> float:
-    remaining = rows - np.vecdot(atoms, rows)[:, None] * atoms
-    return float(np.vecdot(remaining, remaining).real.astype(np.float64).mean())
+        sums.usage = self._usage.cpu().numpy()
+        if sums.nearest is not None:
+            sums.nearest.squares = self._nearest_squares.cpu().numpy()
+            sums.nearest.rows = self._nearest_rows.cpu().numpy()
+        return sums

@@ -144,29 +144,32 @@ class TopRows:
         return np.empty((0, 0), dtype=np.complex128) if self._rows is None else self._rows
 
 
-class _NearestRows:
+class NearestRows:
     """The row nearest to each atom seen so far."""
 
     def __init__(self, atoms: ComplexArray) -> None:
         self._atoms = np.ascontiguousarray(atoms)
-        self._squares: FloatArray = np.full(len(atoms), -1.0)
+        self.squares: FloatArray = np.full(len(atoms), -1.0)
         self.rows: ComplexArray = np.zeros_like(self._atoms)
 
     def add(self, rows: ComplexArray) -> None:
+        """Look at more rows."""
         atoms = self._atoms.astype(rows.dtype)
         found = np.empty(len(atoms), dtype=np.int64)
         squares = np.empty(len(atoms), dtype=rows.real.dtype)
         nearest_batch(_as_reals(rows), _as_reals(atoms), _as_reals(1j * atoms), found, squares)
-        nearer = squares > self._squares
-        self._squares = np.where(nearer, squares, self._squares)
+        nearer = squares > self.squares
+        self.squares = np.where(nearer, squares, self.squares)
         self.rows[nearer] = rows[found[nearer]]
 
-    def merge(self, later: "_NearestRows") -> None:
-        nearer = later._squares > self._squares
-        self._squares = np.where(nearer, later._squares, self._squares)
+    def merge(self, later: "NearestRows") -> None:
+        """Look at what was found among the rows that follow."""
+        nearer = later.squares > self.squares
+        self.squares = np.where(nearer, later.squares, self.squares)
         self.rows[nearer] = later.rows[nearer]
 
     def squared_distances(self, atoms: ComplexArray) -> FloatArray:
+        """Return the squared full distance of each atom to its nearest row."""
         products = np.vecdot(atoms, self.rows)
         remaining = self.rows - products[:, None] * atoms
         squares: FloatArray = np.vecdot(remaining, remaining).real.astype(np.float64)
@@ -253,12 +256,12 @@ class SurveySums:
     def __init__(self, atoms: ComplexArray, options: PassOptions) -> None:
         self.atoms = atoms
         self.options = options
-        self._statistics = Statistics.zeros(*atoms.shape)
-        self._usage: FloatArray = np.zeros(len(atoms))
-        self._weight = self._loss = 0.0
-        self._worst = TopRows(WORST_PER_ATOM * len(atoms))
-        self._nearest = _NearestRows(atoms) if options.with_nearest else None
-        self._details: list[Details] = []
+        self.statistics = Statistics.zeros(*atoms.shape)
+        self.usage: FloatArray = np.zeros(len(atoms))
+        self.weight = self.loss = 0.0
+        self.worst = TopRows(WORST_PER_ATOM * len(atoms))
+        self.nearest = NearestRows(atoms) if options.with_nearest else None
+        self.details: list[Details] = []
 
     def add(self, rows: ComplexArray, weights: FloatArray, parts: "list[_Part]") -> None:
         """Add a block of coded rows.
@@ -273,20 +276,20 @@ class SurveySums:
             Their codes and statistics, in order.
         """
         for part in parts:
-            self._statistics += part.statistics
-            self._usage += part.usage
+            self.statistics += part.statistics
+            self.usage += part.usage
         values = np.concatenate([part.details.values for part in parts])
-        self._loss += float((weights * values).sum())
-        self._weight += float(weights.sum())
+        self.loss += float((weights * values).sum())
+        self.weight += float(weights.sum())
         if self.options.with_details:
-            self._details += [part.details for part in parts]
+            self.details += [part.details for part in parts]
         counted = weights > 0
         if not counted.all():
             rows, values = rows[counted], values[counted]
         if len(rows):
-            self._worst.add(values, rows)
-            if self._nearest is not None:
-                self._nearest.add(rows)
+            self.worst.add(values, rows)
+            if self.nearest is not None:
+                self.nearest.add(rows)
 
     def merge(self, later: "SurveySums") -> None:
         """Add the sums over the rows that follow.
@@ -296,15 +299,15 @@ class SurveySums:
         later : SurveySums
             Of the same dictionary.
         """
-        self._statistics += later._statistics
-        self._usage = self._usage + later._usage
-        self._loss += later._loss
-        self._weight += later._weight
-        self._details += later._details
-        if len(later._worst.rows):
-            self._worst.add(later._worst.scores, later._worst.rows)
-        if self._nearest is not None and later._nearest is not None:
-            self._nearest.merge(later._nearest)
+        self.statistics += later.statistics
+        self.usage = self.usage + later.usage
+        self.loss += later.loss
+        self.weight += later.weight
+        self.details += later.details
+        if len(later.worst.rows):
+            self.worst.add(later.worst.scores, later.worst.rows)
+        if self.nearest is not None and later.nearest is not None:
+            self.nearest.merge(later.nearest)
 
     def finish(self) -> Survey:
         """Survey of all rows.
@@ -314,17 +317,17 @@ class SurveySums:
         Survey
             Loss, statistics, worst and nearest shapes.
         """
-        atoms, nearest = self.atoms, self._nearest
+        atoms, nearest = self.atoms, self.nearest
         return Survey(
             atoms=atoms,
-            loss=self._loss / self._weight,
+            loss=self.loss / self.weight,
             unrealism=0.0 if nearest is None else float(nearest.squared_distances(atoms).mean()),
-            statistics=self._statistics,
-            usage=self._usage,
-            weight=self._weight,
-            worst=self._worst.rows,
+            statistics=self.statistics,
+            usage=self.usage,
+            weight=self.weight,
+            worst=self.worst.rows,
             nearest=np.zeros((0, atoms.shape[1]), dtype=atoms.dtype) if nearest is None else nearest.rows,
-            details=Details.concatenate(self._details) if self.options.with_details else None,
+            details=Details.concatenate(self.details) if self.options.with_details else None,
         )
 
 

@@ -1,16 +1,17 @@
 """Where the learner reads shapes from: whitened rows, in blocks of one fixed size.
 
-In comes an array, or a function that reads any stretch of rows; out go blocks with their weights. Arrays in memory,
+In comes an array, or configurations to whiten; out go blocks with their weights. Arrays in memory,
 memory maps, files and chunked arrays all look the same to the learner.
 """
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray, IntArray
 from shapelex._validation import as_numeric_array, name_rows
 from shapelex.exceptions import EmptySetError, ShapeInputError
 from shapelex.spaces import Landmarks, Space
@@ -22,14 +23,11 @@ BLOCK_ROWS = 8192
 """Rows of a block. It fixes the order of all sums, so results depend on it and on nothing else."""
 
 
-class RowBlocks:
+class RowBlocks(ABC):
     """Whitened rows of norm 1, read block by block.
 
     Parameters
     ----------
-    read : callable
-        ``read(start, stop)`` gives rows `start` to `stop` as a complex array (stop − start, n_coordinates); the same
-        numbers every time.
     n_samples, n_coordinates : int
         Size of the whole set.
     sample_weight : array_like of float, shape (n_samples,), optional
@@ -50,30 +48,20 @@ class RowBlocks:
     [((3, 3), [1.0, 1.0, 1.0])]
     """
 
-    def __init__(
-        self,
-        read: Callable[[int, int], ComplexArray],
-        n_samples: int,
-        n_coordinates: int,
-        sample_weight: ArrayLike | None = None,
-    ) -> None:
+    def __init__(self, n_samples: int, n_coordinates: int, sample_weight: ArrayLike | None = None) -> None:
         if n_samples < 1:
             raise EmptySetError("the source holds no shape: give at least one.")
-        self.read = read
         self.n_samples = n_samples
         self.n_coordinates = n_coordinates
-        # Where rows are whitened as they are read: what they are made from, for those who whiten elsewhere.
-        self.configurations: Any = None
-        self.space: Space | None = None
-        # Reads rows by number, where that costs no more than their share of all rows.
-        self.gather: Callable[[IntArray], ComplexArray] | None = None
-        # Makes a pass where the rows are, for rows that stay there; see `surveyor`.
-        self.survey: Callable[..., Any] | None = None
         self.sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, n_samples)
 
-    @classmethod
-    def from_rows(cls, rows: ComplexArray, sample_weight: ArrayLike | None = None) -> "RowBlocks":
-        """Rows that an array holds, in memory or mapped.
+    @abstractmethod
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return rows `start` to `stop`; the same numbers every time."""
+
+    @staticmethod
+    def from_rows(rows: ComplexArray, sample_weight: ArrayLike | None = None) -> "RowBlocks":
+        """Return rows that an array holds, in memory or mapped.
 
         Parameters
         ----------
@@ -92,20 +80,13 @@ class RowBlocks:
         ShapeInputError
             If `rows` is no complex 2-D array.
         """
-        if rows.ndim != 2 or not np.iscomplexobj(rows):
-            raise ShapeInputError(
-                f"rows must be a 2-D complex array (n_samples, n_coordinates), got shape {rows.shape}, "
-                f"dtype {rows.dtype}; whiten configurations first with space.whitened_preshapes."
-            )
-        source = cls(lambda start, stop: rows[start:stop], rows.shape[0], rows.shape[1], sample_weight)
-        source.gather = lambda chosen: rows[chosen]
-        return source
+        return _ArrayRows(rows, sample_weight)
 
-    @classmethod
+    @staticmethod
     def from_configurations(
-        cls, configurations: Any, space: Space, sample_weight: ArrayLike | None = None, name: str = "X"
+        configurations: Any, space: Space, sample_weight: ArrayLike | None = None, first_row: int = 0
     ) -> "RowBlocks":
-        """Rows that are whitened as they are read: nothing but the block at hand is in memory.
+        """Return rows that are whitened as they are read: nothing but the block at hand is in memory.
 
         Parameters
         ----------
@@ -115,25 +96,15 @@ class RowBlocks:
             Their space.
         sample_weight : array_like of float, shape (n_samples,), optional
             How much each row counts.
-        name : str
-            What to call the configurations in errors.
+        first_row : int, default 0
+            Number of the first row in errors, where this is a part of a larger set.
 
         Returns
         -------
         RowBlocks
             The source.
         """
-        n_samples = int(configurations.shape[0])
-
-        def read(start: int, stop: int) -> ComplexArray:
-            return space.whitened_preshapes(np.asarray(configurations[start:stop]), name, first_row=start)
-
-        source = cls(read, n_samples, space.n_coordinates, sample_weight)
-        source.configurations, source.space = configurations, space
-        # Products with a matrix round a row by its place in the stack, so in other spaces all come in whole blocks.
-        if isinstance(space, Landmarks) and getattr(configurations, "can_gather", False):
-            source.gather = lambda rows: space.whitened_preshapes(configurations.gather(rows), name)
-        return source
+        return ConfigurationRows(configurations, space, sample_weight, first_row)
 
     def weights(self, start: int, stop: int) -> FloatArray:
         """Weights of a stretch of rows.
@@ -179,9 +150,6 @@ class RowBlocks:
         ndarray of complex, shape (len(indices), n_coordinates)
             Copies of them.
         """
-        if self.gather is not None:
-            with suppress(ShapeInputError):  # a bad row among them: blocks tell its number
-                return self.gather(indices)
         parts = []
         for chosen in np.split(indices, np.flatnonzero(np.diff(indices // BLOCK_ROWS)) + 1):
             start = int(chosen[0]) // BLOCK_ROWS * BLOCK_ROWS
@@ -228,6 +196,65 @@ class RowBlocks:
             The weights.
         """
         return np.ones(len(indices)) if self.sample_weight is None else self.sample_weight[indices]
+
+
+class _ArrayRows(RowBlocks):
+    """Whitened rows of an array."""
+
+    def __init__(self, rows: ComplexArray, sample_weight: ArrayLike | None) -> None:
+        if rows.ndim != 2 or not np.iscomplexobj(rows):
+            raise ShapeInputError(
+                f"rows must be a 2-D complex array (n_samples, n_coordinates), got shape {rows.shape}, "
+                f"dtype {rows.dtype}; whiten configurations first with space.whitened_preshapes."
+            )
+        super().__init__(rows.shape[0], rows.shape[1], sample_weight)
+        self._rows = rows
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        return self._rows[start:stop]
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        return self._rows[indices]
+
+
+class ConfigurationRows(RowBlocks):
+    """Configurations that are whitened as they are read; see :meth:`RowBlocks.from_configurations`."""
+
+    def __init__(self, configurations: Any, space: Space, sample_weight: ArrayLike | None, first_row: int) -> None:
+        super().__init__(int(configurations.shape[0]), space.n_coordinates, sample_weight)
+        self.configurations = configurations
+        self.space = space
+        self.first_row = first_row
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return rows `start` to `stop`, whitened now."""
+        block = np.asarray(self.configurations[start:stop])
+        return self.space.whitened_preshapes(block, "X", first_row=self.first_row + start)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return rows by number, singly where the set can give single rows."""
+        # Products with a matrix round a row by its place in the stack, so in other spaces all come in whole blocks.
+        if isinstance(self.space, Landmarks) and getattr(self.configurations, "can_gather", False):
+            with suppress(ShapeInputError):  # a bad row among them: blocks tell its number
+                return self.space.whitened_preshapes(self.configurations.gather(indices), "X")
+        return super().take(indices)
+
+
+class RemoteRows(RowBlocks):
+    """Rows that lie on other machines, where the passes over them are made."""
+
+    @abstractmethod
+    def survey(
+        self,
+        atoms: ComplexArray,
+        n_nonzero: int,
+        *,
+        coder: str = "auto",
+        distance: DistanceKind = "full",
+        with_nearest: bool = False,
+        with_details: bool = False,
+    ) -> Any:
+        """Make a pass as :func:`shapelex.learning.passes.survey` does."""
 
 
 def _check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> FloatArray:

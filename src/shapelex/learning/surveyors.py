@@ -1,4 +1,4 @@
-"""Who makes the passes over the shapes: threads of this machine, a torch device, or the source where its rows are.
+"""Selects what computes a pass over the shapes: threads of this machine, a torch device, or remote workers.
 
 In come a source and options; out goes a function that surveys a dictionary. All give the same
 :class:`~shapelex.learning.passes.Survey`, up to rounding.
@@ -9,7 +9,7 @@ from functools import partial
 
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
-from shapelex.learning.sources import RowBlocks
+from shapelex.learning.sources import RemoteRows, RowBlocks
 
 Surveyor = Callable[..., Survey]
 
@@ -43,7 +43,7 @@ def surveyor(source: RowBlocks, options: LearningOptions) -> Surveyor:
     >>> make_pass(np.eye(3, dtype=complex)[:2], 1).usage
     array([1., 1.])
     """
-    if source.survey is not None:
+    if isinstance(source, RemoteRows):
         return source.survey
     if options.device == "cpu":
         return partial(survey, source, n_threads=options.n_threads)
