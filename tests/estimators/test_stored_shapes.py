@@ -63,13 +63,6 @@ def test_other_ways_to_learn(kind, changes, shapes, tmp_path):
     assert_close_fits(ours.fit(stored, sample_weight=weights), theirs.fit(shapes, sample_weight=weights))
 
 
-def test_codes_are_found_without_errors(shapes, monkeypatch):
-    model = fit(make_model(), shapes)
-    expected = model.encode(shapes)
-    monkeypatch.setattr("shapelex.estimators.block_coding.residual_norms", lambda *given: pytest.fail("not asked for"))
-    assert_close_codes(model.encode([shapes[:100], shapes[100:]]), expected)
-
-
 def test_partial_fit_takes_blocks(shapes, tmp_path):
     ours, theirs = make_model(), make_model()
     for _ in range(2):

@@ -1,7 +1,7 @@
-"""Codes of sets that do not fit in memory, or travel to a device: read a block, whiten it, code it, hand it on.
+"""Codes and errors of sets over a fitted dictionary, in memory, stored or on a device.
 
-In come a fitted dictionary and configurations, stored ones as a rule; out go codes, errors or files of codes. Beyond
-what is asked for, memory does not grow with the number of shapes.
+In come a fitted dictionary and configurations; out go codes and errors, block by block. Arrays in memory are one block.
+Beyond what is asked for, memory does not grow with the number of shapes.
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.coding import RowCoder, SparseCodes, residual_norms
+from shapelex.coding import RowCoder, SparseCodes
 from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.device_whitening import preshape_blocks
-from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import count_jobs
 from shapelex.learning.sources import BLOCK_ROWS
 from shapelex.spaces.stored import StoredConfigurations
@@ -71,12 +70,22 @@ def _code_on_cpu(
     atom_rows = model._atom_rows()
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
     coder = RowCoder(atom_rows, model.n_nonzero, method=model.coder, dtype=dtype)
-    for start in range(0, len(configurations), BLOCK_ROWS):
-        block = configurations[start : start + BLOCK_ROWS]
-        with single_blas_thread():
-            rows = model.space_.whitened_preshapes(block, "X", first_row=start)
-            codes = coder.encode(rows, count_jobs(model.n_jobs))
-        yield CodedBlock(start, codes, residual_norms(rows, atom_rows, codes) if with_errors else np.empty(0))
+    n_read = BLOCK_ROWS if isinstance(configurations, StoredConfigurations) else len(configurations)
+    for start in range(0, len(configurations), n_read):
+        block = configurations[start : start + n_read]
+        support, coefs = coder.allocate(len(block))
+        errors = np.empty(len(block), dtype=coefs.real.dtype) if with_errors else None
+        coder.code_configurations(
+            block,
+            model.space_,
+            support,
+            coefs,
+            out_errors=errors,
+            n_threads=count_jobs(model.n_jobs),
+            first_row=start,
+        )
+        codes = SparseCodes._from_coder(support, coefs[:, 0], len(atom_rows))
+        yield CodedBlock(start, codes, np.empty(0) if errors is None else errors)
 
 
 def _code_on_device(
@@ -113,6 +122,8 @@ def encode_in_blocks(model: "FittedDictionary", configurations: ComplexArray | S
     support = np.empty((len(configurations), model.n_nonzero), dtype=np.int32)
     coefs: ComplexArray = np.empty(support.shape, dtype=np.result_type(configurations.dtype, model.atoms_.dtype))
     for block in coded_blocks(model, configurations, with_errors=False):
+        if len(block.codes) == len(support):
+            return block.codes
         part = slice(block.start, block.start + len(block.codes))
         support[part], coefs[part] = block.codes.support, block.codes.coefs
     return SparseCodes._from_coder(support, coefs, len(model.atoms_))

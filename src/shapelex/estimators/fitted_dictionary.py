@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array
-from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
-from shapelex.coding.threads import single_blas_thread
+from shapelex.coding import SparseCodes, decode, encode_rows
 from shapelex.estimators import dask_coding
 from shapelex.estimators.block_coding import coded_blocks, encode_in_blocks, errors_in_blocks
 from shapelex.estimators.configurations import count_jobs
@@ -22,7 +21,6 @@ from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.io.code_files import open_codes_writer
 from shapelex.spaces import Space
 from shapelex.spaces.dask_chunks import is_dask_collection
-from shapelex.spaces.stored import StoredConfigurations
 
 _REALISM_BLOCK = 1 << 16
 
@@ -54,10 +52,7 @@ class FittedDictionary(ShapeReconstructor):
         if is_dask_collection(X):
             check_is_fitted(self)
             return cast(SparseCodes, dask_coding.encode(self, X))  # the same members, not computed yet
-        configurations = self._open_new_input(X)
-        if self.device != "cpu" or isinstance(configurations, StoredConfigurations):
-            return encode_in_blocks(self, configurations)
-        return self._encode(self._whiten(configurations))
+        return encode_in_blocks(self, self._open_new_input(X))
 
     def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
         """Code shapes over the atoms, into a file: codes of any number of shapes, in little memory.
@@ -171,11 +166,7 @@ class FittedDictionary(ShapeReconstructor):
             check_is_fitted(self)
             distances: FloatArray = dask_coding.errors(self, X)
             return distances
-        configurations = self._open_new_input(X)
-        if self.device != "cpu" or isinstance(configurations, StoredConfigurations):
-            return errors_in_blocks(self, configurations)
-        rows = self._whiten(configurations)
-        return residual_norms(rows, self._atom_rows(), self._encode(rows))
+        return errors_in_blocks(self, self._open_new_input(X))
 
     def realism(self, X: ArrayLike) -> FloatArray:
         """Full distance of each atom to the nearest shape: how much the atoms look like shapes of the set.
@@ -199,10 +190,6 @@ class FittedDictionary(ShapeReconstructor):
             nearest.append(pairwise_row_distances(atom_rows, rows).min(axis=1))
         distances: FloatArray = np.min(nearest, axis=0)
         return distances
-
-    @single_blas_thread()
-    def _whiten(self, configurations: ComplexArray) -> ComplexArray:
-        return self.space_.whitened_preshapes(configurations, "X")
 
     def _atom_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.atoms_, "atoms_")
