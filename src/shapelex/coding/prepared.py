@@ -46,8 +46,9 @@ def prepare_atoms(atom_rows: ComplexArray) -> PreparedAtoms:
     gram = unit.conj() @ unit.T
     # A copy spans what its original does: without it the first of equals is chosen, and beams waste no place.
     is_copy = _find_copies(unit, gram)
-    unit[is_copy] = 0
-    gram[is_copy] = gram[:, is_copy] = 0
+    if is_copy.any():
+        unit[is_copy] = 0
+        gram[is_copy] = gram[:, is_copy] = 0
     # Rows of whole cache lines: loops over all atoms start on one and have no tail.
     real_dtype, n_atoms = unit.real.dtype, len(unit)
     n_line = 64 // real_dtype.itemsize
@@ -81,10 +82,10 @@ def _find_copies(unit: ComplexArray, gram: ComplexArray) -> BoolArray:
     """Return which atoms are an earlier one, rotated and scaled, up to rounding."""
     eps = np.finfo(gram.dtype).eps
     is_copy = np.zeros(len(unit), dtype=bool)
-    close = np.triu(gram.real**2 + gram.imag**2 > 1 - 1e3 * eps, k=1)
+    close = gram.real**2 + gram.imag**2 > 1 - 1e3 * eps
     # The product of nearly equal atoms says little: their difference decides.
     for first, second in zip(*np.nonzero(close), strict=True):
-        if not is_copy[first]:
+        if first < second and not is_copy[first]:
             difference = np.abs(unit[second] - gram[first, second] * unit[first]).max()
             is_copy[second] |= bool(difference <= 8 * eps)
     return is_copy

@@ -20,7 +20,7 @@ from shapelex.kernels.normalization import normalize_batch
 from shapelex.spaces import Space
 
 # A block of rows and its correlations fill about this many bytes: they stay in a core's cache.
-_BLOCK_BYTES = 1 << 18
+_BLOCK_BYTES = 1 << 19
 
 # Smallest share of a squared norm that centering may leave, by precision, before digits are lost: such shapes lie far
 # from the origin, measured in their own size.
