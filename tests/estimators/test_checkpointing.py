@@ -20,11 +20,11 @@ from shapelex.io.checkpoint_file import previous_path, read_checkpoint
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 WAYS = {
-    "plain": {"coder": "ormp"},
+    "plain": {"coder": "ormp", "tie": 0, "n_swaps": 0},
     "swaps": {"coder": "beam", "n_nonzero": 1},
-    "restarts": {"coder": "ormp", "n_restarts": 3, "init": "random", "max_iter": 3},
+    "restarts": {"coder": "ormp", "tie": 0, "n_swaps": 0, "n_restarts": 3, "init": "random", "max_iter": 3},
     "batches": {"coder": "ormp", "batch_size": 40, "max_iter": 3},
-    "ksvd": {"coder": "ormp", "update": "ksvd", "max_iter": 3},
+    "ksvd": {"coder": "ormp", "n_swaps": 0, "update": "ksvd", "max_iter": 3},
 }
 RESULTS = ("atoms_", "usage_", "loss_curve_", "rmse_", "n_iter_")
 

@@ -361,7 +361,7 @@ class TestCitizenship:
         assert list(fitted.get_feature_names_out()) == [f"shapedictionary{j}" for j in range(5)]
 
     def test_verbose_and_log(self, shapes, capsys, caplog):
-        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, coder="ormp", max_iter=3, tol=0, random_state=0)
+        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, coder="ormp", n_swaps=0, max_iter=3, tol=0, random_state=0)
         with caplog.at_level(logging.DEBUG, logger="shapelex"):
             clone(model).fit(shapes)
         # The first use of a kernel logs that it is compiled.
@@ -503,3 +503,28 @@ class TestInterruption:
         process.wait()
         timer.cancel()
         assert output.strip() == "kept (12, 20) True"
+
+
+class TestObjective:
+    """``RMSE + tie · mean_j d_F²(d_j, nearest shape)``, for every coder."""
+
+    @pytest.mark.parametrize("coder", ["ormp", "exact"])
+    def test_tie_trades_error_for_atoms_near_shapes(self, coder):
+        X = make_shapes(80)
+        settings = {"n_atoms": 5, "n_nonzero": 2, "coder": coder, "n_swaps": 0, "random_state": 0}
+        loose, default, tied = (sx.ShapeDictionary(**settings, **tie).fit(X) for tie in ({"tie": 0}, {}, {"tie": 3.0}))
+        assert loose.realism(X).mean() > default.realism(X).mean() > tied.realism(X).mean()
+        assert loose.rmse_ < tied.rmse_
+
+    def test_the_paper_s_algorithm_alternates_codes_and_least_squares(self):
+        X = make_shapes(60)
+        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "tie": 0, "n_swaps": 0, "tol": 0}
+        first = sx.ShapeDictionary(**settings, init="random", max_iter=0, random_state=3).fit(X)
+        second = sx.ShapeDictionary(**settings, init="random", max_iter=1, random_state=3).fit(X)
+        atoms = np.linalg.pinv(first.transform(X)) @ first.space_.preshape(X)
+        np.testing.assert_allclose(second.atoms_, atoms / np.linalg.norm(atoms, axis=1, keepdims=True), atol=1e-10)
+
+    @pytest.mark.parametrize(("name", "value"), [("tie", -1.0), ("tie", np.inf), ("n_swaps", -1)])
+    def test_bad_values_are_refused(self, name, value):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            sx.ShapeDictionary(4, 2, **{name: value}).fit(make_shapes(20))

@@ -29,7 +29,7 @@ def shapes():
 
 
 def make_model(**changes):
-    options = {"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "max_iter": 6, "tol": 0, "random_state": 0}
+    options = {"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "n_swaps": 0, "max_iter": 6, "tol": 0, "random_state": 0}
     return sx.ShapeDictionary(**options | changes)
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 def assert_same_survey(found, expected, tolerance):
     assert found.loss == pytest.approx(expected.loss, rel=tolerance)
     assert found.weight == pytest.approx(expected.weight)
-    assert found.unrealism == pytest.approx(expected.unrealism, rel=tolerance, abs=tolerance)
+    assert found.mean_nearest_distance2 == pytest.approx(expected.mean_nearest_distance2, rel=tolerance, abs=tolerance)
     scale = np.abs(expected.statistics.gram).max()
     np.testing.assert_allclose(found.statistics.gram, expected.statistics.gram, atol=tolerance * scale)
     np.testing.assert_allclose(found.statistics.products, expected.statistics.products, atol=tolerance * scale)

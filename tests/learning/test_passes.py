@@ -43,7 +43,7 @@ def test_nearest_shapes(dtype):
     found = survey(RowBlocks.from_rows(rows), atoms, 2, coder="ormp", with_nearest=True)
     moduli = np.abs(atoms.conj() @ rows.T)
     np.testing.assert_array_equal(found.nearest, rows[moduli.argmax(axis=1)])
-    assert found.unrealism == pytest.approx(np.mean(1 - moduli.max(axis=1) ** 2), rel=1e-5)
+    assert found.mean_nearest_distance2 == pytest.approx(np.mean(1 - moduli.max(axis=1) ** 2), rel=1e-5)
 
 
 def test_blocks_change_only_the_rounding(monkeypatch):

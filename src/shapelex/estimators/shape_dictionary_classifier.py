@@ -55,6 +55,10 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         classes vary unequally or differ in number. By default errors of all classes are compared as they are.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`.
+    tie : float, default 0.5
+        Strength of the penalty on the distance from each atom to its nearest shape, see :class:`ShapeDictionary`.
+    n_swaps : int, optional
+        Number of swaps tried before the descent of each dictionary, see :class:`ShapeDictionary`.
     update : {"mod", "ksvd"}, default "mod"
         How the atoms follow from the codes, see :class:`ShapeDictionary`.
     temperature : float, optional
@@ -118,6 +122,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         shrinkage: float | Literal["auto"] = "auto",
         cv: int | None = None,
         coder: str = "auto",
+        tie: float = 0.5,
+        n_swaps: int | None = None,
         update: str = "mod",
         temperature: float | None = None,
         n_restarts: int = 1,
@@ -132,6 +138,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         self.shrinkage = shrinkage
         self.cv = cv
         self.coder = coder
+        self.tie = tie
+        self.n_swaps = n_swaps
         self.update = update
         self.temperature = temperature
         self.n_restarts = n_restarts
@@ -317,6 +325,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             min(self.n_nonzero, n_atoms),
             space=self.metric_space_,
             coder=self.coder,
+            tie=self.tie,
+            n_swaps=self.n_swaps,
             update=self.update,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,

@@ -5,10 +5,11 @@ In come a source of whitened rows and options; out goes the best dictionary that
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex.learning.exploration import Exploration, explore
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
@@ -323,73 +324,15 @@ def learn(
     n_atoms: int,
     n_nonzero: int,
     *,
-    coder: str = "auto",
-    update: str = "mod",
-    distance: DistanceKind = "full",
-    init: str | ComplexArray = "spread",
-    n_restarts: int = 1,
-    max_iter: int = 100,
-    tol: float = 1e-5,
-    anchor: float | None = None,
-    n_swaps: int | None = None,
     generator: np.random.Generator | int | None = None,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
-    n_threads: int | None = None,
+    **options: Any,
 ) -> LearnedDictionary:
-    """Learn a dictionary of whitened rows.
-
-    Minimizes the root mean squared distance of the shapes to their sparse reconstructions (paper, eq. dico), plus
-    `anchor` times the mean over atoms of the squared full distance to the nearest shape.
-
-    Parameters
-    ----------
-    source : RowBlocks, or ndarray of complex, shape (n_samples, n_coordinates)
-        Whitened rows of norm 1.
-    n_atoms, n_nonzero, coder, update, distance, init, n_restarts, max_iter, tol, anchor, n_swaps, n_threads
-        As in :class:`~shapelex.learning.options.LearningOptions`.
-    generator : numpy.random.Generator or int, optional
-        The source of chance, or its seed.
-    sample_weight : array_like of float, shape (n_samples,), optional
-        How much each row of an array counts; a source brings its own weights.
-    callback : callable, optional
-        Called with an :class:`Iteration` after every pass over the shapes; returning True ends the run.
-
-    Returns
-    -------
-    LearnedDictionary
-        The best dictionary seen.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-    ShapeInputError
-        If there are fewer shapes than atoms, or arrays do not fit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.eye(4, dtype=complex)
-    >>> learn(rows, n_atoms=4, n_nonzero=1, generator=0).rmse
-    0.0
-    """
+    """Learn a dictionary of whitened rows of norm 1; further `options` are those of :class:`LearningOptions`."""
     if not isinstance(source, RowBlocks):
         source = RowBlocks.from_rows(source, sample_weight)
     elif sample_weight is not None:
         raise ValueError("sample_weight belongs to the source: give it to RowBlocks.")
-    options = LearningOptions(
-        n_atoms=n_atoms,
-        n_nonzero=n_nonzero,
-        coder=coder,
-        update=update,
-        distance=distance,
-        init=init,
-        n_restarts=n_restarts,
-        max_iter=max_iter,
-        tol=tol,
-        anchor=anchor,
-        n_swaps=n_swaps,
-        n_threads=n_threads,
-    )
-    return Learner(source, options, np.random.default_rng(generator), callback).run()
+    learning = LearningOptions(n_atoms, n_nonzero, **options)
+    return Learner(source, learning, np.random.default_rng(generator), callback).run()

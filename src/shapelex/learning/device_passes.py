@@ -14,7 +14,7 @@ from shapelex.coding.codes import SparseCodes
 from shapelex.coding.device_coder import DeviceCoder, open_device
 from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
-from shapelex.learning.passes import WORST_PER_ATOM, Details, Survey, TopRows
+from shapelex.learning.passes import WORST_PER_ATOM, Details, LargestRows, Survey
 from shapelex.learning.sources import RowBlocks
 from shapelex.learning.statistics import Statistics
 
@@ -141,7 +141,7 @@ class _Sums:
         self._products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
         self._slope_usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
         self._usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
-        self._worst = TopRows(WORST_PER_ATOM * n_atoms)
+        self._worst = LargestRows(WORST_PER_ATOM * n_atoms)
         self._nearest_squares = torch.full((n_atoms,), -1.0, dtype=torch.float64, device=coder.device)
         self._nearest_rows = torch.zeros_like(self._atom_rows)
         self._with_nearest, self._with_details = with_nearest, with_details
@@ -207,7 +207,7 @@ class _Sums:
         return Survey(
             atoms=self._atoms,
             loss=self._loss / self._weight,
-            unrealism=0.0 if nearest is None else _mean_squared_distance(nearest, self._atoms),
+            mean_nearest_distance2=0.0 if nearest is None else _mean_squared_distance(nearest, self._atoms),
             statistics=statistics,
             usage=self._usage.cpu().numpy(),
             weight=self._weight,

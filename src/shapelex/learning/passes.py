@@ -35,7 +35,7 @@ class Survey:
         The dictionary.
     loss : float
         Weighted mean of the squared distances of the shapes to their reconstructions.
-    unrealism : float
+    mean_nearest_distance2 : float
         Mean over atoms of the squared full distance to the nearest shape; 0 where it was not asked for.
     statistics : Statistics
         Sums over the shapes, each weighted by the slope of its distance.
@@ -53,7 +53,7 @@ class Survey:
 
     atoms: ComplexArray
     loss: float
-    unrealism: float
+    mean_nearest_distance2: float
     statistics: Statistics
     usage: FloatArray
     weight: float
@@ -101,7 +101,7 @@ class Details:
         )
 
 
-class TopRows:
+class LargestRows:
     """The rows of the largest scores seen so far.
 
     Parameters
@@ -256,7 +256,7 @@ class SurveySums:
         self._statistics = Statistics.zeros(*atoms.shape)
         self._usage: FloatArray = np.zeros(len(atoms))
         self._weight = self._loss = 0.0
-        self._worst = TopRows(WORST_PER_ATOM * len(atoms))
+        self._worst = LargestRows(WORST_PER_ATOM * len(atoms))
         self._nearest = _NearestRows(atoms) if options.with_nearest else None
         self._details: list[Details] = []
 
@@ -318,7 +318,7 @@ class SurveySums:
         return Survey(
             atoms=atoms,
             loss=self._loss / self._weight,
-            unrealism=0.0 if nearest is None else float(nearest.squared_distances(atoms).mean()),
+            mean_nearest_distance2=0.0 if nearest is None else float(nearest.squared_distances(atoms).mean()),
             statistics=self._statistics,
             usage=self._usage,
             weight=self._weight,

@@ -20,7 +20,7 @@ _STEPS = (0.5, 0.25, 0.125, 0.0625)
 
 
 class LearningProblem:
-    """The objective ``sqrt(mean_k dist²(x_k, reconstruction_k)) + anchor mean_j d_F²(atom_j, nearest shape)``.
+    """The objective ``sqrt(mean_k dist²(x_k, reconstruction_k)) + tie mean_j d_F²(atom_j, nearest shape)``.
 
     The first part is the root of the paper's loss (eq. dico). The second ties every atom to the shape it is nearest to:
     among dictionaries that reconstruct equally well, and there are many, it prefers atoms that look like shapes. In
@@ -62,7 +62,7 @@ class LearningProblem:
             options.n_nonzero,
             coder=options.coder,
             distance=options.distance,
-            with_nearest=options.anchor_strength > 0,
+            with_nearest=options.tie > 0,
             with_details=self._with_details,
         )
 
@@ -79,7 +79,7 @@ class LearningProblem:
         float
             Its loss, plus the tie of its atoms to shapes.
         """
-        return float(np.sqrt(found.loss) + self.options.anchor_strength * found.unrealism)
+        return float(np.sqrt(found.loss) + self.options.tie * found.mean_nearest_distance2)
 
     def improve(self, current: Survey) -> tuple[Survey | None, int]:
         """Make one update.
@@ -116,7 +116,7 @@ class LearningProblem:
     def _update(self, current: Survey) -> ComplexArray:
         if self.options.update == "mod" and len(current.nearest) == 0:
             return update_mod(current.statistics, current.atoms)
-        codes, weights = self._anchors(current)
+        codes, weights = self._tied_samples(current)
         if self.options.update == "mod":
             tie = Statistics.of(current.nearest, codes, weights)
             return update_mod(current.statistics + tie, current.atoms)
@@ -129,16 +129,16 @@ class LearningProblem:
         )
         return atoms
 
-    def _anchors(self, current: Survey) -> tuple[SparseCodes, FloatArray]:
+    def _tied_samples(self, current: Survey) -> tuple[SparseCodes, FloatArray]:
         """Return codes and weights of the nearest shapes as further samples, each coded by its atom alone."""
-        n_anchors = len(current.nearest)
-        support = np.full((n_anchors, self.options.n_nonzero), -1, dtype=np.int32)
-        coefs = np.zeros((n_anchors, self.options.n_nonzero), dtype=current.atoms.dtype)
-        support[:, 0] = np.arange(n_anchors)
-        if n_anchors:
+        n_tied = len(current.nearest)
+        support = np.full((n_tied, self.options.n_nonzero), -1, dtype=np.int32)
+        coefs = np.zeros((n_tied, self.options.n_nonzero), dtype=current.atoms.dtype)
+        support[:, 0] = np.arange(n_tied)
+        if n_tied:
             coefs[:, 0] = np.vecdot(current.atoms, current.nearest)
         # The root is concave: its tangent at the current loss bounds it from above, so an update that lowers the
         # tangent lowers the objective.
-        share = 2 * self.options.anchor_strength * np.sqrt(current.loss) / self.options.n_atoms
-        weights = np.full(n_anchors, share * current.weight)
+        share = 2 * self.options.tie * np.sqrt(current.loss) / self.options.n_atoms
+        weights = np.full(n_tied, share * current.weight)
         return SparseCodes(support, coefs, self.options.n_atoms), weights

@@ -161,7 +161,11 @@ def describe_survey(found: Survey) -> tuple[dict[str, Any], dict[str, Any]]:
         The parts.
     """
     numbers, arrays = describe_statistics(found.statistics, "best")
-    numbers |= {"best_loss": found.loss, "best_unrealism": found.unrealism, "best_weight": found.weight}
+    numbers |= {
+        "best_loss": found.loss,
+        "best_mean_nearest_distance2": found.mean_nearest_distance2,
+        "best_weight": found.weight,
+    }
     return numbers, arrays | {"best_atoms": found.atoms, "best_usage": found.usage}
 
 
@@ -182,7 +186,7 @@ def restore_survey(state: LearnerState) -> Survey:
     return Survey(
         atoms=atoms,
         loss=state.numbers["best_loss"],
-        unrealism=state.numbers["best_unrealism"],
+        mean_nearest_distance2=state.numbers["best_mean_nearest_distance2"],
         statistics=restore_statistics(state, "best"),
         usage=state.arrays["best_usage"],
         weight=state.numbers["best_weight"],

@@ -69,6 +69,8 @@ def list_settings(model: Any) -> list[list[str]]:
         ["Update", f"{model.update}: {_UPDATES.get(model.update, model.update)}"],
         ["Distance", f"{model.distance} Procrustes distance"],
         ["Start", model.init if isinstance(model.init, str) else "a given dictionary"],
+        ["Penalty", f"{model.tie:g} times the mean squared distance from the atoms to their nearest shapes"],
+        ["Swaps", "default number" if model.n_swaps is None else str(model.n_swaps)],
         ["Restarts", str(model.n_restarts)],
         [
             "Iterations",
