@@ -54,7 +54,7 @@ def test_fits_are_those_in_memory(kind, space, shapes, tmp_path):
     assert_close_codes(*codes)
 
 
-@pytest.mark.parametrize("changes", [{"batch_size": 50}, {"update": "ksvd"}, {"distance": "geodesic"}])
+@pytest.mark.parametrize("changes", [{"batch_size": 50}, {"distance": "geodesic"}])
 @pytest.mark.parametrize("kind", ["memmap", "function"])
 def test_other_ways_to_learn(kind, changes, shapes, tmp_path):
     stored = KINDS[kind](shapes, tmp_path)

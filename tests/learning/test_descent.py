@@ -38,21 +38,21 @@ def test_what_is_reported_belongs_to_the_atoms(coder, init):
 
 
 @settings(max_examples=10)
-@given(strategies.seeds, st.sampled_from(["mod", "ksvd"]))
-def test_exact_coding_never_raises_the_loss(seed, update):
+@given(strategies.seeds)
+def test_exact_coding_never_raises_the_loss(seed):
     rows = clustered(80, seed=seed)
-    found = learn(rows, 5, 2, coder="exact", update=update, tie=0, n_swaps=0, max_iter=15, generator=seed)
+    found = learn(rows, 5, 2, coder="exact", tie=0, n_swaps=0, max_iter=15, generator=seed)
     replaced = np.diff(found.loss_curve) > 1e-12
     assert not replaced.any()
     assert found.rmse**2 == pytest.approx(found.loss_curve.min())
 
 
 @settings(max_examples=10)
-@given(strategies.seeds, st.sampled_from(["partial", "geodesic"]), st.sampled_from(["mod", "ksvd"]))
-def test_other_distances_never_rise(seed, distance, update):
+@given(strategies.seeds, st.sampled_from(["partial", "geodesic"]))
+def test_other_distances_never_rise(seed, distance):
     # Far from their reconstructions, where the distances differ most.
     rows = random_rows(60, 8, seed)
-    found = learn(rows, 4, 1, distance=distance, update=update, tie=0, n_swaps=0, max_iter=15, generator=seed)
+    found = learn(rows, 4, 1, distance=distance, tie=0, n_swaps=0, max_iter=15, generator=seed)
     assert (np.diff(found.loss_curve) <= 0).all()
     space = sx.CustomSpace(np.eye(9), np.eye(9)[8])
     rebuilt = encode_rows(rows, found.atoms, 1).toarray() @ found.atoms
@@ -61,14 +61,13 @@ def test_other_distances_never_rise(seed, distance, update):
 
 
 @pytest.mark.parametrize("distance", ["full", "partial", "geodesic"])
-@pytest.mark.parametrize("update", ["mod", "ksvd"])
-def test_a_single_atom_is_the_mean_shape_of_the_distance(update, distance):
+def test_a_single_atom_is_the_mean_shape_of_the_distance(distance):
     # Widely spread, so that the three means differ by far more than the tolerance.
     rows = random_rows(1, 6, 9) + 0.9 * random_rows(30, 6, 1)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     space = sx.CustomSpace(np.eye(7), np.eye(7)[6])
     padded = np.pad(rows, ((0, 0), (0, 1)))
-    found = learn(rows, 1, 1, update=update, distance=distance, tie=0, tol=0, max_iter=200, generator=0)
+    found = learn(rows, 1, 1, distance=distance, tie=0, tol=0, max_iter=200, generator=0)
     means = {kind: sx.mean_shape(padded, kind, space=space) for kind in ("full", "partial", "geodesic")}
     gaps = {kind: sx.distance(np.pad(found.atoms[0], (0, 1)), mean, space=space) for kind, mean in means.items()}
     assert gaps.pop(distance) < 1e-4
@@ -96,29 +95,25 @@ def test_a_tie_makes_truer_atoms():
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("update", ["mod", "ksvd"])
-def test_same_seed_same_bits_for_any_thread_count(update, dtype):
+def test_same_seed_same_bits_for_any_thread_count(dtype):
     # Long enough that several threads start.
     rows = clustered(4000, 12).astype(dtype)
     runs = [
-        learn(rows, **{**QUICK, "max_iter": 4, "n_nonzero": 3}, update=update, generator=7, n_threads=n_threads)
+        learn(rows, **{**QUICK, "max_iter": 4, "n_nonzero": 3}, generator=7, n_threads=n_threads)
         for n_threads in (1, 2, 3, 2)
     ]
     assert runs[0].atoms.dtype == dtype
     for other in runs[1:]:
         np.testing.assert_array_equal(runs[0].atoms, other.atoms)
         np.testing.assert_array_equal(runs[0].loss_curve, other.loss_curve)
-    assert not np.array_equal(
-        runs[0].atoms, learn(rows, **{**QUICK, "max_iter": 4, "n_nonzero": 3}, update=update, generator=8).atoms
-    )
+    assert not np.array_equal(runs[0].atoms, learn(rows, **{**QUICK, "max_iter": 4, "n_nonzero": 3}, generator=8).atoms)
 
 
 @pytest.mark.parametrize("distance", ["full", "partial"])
-@pytest.mark.parametrize("update", ["mod", "ksvd"])
-def test_weight_is_repetition(update, distance):
+def test_weight_is_repetition(distance):
     rows = clustered(60)
     counts = np.random.default_rng(3).integers(0, 4, size=60)
-    options = {**QUICK, "update": update, "distance": distance, "coder": "exact", "generator": 1}
+    options = {**QUICK, "distance": distance, "coder": "exact", "generator": 1}
     # Swaps draw shapes by number, so copies change what is drawn.
     options["n_swaps"] = 0
     weighted = learn(rows, **options, sample_weight=counts)
@@ -290,7 +285,6 @@ class TestDegenerate:
         ({"n_atoms": 2.5}, TypeError, "n_atoms must be an integer, got 2.5"),
         ({"n_nonzero": 7}, ValueError, "n_nonzero must be between 1 and n_atoms=6, got 7"),
         ({"coder": "lasso"}, ValueError, "coder must be one of 'auto'"),
-        ({"update": "gradient"}, ValueError, "update must be one of 'mod', 'ksvd', got 'gradient'"),
         ({"distance": "l1"}, ValueError, "distance must be one of 'full', 'partial', 'geodesic'"),
         ({"init": "kmeans"}, ValueError, "init must be one of 'spread', 'random'"),
         ({"n_restarts": 0}, ValueError, "n_restarts must be at least 1"),

@@ -114,8 +114,8 @@ def test_errors_say_what_to_do():
     rows = clustered(5)
     with pytest.raises(ShapeInputError, match=r"n_atoms must be at most the number of shapes, 5, got 6; learn fewer"):
         draw(rows, 6, "spread")
-    with pytest.raises(ShapeInputError, match="of positive weight, 2, got 3"):
-        draw(rows, 3, "random", 0, [1, 0, 0, 2, 0])
+    with pytest.raises(ShapeInputError, match="of positive weight, 3, got 4"):
+        draw(rows, 4, "random", 0, [1, 0, 0, 2, 0])
     with pytest.raises(ValueError, match="init must be one of 'spread', 'random', got 'kmeans'"):
         draw(rows, 2, "kmeans")
     with pytest.raises(ShapeInputError, match=r"init must be a complex array of n_atoms=2 rows of 10 coordinates"):

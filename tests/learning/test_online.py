@@ -14,7 +14,7 @@ def test_first_batch_is_one_update_from_its_first_atoms():
     learner = OnlineLearner(OPTIONS, np.random.default_rng(0))
     loss = learner.learn_batch(batch)
     assert learner.n_batches == 1
-    assert survey(batch, learner.atoms, 2, coder="ormp").loss < loss
+    assert survey(batch, learner.atoms, OPTIONS).loss < loss
 
 
 def test_old_batches_are_forgotten_by_the_stated_rule():
@@ -55,14 +55,13 @@ def test_a_replaced_atom_starts_with_a_clean_memory():
 def test_resume_goes_on_from_given_atoms():
     atoms = random_rows(6, 10)
     source = RowBlocks.from_rows(clustered(300))
-    found = survey(source, atoms, 2, coder="ormp")
+    found = survey(source, atoms, OPTIONS)
     learner = OnlineLearner.resume(OPTIONS, np.random.default_rng(0), atoms, found.statistics, n_batches=9)
     learner.learn_batch(source)
     assert learner.n_batches == 10
     assert learner.best.statistics.weight == pytest.approx((1 - 10**-0.7) * 300 + 300)
 
 
-@pytest.mark.parametrize("bad", [{"update": "ksvd"}, {"n_restarts": 2}])
-def test_what_batches_cannot_do_is_refused(bad):
-    with pytest.raises(ValueError, match="learning from batches needs"):
-        OnlineLearner(LearningOptions(n_atoms=3, n_nonzero=1, **bad), np.random.default_rng(0))
+def test_restarts_are_refused():
+    with pytest.raises(ValueError, match="learning from batches needs n_restarts=1, got 2"):
+        OnlineLearner(LearningOptions(n_atoms=3, n_nonzero=1, n_restarts=2), np.random.default_rng(0))

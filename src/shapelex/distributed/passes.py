@@ -4,15 +4,17 @@ In come chunks and a dictionary; out goes a :class:`~shapelex.learning.passes.Su
 the dictionary travel.
 """
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray, IntArray
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex.coding.threads import single_blas_thread
 from shapelex.distributed.chunks import Chunks, as_rows
-from shapelex.learning.passes import PassOptions, Survey, SurveySums, sum_blocks
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.passes import Survey, SurveySums, sum_blocks
 from shapelex.learning.sources import RowBlocks
 from shapelex.spaces import Space
 
@@ -26,7 +28,7 @@ class _Pass:
 
     space: Space
     atoms: ComplexArray
-    options: PassOptions
+    options: LearningOptions
 
 
 class DaskRows(RowBlocks):
@@ -49,23 +51,22 @@ class DaskRows(RowBlocks):
         self.gather = self._gather_rows
         self.survey = self._survey_chunks
 
-    def _survey_chunks(
-        self,
-        atoms: ComplexArray,
-        n_nonzero: int,
-        *,
-        coder: str = "auto",
-        distance: DistanceKind = "full",
-        with_nearest: bool = False,
-        with_details: bool = False,
-    ) -> Survey:
+    def stretches(self) -> list[int]:
+        """Return the bounds of the chunks: each is computed as a whole."""
+        return self._chunks.starts
+
+    def digest(self) -> str:
+        """Return a hash of all shapes as they were given; chunks are hashed where they are."""
         import dask
 
-        if with_details:
-            raise ValueError('update="ksvd" needs all shapes in one place: use update="mod" for Dask arrays.')
-        shared = dask.delayed(
-            _Pass(self._space, atoms, PassOptions(n_nonzero, coder, distance, with_nearest)), traverse=False
-        )
+        hash_chunk = dask.delayed(_hash_chunk, pure=False)
+        digests = dask.compute(*(hash_chunk(block) for block in self._chunks.blocks))
+        return hashlib.blake2b(b"".join(digests), digest_size=16).hexdigest()
+
+    def _survey_chunks(self, atoms: ComplexArray, options: LearningOptions) -> Survey:
+        import dask
+
+        shared = dask.delayed(_Pass(self._space, atoms, replace(options, n_threads=1)), traverse=False)
         sum_chunk, merge = dask.delayed(_sum_chunk, pure=False), dask.delayed(_merge, pure=False)
         starts = self._chunks.starts
         level = [
@@ -107,7 +108,11 @@ def _sum_chunk(chunk: Any, weights: FloatArray | None, first_row: int, shared: _
     # Checked as a whole; a chunk may have no weight at all.
     source.sample_weight = weights
     with single_blas_thread():
-        return sum_blocks(source, shared.atoms, shared.options, n_threads=1)
+        return sum_blocks(source, shared.atoms, shared.options)
+
+
+def _hash_chunk(chunk: Any) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(as_rows(chunk)).data, digest_size=16).digest()
 
 
 def _merge(parts: list[SurveySums]) -> SurveySums:

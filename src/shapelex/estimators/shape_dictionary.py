@@ -25,7 +25,6 @@ from shapelex.learning import (
     LearningOptions,
     OnlineLearner,
     RowBlocks,
-    check_online,
 )
 from shapelex.spaces import Space
 from shapelex.spaces.stored import StoredConfigurations
@@ -57,8 +56,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``; ``"auto"`` finds the
         true minimum where that is cheap, and uses a beam search elsewhere.
-    update : {"mod", "ksvd"}, default "mod"
-        How the atoms follow from the codes: method of optimal directions, or a complex K-SVD sweep.
     distance : {"full", "partial", "geodesic"}, default "full"
         Distance whose squares are summed.
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
@@ -91,12 +88,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     verbose : int, default 0
         1 reports every tenth iteration on standard error, 2 every one.
     checkpoint : str or Path, optional
-        File that keeps where :meth:`fit` stands. Where it exists, a fit of the same shapes with the same parameters
-        goes on from it, to the same bits as if it had never stopped; another fit is refused. It stays when the fit is
-        done: the same fit then returns at once, and one of a larger `max_iter` goes on. Remove it to start anew. The
-        one before it is kept beside it, as ``.previous``.
-    checkpoint_every : int, default 1
-        Iterations between two checkpoints; with 1, swaps and batches are kept too, once a second at most.
+        File to which :meth:`fit` saves its progress after an iteration, once a second at most. Where it exists, a fit
+        of the same shapes with the same parameters resumes from it, and ends with the same bits as if it had never
+        stopped; another fit is refused. The file stays when the fit is done: the same fit then returns at once, and one
+        with a larger `max_iter` continues. Remove it to start again. The checkpoint before it is kept beside it, as
+        ``.previous``.
 
     Attributes
     ----------
@@ -146,7 +142,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         *,
         space: Space | None = None,
         coder: str = "auto",
-        update: str = "mod",
         distance: DistanceKind = "full",
         init: str | ArrayLike = "spread",
         tie: float = 0.5,
@@ -160,13 +155,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         random_state: Any = None,
         verbose: int = 0,
         checkpoint: str | Path | None = None,
-        checkpoint_every: int = 1,
     ) -> None:
         self.n_atoms = n_atoms
         self.n_nonzero = n_nonzero
         self.space = space
         self.coder = coder
-        self.update = update
         self.distance = distance
         self.init = init
         self.tie = tie
@@ -180,7 +173,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self.random_state = random_state
         self.verbose = verbose
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
 
     @with_callbacks
     @single_blas_thread()
@@ -213,6 +205,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         except KeyboardInterrupt:
             if learner.best is not None:
                 self._store(learner.best, space)
+            if checkpoint is not None:
+                checkpoint.flush()
             raise
         self._store(learned, space)
         if checkpoint is not None:
@@ -265,9 +259,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         else:
             configurations, space = self._start(X)
         options = self._options(space)
-        check_online(options)
+        if hasattr(self, "atoms_") and len(self.atoms_) != options.n_atoms:
+            raise ValueError(
+                f"n_atoms must be {len(self.atoms_)}, the number of atoms of this dictionary, got {options.n_atoms}: "
+                "more batches do not change it; learn a new dictionary with fit."
+            )
         if online is not None:
-            online.options = options
+            online.set_options(options)
         elif hasattr(self, "atoms_"):
             generator = as_generator(self.random_state)
             online = OnlineLearner.resume(options, generator, self._atom_rows(), self._statistics, self.n_iter_)
@@ -320,7 +318,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         if self.checkpoint is None:
             return None
         fingerprint = describe_fit(source, space, options, self.batch_size, self.random_state)
-        return Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint)
+        return Checkpoint(self.checkpoint, fingerprint)
 
     def _learner(
         self,
@@ -352,7 +350,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self, configurations: ComplexArray | StoredConfigurations, space: Space, sample_weight: ArrayLike | None
     ) -> RowBlocks:
         if self.device == "cpu" and isinstance(configurations, np.ndarray):
-            return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight)
+            source = RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight)
+            if self.checkpoint is not None:
+                # A checkpoint identifies the shapes as they were given.
+                source.configurations = configurations
+            return source
         # Where rows are whitened on the device, those of host memory need not be.
         return RowBlocks.from_configurations(configurations, space, sample_weight)
 
@@ -362,7 +364,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             n_atoms=self.n_atoms,
             n_nonzero=self.n_nonzero,
             coder=self.coder,
-            update=self.update,
             distance=self.distance,
             init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
             tie=self.tie,

@@ -59,8 +59,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         Strength of the penalty on the distance from each atom to its nearest shape, see :class:`ShapeDictionary`.
     n_swaps : int, optional
         Number of swaps tried before the descent of each dictionary, see :class:`ShapeDictionary`.
-    update : {"mod", "ksvd"}, default "mod"
-        How the atoms follow from the codes, see :class:`ShapeDictionary`.
     temperature : float, optional
         Squared distance that makes a class less probable by a factor ``e``, see :meth:`predict_proba`. By default a
         quarter of the mean squared error of the training shapes in the nearest class that is not theirs. With `cv`
@@ -124,7 +122,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         coder: str = "auto",
         tie: float = 0.5,
         n_swaps: int | None = None,
-        update: str = "mod",
         temperature: float | None = None,
         n_restarts: int = 1,
         max_iter: int = 100,
@@ -140,7 +137,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         self.coder = coder
         self.tie = tie
         self.n_swaps = n_swaps
-        self.update = update
         self.temperature = temperature
         self.n_restarts = n_restarts
         self.max_iter = max_iter
@@ -327,7 +323,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             coder=self.coder,
             tie=self.tie,
             n_swaps=self.n_swaps,
-            update=self.update,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
             tol=self.tol,

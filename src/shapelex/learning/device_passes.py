@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, DistanceKind, FloatArray
-from shapelex.coding.codes import SparseCodes
+from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding.device_coder import DeviceCoder, open_device
 from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
-from shapelex.learning.passes import WORST_PER_ATOM, Details, LargestRows, Survey
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.passes import WORST_PER_ATOM, LargestRows, Survey, mean_nearest_distance2
 from shapelex.learning.sources import RowBlocks
 from shapelex.learning.statistics import Statistics
 
@@ -30,24 +30,7 @@ _TRAVEL_ROWS = 1 << 18
 
 
 class DeviceRows:
-    """Rows of a source, on a device.
-
-    Parameters
-    ----------
-    source : RowBlocks
-        The shapes.
-    device : str
-        As in :func:`shapelex.coding.device_coder.open_device`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pytest
-    >>> _ = pytest.importorskip("torch")
-    >>> rows = DeviceRows(RowBlocks.from_rows(np.eye(3, dtype=complex)), "torch")
-    >>> rows.survey(np.eye(3, dtype=complex)[:2], 1).usage
-    array([1., 1.])
-    """
+    """Rows of a source, on a device."""
 
     def __init__(self, source: RowBlocks, device: str) -> None:
         self.source = source
@@ -55,33 +38,13 @@ class DeviceRows:
         self.device = open_device(device)
         self._resident: list[Tensor] | None = None
 
-    def survey(
-        self,
-        atoms: ComplexArray,
-        n_nonzero: int,
-        *,
-        coder: str = "auto",
-        distance: DistanceKind = "full",
-        with_nearest: bool = False,
-        with_details: bool = False,
-    ) -> Survey:
-        """Code all shapes over a dictionary and sum up what the next update needs.
-
-        Parameters
-        ----------
-        atoms, n_nonzero, coder, distance, with_nearest, with_details
-            As in :func:`shapelex.learning.passes.survey`.
-
-        Returns
-        -------
-        Survey
-            Loss, statistics, worst and nearest shapes.
-        """
-        device_coder = DeviceCoder(atoms, n_nonzero, method=coder, dtype=atoms.dtype, device=self._name)
-        sums = _Sums(device_coder, atoms, distance, with_nearest, with_details)
-        for start, rows in self._blocks(device_coder):
+    def survey(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> Survey:
+        """Code all shapes over a dictionary and sum up what the next update needs."""
+        coder = DeviceCoder(atoms, options.n_nonzero, method=options.coder, dtype=atoms.dtype, device=self._name)
+        sums = _Sums(coder, atoms, options, keeps_values)
+        for start, rows in self._blocks(coder):
             sums.add(rows, self.source.weights(start, start + len(rows)))
-        return sums.finish(self.source.n_coordinates)
+        return sums.finish()
 
     def _blocks(self, coder: DeviceCoder) -> "Iterator[tuple[int, Tensor]]":
         """All rows in order, in blocks that the coder's scratch memory has room for."""
@@ -129,24 +92,21 @@ class DeviceRows:
 class _Sums:
     """What a pass adds up, block by block, on the device."""
 
-    def __init__(
-        self, coder: DeviceCoder, atoms: ComplexArray, distance: DistanceKind, with_nearest: bool, with_details: bool
-    ) -> None:
+    def __init__(self, coder: DeviceCoder, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> None:
         import torch
 
         n_atoms, n_coordinates = atoms.shape
-        self._coder, self._atoms, self._distance = coder, atoms, distance
+        self._coder, self._atoms, self._distance = coder, atoms, options.distance
         self._atom_rows = coder.to_device(atoms)
         self._gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
         self._products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
-        self._slope_usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
         self._usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
-        self._worst = LargestRows(WORST_PER_ATOM * n_atoms)
+        self._worst = LargestRows(WORST_PER_ATOM * n_atoms, n_coordinates)
         self._nearest_squares = torch.full((n_atoms,), -1.0, dtype=torch.float64, device=coder.device)
         self._nearest_rows = torch.zeros_like(self._atom_rows)
-        self._with_nearest, self._with_details = with_nearest, with_details
-        self._loss = self._weight = self._slope_weight = 0.0
-        self._details: list[Details] = []
+        self._with_nearest = options.tie > 0
+        self._loss = self._weight = 0.0
+        self._values: list[FloatArray] | None = [] if keeps_values else None
 
     def add(self, rows: "Tensor", weights: FloatArray) -> None:
         import torch
@@ -161,24 +121,18 @@ class _Sums:
         slope_weights = weights * objective_slopes(errors, self._distance)
         self._loss += float((weights * values).sum())
         self._weight += float(weights.sum())
-        self._slope_weight += float(slope_weights.sum())
-        on_device = torch.from_numpy(slope_weights).to(self._coder.device)
+        plain, sloped = (torch.from_numpy(part).to(self._coder.device) for part in (weights, slope_weights))
         used = densify(support, torch.ones_like(coefs[:, 0].real), len(self._atoms))
         for start in range(0, len(rows), _SUM_ROWS):
             part = slice(start, start + _SUM_ROWS)
             codes = dense[part]
-            weighted = (codes * on_device[part, None].to(codes.real.dtype)).mH
+            weighted = (codes * sloped[part, None].to(codes.real.dtype)).mH
             self._gram += weighted @ codes
             self._products += weighted @ rows[part]
-            self._slope_usage += on_device[part] @ used[part].to(torch.float64)
-        if self._distance == "full":
-            self._usage = self._slope_usage
-        else:
-            self._usage += torch.from_numpy(weights).to(self._coder.device) @ used.to(torch.float64)
+            self._usage += plain[part] @ used[part].to(torch.float64)
         self._look_at_extremes(rows, values, weights)
-        if self._with_details:
-            codes_here = SparseCodes._from_coder(support.cpu().numpy(), coefs[:, 0].cpu().numpy(), len(self._atoms))
-            self._details.append(Details(codes_here, values, slope_weights))
+        if self._values is not None:
+            self._values.append(values)
 
     def _look_at_extremes(self, rows: "Tensor", values: FloatArray, weights: FloatArray) -> None:
         import torch
@@ -199,24 +153,15 @@ class _Sums:
         self._nearest_squares = torch.where(nearer, best.to(torch.float64), self._nearest_squares)
         self._nearest_rows = torch.where(nearer[:, None], rows[places], self._nearest_rows)
 
-    def finish(self, n_coordinates: int) -> Survey:
-        nearest = self._nearest_rows.cpu().numpy() if self._with_nearest else None
-        statistics = Statistics(
-            self._gram.cpu().numpy(), self._products.cpu().numpy(), self._slope_usage.cpu().numpy(), self._slope_weight
-        )
+    def finish(self) -> Survey:
+        nearest = self._nearest_rows.cpu().numpy() if self._with_nearest else self._atoms[:0]
+        gram, products, usage = (sums.cpu().numpy() for sums in (self._gram, self._products, self._usage))
         return Survey(
             atoms=self._atoms,
             loss=self._loss / self._weight,
-            mean_nearest_distance2=0.0 if nearest is None else _mean_squared_distance(nearest, self._atoms),
-            statistics=statistics,
-            usage=self._usage.cpu().numpy(),
-            weight=self._weight,
+            mean_nearest_distance2=mean_nearest_distance2(self._atoms, nearest),
+            statistics=Statistics(gram, products, usage, self._weight),
             worst=self._worst.rows,
-            nearest=np.zeros((0, n_coordinates), dtype=self._atoms.dtype) if nearest is None else nearest,
-            details=Details.concatenate(self._details) if self._with_details else None,
+            nearest=nearest,
+            values=None if self._values is None else np.concatenate(self._values),
         )
-
-
-def _mean_squared_distance(rows: ComplexArray, atoms: ComplexArray) -> float:
-    remaining = rows - np.vecdot(atoms, rows)[:, None] * atoms
-    return float(np.vecdot(remaining, remaining).real.astype(np.float64).mean())

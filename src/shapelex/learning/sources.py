@@ -4,6 +4,7 @@ In comes an array, or a function that reads any stretch of rows; out go blocks w
 memory maps, files and chunked arrays all look the same to the learner.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -20,6 +21,9 @@ _WEIGHT_RANGE = 1e12
 
 BLOCK_ROWS = 8192
 """Rows of a block. It fixes the order of all sums, so results depend on it and on nothing else."""
+
+# Rows of several random stretches are shuffled together, up to so many bytes: batches then mix rows that are far apart.
+_SHUFFLED_BYTES = 1 << 25
 
 
 class RowBlocks:
@@ -41,13 +45,6 @@ class RowBlocks:
         If there is no row.
     ShapeInputError
         If the weights are not `n_samples` finite numbers, none negative and one positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> source = RowBlocks.from_rows(np.eye(3, dtype=complex))
-    >>> [(rows.shape, weights.tolist()) for rows, weights in source.blocks()]
-    [((3, 3), [1.0, 1.0, 1.0])]
     """
 
     def __init__(
@@ -73,25 +70,7 @@ class RowBlocks:
 
     @classmethod
     def from_rows(cls, rows: ComplexArray, sample_weight: ArrayLike | None = None) -> "RowBlocks":
-        """Rows that an array holds, in memory or mapped.
-
-        Parameters
-        ----------
-        rows : ndarray of complex, shape (n_samples, n_coordinates)
-            Whitened rows of norm 1.
-        sample_weight : array_like of float, shape (n_samples,), optional
-            How much each row counts.
-
-        Returns
-        -------
-        RowBlocks
-            The source.
-
-        Raises
-        ------
-        ShapeInputError
-            If `rows` is no complex 2-D array.
-        """
+        """Return the rows that an array holds, in memory or mapped; they are whitened and of norm 1."""
         if rows.ndim != 2 or not np.iscomplexobj(rows):
             raise ShapeInputError(
                 f"rows must be a 2-D complex array (n_samples, n_coordinates), got shape {rows.shape}, "
@@ -105,24 +84,7 @@ class RowBlocks:
     def from_configurations(
         cls, configurations: Any, space: Space, sample_weight: ArrayLike | None = None, name: str = "X"
     ) -> "RowBlocks":
-        """Rows that are whitened as they are read: nothing but the block at hand is in memory.
-
-        Parameters
-        ----------
-        configurations : array of complex, shape (n_samples, n_coordinates)
-            Anything that gives NumPy arrays when sliced: an array, a memory map, an HDF5 dataset, a Zarr array.
-        space : Space
-            Their space.
-        sample_weight : array_like of float, shape (n_samples,), optional
-            How much each row counts.
-        name : str
-            What to call the configurations in errors.
-
-        Returns
-        -------
-        RowBlocks
-            The source.
-        """
+        """Return rows that are whitened as they are read, from anything that gives NumPy arrays when sliced."""
         n_samples = int(configurations.shape[0])
 
         def read(start: int, stop: int) -> ComplexArray:
@@ -135,50 +97,38 @@ class RowBlocks:
             source.gather = lambda rows: space.whitened_preshapes(configurations.gather(rows), name)
         return source
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return self.read(0, 1).dtype
+
     def weights(self, start: int, stop: int) -> FloatArray:
-        """Weights of a stretch of rows.
-
-        Parameters
-        ----------
-        start, stop : int
-            First row, and one past the last.
-
-        Returns
-        -------
-        ndarray of float64, shape (stop − start,)
-            The weights.
-        """
+        """Return the weights of a stretch of rows."""
         if self.sample_weight is None:
             return np.ones(stop - start)
         return self.sample_weight[start:stop]
 
-    def blocks(self) -> Iterator[tuple[ComplexArray, FloatArray]]:
-        """Go through all rows once.
+    def weights_of(self, indices: IntArray) -> FloatArray:
+        """Return the weights of rows by number."""
+        return np.ones(len(indices)) if self.sample_weight is None else self.sample_weight[indices]
 
-        Yields
-        ------
-        rows : ndarray of complex, shape (at most BLOCK_ROWS, n_coordinates)
-            Consecutive rows.
-        weights : ndarray of float64
-            Their weights.
-        """
+    def blocks(self) -> Iterator[tuple[ComplexArray, FloatArray]]:
+        """Yield all rows in order, at most ``BLOCK_ROWS`` at a time, with their weights."""
         for start in range(0, self.n_samples, BLOCK_ROWS):
             stop = min(start + BLOCK_ROWS, self.n_samples)
             yield np.ascontiguousarray(self.read(start, stop)), self.weights(start, stop)
 
+    def digest(self) -> str:
+        """Return a hash of all shapes as they were given, which tells one set from another."""
+        hashed = hashlib.blake2b(digest_size=16)
+        for start in range(0, self.n_samples, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, self.n_samples)
+            block = self.read(start, stop) if self.configurations is None else self.configurations[start:stop]
+            hashed.update(np.ascontiguousarray(block).data)
+        return hashed.hexdigest()
+
     def take(self, indices: IntArray) -> ComplexArray:
-        """Rows by number.
-
-        Parameters
-        ----------
-        indices : ndarray of int
-            Which rows, in ascending order: each block is read at most once.
-
-        Returns
-        -------
-        ndarray of complex, shape (len(indices), n_coordinates)
-            Copies of them.
-        """
+        """Return copies of rows by number, in ascending order: each block is read at most once."""
         if self.gather is not None:
             with suppress(ShapeInputError):  # a bad row among them: blocks tell its number
                 return self.gather(indices)
@@ -189,45 +139,62 @@ class RowBlocks:
         return np.concatenate(parts)
 
     @property
-    def n_counted(self) -> int:
-        """Number of rows of positive weight."""
-        return self.n_samples if self.sample_weight is None else int(np.count_nonzero(self.sample_weight))
+    def n_copies(self) -> int:
+        """Number of rows of positive weight, an integer weight counting as that many copies."""
+        if self.sample_weight is None:
+            return self.n_samples
+        counted = self.sample_weight[self.sample_weight > 0]
+        return int(np.maximum(np.floor(counted), 1).sum())
 
     def draw(self, n_rows: int, generator: np.random.Generator) -> IntArray:
-        """Draw rows of positive weight at random, each at most once and all with equal chances.
+        """Draw rows of positive weight, each at most once and all equally likely; return their sorted numbers.
 
-        Parameters
-        ----------
-        n_rows : int
-            How many; where there are no more, all are taken and nothing is drawn.
-        generator : numpy.random.Generator
-            The source of chance.
-
-        Returns
-        -------
-        ndarray of int, shape (at most n_rows,)
-            Their numbers, in ascending order.
+        Where there are no more than `n_rows`, all are taken and nothing is drawn.
         """
         eligible = None if self.sample_weight is None else np.flatnonzero(self.sample_weight)
-        if self.n_counted <= n_rows:
+        n_eligible = self.n_samples if eligible is None else len(eligible)
+        if n_eligible <= n_rows:
             return np.arange(self.n_samples) if eligible is None else eligible
-        drawn: IntArray = generator.choice(self.n_counted, n_rows, replace=False, shuffle=False)
+        drawn: IntArray = generator.choice(n_eligible, n_rows, replace=False, shuffle=False)
         return np.sort(drawn if eligible is None else eligible[drawn])
 
-    def weights_of(self, indices: IntArray) -> FloatArray:
-        """Weights of rows by number.
+    def stretches(self) -> list[int]:
+        """Return the bounds of stretches of rows that are each read at once: first rows, and the number of all rows."""
+        n_rows = max(1, getattr(self.configurations, "stretch_rows", 1))
+        n_rows *= -(-BLOCK_ROWS // n_rows)
+        return [*range(0, self.n_samples, n_rows), self.n_samples]
 
-        Parameters
-        ----------
-        indices : ndarray of int
-            Which rows.
+    def shuffled_batches(self, batch_size: int, generator: np.random.Generator) -> "Iterator[RowBlocks]":
+        """Yield all rows once, in random batches, without batches of weight 0; every stretch is read once.
 
-        Returns
-        -------
-        ndarray of float64, shape (len(indices),)
-            The weights.
+        Stretches come in random order, and the rows of several of them are shuffled together. A set that can only be
+        read in order gives its stretches in order.
         """
-        return np.ones(len(indices)) if self.sample_weight is None else self.sample_weight[indices]
+        bounds = self.stretches()
+        order = generator.permutation(len(bounds) - 1)
+        if getattr(self.configurations, "is_sequential", False):
+            order.sort()
+        rows, weights = [], []
+        n_waiting = n_bytes = 0
+        for stretch in order:
+            start, stop = bounds[stretch], bounds[stretch + 1]
+            rows.append(self.read(start, stop))
+            weights.append(self.weights(start, stop))
+            n_waiting += stop - start
+            n_bytes += rows[-1].nbytes
+            is_last = stretch == order[-1]
+            if not is_last and (n_bytes < _SHUFFLED_BYTES or n_waiting < batch_size):
+                continue
+            shuffled = generator.permutation(n_waiting)
+            rows, weights = [np.concatenate(rows)[shuffled]], [np.concatenate(weights)[shuffled]]
+            n_used = n_waiting if is_last else n_waiting // batch_size * batch_size
+            for first in range(0, n_used, batch_size):
+                batch = slice(first, min(first + batch_size, n_used))
+                if weights[0][batch].any():
+                    batch_weights = None if self.sample_weight is None else weights[0][batch]
+                    yield RowBlocks.from_rows(rows[0][batch], batch_weights)
+            rows, weights = [rows[0][n_used:].copy()], [weights[0][n_used:]]
+            n_waiting, n_bytes = n_waiting - n_used, 0
 
 
 def _check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> FloatArray:
