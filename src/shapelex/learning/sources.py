@@ -174,27 +174,24 @@ class RowBlocks:
         order = generator.permutation(len(bounds) - 1)
         if getattr(self.configurations, "is_sequential", False):
             order.sort()
+        n_together = max(batch_size, _SHUFFLED_BYTES // (16 * self.n_coordinates))
+        n_before = np.cumsum(np.diff(bounds)[order]) // n_together
+        groups = np.split(order, np.flatnonzero(np.diff(n_before)) + 1)
         rows, weights = [], []
-        n_waiting = n_bytes = 0
-        for stretch in order:
-            start, stop = bounds[stretch], bounds[stretch + 1]
-            rows.append(self.read(start, stop))
-            weights.append(self.weights(start, stop))
-            n_waiting += stop - start
-            n_bytes += rows[-1].nbytes
-            is_last = stretch == order[-1]
-            if not is_last and (n_bytes < _SHUFFLED_BYTES or n_waiting < batch_size):
-                continue
-            shuffled = generator.permutation(n_waiting)
-            rows, weights = [np.concatenate(rows)[shuffled]], [np.concatenate(weights)[shuffled]]
-            n_used = n_waiting if is_last else n_waiting // batch_size * batch_size
+        for number, group in enumerate(groups, 1):
+            for stretch in np.sort(group):
+                rows.append(self.read(bounds[stretch], bounds[stretch + 1]))
+                weights.append(self.weights(bounds[stretch], bounds[stretch + 1]))
+            shuffled = generator.permutation(sum(map(len, rows)))
+            mixed, mixed_weights = np.concatenate(rows)[shuffled], np.concatenate(weights)[shuffled]
+            # The rows that do not fill a batch wait for the next stretches.
+            n_used = len(mixed) if number == len(groups) else len(mixed) // batch_size * batch_size
             for first in range(0, n_used, batch_size):
                 batch = slice(first, min(first + batch_size, n_used))
-                if weights[0][batch].any():
-                    batch_weights = None if self.sample_weight is None else weights[0][batch]
-                    yield RowBlocks.from_rows(rows[0][batch], batch_weights)
-            rows, weights = [rows[0][n_used:].copy()], [weights[0][n_used:]]
-            n_waiting, n_bytes = n_waiting - n_used, 0
+                if mixed_weights[batch].any():
+                    chosen_weights = None if self.sample_weight is None else mixed_weights[batch]
+                    yield RowBlocks.from_rows(mixed[batch], chosen_weights)
+            rows, weights = [mixed[n_used:].copy()], [mixed_weights[n_used:]]
 
 
 def _check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> FloatArray:
