@@ -9,8 +9,10 @@ import pytest
 
 import shapelex as sx
 from shapelex.distributed import DaskCodes
+from shapelex.distributed.estimation import open_source
 from shapelex.exceptions import (
     ArrayTypeError,
+    CheckpointError,
     CollapsedShapeError,
     CoordinateCountError,
     EmptySetError,
@@ -181,3 +183,26 @@ def test_a_device_that_workers_do_not_use_is_said():
         model = make_model(coder="ormp", tol=0.5, n_swaps=0, device="torch").fit(X)
     expected = make_model(coder="ormp", tol=0.5, n_swaps=0).fit(X)
     np.testing.assert_array_equal(model.atoms_, expected.atoms_)
+
+
+def test_batches_compute_every_chunk_once_an_epoch():
+    counts = []
+
+    def count(block):
+        counts.append(len(block))
+        return block
+
+    X = da.from_array(make_shapes(), chunks=(40, 7)).map_blocks(count, dtype=complex, meta=np.empty((0, 7), complex))
+    source, _ = open_source(X, None, None)
+    counts.clear()
+    n_rows = sum(batch.n_samples for batch in source.shuffled_batches(13, np.random.default_rng(0)))
+    assert n_rows == sum(counts) == len(make_shapes())
+
+
+def test_checkpoints_know_all_shapes_of_a_dask_array(tmp_path):
+    shapes = make_shapes()
+    model = make_model(coder="ormp", n_swaps=0, checkpoint=tmp_path / "fit", max_iter=3)
+    model.fit(da.from_array(shapes, chunks=(40, 7)))
+    shapes[50] += 1j * shapes[51]
+    with pytest.raises(CheckpointError, match="shapes"):
+        model.fit(da.from_array(shapes, chunks=(40, 7)))

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 
 import joblib
 import numpy as np
@@ -525,3 +526,61 @@ class TestObjective:
     def test_bad_values_are_refused(self, name, value):
         with pytest.raises(ValueError, match=f"{name} must be"):
             sx.ShapeDictionary(4, 2, **{name: value}).fit(make_shapes(20))
+
+
+class TestBatches:
+    @pytest.mark.parametrize("distance", ["full", "partial", "geodesic"])
+    @pytest.mark.parametrize("is_fitted", [False, True])
+    def test_usage_is_a_fraction_of_the_shapes(self, distance, is_fitted, tmp_path):
+        model = sx.ShapeDictionary(4, 1, distance=distance, max_iter=3, random_state=0)
+        if is_fitted:
+            model = sx.load(model.fit(make_shapes(60)).save(tmp_path / "model"))
+        for seed in range(3):
+            model.partial_fit(make_shapes(50, seed=seed))
+            assert model.usage_.sum() == pytest.approx(1, abs=1e-12)
+
+    def test_no_pass_leaves_a_model_that_learns_on_and_is_saved(self, tmp_path):
+        X = make_shapes(60)
+        model = sx.ShapeDictionary(4, 2, batch_size=10, max_iter=0, random_state=0).fit(X)
+        assert model._statistics.products.shape == (4, 8)
+        loaded = sx.load(model.save(tmp_path / "model"))
+        np.testing.assert_array_equal(loaded.partial_fit(X).atoms_, model.partial_fit(X).atoms_)
+
+    def test_batches_do_not_change_the_number_of_atoms(self):
+        X = make_shapes(60)
+        model = sx.ShapeDictionary(3, 2, random_state=0).fit(X)
+        for _ in range(2):
+            with pytest.raises(ValueError, match="n_atoms must be 3, the number of atoms of this dictionary, got 5"):
+                model.set_params(n_atoms=5).partial_fit(X)
+            model.set_params(n_atoms=3).partial_fit(X)
+        assert model.atoms_.shape == (3, 8)
+
+
+def test_a_single_precision_start_does_not_lower_the_precision():
+    X = make_shapes(80)
+    settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "max_iter": 5, "tol": 0}
+    start = X[:4].astype(np.complex64)
+    model = sx.ShapeDictionary(**settings, init=start).fit(X)
+    assert model.atoms_.dtype == np.complex128
+    expected = sx.ShapeDictionary(**settings, init=start.astype(np.complex128)).fit(X)
+    np.testing.assert_allclose(model.atoms_, expected.atoms_, atol=1e-6)
+    np.testing.assert_allclose(model.rmse_, np.sqrt(np.mean(model.errors(X) ** 2)), rtol=1e-12)
+
+
+def test_integer_weights_are_copies_for_fewer_shapes_than_atoms():
+    X, weights = make_shapes(3), [2, 1, 3]
+    settings = {"n_atoms": 5, "n_nonzero": 2, "n_swaps": 0, "max_iter": 3, "random_state": 0}
+    weighted = sx.ShapeDictionary(**settings).fit(X, sample_weight=weights)
+    copied = sx.ShapeDictionary(**settings).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.atoms_, copied.atoms_, atol=1e-9)
+
+
+def test_one_class_of_convergence_warnings():
+    from shapelex import exceptions
+
+    assert exceptions.ConvergenceWarning is ConvergenceWarning
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
+        sx.ShapeDictionary(4, 2, max_iter=1, tol=0, random_state=0).fit(make_shapes(60))
+        sx.mean_shape(make_shapes(20), "geodesic", max_iter=1)

@@ -51,6 +51,11 @@ class DaskRows(RowBlocks):
         self.gather = self._gather_rows
         self.survey = self._survey_chunks
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return self._chunks.dtype
+
     def stretches(self) -> list[int]:
         """Return the bounds of the chunks: each is computed as a whole."""
         return self._chunks.starts

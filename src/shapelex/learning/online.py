@@ -127,6 +127,7 @@ class OnlineLearner:
         if self.atoms is None:
             self._start(batch)
         assert self.atoms is not None
+        self.atoms = self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False)
         found = self._survey(batch, self.atoms)
         self.n_batches += 1
         kept = 1 - self.n_batches**-FORGETTING_POWER
