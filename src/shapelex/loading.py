@@ -42,17 +42,17 @@ def load(path: str | Path) -> Any:
         Fitted: a ShapeDictionary, AlignFirstDictionary, ComplexPCA, TangentPCA, RiemannianDictionary, ProcrustesKernel
         or ShapeDictionaryClassifier.
 
-    Warns
-    -----
-    RemovedParameterWarning
-        If an earlier version wrote the file, with parameters that the estimator no longer has; they are ignored.
-
     Raises
     ------
     ModelFileError
         If the file is damaged, truncated, of another kind, or of a newer version. Nothing in it is ever executed.
     FileNotFoundError
         If there is no such file.
+
+    Warns
+    -----
+    RemovedParameterWarning
+        If an earlier version wrote the file, with parameters that the estimator no longer has; they are ignored.
 
     Examples
     --------
