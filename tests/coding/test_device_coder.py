@@ -173,3 +173,14 @@ def test_public_encode_whitens_and_codes_curves(device):
     theirs = sx.encode(shapes, shapes[:6], 2, space=space, device=device)
     assert np.array_equal(np.sort(ours.support, axis=1), np.sort(theirs.support, axis=1))
     np.testing.assert_allclose(ours.toarray(), theirs.toarray(), atol=1e-12)
+
+
+def test_blocks_do_not_depend_on_free_memory(monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    coder = DeviceCoder(np.eye(4, dtype=complex), 2, device="torch")
+    monkeypatch.setattr(coder, "device", torch.device("cuda"))
+    sizes = []
+    for free in (1 << 20, 1 << 36):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_, free=free: (free, 1 << 37))
+        sizes.append(coder.block_rows())
+    assert sizes[0] == sizes[1]

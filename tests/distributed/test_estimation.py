@@ -9,16 +9,19 @@ import pytest
 
 import shapelex as sx
 from shapelex.distributed import DaskCodes
-from shapelex.distributed.estimation import open_source
+from shapelex.estimators.dask_coding import open_source
 from shapelex.exceptions import (
     ArrayTypeError,
     CheckpointError,
     CollapsedShapeError,
     CoordinateCountError,
+    DeviceError,
     EmptySetError,
     NonFiniteError,
     RealLayoutError,
 )
+from shapelex.learning.device_passes import DeviceRows
+from tests.devices import on_devices
 from tests.rounding import assert_close_codes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -177,12 +180,30 @@ def test_a_set_over_a_dask_array_has_the_coordinates_of_its_space():
         sx.ShapeSet(da.from_array(make_shapes(), chunks=(40, 7)), sx.Landmarks(9))
 
 
-def test_a_device_that_workers_do_not_use_is_said():
-    X = da.from_array(make_shapes(), chunks=(40, 7))
-    with pytest.warns(UserWarning, match="device='torch' is not used to learn from Dask arrays"):
-        model = make_model(coder="ormp", tol=0.5, n_swaps=0, device="torch").fit(X)
-    expected = make_model(coder="ormp", tol=0.5, n_swaps=0).fit(X)
-    np.testing.assert_array_equal(model.atoms_, expected.atoms_)
+@on_devices
+@pytest.mark.parametrize("is_here", [True, False])
+def test_workers_use_their_own_device(device, is_here, monkeypatch):
+    X = make_shapes()
+    lazy = da.from_array(X, chunks=(50, 7))
+    used = []
+    add_up = DeviceRows.sum_blocks
+    monkeypatch.setattr(
+        DeviceRows, "sum_blocks", lambda rows, *given, **options: used.append(rows) or add_up(rows, *given, **options)
+    )
+    # The sample that swaps are tried out on is coded here, by the CPU where this machine has no such device.
+    monkeypatch.setattr("shapelex.estimators.shape_dictionary.has_device", lambda name: is_here)
+    weights = np.r_[np.zeros(100), np.ones(140)]
+    model = make_model(device=device, max_iter=3).fit(lazy, sample_weight=weights)
+    assert {rows.source.n_samples for rows in used} == {50, 40} | ({140} if is_here else set())
+    assert_close_fit(model, make_model(max_iter=3).fit(X, sample_weight=weights))
+    assert_close_codes(
+        model.encode(lazy).compute(), make_model(max_iter=3).fit(X, sample_weight=weights).encode(X), 1e-9
+    )
+
+
+def test_a_device_that_workers_do_not_have_is_named():
+    with pytest.raises(DeviceError, match="xpu:99"):
+        make_model(device="xpu:99").fit(da.from_array(make_shapes(), chunks=(50, 7)))
 
 
 def test_batches_compute_every_chunk_once_an_epoch():

@@ -154,10 +154,18 @@ class TestHeldOutCalibration:
         X, y = classes
         with pytest.raises(ValueError, match="temperature is learned where cv is given"):
             make_model(cv=3, temperature=0.1).fit(X, y)
-        with pytest.raises(ShapeInputError, match=r"cv=3 must leave every class 2 shapes .* the smallest class has 2"):
-            make_model(cv=3).fit(X[np.r_[:20, 20:22, 40:60]], y[np.r_[:20, 20:22, 40:60]])
         with pytest.raises(ValueError, match="cv must be"):
             make_model(cv=1).fit(X, y)
+
+    @pytest.mark.parametrize(("n_members", "cv", "used"), [(2, 3, None), (3, 2, 3), (3, 5, 3), (4, 5, 4)])
+    def test_small_classes_get_fewer_folds_and_a_warning(self, classes, n_members, cv, used):
+        X, y = classes
+        rows = np.r_[:20, 20 : 20 + n_members, 40:60]
+        with pytest.warns(UserWarning, match=rf"cv={cv} must leave every class 2 .* smallest class has {n_members}"):
+            found = make_model(cv=cv).fit(X[rows], y[rows])
+        expected = make_model(cv=used).fit(X[rows], y[rows])
+        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+        np.testing.assert_array_equal(found.predict(X), expected.predict(X))
 
     def test_weights_and_a_single_class(self, classes):
         X, y = classes

@@ -16,6 +16,7 @@ from shapelex.exceptions import (
     NonFiniteError,
     RealLayoutError,
     ShapeInputError,
+    UnsupportedBySpaceError,
 )
 from tests.strategies import stacks
 
@@ -310,6 +311,56 @@ class TestAsConfigurations:
         of_set = cross_val_score(model, shapes, cv=3)
         of_array = cross_val_score(model.set_params(space=shapes.space), shapes.configurations, cv=3)
         np.testing.assert_array_equal(of_set, of_array)
+
+    def test_selection_takes_its_space(self):
+        shapes = self.shapes(sx.BSpline(6))
+        options = {"n_nonzero": [1, 2], "random_state": 0}
+        for method in (
+            lambda X, **space: sx.compare(X, ["complex PCA", "tangent PCA"], **options, **space)["rmse"],
+            lambda X, **space: sx.suggest(X, [3, 4], n_seeds=0, **options, **space).surface["rmse"],
+        ):
+            of_set = method(shapes)
+            np.testing.assert_array_equal(of_set, method(shapes.configurations, space=shapes.space))
+            assert not np.allclose(of_set, method(shapes.configurations))
+            with pytest.raises(ShapeInputError, match="is used in"):
+                method(shapes, space=sx.Landmarks(6))
+
+    def test_registration_takes_its_space(self):
+        shapes = self.shapes(sx.BSpline(6))
+        of_set = sx.OutlineRegistration().fit(shapes)
+        assert of_set.space_ == shapes.space
+        expected = sx.OutlineRegistration(space=shapes.space).fit(shapes.configurations)
+        np.testing.assert_array_equal(of_set.transform(shapes), expected.transform(shapes.configurations))
+        with pytest.raises(ShapeInputError, match="to is in Landmarks"):
+            sx.register(shapes, to=self.shapes(sx.Landmarks(6)))
+
+    def test_missing_landmarks_are_not_those_of_curves(self):
+        curves, landmarks = self.shapes(sx.BSpline(6)), self.shapes(sx.Landmarks(6, closed=True))
+        model = sx.ShapeDictionary(3, 1, max_iter=20, random_state=0, tol=1)
+        atoms, mask = landmarks.configurations[:3], np.ones((24, 6), dtype=bool)
+        for function in (
+            lambda X: sx.mean_shape(X, missing="allow"),
+            lambda X: sx.align_to_mean(X, missing="allow"),
+            lambda X: sx.distance(atoms[0], X, missing="allow"),
+            lambda X: sx.pairwise_distances(X, missing="allow"),
+            lambda X: sx.encode(X, atoms, 1, mask=mask),
+            lambda X: sx.impute(X, model, n_repeats=1, max_rounds=1),
+        ):
+            function(landmarks)
+            with pytest.raises(UnsupportedBySpaceError, match=r"BSpline\(n_points=6.* fit the curve"):
+                function(curves)
+        fitted = model.fit(landmarks)
+        with pytest.raises(ShapeInputError, match="X is in BSpline"):
+            sx.impute(curves, fitted)
+        with pytest.raises(ShapeInputError, match="reference is in BSpline"):
+            sx.impute(landmarks, fitted, reference=curves)
+        assert sx.impute(landmarks, sx.ShapeDictionary(3, 1, random_state=0), n_repeats=1).dictionary.space_.closed
+
+    def test_kernel_of_columns_takes_its_space(self):
+        shapes = self.shapes(sx.BSpline(6))
+        np.testing.assert_array_equal(
+            sx.ProcrustesKernel(layout="blocks").fit_transform(shapes), sx.ProcrustesKernel().fit_transform(shapes)
+        )
 
     def test_kernel_remembers_the_space_of_its_set(self):
         shapes = self.shapes(sx.BSpline(6))

@@ -124,9 +124,15 @@ def test_errors_say_what_to_do():
         draw(rows, 2, rows[:2] * [[1], [0]])
 
 
+class ReadRows(RowBlocks):
+    def read(self, start, stop):
+        return self.rows[start:stop]
+
+
 def test_sources():
     rows = random_rows(20_000, 3)
-    source = RowBlocks(lambda start, stop: rows[start:stop], 20_000, 3)
+    source = ReadRows(20_000, 3)
+    source.rows = rows
     blocks = [block for block, _ in source.blocks()]
     assert [len(block) for block in blocks] == [8192, 8192, 3616]
     np.testing.assert_array_equal(np.concatenate(blocks), rows)

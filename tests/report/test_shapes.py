@@ -79,8 +79,8 @@ def test_times_of_a_set_that_cannot_be_used_are_left_out(configurations, metadat
 
 
 def test_a_set_of_another_space_is_refused(configurations):
-    given = SimpleNamespace(configurations=configurations, space=sx.Landmarks(6, closed=True), ids=None)
-    with pytest.raises(ShapeInputError, match="fitted in"):
+    given = SimpleNamespace(configurations=configurations, space=sx.BSpline(6), ids=None)
+    with pytest.raises(ShapeInputError, match="is used in"):
         read_shapes(given, SPACE, **NOTHING)
 
 

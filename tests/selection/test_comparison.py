@@ -70,13 +70,6 @@ def test_a_dictionary_is_learned_for_each_sparsity(shapes):
     assert model.n_nonzero == 5
 
 
-def test_learning_once_varies_only_the_coding(shapes):
-    table = sx.compare(shapes, {"mine": sx.ShapeDictionary(4, random_state=7)}, [1, 3], space=SPACE, learn_at=3)
-    fitted = sx.ShapeDictionary(4, 3, space=SPACE, random_state=7).fit(shapes)
-    assert _row(table, n_nonzero=3)["rmse"] == pytest.approx(fitted.rmse_, rel=1e-9)
-    assert _row(table, n_nonzero=1)["rmse"] == pytest.approx(_rmse(fitted.set_params(n_nonzero=1).errors(shapes)))
-
-
 def test_full_distance_is_one_measure_for_all(shapes):
     loss = sx.compare(shapes, n_nonzero=2, n_atoms=4, space=SPACE, random_state=0).curves()
     distance = sx.compare(shapes, n_nonzero=2, n_atoms=4, space=SPACE, random_state=0, measure="distance").curves()
@@ -159,7 +152,6 @@ def test_drawn_as_it_is(table):
         ({"n_nonzero": [0]}, ValueError, "n_nonzero must be at least 1"),
         ({"n_nonzero": [1.5]}, TypeError, "n_nonzero must be an integer"),
         ({"n_nonzero": [5], "n_atoms": 4}, ValueError, "between 1 and n_atoms=4 of 'shape dictionary', got 5"),
-        ({"learn_at": 5, "n_atoms": 4}, ValueError, "between 1 and n_atoms=4"),
         ({"measure": "rmse"}, ValueError, "measure must be one of 'loss', 'distance'"),
         ({"space": 8}, TypeError, "space must be a space"),
         ({"space": sx.BSpline(9)}, ValueError, "9"),

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from tests.imputation.test_impute import family
 
 import shapelex as sx
+from tests.imputation.test_completion import family
 
 POSE = ["rotation", "scale", "translation"]
 RENUMBERED = ["start point", "direction"]

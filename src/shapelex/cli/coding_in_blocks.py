@@ -68,6 +68,6 @@ def write_codes_in_blocks(
 
 
 def _on_workers(model: "ShapeDictionary", source: Any) -> Iterator[Any]:
-    from shapelex.distributed.estimation import coded_chunks
+    from shapelex.estimators.dask_coding import coded_chunks
 
     return coded_chunks(model, source)

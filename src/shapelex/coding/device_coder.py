@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-# Scratch memory of a block: on the CPU what stays near its caches, on a GPU a part of what is free.
+# Scratch memory of a block: on the CPU what stays near its caches. It fixes how rows are cut into blocks, and with that
+# the order of sums: what else uses the memory of a GPU must not change the bits of a result.
 _CPU_SCRATCH_BYTES = 1 << 28
-_FREE_SHARE = 0.4
+_GPU_SCRATCH_BYTES = 1 << 31
 _MOST_BLOCK_ROWS = 1 << 21
 # Host memory of a block that travels: rows of stored sets are read so many at a time.
 _TRAVEL_BYTES = 1 << 27
@@ -62,6 +63,14 @@ def open_device(name: str) -> "torch.device":
             f'device must be "cpu", "torch" or a torch device of this machine, got {name!r}: {reason}'
         ) from error
     return device
+
+
+def has_device(name: str) -> bool:
+    """Tell whether this machine has a device; ``"cpu"`` is always there."""
+    try:
+        return name == "cpu" or open_device(name) is not None
+    except DeviceError:
+        return False
 
 
 class DeviceCoder:
@@ -260,21 +269,14 @@ class DeviceCoder:
             yield number * size, block
 
     def block_rows(self) -> int:
-        """Rows whose coding fits in the scratch memory.
+        """Rows whose coding fits in the scratch memory; the same for all devices of a kind.
 
         Returns
         -------
         int
             At least 1.
         """
-        import torch
-
-        if self.device.type == "cuda":
-            free, _ = torch.cuda.mem_get_info(self.device)
-            free += torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
-            scratch = int(_FREE_SHARE * free)
-        else:
-            scratch = _CPU_SCRATCH_BYTES
+        scratch = _GPU_SCRATCH_BYTES if self.device.type == "cuda" else _CPU_SCRATCH_BYTES
         return int(max(1, min(_MOST_BLOCK_ROWS, scratch // self._bytes_per_row())))
 
     def _bytes_per_row(self) -> int:

@@ -149,6 +149,9 @@ def encode(
     >>> np.round(codes.toarray(), 6) + 0
     array([[1.+0.j, 0.+0.j]])
     """
+    chosen = choose_space(space, X)
+    if chosen is not None:
+        chosen.check_space_of(X, "X")
     if mask is not None:
         if path:
             raise ValueError("path=True codes complete shapes: leave out path, or mask.")
@@ -163,15 +166,14 @@ def encode(
                 method=method,
                 width=width,
                 tol=tol,
-                space=space,
+                space=chosen,
                 n_threads=n_threads,
             )
     stored = open_stored(X)
     configurations = as_complex_rows(X, name="X") if stored is None else stored
-    chosen = choose_space(space, X)
     in_space = Landmarks(n_points=configurations.shape[1]) if chosen is None else chosen
-    in_space.check_space_of(X, "X")
     check_coordinate_count(configurations.shape[1], in_space.n_coordinates, "X")
+    in_space.check_space_of(atoms, "atoms")
     atom_rows = in_space.whiten(as_configurations(atoms, name="atoms", n_coordinates=in_space.n_coordinates)[0])
     dtype = np.result_type(configurations.dtype, atom_rows.dtype)
     if device != "cpu":

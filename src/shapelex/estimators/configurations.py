@@ -10,10 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import as_configurations, check_coordinate_count
-from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
-from shapelex.spaces.stored import StoredConfigurations, open_stored
+from shapelex.spaces import Space
+from shapelex.spaces.stored import StoredConfigurations, open_configurations, read_configurations
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -47,44 +45,22 @@ class ConfigurationInput(BaseEstimator):  # type: ignore[misc]
 
     def _read_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
         """Return configurations and their space, and learn nothing yet."""
-        space = choose_space(self.space, X)
-        configurations, _ = as_configurations(X, n_coordinates=None if space is None else space.n_coordinates)
-        if space is None:
-            return configurations, Landmarks(configurations.shape[1])
-        space.check_space_of(X, "X")
-        return configurations, space
-
-    def _open_fit_input(self, X: Any) -> tuple[ComplexArray | StoredConfigurations, Space]:
-        """Return configurations, unread where they lie outside memory, and their space."""
-        stored = open_stored(X)
-        if stored is None:
-            return self._read_fit_input(X)
-        space = choose_space(self.space, X) or Landmarks(stored.shape[1])
-        return _in_space(stored, X, space), space
+        return read_configurations(X, self.space)
 
     def _open_new_input(self, X: Any) -> ComplexArray | StoredConfigurations:
         """Return configurations of the space that was fitted, unread where they lie outside memory."""
         check_is_fitted(self)
-        stored = open_stored(X)
-        return self._check_new_input(X) if stored is None else _in_space(stored, X, self.space_)
+        return open_configurations(X, self.space_)[0]
 
     def _check_new_input(self, X: ArrayLike) -> ComplexArray:
         """Return configurations of the space that was fitted."""
         check_is_fitted(self)
-        self.space_.check_space_of(X, "X")
-        configurations, _ = as_configurations(X, n_coordinates=self.space_.n_coordinates)
-        return configurations
+        return read_configurations(X, self.space_)[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
-
-
-def _in_space(stored: StoredConfigurations, X: Any, space: Space) -> StoredConfigurations:
-    space.check_space_of(X, "X")
-    check_coordinate_count(stored.shape[1], space.n_coordinates, "X")
-    return stored
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

@@ -4,23 +4,23 @@ In come configurations, in memory, stored or on a cluster; out go codes, reconst
 """
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array
-from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
-from shapelex.coding.threads import single_blas_thread
+from shapelex.coding import SparseCodes, decode, encode_rows
+from shapelex.estimators import dask_coding
 from shapelex.estimators.block_coding import coded_blocks, encode_in_blocks, errors_in_blocks
-from shapelex.estimators.collections import room_of
 from shapelex.estimators.configurations import count_jobs
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.exceptions import CodesError
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.io.code_files import open_codes_writer
 from shapelex.spaces import Space
-from shapelex.spaces.stored import StoredConfigurations
+from shapelex.spaces.dask_chunks import is_dask_collection
 
 _REALISM_BLOCK = 1 << 16
 
@@ -49,15 +49,10 @@ class FittedDictionary(ShapeReconstructor):
             Which atoms build the pre-shape of each shape, and with which complex weights; for a Dask array
             :class:`~shapelex.distributed.DaskCodes`, not computed yet.
         """
-        room = room_of(X)
-        if room is not None:
+        if is_dask_collection(X):
             check_is_fitted(self)
-            codes: SparseCodes = room.encode(self, X)
-            return codes
-        configurations = self._open_new_input(X)
-        if self.device != "cpu" or isinstance(configurations, StoredConfigurations):
-            return encode_in_blocks(self, configurations)
-        return self._encode(self._whiten(configurations))
+            return cast(SparseCodes, dask_coding.encode(self, X))  # the same members, not computed yet
+        return encode_in_blocks(self, self._open_new_input(X))
 
     def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
         """Code shapes over the atoms, into a file: codes of any number of shapes, in little memory.
@@ -83,11 +78,9 @@ class FittedDictionary(ShapeReconstructor):
         ImportError
             If zarr or pyarrow is not installed.
         """
-        room = room_of(X)
-        if room is not None:
+        if is_dask_collection(X):
             check_is_fitted(self)
-            where: Path = room.encode_to(self, X, path)
-            return where
+            return dask_coding.encode_to(self, X, path)
         configurations = self._open_new_input(X)
         dtype = np.result_type(configurations.dtype, self.atoms_.dtype)
         with open_codes_writer(path, len(configurations), self.n_nonzero, len(self.atoms_), dtype) as writer:
@@ -150,10 +143,9 @@ class FittedDictionary(ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
-        room = room_of(X)
-        if room is not None:
+        if is_dask_collection(X):
             check_is_fitted(self)
-            approximations: ComplexArray = room.reconstruct(self, X)
+            approximations: ComplexArray = dask_coding.reconstruct(self, X)
             return approximations
         return self.inverse_transform(self.encode(X))
 
@@ -170,16 +162,11 @@ class FittedDictionary(ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1.
         """
-        room = room_of(X)
-        if room is not None:
+        if is_dask_collection(X):
             check_is_fitted(self)
-            distances: FloatArray = room.errors(self, X)
+            distances: FloatArray = dask_coding.errors(self, X)
             return distances
-        configurations = self._open_new_input(X)
-        if self.device != "cpu" or isinstance(configurations, StoredConfigurations):
-            return errors_in_blocks(self, configurations)
-        rows = self._whiten(configurations)
-        return residual_norms(rows, self._atom_rows(), self._encode(rows))
+        return errors_in_blocks(self, self._open_new_input(X))
 
     def realism(self, X: ArrayLike) -> FloatArray:
         """Full distance of each atom to the nearest shape: how much the atoms look like shapes of the set.
@@ -203,10 +190,6 @@ class FittedDictionary(ShapeReconstructor):
             nearest.append(pairwise_row_distances(atom_rows, rows).min(axis=1))
         distances: FloatArray = np.min(nearest, axis=0)
         return distances
-
-    @single_blas_thread()
-    def _whiten(self, configurations: ComplexArray) -> ComplexArray:
-        return self.space_.whitened_preshapes(configurations, "X")
 
     def _atom_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.atoms_, "atoms_")

@@ -8,6 +8,7 @@ from shapelex._typing import ArrayLike, ComplexArray
 from shapelex.estimators.configurations import ConfigurationInput
 from shapelex.geometry import Registration, register
 from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
 
 
 class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
@@ -20,7 +21,8 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Con
     Parameters
     ----------
     space : Space, optional
-        Space of the configurations; closed landmarks when not given. Open curves need ``start=False``.
+        Space of the configurations; when not given, that of a `ShapeSet`, else closed landmarks. Open curves need
+        ``start=False``.
     start : bool, default True
         Whether to look for the start point.
     direction : bool, default True
@@ -155,7 +157,9 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Con
 
     def _read_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
         configurations, space = super()._read_fit_input(X)
-        return configurations, Landmarks(configurations.shape[1], closed=True) if self.space is None else space
+        if choose_space(self.space, X) is None:
+            space = Landmarks(configurations.shape[1], closed=True)
+        return configurations, space
 
     @property
     def _n_features_out(self) -> int:

@@ -255,7 +255,7 @@ class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, Transformer
             return X
         columns = as_numeric_array(X, name)
         if np.iscomplexobj(columns) or columns.ndim > 2:
-            return columns
+            return X
         return from_columns(np.atleast_2d(columns), layout=self.layout)
 
     def _check_parameters(self) -> None:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind
 from shapelex._validation import check_count
+from shapelex.coding.device_coder import has_device
 from shapelex.coding.threads import single_blas_thread
+from shapelex.estimators import dask_coding
 from shapelex.estimators.checkpointing import Checkpoint, describe_fit
-from shapelex.estimators.collections import room_of
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -27,7 +29,8 @@ from shapelex.learning import (
     RowBlocks,
 )
 from shapelex.spaces import Space
-from shapelex.spaces.stored import StoredConfigurations
+from shapelex.spaces.dask_chunks import is_dask_collection
+from shapelex.spaces.stored import StoredConfigurations, open_configurations
 
 
 class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
@@ -80,7 +83,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     device : str, default "cpu"
         Where to compute: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on
         the CPU. All give the same codes up to rounding; a loaded model may use another device than the one it was
-        learned on.
+        learned on. Chunks of Dask arrays are coded by the device of the worker that holds them.
     n_jobs : int, optional
         Most threads; −1 or None for all processors. The result does not depend on it, to the bit.
     random_state : int, Generator, RandomState or None, default None
@@ -302,14 +305,12 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None) -> tuple[LearningOptions, RowBlocks, Space]:
         """Check what the caller gave, and return what to learn, from which shapes, and their space."""
-        room = room_of(X)
-        if room is not None:
+        if is_dask_collection(X):
             check_count(self.verbose, 0, "verbose")
-            if self.device != "cpu":
-                message = f"device={self.device!r} is not used to learn from Dask arrays: workers code by their CPUs."
-                warnings.warn(message, UserWarning, stacklevel=4)
-            source, space = room.open_source(X, self.space, sample_weight)
-            return self._options(space), source, space
+            source, space = dask_coding.open_source(X, self.space, sample_weight, self.device)
+            options = self._options(space)
+            # Workers use their own device; the few rows that come here may have to do without.
+            return replace(options, device=self.device if has_device(self.device) else "cpu"), source, space
         configurations, space = self._start(X)
         options = self._options(space)
         return options, self._source(configurations, space, sample_weight), space
@@ -344,17 +345,15 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     def _start(self, X: ArrayLike) -> tuple[ComplexArray | StoredConfigurations, Space]:
         """Check what the caller gave, and return configurations and their space."""
         check_count(self.verbose, 0, "verbose")
-        return self._open_fit_input(X)
+        return open_configurations(X, self.space)
 
     def _source(
         self, configurations: ComplexArray | StoredConfigurations, space: Space, sample_weight: ArrayLike | None
     ) -> RowBlocks:
         if self.device == "cpu" and isinstance(configurations, np.ndarray):
-            source = RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight)
-            if self.checkpoint is not None:
-                # A checkpoint identifies the shapes as they were given.
-                source.configurations = configurations
-            return source
+            # A checkpoint identifies the shapes as they were given.
+            given = None if self.checkpoint is None else configurations
+            return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight, given)
         # Where rows are whitened on the device, those of host memory need not be.
         return RowBlocks.from_configurations(configurations, space, sample_weight)
 

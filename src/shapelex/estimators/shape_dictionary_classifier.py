@@ -1,5 +1,6 @@
 """Sparse representation classification: a dictionary a class, and the least error wins."""
 
+import warnings
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,7 +53,9 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
     cv : int, optional
         Learn from this many folds of held-out errors how large errors are in each class, and how frequent it is (see
         :meth:`predict_proba`), and `shrinkage`. It takes as many more fits for every shrinkage, and pays where
-        classes vary unequally or differ in number. By default errors of all classes are compared as they are.
+        classes vary unequally or differ in number. By default errors of all classes are compared as they are. Every
+        fold must leave each class 2 shapes to learn from: where the smallest class has too few, fewer folds are used,
+        or none for a class of 2 shapes, with a warning.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`.
     tie : float, default 0.5
@@ -171,8 +174,10 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         -----
         ConvergenceWarning
             If a dictionary still changed after `max_iter` updates.
+        UserWarning
+            If a class has too few shapes for `cv` folds.
         """
-        shrinkages = self._check_sizes()
+        self._check_sizes()
         configurations = self._check_fit_input(X)
         labels = _check_labels(y, len(configurations))
         weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
@@ -180,16 +185,16 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         configurations, labels, weights = configurations[counts], labels[counts], weights[counts]
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         _check_class_sizes(self.classes_, numbers)
-        if self.cv is not None:
-            _check_folds(self.cv, self.temperature, np.bincount(numbers))
+        n_folds = _count_folds(self.cv, self.temperature, np.bincount(numbers))
+        shrinkages = _check_shrinkage(self.shrinkage, chooses=n_folds > 0)
         generator = as_generator(self.random_state)
         shares = None if sample_weight is None else weights
-        if self.cv is None or len(self.classes_) == 1:
+        if n_folds == 0:
             self._learn(configurations, numbers, shares, shrinkages[0], generator)
             temperature = self._find_temperature(configurations, numbers, weights)
             calibration = ErrorCalibration(np.full(len(self.classes_), temperature), np.zeros(len(self.classes_)))
         else:
-            folds = StratifiedKFold(self.cv, shuffle=True, random_state=int(generator.integers(2**31)))
+            folds = StratifiedKFold(n_folds, shuffle=True, random_state=int(generator.integers(2**31)))
             splits = list(folds.split(numbers[:, None], numbers))
             found = [self._calibrate(configurations, numbers, shares, value, splits, generator) for value in shrinkages]
             best = int(np.argmax([likelihood for _, likelihood in found]))
@@ -276,12 +281,12 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         check_is_fitted(self)
         return save_classifier(self, path)
 
-    def _check_sizes(self) -> tuple[float, ...]:
-        """Check the parameters that are the same for any shapes, and return the shrinkages to choose from."""
+    def _check_sizes(self) -> None:
+        """Refuse a number of atoms, a sparsity or a shrinkage that no shapes could be fitted with."""
         n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
         if n_nonzero > check_count(self.n_atoms, 1, "n_atoms"):
             raise ValueError(f"n_nonzero must be between 1 and n_atoms={self.n_atoms}, got {n_nonzero}.")
-        return _check_shrinkage(self.shrinkage, chooses=self.cv is not None)
+        _check_shrinkage(self.shrinkage, chooses=False)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit would take; a file may hold any."""
@@ -401,16 +406,27 @@ def _check_shrinkage(shrinkage: float | str, *, chooses: bool) -> tuple[float, .
     return (float(shrinkage),)
 
 
-def _check_folds(cv: int, temperature: float | None, class_sizes: IntArray) -> None:
+def _count_folds(cv: int | None, temperature: float | None, class_sizes: IntArray) -> int:
+    """Return how many folds leave every class 2 shapes to learn from, `cv` if possible; 0 to hold out nothing."""
+    if cv is None:
+        return 0
     n_folds = check_count(cv, 2, "cv")
     if temperature is not None:
         raise ValueError("temperature is learned where cv is given: leave one of them out.")
+    if len(class_sizes) == 1:
+        return 0
     smallest = int(class_sizes.min())
-    if smallest < n_folds or smallest - -(-smallest // n_folds) < 2:
-        raise ShapeInputError(
-            f"cv={n_folds} must leave every class 2 shapes to learn from, but the smallest class has {smallest}: add "
-            "shapes, leave such classes out, or use another cv."
+    # Each fold holds out ceil(smallest / n_folds) shapes: of 3 shapes, only 3 folds leave 2.
+    usable = 0 if smallest < 3 else 3 if smallest == 3 else min(n_folds, smallest)
+    if usable != n_folds:
+        instead = f"cv={usable} is used" if usable else "no shape is held out, as by cv=None"
+        warnings.warn(
+            f"cv={n_folds} must leave every class 2 shapes to learn from, but the smallest class has {smallest}: "
+            f"{instead}. Add shapes, leave such classes out, or set cv so.",
+            UserWarning,
+            stacklevel=4,
         )
+    return usable
 
 
 def _check_class_sizes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:

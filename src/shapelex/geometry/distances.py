@@ -59,7 +59,7 @@ def distance(
     1.0472
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
-    if allows_missing(missing, space):
+    if allows_missing(missing, space, z=z, w=w):
         first, second, is_single = _shared_pair(z, w, space)
     else:
         pair = preshape_pair(z, w, space)
@@ -108,7 +108,7 @@ def pairwise_distances(
            [0.274, 0.274, 0.   ]])
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
-    if allows_missing(missing, space):
+    if allows_missing(missing, space, Z=Z, W=W):
         return _incomplete_pairwise(Z, W, kind, space)
     space = resolve_space(space, Z, "Z")
     first = space.whitened_preshapes(Z, "Z")

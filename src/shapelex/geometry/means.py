@@ -19,10 +19,10 @@ from shapelex.geometry.alignment import rotate_onto
 from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.geometry.missing_landmarks import allows_missing, incomplete_mean, incomplete_rows
-from shapelex.geometry.preshapes import phases, resolve_space
-from shapelex.geometry.weighted_blocks import WeightedBlocks, one_block, stored_blocks, stored_space, stretches
+from shapelex.geometry.preshapes import phases
+from shapelex.geometry.weighted_blocks import WeightedBlocks, one_block, stored_blocks, stretches
 from shapelex.spaces import Space
-from shapelex.spaces.stored import open_stored
+from shapelex.spaces.stored import open_configurations, open_stored
 
 
 def mean_shape(
@@ -49,7 +49,7 @@ def mean_shape(
     weights : array_like of float, shape (n_shapes,), optional
         Non-negative weights; all equal when not given.
     space : Space, optional
-        Space of the configurations; landmarks when not given.
+        Space of the configurations; when not given, that of a `ShapeSet`, else landmarks.
     tol : float, optional
         The iterations stop when the mean moves by no more, in geodesic distance; by default ``64 eps sqrt(N)``, about
         1e-13 for complex128 and 1e-4 for complex64.
@@ -85,17 +85,17 @@ def mean_shape(
     check_count(max_iter, 1, "max_iter")
     if tol is not None and not tol > 0:
         raise ValueError(f"tol must be positive, got {tol}.")
-    if allows_missing(missing, space):
+    if allows_missing(missing, space, Z=Z):
         mean, completed, _ = _incomplete_mean(Z, kind, weights, space, tol, max_iter)
         return np.asarray(phases(np.vdot(mean, completed[0])[None])[0] * mean)
-    stored = open_stored(Z, "Z")
-    space = resolve_space(space, Z, "Z") if stored is None else stored_space(space, Z, stored, "Z")
-    if stored is None:
-        rows = space.whitened_preshapes(Z, "Z")
+    configurations, space = open_configurations(Z, space, "Z")
+    if isinstance(configurations, np.ndarray):
+        rows = space.whitened_preshapes(configurations, "Z")
         blocks = one_block(rows, check_weights(weights, len(rows), rows.real.dtype))
     else:
-        rows = space.whitened_preshapes(stored[:1], "Z")
-        blocks = stored_blocks(stored, space, check_weights(weights, len(stored), rows.real.dtype), "Z")
+        rows = space.whitened_preshapes(configurations[:1], "Z")
+        shares = check_weights(weights, len(configurations), rows.real.dtype)
+        blocks = stored_blocks(configurations, space, shares, "Z")
     mean = _mean_row(blocks, kind, _resolve_tol(tol, rows), max_iter, warn=True)
     return space.unwhiten(phases(np.vdot(mean, rows[0])[None])[0] * mean)
 
@@ -119,7 +119,7 @@ def align_to_mean(
     weights : array_like of float, shape (n_shapes,), optional
         Weights of the mean.
     space : Space, optional
-        Space of the configurations; landmarks when not given.
+        Space of the configurations; when not given, that of a `ShapeSet`, else landmarks.
     missing : {"error", "allow"}, default "error"
         Whether landmarks may be NaN, see :func:`mean_shape`. A shape that misses some gets the place, size and angle
         of its completed shape, and the missing ones stay NaN.
@@ -137,18 +137,18 @@ def align_to_mean(
     >>> bool(np.allclose(aligned[0], aligned[1]))
     True
     """
-    if allows_missing(missing, space):
+    if allows_missing(missing, space, Z=Z):
         mean, completed, present = _incomplete_mean(Z, kind, weights, space, None, 1000)
         # Turned to the mean as mean_shape gives it: along the first shape.
         pose = phases(np.vdot(mean, completed[0])[None])[0] * mean
         turned = phases(completed.conj() @ pose)[:, None] * completed
         return np.where(present, turned, np.nan).astype(turned.dtype)
-    stored: Any = open_stored(Z, "Z")
-    if stored is None:
-        return rotate_onto(Z, mean_shape(Z, kind, weights, space), space)
-    space = stored_space(space, Z, stored, "Z")
-    mean = mean_shape(stored, kind, weights, space)
-    aligned = [rotate_onto(stored[part], mean, space) for part in stretches(len(stored))]
+    configurations: Any
+    configurations, space = open_configurations(Z, space, "Z")
+    mean = mean_shape(configurations, kind, weights, space)
+    if isinstance(configurations, np.ndarray):
+        return rotate_onto(Z, mean, space)
+    aligned = [rotate_onto(configurations[part], mean, space) for part in stretches(len(configurations))]
     return np.concatenate(aligned)
 
 

@@ -6,6 +6,7 @@ every missing landmark is that of the mean, laid over the landmarks that are pre
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,21 +14,27 @@ from shapelex._typing import ArrayLike, BoolArray, ComplexArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_not_collapsed, name_rows
 from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
 from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
 from shapelex.spaces.rows import row_inner, row_norms
 
 _LEAST_SHARED = 3
 
 
-def allows_missing(missing: str, space: Space | None) -> bool:
-    """Tell whether NaN landmarks are allowed; refuse spaces that have no landmarks to leave out."""
+def allows_missing(missing: str, space: Space | None, **arguments: Any) -> bool:
+    """Tell whether NaN landmarks are allowed; refuse `arguments` whose space has no landmarks to leave out."""
     check_choice(missing, ("error", "allow"), "missing")
     if missing == "error":
         return False
-    if space is not None and not isinstance(space, Landmarks):
-        raise UnsupportedBySpaceError(
-            f'missing="allow" leaves out landmarks, but the space is {space}, whose coefficients hang together: '
-            "fit the curve to the points that are there, by space.fit(points, t)."
-        )
+    for name, Z in arguments.items():
+        chosen = choose_space(space, Z)
+        if chosen is None:
+            continue
+        if not isinstance(chosen, Landmarks):
+            raise UnsupportedBySpaceError(
+                f'missing="allow" leaves out landmarks, but the space is {chosen}, whose coefficients hang together: '
+                "fit the curve to the points that are there, by space.fit(points, t)."
+            )
+        chosen.check_space_of(Z, name)
     return True
 
 

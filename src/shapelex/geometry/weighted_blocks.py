@@ -6,10 +6,8 @@ shares of their weights, from the first one on, as often as they are called.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import check_coordinate_count
-from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex.spaces import Space
 from shapelex.spaces.stored import StoredConfigurations
 
 WeightedBlocks = Callable[[], Iterable[tuple[ComplexArray, FloatArray]]]
@@ -37,11 +35,3 @@ def stretches(n_shapes: int) -> Iterator[slice]:
     """Yield the stretches of rows that are read together."""
     for start in range(0, n_shapes, _BLOCK_ROWS):
         yield slice(start, min(start + _BLOCK_ROWS, n_shapes))
-
-
-def stored_space(space: Space | None, Z: ArrayLike, stored: StoredConfigurations, name: str) -> Space:
-    """Return `space`, or that of the set `Z`, or as many landmarks as its stored configurations have coordinates."""
-    chosen = choose_space(space, Z) or Landmarks(stored.shape[1])
-    chosen.check_space_of(Z, name)
-    check_coordinate_count(stored.shape[1], chosen.n_coordinates, name)
-    return chosen

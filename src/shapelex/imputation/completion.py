@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
-from shapelex._validation import as_configurations, as_incomplete_configurations, check_choice, check_count
+from shapelex._validation import as_incomplete_configurations, check_choice, check_count
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.missing_landmarks import complete_by, normalized_on
 from shapelex.imputation.landmark_guesses import LandmarkGuesser
 from shapelex.spaces import Landmarks
+from shapelex.spaces.base import choose_space
+from shapelex.spaces.stored import open_stored, read_configurations
 
 # A learned dictionary and the shapes it completes have settled when landmarks move by less of the size of their shape.
 _ROUND_TOL = 1e-3
@@ -165,7 +167,11 @@ def impute(
         raise ValueError(f"hide must be a share between 0 and 1, got {hide}.")
     if noise is not None and not (np.isfinite(noise) and noise > 0):
         raise ValueError(f"noise must be a positive variance, got {noise}.")
-    configurations, present, _ = as_incomplete_configurations(X, name="X", n_coordinates=_count_landmarks(dictionary))
+    space = _landmarks_of(dictionary, X)
+    stored = open_stored(X)
+    configurations, present, _ = as_incomplete_configurations(
+        X if stored is None else stored[:], name="X", n_coordinates=None if space is None else space.n_coordinates
+    )
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
     if _is_fitted(dictionary):
         trials = _hide_often(present, hide, n_repeats, generator)
@@ -174,6 +180,7 @@ def impute(
     else:
         if reference is not None:
             raise ValueError("reference goes with a fitted dictionary: fit it to those shapes first, or add them to X.")
+        dictionary = clone(dictionary).set_params(space=space)
         final = _learn(configurations, present, dictionary, method, max_rounds)
         # What a dictionary has seen it finds again: each trial learns without the landmarks that it hides.
         trials = _hide_often(present, hide, min(n_repeats, _MOST_LEARNED_TRIALS), generator)
@@ -230,7 +237,7 @@ def _learn(
 def _as_reference(reference: ArrayLike | None, dictionary: ShapeDictionary) -> ComplexArray | None:
     if reference is None:
         return None
-    shapes, _ = as_configurations(reference, name="reference", n_coordinates=dictionary.n_features_in_)
+    shapes, _ = read_configurations(reference, dictionary.space_, "reference")
     # The dictionary would call collapsed ones those of X.
     dictionary.space_.whitened_preshapes(shapes, "reference")
     return shapes
@@ -272,19 +279,20 @@ def _is_fitted(dictionary: ShapeDictionary) -> bool:
     return True
 
 
-def _count_landmarks(dictionary: ShapeDictionary) -> int | None:
-    """Return how many landmarks the dictionary is for; None where it is not known yet."""
+def _landmarks_of(dictionary: ShapeDictionary, X: ArrayLike) -> Landmarks | None:
+    """Return the space of the dictionary, or that of the set `X`; None where neither says it."""
     if not isinstance(dictionary, ShapeDictionary):
         raise TypeError(
             f"dictionary must be a ShapeDictionary, fitted or not, got {type(dictionary).__name__}; for given atoms "
             "use decode(encode(X, atoms, n_nonzero, mask=mask), atoms)."
         )
-    space = dictionary.space_ if _is_fitted(dictionary) else dictionary.space
+    space = choose_space(dictionary.space_ if _is_fitted(dictionary) else dictionary.space, X)
     if space is None:
         return None
     if not isinstance(space, Landmarks):
         raise UnsupportedBySpaceError(
-            f"impute fills in landmarks, but the dictionary is over {space}, whose coefficients hang together: fit the "
-            "curve to the points that are there, by space.fit(points, t)."
+            f"impute fills in landmarks, but the space is {space}, whose coefficients hang together: fit the curve to "
+            "the points that are there, by space.fit(points, t)."
         )
-    return int(space.n_coordinates)
+    space.check_space_of(X, "X")
+    return space

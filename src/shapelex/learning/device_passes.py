@@ -14,14 +14,15 @@ from shapelex.coding.device_coder import DeviceCoder, open_device
 from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import WORST_PER_ATOM, LargestRows, Survey, mean_nearest_distance2
-from shapelex.learning.sources import RowBlocks
+from shapelex.learning.passes import Survey, SurveySums
+from shapelex.learning.sources import ConfigurationRows, RowBlocks
 from shapelex.learning.statistics import Statistics
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Part of the free memory that resident rows may fill; blocks of codes need the rest.
+# Part of the free memory that resident rows may fill; blocks of codes need the rest. Rows that do not fit are sent
+# again in each pass, in the same blocks, so results do not depend on it.
 _RESIDENT_SHARE = 0.4
 # Products are summed in the precision of the rows over so many rows, then in double precision.
 _SUM_ROWS = 1 << 16
@@ -39,9 +40,13 @@ class DeviceRows:
         self._resident: list[Tensor] | None = None
 
     def survey(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> Survey:
-        """Code all shapes over a dictionary and sum up what the next update needs."""
+        """Code all shapes over a dictionary, as :func:`shapelex.learning.passes.survey` does."""
+        return self.sum_blocks(atoms, options, keeps_values=keeps_values).finish()
+
+    def sum_blocks(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> SurveySums:
+        """Code all rows and add them up, as :func:`shapelex.learning.passes.sum_blocks` does."""
         coder = DeviceCoder(atoms, options.n_nonzero, method=options.coder, dtype=atoms.dtype, device=self._name)
-        sums = _Sums(coder, atoms, options, keeps_values)
+        sums = _Sums(coder, SurveySums(atoms, options, keeps_values=keeps_values))
         for start, rows in self._blocks(coder):
             sums.add(rows, self.source.weights(start, start + len(rows)))
         return sums.finish()
@@ -79,34 +84,30 @@ class DeviceRows:
         return int(_RESIDENT_SHARE * free)
 
     def _read(self, start: int, stop: int, coder: DeviceCoder) -> "Tensor":
-        configurations = self.source.configurations
-        if configurations is None or self.source.space is None or self.device.type != "cuda":
+        if not isinstance(self.source, ConfigurationRows) or self.device.type != "cuda":
             return coder.to_device(self.source.read(start, stop))
-        block = np.asarray(configurations[start:stop])
+        block = np.asarray(self.source.configurations[start:stop])
         if block.shape[1:] != (self.source.n_coordinates,) or not np.iscomplexobj(block):
             return coder.to_device(self.source.read(start, stop))
         whitening = DeviceWhitening(self.source.space, coder.to_device)
-        return whitening.preshapes(coder.to_device(block), block.dtype, start)
+        return whitening.preshapes(coder.to_device(block), block.dtype, self.source.first_row + start)
 
 
 class _Sums:
-    """What a pass adds up, block by block, on the device."""
+    """What a pass adds up, block by block, on the device; it ends up in the accumulator of all passes."""
 
-    def __init__(self, coder: DeviceCoder, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> None:
+    def __init__(self, coder: DeviceCoder, sums: SurveySums) -> None:
         import torch
 
-        n_atoms, n_coordinates = atoms.shape
-        self._coder, self._atoms, self._distance = coder, atoms, options.distance
-        self._atom_rows = coder.to_device(atoms)
+        n_atoms, n_coordinates = sums.atoms.shape
+        self._coder, self._sums = coder, sums
+        self._atom_rows = coder.to_device(sums.atoms)
         self._gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
         self._products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
         self._usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
-        self._worst = LargestRows(WORST_PER_ATOM * n_atoms, n_coordinates)
         self._nearest_squares = torch.full((n_atoms,), -1.0, dtype=torch.float64, device=coder.device)
         self._nearest_rows = torch.zeros_like(self._atom_rows)
-        self._with_nearest = options.tie > 0
-        self._loss = self._weight = 0.0
-        self._values: list[FloatArray] | None = [] if keeps_values else None
+        self._weight = 0.0
 
     def add(self, rows: "Tensor", weights: FloatArray) -> None:
         import torch
@@ -114,15 +115,16 @@ class _Sums:
         from shapelex.kernels.pursuit_torch import squares
         from shapelex.kernels.weights_torch import densify
 
+        n_atoms, distance = len(self._atom_rows), self._sums.options.distance
         support, coefs = self._coder.code(rows)
-        dense = densify(support, coefs[:, 0], len(self._atoms))
+        dense = densify(support, coefs[:, 0], n_atoms)
         errors = squares(rows - dense @ self._atom_rows).sum(dim=1).cpu().numpy()
-        values = objective_values(errors, self._distance)
-        slope_weights = weights * objective_slopes(errors, self._distance)
-        self._loss += float((weights * values).sum())
+        values = objective_values(errors, distance)
+        self._sums.loss += float((weights * values).sum())
         self._weight += float(weights.sum())
+        slope_weights = weights * objective_slopes(errors, distance)
         plain, sloped = (torch.from_numpy(part).to(self._coder.device) for part in (weights, slope_weights))
-        used = densify(support, torch.ones_like(coefs[:, 0].real), len(self._atoms))
+        used = densify(support, torch.ones_like(coefs[:, 0].real), n_atoms)
         for start in range(0, len(rows), _SUM_ROWS):
             part = slice(start, start + _SUM_ROWS)
             codes = dense[part]
@@ -131,8 +133,8 @@ class _Sums:
             self._products += weighted @ rows[part]
             self._usage += plain[part] @ used[part].to(torch.float64)
         self._look_at_extremes(rows, values, weights)
-        if self._values is not None:
-            self._values.append(values)
+        if self._sums.values is not None:
+            self._sums.values.append(values)
 
     def _look_at_extremes(self, rows: "Tensor", values: FloatArray, weights: FloatArray) -> None:
         import torch
@@ -140,10 +142,13 @@ class _Sums:
         from shapelex.kernels.pursuit_torch import squares
 
         counted = np.flatnonzero(weights > 0)
-        n_kept = min(self._worst.n_kept, len(counted))
+        if not len(counted):
+            return
+        worst = self._sums.worst
+        n_kept = min(worst.n_kept, len(counted))
         chosen = counted[np.argpartition(values[counted], len(counted) - n_kept)[len(counted) - n_kept :]]
-        self._worst.add(values[chosen], rows[torch.from_numpy(chosen).to(rows.device)].cpu().numpy())
-        if not self._with_nearest or not len(counted):
+        worst.add(values[chosen], rows[torch.from_numpy(chosen).to(rows.device)].cpu().numpy())
+        if self._sums.nearest is None:
             return
         if len(counted) < len(rows):
             rows = rows[torch.from_numpy(counted).to(rows.device)]
@@ -153,15 +158,11 @@ class _Sums:
         self._nearest_squares = torch.where(nearer, best.to(torch.float64), self._nearest_squares)
         self._nearest_rows = torch.where(nearer[:, None], rows[places], self._nearest_rows)
 
-    def finish(self) -> Survey:
-        nearest = self._nearest_rows.cpu().numpy() if self._with_nearest else self._atoms[:0]
-        gram, products, usage = (sums.cpu().numpy() for sums in (self._gram, self._products, self._usage))
-        return Survey(
-            atoms=self._atoms,
-            loss=self._loss / self._weight,
-            mean_nearest_distance2=mean_nearest_distance2(self._atoms, nearest),
-            statistics=Statistics(gram, products, usage, self._weight),
-            worst=self._worst.rows,
-            nearest=nearest,
-            values=None if self._values is None else np.concatenate(self._values),
-        )
+    def finish(self) -> SurveySums:
+        sums = self._sums
+        gram, products, usage = (part.cpu().numpy() for part in (self._gram, self._products, self._usage))
+        sums.statistics = Statistics(gram, products, usage, self._weight)
+        if sums.nearest is not None:
+            sums.nearest.squares = self._nearest_squares.cpu().numpy()
+            sums.nearest.rows = self._nearest_rows.cpu().numpy()
+        return sums

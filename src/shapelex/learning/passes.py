@@ -81,7 +81,7 @@ class NearestRows:
 
     def __init__(self, atoms: ComplexArray) -> None:
         self._atoms = np.ascontiguousarray(atoms)
-        self._squares: FloatArray = np.full(len(atoms), -1.0)
+        self.squares: FloatArray = np.full(len(atoms), -1.0)
         self.rows: ComplexArray = np.zeros_like(self._atoms)
 
     def add(self, rows: ComplexArray) -> None:
@@ -94,11 +94,11 @@ class NearestRows:
 
     def merge(self, later: "NearestRows") -> None:
         """Consider the rows that another one has seen."""
-        self._take(later._squares, later.rows)
+        self._take(later.squares, later.rows)
 
     def _take(self, squares: FloatArray, rows: ComplexArray) -> None:
-        nearer = squares > self._squares
-        self._squares = np.where(nearer, squares, self._squares)
+        nearer = squares > self.squares
+        self.squares = np.where(nearer, squares, self.squares)
         self.rows[nearer] = rows[nearer]
 
 
@@ -121,47 +121,47 @@ class SurveySums:
     def __init__(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> None:
         self.atoms = atoms
         self.options = options
-        self._statistics = Statistics.zeros(*atoms.shape)
-        self._loss = 0.0
-        self._worst = LargestRows(WORST_PER_ATOM * len(atoms), atoms.shape[1])
-        self._nearest = NearestRows(atoms) if options.tie > 0 else None
-        self._values: list[FloatArray] | None = [] if keeps_values else None
+        self.statistics = Statistics.zeros(*atoms.shape)
+        self.loss = 0.0
+        self.worst = LargestRows(WORST_PER_ATOM * len(atoms), atoms.shape[1])
+        self.nearest = NearestRows(atoms) if options.tie > 0 else None
+        self.values: list[FloatArray] | None = [] if keeps_values else None
 
     def add(self, rows: ComplexArray, weights: FloatArray, parts: "list[_Part]") -> None:
         """Add a block of coded rows."""
         for part in parts:
-            self._statistics += part.statistics
+            self.statistics += part.statistics
         values = np.concatenate([part.values for part in parts])
-        self._loss += float((weights * values).sum())
-        if self._values is not None:
-            self._values.append(values)
+        self.loss += float((weights * values).sum())
+        if self.values is not None:
+            self.values.append(values)
         counted = weights > 0
         if not counted.all():
             rows, values = rows[counted], values[counted]
         if len(rows):
-            self._worst.add(values, rows)
-            if self._nearest is not None:
-                self._nearest.add(rows)
+            self.worst.add(values, rows)
+            if self.nearest is not None:
+                self.nearest.add(rows)
 
     def merge(self, later: "SurveySums") -> None:
         """Add the sums over the rows that follow."""
-        self._statistics += later._statistics
-        self._loss += later._loss
-        self._worst.add(later._worst.scores, later._worst.rows)
-        if self._nearest is not None and later._nearest is not None:
-            self._nearest.merge(later._nearest)
+        self.statistics += later.statistics
+        self.loss += later.loss
+        self.worst.add(later.worst.scores, later.worst.rows)
+        if self.nearest is not None and later.nearest is not None:
+            self.nearest.merge(later.nearest)
 
     def finish(self) -> Survey:
         """Return the survey of all rows."""
-        nearest = self.atoms[:0] if self._nearest is None else self._nearest.rows
+        nearest = self.atoms[:0] if self.nearest is None else self.nearest.rows
         return Survey(
             atoms=self.atoms,
-            loss=self._loss / self._statistics.weight,
+            loss=self.loss / self.statistics.weight,
             mean_nearest_distance2=mean_nearest_distance2(self.atoms, nearest),
-            statistics=self._statistics,
-            worst=self._worst.rows,
+            statistics=self.statistics,
+            worst=self.worst.rows,
             nearest=nearest,
-            values=None if self._values is None else np.concatenate(self._values),
+            values=None if self.values is None else np.concatenate(self.values),
         )
 
 

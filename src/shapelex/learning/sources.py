@@ -1,13 +1,14 @@
 """Where the learner reads shapes from: whitened rows, in blocks of one fixed size.
 
-In comes an array, or a function that reads any stretch of rows; out go blocks with their weights. Arrays in memory,
-memory maps, files and chunked arrays all look the same to the learner.
+In comes an array, or configurations to whiten; out go blocks with their weights. Arrays in memory, memory maps, files
+and chunked arrays all look the same to the learner.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_numeric_array, name_rows
 from shapelex.exceptions import EmptySetError, ShapeInputError
 from shapelex.spaces import Landmarks, Space
+
+if TYPE_CHECKING:
+    from shapelex.learning.options import LearningOptions
+    from shapelex.learning.passes import Survey
 
 # Sums of weighted squares stay far from overflow and underflow, in single precision too.
 _WEIGHT_RANGE = 1e12
@@ -26,14 +31,11 @@ BLOCK_ROWS = 8192
 _SHUFFLED_BYTES = 1 << 25
 
 
-class RowBlocks:
+class RowBlocks(ABC):
     """Whitened rows of norm 1, read block by block.
 
     Parameters
     ----------
-    read : callable
-        ``read(start, stop)`` gives rows `start` to `stop` as a complex array (stop − start, n_coordinates); the same
-        numbers every time.
     n_samples, n_coordinates : int
         Size of the whole set.
     sample_weight : array_like of float, shape (n_samples,), optional
@@ -47,55 +49,36 @@ class RowBlocks:
         If the weights are not `n_samples` finite numbers, none negative and one positive.
     """
 
-    def __init__(
-        self,
-        read: Callable[[int, int], ComplexArray],
-        n_samples: int,
-        n_coordinates: int,
-        sample_weight: ArrayLike | None = None,
-    ) -> None:
+    is_sequential = False
+    """Whether a row can only be read after all rows before it."""
+
+    def __init__(self, n_samples: int, n_coordinates: int, sample_weight: ArrayLike | None = None) -> None:
         if n_samples < 1:
             raise EmptySetError("the source holds no shape: give at least one.")
-        self.read = read
         self.n_samples = n_samples
         self.n_coordinates = n_coordinates
-        # Where rows are whitened as they are read: what they are made from, for those who whiten elsewhere.
-        self.configurations: Any = None
-        self.space: Space | None = None
-        # Reads rows by number, where that costs no more than their share of all rows.
-        self.gather: Callable[[IntArray], ComplexArray] | None = None
-        # Makes a pass where the rows are, for rows that stay there; see `surveyor`.
-        self.survey: Callable[..., Any] | None = None
         self.sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, n_samples)
 
-    @classmethod
-    def from_rows(cls, rows: ComplexArray, sample_weight: ArrayLike | None = None) -> "RowBlocks":
-        """Return the rows that an array holds, in memory or mapped; they are whitened and of norm 1."""
-        if rows.ndim != 2 or not np.iscomplexobj(rows):
-            raise ShapeInputError(
-                f"rows must be a 2-D complex array (n_samples, n_coordinates), got shape {rows.shape}, "
-                f"dtype {rows.dtype}; whiten configurations first with space.whitened_preshapes."
-            )
-        source = cls(lambda start, stop: rows[start:stop], rows.shape[0], rows.shape[1], sample_weight)
-        source.gather = lambda chosen: rows[chosen]
-        return source
+    @abstractmethod
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return rows `start` to `stop`; the same numbers every time."""
 
-    @classmethod
-    def from_configurations(
-        cls, configurations: Any, space: Space, sample_weight: ArrayLike | None = None, name: str = "X"
+    @staticmethod
+    def from_rows(
+        rows: ComplexArray, sample_weight: ArrayLike | None = None, given: ComplexArray | None = None
     ) -> "RowBlocks":
-        """Return rows that are whitened as they are read, from anything that gives NumPy arrays when sliced."""
-        n_samples = int(configurations.shape[0])
+        """Return the whitened rows that an array holds; :meth:`digest` is that of `given`, where it is given."""
+        return _ArrayRows(rows, sample_weight, given)
 
-        def read(start: int, stop: int) -> ComplexArray:
-            return space.whitened_preshapes(np.asarray(configurations[start:stop]), name, first_row=start)
+    @staticmethod
+    def from_configurations(
+        configurations: Any, space: Space, sample_weight: ArrayLike | None = None, first_row: int = 0
+    ) -> "RowBlocks":
+        """Return rows that are whitened as they are read, from anything that gives NumPy arrays when sliced.
 
-        source = cls(read, n_samples, space.n_coordinates, sample_weight)
-        source.configurations, source.space = configurations, space
-        # Products with a matrix round a row by its place in the stack, so in other spaces all come in whole blocks.
-        if isinstance(space, Landmarks) and getattr(configurations, "can_gather", False):
-            source.gather = lambda rows: space.whitened_preshapes(configurations.gather(rows), name)
-        return source
+        Errors count rows from `first_row` on, where this is a part of a larger set.
+        """
+        return ConfigurationRows(configurations, space, sample_weight, first_row)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -122,16 +105,16 @@ class RowBlocks:
         """Return a hash of all shapes as they were given, which tells one set from another."""
         hashed = hashlib.blake2b(digest_size=16)
         for start in range(0, self.n_samples, BLOCK_ROWS):
-            stop = min(start + BLOCK_ROWS, self.n_samples)
-            block = self.read(start, stop) if self.configurations is None else self.configurations[start:stop]
+            block = self._given(start, min(start + BLOCK_ROWS, self.n_samples))
             hashed.update(np.ascontiguousarray(block).data)
         return hashed.hexdigest()
 
+    def _given(self, start: int, stop: int) -> ComplexArray:
+        """Return the shapes that rows are made from."""
+        return self.read(start, stop)
+
     def take(self, indices: IntArray) -> ComplexArray:
         """Return copies of rows by number, in ascending order: each block is read at most once."""
-        if self.gather is not None:
-            with suppress(ShapeInputError):  # a bad row among them: blocks tell its number
-                return self.gather(indices)
         parts = []
         for chosen in np.split(indices, np.flatnonzero(np.diff(indices // BLOCK_ROWS)) + 1):
             start = int(chosen[0]) // BLOCK_ROWS * BLOCK_ROWS
@@ -160,9 +143,7 @@ class RowBlocks:
 
     def stretches(self) -> list[int]:
         """Return the bounds of stretches of rows that are each read at once: first rows, and the number of all rows."""
-        n_rows = max(1, getattr(self.configurations, "stretch_rows", 1))
-        n_rows *= -(-BLOCK_ROWS // n_rows)
-        return [*range(0, self.n_samples, n_rows), self.n_samples]
+        return [*range(0, self.n_samples, BLOCK_ROWS), self.n_samples]
 
     def shuffled_batches(self, batch_size: int, generator: np.random.Generator) -> "Iterator[RowBlocks]":
         """Yield all rows once, in random batches, without batches of weight 0; every stretch is read once.
@@ -172,7 +153,7 @@ class RowBlocks:
         """
         bounds = self.stretches()
         order = generator.permutation(len(bounds) - 1)
-        if getattr(self.configurations, "is_sequential", False):
+        if self.is_sequential:
             order.sort()
         n_together = max(batch_size, _SHUFFLED_BYTES // (16 * self.n_coordinates))
         n_before = np.cumsum(np.diff(bounds)[order]) // n_together
@@ -192,6 +173,68 @@ class RowBlocks:
                     chosen_weights = None if self.sample_weight is None else mixed_weights[batch]
                     yield RowBlocks.from_rows(mixed[batch], chosen_weights)
             rows, weights = [mixed[n_used:].copy()], [mixed_weights[n_used:]]
+
+
+class _ArrayRows(RowBlocks):
+    """Whitened rows of an array."""
+
+    def __init__(self, rows: ComplexArray, sample_weight: ArrayLike | None, given: ComplexArray | None) -> None:
+        if rows.ndim != 2 or not np.iscomplexobj(rows):
+            raise ShapeInputError(
+                f"rows must be a 2-D complex array (n_samples, n_coordinates), got shape {rows.shape}, "
+                f"dtype {rows.dtype}; whiten configurations first with space.whitened_preshapes."
+            )
+        super().__init__(rows.shape[0], rows.shape[1], sample_weight)
+        self._rows = rows
+        self._given_rows = rows if given is None else given
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        return self._rows[start:stop]
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        return self._rows[indices]
+
+    def _given(self, start: int, stop: int) -> ComplexArray:
+        return self._given_rows[start:stop]
+
+
+class ConfigurationRows(RowBlocks):
+    """Configurations that are whitened as they are read; see :meth:`RowBlocks.from_configurations`."""
+
+    def __init__(self, configurations: Any, space: Space, sample_weight: ArrayLike | None, first_row: int) -> None:
+        super().__init__(int(configurations.shape[0]), space.n_coordinates, sample_weight)
+        self.configurations = configurations
+        self.space = space
+        self.first_row = first_row
+        self.is_sequential = getattr(configurations, "is_sequential", False)
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return rows `start` to `stop`, whitened now."""
+        return self.space.whitened_preshapes(self._given(start, stop), "X", first_row=self.first_row + start)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return rows by number, singly where the set can give single rows."""
+        # Products with a matrix round a row by its place in the stack, so in other spaces all come in whole blocks.
+        if isinstance(self.space, Landmarks) and getattr(self.configurations, "can_gather", False):
+            with suppress(ShapeInputError):  # a bad row among them: blocks tell its number
+                return self.space.whitened_preshapes(self.configurations.gather(indices), "X")
+        return super().take(indices)
+
+    def stretches(self) -> list[int]:
+        """Return the bounds of stretches of whole chunks, at least a block each."""
+        n_rows = getattr(self.configurations, "stretch_rows", 1)
+        return [*range(0, self.n_samples, n_rows * -(-BLOCK_ROWS // n_rows)), self.n_samples]
+
+    def _given(self, start: int, stop: int) -> ComplexArray:
+        return np.asarray(self.configurations[start:stop])
+
+
+class RemoteRows(RowBlocks):
+    """Rows that lie on other machines, where the passes over them are made."""
+
+    @abstractmethod
+    def survey(self, atoms: ComplexArray, options: "LearningOptions") -> "Survey":
+        """Make a pass as :func:`shapelex.learning.passes.survey` does."""
 
 
 def _check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> FloatArray:

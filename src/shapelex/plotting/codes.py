@@ -8,12 +8,13 @@ from shapelex._typing import ArrayLike, ComplexArray, IntArray
 from shapelex._validation import as_numeric_array
 from shapelex.exceptions import CodesError
 from shapelex.plotting.axes import clear_axes, resolve_axes
-from shapelex.plotting.curves import checked_shape, checked_shapes
+from shapelex.plotting.curves import checked_shape
 from shapelex.plotting.dictionaries import in_percent
 from shapelex.plotting.drawing import draw_shape, extents, with_defaults
 from shapelex.plotting.grids import Grid, arrange, label_size
 from shapelex.plotting.palette import CYCLE, DARK_GRAY, FONT_SIZE, GRAY, LIGHT_GRAY
 from shapelex.spaces import Space
+from shapelex.spaces.stored import read_configurations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +145,7 @@ def plot_combination(
     ['atom 0\n0.90, 0°', '+', 'atom 2\n0.30, 90°', '=', 'sum']
     """
     weights, used = _used_atoms(code)
-    configurations, space = checked_shapes(atoms, space, "atoms")
+    configurations, space = read_configurations(atoms, space, "atoms")
     if len(weights) != len(configurations):
         raise CodesError(f"code is over {len(weights)} atoms, but {len(configurations)} were given.")
     chosen = space.centered(configurations[used])

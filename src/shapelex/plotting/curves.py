@@ -6,25 +6,17 @@ In come configurations; out go complex points along each curve, its corners and 
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_configurations
 from shapelex.exceptions import ShapeInputError, UnsupportedBySpaceError
-from shapelex.geometry.preshapes import resolve_space
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
+from shapelex.spaces.stored import read_configurations
 
 _FEWEST_SAMPLES = 400
 _FEWEST_SAMPLES_A_SPAN = 8
 
 
-def checked_shapes(Z: ArrayLike, space: Space | None, name: str) -> tuple[ComplexArray, Space]:
-    """Return stacked configurations, and their space: landmarks when none is given."""
-    space = resolve_space(space, Z, name)
-    configurations, _ = as_configurations(Z, name=name, n_coordinates=space.n_coordinates)
-    return configurations, space
-
-
 def checked_shape(z: ArrayLike, space: Space | None, name: str) -> tuple[ComplexArray, Space]:
     """Return one configuration, and its space."""
-    configurations, space = checked_shapes(z, space, name)
+    configurations, space = read_configurations(z, space, name)
     if len(configurations) != 1:
         raise ShapeInputError(f"{name} must be one configuration, got {len(configurations)}: draw one row of them.")
     return configurations[0], space

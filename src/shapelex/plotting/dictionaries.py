@@ -9,12 +9,12 @@ from shapelex._validation import as_numeric_array
 from shapelex.exceptions import ShapeInputError
 from shapelex.geometry import align_onto, distance
 from shapelex.plotting.axes import resolve_axes
-from shapelex.plotting.curves import checked_shapes
 from shapelex.plotting.drawing import with_defaults
 from shapelex.plotting.galleries import draw_gallery
 from shapelex.plotting.palette import FONT_SIZE, ORANGE
 from shapelex.plotting.poses import Pose, pose_rotations
 from shapelex.spaces import Space
+from shapelex.spaces.stored import read_configurations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ def plot_atoms(
     >>> [text.get_text() for text in ax.texts]
     ['100 %', '75 %', '20 %']
     """
-    configurations, space = checked_shapes(atoms, space, "atoms")
+    configurations, space = read_configurations(atoms, space, "atoms")
     preshapes = space.preshape(configurations)
     shares = None if usage is None else _as_shares(usage, len(preshapes))
     order = np.arange(len(preshapes)) if shares is None else np.argsort(-shares, kind="stable")
@@ -161,8 +161,8 @@ def plot_reconstructions(
     >>> [text.get_text() for text in ax.texts]
     ['10.0 %', '19.6 %']
     """
-    configurations, space = checked_shapes(X, space, "X")
-    approximations, _ = checked_shapes(reconstructions, space, "reconstructions")
+    configurations, space = read_configurations(X, space, "X")
+    approximations, _ = read_configurations(reconstructions, space, "reconstructions")
     if len(configurations) != len(approximations):
         raise ShapeInputError(
             f"reconstructions must be one for each of the {len(configurations)} shapes of X, got {len(approximations)}."

@@ -8,12 +8,13 @@ from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
 from shapelex.geometry import align_onto, geodesic, mean_shape
 from shapelex.plotting.axes import clear_axes, resolve_axes
-from shapelex.plotting.curves import checked_shape, checked_shapes
+from shapelex.plotting.curves import checked_shape
 from shapelex.plotting.drawing import draw_shape, extents, with_defaults
 from shapelex.plotting.grids import arrange, label_size
 from shapelex.plotting.palette import BLUE, FONT_SIZE, GRAY, ORANGE
 from shapelex.plotting.poses import flat_rotation
 from shapelex.spaces import Space
+from shapelex.spaces.stored import read_configurations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +142,7 @@ def plot_mean(
     >>> len(ax.lines)
     3
     """
-    configurations, space = checked_shapes(Z, space, "Z")
+    configurations, space = read_configurations(Z, space, "Z")
     check_count(max_shapes, 0, "max_shapes")
     mean = mean_shape(configurations, kind, weights, space)
     mean = flat_rotation(mean, space) * mean

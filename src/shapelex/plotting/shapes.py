@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 from shapelex._typing import ArrayLike
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import clear_axes, resolve_axes
-from shapelex.plotting.curves import checked_shape, checked_shapes
+from shapelex.plotting.curves import checked_shape
 from shapelex.plotting.drawing import draw_shape
 from shapelex.plotting.galleries import draw_gallery
 from shapelex.plotting.palette import FONT_SIZE
 from shapelex.spaces import Space
+from shapelex.spaces.stored import read_configurations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +122,7 @@ def plot_shapes(
     >>> [text.get_text() for text in ax.texts]
     ['none', 'some', 'more']
     """
-    configurations, space = checked_shapes(Z, space, "Z")
+    configurations, space = read_configurations(Z, space, "Z")
     if labels is not None and len(labels) != len(configurations):
         raise ShapeInputError(f"labels must be one for each of the {len(configurations)} shapes, got {len(labels)}.")
     ax = resolve_axes(ax)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_configurations, name_rows
+from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Space
+from shapelex.spaces.stored import read_configurations
 
 
 @dataclass(frozen=True)
@@ -78,18 +79,14 @@ def read_shapes(
         If shapes are of another space, or a column has another length.
     """
     if hasattr(X, "configurations"):
-        given = getattr(X, "space", None)
-        if given is not None and given != space:
-            raise ShapeInputError(
-                f"X holds shapes of {given}, but the model was fitted in {space}: convert them first."
-            )
         ids = _first_given(ids, getattr(X, "ids", None))
         labels = _first_given(labels, getattr(X, "labels", None))
         sequence = _first_given(sequence, getattr(X, "sequence", None))
         if frames is None and sequence is not None:
             frames = _frames_in(getattr(X, "metadata", None))
+        space.check_space_of(X, "X")
         X = X.configurations
-    configurations, _ = as_configurations(X, n_coordinates=space.n_coordinates)
+    configurations, _ = read_configurations(X, space)
     n_shapes = len(configurations)
     texts = None if labels is None else _as_texts(labels, n_shapes, "labels")
     if texts is not None and not any(texts):

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_configurations, check_choice, check_count
+from shapelex._validation import check_choice, check_count
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.configurations import as_generator
@@ -24,8 +24,8 @@ from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.selection.folds import make_folds
 from shapelex.selection.tidy_table import TidyTable, format_grid
 from shapelex.spaces import Space
-from shapelex.spaces.base import choose_space
 from shapelex.spaces.rows import row_inner, row_norms
+from shapelex.spaces.stored import read_configurations
 
 logger = logging.getLogger("shapelex")
 
@@ -132,7 +132,6 @@ def compare(
     space: Space | None = None,
     cv: Any = None,
     groups: ArrayLike | None = None,
-    learn_at: int | None = None,
     measure: Literal["loss", "distance"] = "loss",
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -160,15 +159,12 @@ def compare(
     n_atoms : int, default 10
         Number of atoms of the dictionaries that are given by name.
     space : Space, optional
-        Space of the configurations; that of a `ShapeSet`, else landmarks, when not given.
+        Space of the configurations; when not given, that of a `ShapeSet`, else landmarks.
     cv : int, splitter, iterable of pairs of rows, or None, default None
         What to hold out. A number of folds holds out contiguous blocks of rows, as shapes in the order of time
         need it; whole groups where `groups` are given. For shapes sorted by kind, give ``KFold(5, shuffle=True)``.
     groups : array_like of shape (n_shapes,), optional
         What each shape belongs to, such as a recording or a specimen: held out together.
-    learn_at : int, optional
-        Learn each dictionary once, for this sparsity, and vary only the coding. Cheaper, and what one
-        dictionary in hand can do; by default one is learned for each sparsity.
     measure : {"loss", "distance"}, default "loss"
         ``"loss"`` is what each method minimizes and the paper compares: for ``"align-first"`` and ``"complex PCA,
         centered"`` the norm of a difference in a fixed pose. ``"distance"`` is the full Procrustes distance of
@@ -215,19 +211,17 @@ def compare(
     """
     check_choice(measure, MEASURES, "measure")
     sparsities = _check_sparsities(n_nonzero, check_count(n_atoms, 1, "n_atoms"))
-    at_least = 1 if learn_at is None else check_count(learn_at, 1, "learn_at")
-    space = choose_space(space, X)
+    configurations, space = read_configurations(X, space)
     estimators = _make_estimators(methods, n_atoms, space, n_jobs)
     for name, estimator in estimators.items():
-        _check_estimator(name, estimator, max(*sparsities, at_least))
-    configurations, _ = as_configurations(X, n_coordinates=None if space is None else space.n_coordinates)
+        _check_estimator(name, estimator, max(sparsities))
     everything = np.arange(len(configurations))
     folds = [(everything, everything), *make_folds(cv, groups, len(configurations))]
     seeds = as_generator(random_state).integers(2**31, size=len(folds))
     n_total = len(folds) * len(estimators) * len(sparsities)
     rows: list[dict[str, Any]] = []
     unconverged: list[str] = []
-    for row in _measure_all(configurations, estimators, sparsities, folds, seeds, learn_at, measure, unconverged):
+    for row in _measure_all(configurations, estimators, sparsities, folds, seeds, measure, unconverged):
         rows.append(row)
         logger.info(
             "compare: %d/%d, %s, %d atoms per shape, %s: RMSE %.6f",
@@ -244,14 +238,13 @@ def _measure_all(
     sparsities: Sequence[int],
     folds: Sequence[tuple[IntArray, IntArray]],
     seeds: IntArray,
-    learn_at: int | None,
     measure: str,
     unconverged: list[str],
 ) -> Iterator[dict[str, Any]]:
     for number, ((learned, measured), seed) in enumerate(zip(folds, seeds, strict=True)):
         split = "train" if number == 0 else "held out"
         for method, estimator in estimators.items():
-            sweep = _Sweep(estimator, configurations[learned], int(seed), learn_at)
+            sweep = _Sweep(estimator, configurations[learned], int(seed))
             for n_nonzero in sparsities:
                 start = time.perf_counter()
                 model = sweep.model(n_nonzero)
@@ -273,13 +266,12 @@ def _measure_all(
 class _Sweep:
     """One estimator and one set, at several sparsities; fits no more often than it must."""
 
-    def __init__(self, estimator: Any, configurations: ComplexArray, seed: int, learn_at: int | None) -> None:
+    def __init__(self, estimator: Any, configurations: ComplexArray, seed: int) -> None:
         self._estimator = clone(estimator)
         parameters = self._estimator.get_params(deep=False)
         if "random_state" in parameters and parameters["random_state"] is None:
             self._estimator.set_params(random_state=seed)
         self._configurations = configurations
-        self._learn_at = learn_at
         self._fitted: Any = None
         self._seconds = 0.0
         self.n_unconverged = 0
@@ -288,10 +280,10 @@ class _Sweep:
     def model(self, n_nonzero: int) -> Any:
         """Return the estimator fitted for this sparsity; ``seconds_before`` says what an earlier fit took."""
         is_nested = isinstance(self._estimator, ComplexPCA | TangentPCA)
-        if self._fitted is not None and (is_nested or self._learn_at is not None):
+        if is_nested and self._fitted is not None:
             self.seconds_before = self._seconds
-            return self._fitted if is_nested else self._fitted.set_params(n_nonzero=n_nonzero)
-        model = self._estimator if is_nested else self._estimator.set_params(n_nonzero=self._learn_at or n_nonzero)
+            return self._fitted
+        model = self._estimator if is_nested else self._estimator.set_params(n_nonzero=n_nonzero)
         start = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -302,7 +294,7 @@ class _Sweep:
                 self.n_unconverged += 1
             else:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        return self._fitted if is_nested else self._fitted.set_params(n_nonzero=n_nonzero)
+        return self._fitted
 
 
 def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: str) -> FloatArray:
@@ -331,10 +323,8 @@ def _check_sparsities(n_nonzero: int | Iterable[int] | None, n_atoms: int) -> li
 
 
 def _make_estimators(
-    methods: Iterable[str] | Mapping[str, Any] | None, n_atoms: int, space: Space | None, n_jobs: int | None
+    methods: Iterable[str] | Mapping[str, Any] | None, n_atoms: int, space: Space, n_jobs: int | None
 ) -> dict[str, Any]:
-    if space is not None and not isinstance(space, Space):
-        raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
     if isinstance(methods, str):
         methods = [methods]
     given = (

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, IntArray
-from shapelex._validation import as_configurations, check_count
+from shapelex._validation import check_count
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import UndeterminedFitError, UnsupportedBySpaceError
 from shapelex.geometry import distance, pairwise_distances, register
-from shapelex.geometry.preshapes import resolve_space
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.fitting import arc_length_parameters
+from shapelex.spaces.stored import read_configurations
 
 # Points of a curve for each coordinate, where it is sampled to be fitted again.
 _SAMPLES_PER_COORDINATE = 16
@@ -161,8 +161,7 @@ def invariance_report(
     >>> [effect.change for effect in report.effects if effect.is_nothing(report.tol)]
     ['rotation', 'scale', 'translation']
     """
-    space = resolve_space(space, X, "X")
-    configurations, _ = as_configurations(X, name="X", n_coordinates=space.n_coordinates)
+    configurations, space = read_configurations(X, space)
     if len(configurations) < 3:
         raise ValueError(f"X must hold at least 3 shapes to compare, got {len(configurations)}.")
     rng = np.random.default_rng(check_count(random_state, 0, "random_state"))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import as_configurations, check_count
+from shapelex._validation import check_count
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.exceptions import ShapeInputError
@@ -23,8 +23,8 @@ from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
 from shapelex.selection.folds import make_folds
 from shapelex.selection.row_order import RowOrder, describe_order
 from shapelex.selection.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
-from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
+from shapelex.spaces import Space
+from shapelex.spaces.stored import read_configurations
 
 logger = logging.getLogger("shapelex")
 
@@ -111,7 +111,7 @@ def suggest(
     n_nonzero : iterable of int, optional
         Sparsities to try. By default 1 to 10, for each size until two in a row did not pay.
     space : Space, optional
-        Space of the configurations; that of a `ShapeSet`, else landmarks, when not given.
+        Space of the configurations; when not given, that of a `ShapeSet`, else landmarks.
     cv : int, splitter or iterable of pairs of rows, default 3
         What to hold out. A number of folds holds out contiguous blocks of rows, or whole `groups`: rows that follow
         each other in time are alike, and a random split would hold out shapes that were all but seen.
@@ -166,13 +166,10 @@ def suggest(
     >>> found.n_atoms, found.n_nonzero
     (4, 2)
     """
-    if space is not None and not isinstance(space, Space):
-        raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
-    space = choose_space(space, X)
-    configurations, _ = as_configurations(X, n_coordinates=None if space is None else space.n_coordinates)
+    configurations, space = read_configurations(X, space)
     gain = _check_gain(min_gain)
     chosen = _spaced_rows(len(configurations), check_count(max_shapes, 6, "max_shapes"))
-    rows = (space or Landmarks(configurations.shape[1])).whitened_preshapes(configurations, "X")
+    rows = space.whitened_preshapes(configurations, "X")
     part = None if groups is None else np.asarray(groups)
     if part is not None and part.shape == (len(rows),):
         part = part[chosen]

@@ -235,7 +235,18 @@ class Space(ABC):
         return configurations[0] if is_single else configurations
 
     def whiten_uncentered(self, configurations: ComplexArray) -> ComplexArray:
-        """Return rows ``R z``, in which the product is the plain one; where ``R`` is the identity, the same array."""
+        """Rows ``R z``, with ``Phi = R* R``, in which the product is the plain one; they are not centered.
+
+        Parameters
+        ----------
+        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+            Configurations; not checked.
+
+        Returns
+        -------
+        ndarray of complex, same shape
+            Whitened rows; the same array where ``R`` is the identity.
+        """
         return self._multiply_factor(configurations)
 
     @cached_property

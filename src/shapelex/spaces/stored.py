@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, IntArray
-from shapelex._validation import as_complex_rows, as_numeric_array
+from shapelex._typing import ArrayLike, ComplexArray, IntArray
+from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_coordinate_count
 from shapelex.exceptions import (
     ArrayTypeError,
     CoordinateCountError,
@@ -22,11 +22,9 @@ from shapelex.exceptions import (
     ShapelexError,
     reason_of,
 )
-from shapelex.spaces.base import Space
+from shapelex.spaces.base import Space, choose_space
+from shapelex.spaces.landmarks import Landmarks
 
-# Pages of a mapped file that was read stay in memory until so many bytes have gone by.
-_MAPPED_BYTES = 1 << 26
-_GATHERED_ROWS = 512
 # Rows of a chunked file that are unpacked together, at least, and the most bytes of them that are kept.
 _UNPACKED_ROWS = 1 << 12
 _KEPT_BYTES = 1 << 28
@@ -161,35 +159,18 @@ class _StoredArray(StoredConfigurations):
         first = _first_row(array, name)
         self.shape, self.dtype = (int(array.shape[0]), first.shape[1]), first.dtype
         self.can_gather = isinstance(array, np.ndarray)
-        self._mapping = _find_mapping(array)
-        self._bytes_read = 0
         self._chunks = ChunkReader(array, name) if chunk_rows(array) else None
         self.stretch_rows = 1 if self._chunks is None else self._chunks.rows
 
     def gather(self, rows: IntArray) -> ComplexArray:
-        parts = []
-        # Each row brings the pages around it along.
-        for start in range(0, len(rows), _GATHERED_ROWS):
-            parts.append(as_complex_rows(self._array[rows[start : start + _GATHERED_ROWS]], name=self._name))
-            self._release(_MAPPED_BYTES)
-        return np.concatenate(parts)
+        return as_complex_rows(self._array[rows], name=self._name)
 
     def _read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         if self._chunks is not None:
             return self._chunks.read(start, stop)
-        if self._mapping is None:
-            return np.asarray(self._array[start:stop])
-        # A copy, as the pages behind it are let go.
-        block = np.array(self._array[start:stop], subok=False)
-        self._release(block.nbytes)
-        return block
-
-    def _release(self, n_bytes: int) -> None:
-        """Let go of mapped pages: they would count as memory of this process until the system needs it."""
-        self._bytes_read += n_bytes
-        if self._mapping is not None and self._bytes_read >= _MAPPED_BYTES:
-            self._mapping.madvise(mmap.MADV_DONTNEED)
-            self._bytes_read = 0
+        block = np.asarray(self._array[start:stop])
+        # A block of a mapped file must be an array in memory, and not another mapped one.
+        return block.copy() if _is_mapped(block) else block
 
 
 class _StoredBlocks(StoredConfigurations):
@@ -309,7 +290,7 @@ def open_stored(X: Any, name: str = "X") -> StoredConfigurations | None:
     if (isinstance(X, np.ndarray) or _is_chunked_array(X)) and len(X.shape) < 2:
         return None
     if isinstance(X, np.ndarray):
-        return _StoredArray(X, name) if _find_mapping(X) is not None or isinstance(X, np.memmap) else None
+        return _StoredArray(X, name) if _is_mapped(X) else None
     if _is_chunked_array(X):
         return _StoredArray(X, name)
     if isinstance(X, list | tuple):
@@ -328,6 +309,31 @@ def open_stored(X: Any, name: str = "X") -> StoredConfigurations | None:
     if hasattr(X, "__iter__") and _is_block(next(iter(X), None)):
         return _StoredStream(lambda: iter(X), name)
     return None
+
+
+def open_configurations(
+    X: ArrayLike, space: Space | None = None, name: str = "X"
+) -> tuple[ComplexArray | StoredConfigurations, Space]:
+    """Return configurations, not read yet where they lie outside memory, and their space.
+
+    The space is `space`, or that of the set `X` when none is given, or landmarks. A set in another space is refused.
+    """
+    stored = open_stored(X, name)
+    chosen = choose_space(space, X)
+    configurations = as_configurations(X, name=name)[0] if stored is None else stored
+    if chosen is None:
+        return configurations, Landmarks(configurations.shape[1])
+    chosen.check_space_of(X, name)
+    check_coordinate_count(configurations.shape[1], chosen.n_coordinates, name)
+    return configurations, chosen
+
+
+def read_configurations(X: ArrayLike, space: Space | None = None, name: str = "X") -> tuple[ComplexArray, Space]:
+    """Return configurations in memory, checked to be finite, and their space; as :func:`open_configurations`."""
+    configurations, chosen = open_configurations(X, space, name)
+    if isinstance(configurations, StoredConfigurations):
+        configurations = as_configurations(configurations[:], name=name)[0]
+    return configurations, chosen
 
 
 def _is_chunked_array(X: Any) -> bool:
@@ -371,13 +377,9 @@ def _check_width(width: int, expected: int, name: str) -> None:
         )
 
 
-def _find_mapping(array: Any) -> mmap.mmap | None:
-    """Return the map behind an array, where letting go of its pages loses nothing."""
+def _is_mapped(array: Any) -> bool:
+    """Tell whether the numbers of an array lie in a mapped file."""
     owner = array
     while isinstance(owner, np.ndarray):
-        # What was written to a private map ("c") exists in these pages alone.
-        if isinstance(owner, np.memmap) and owner.mode == "c":
-            return None
         owner = owner.base
-    # Windows has no such advice.
-    return owner if isinstance(owner, mmap.mmap) and hasattr(owner, "madvise") else None
+    return isinstance(owner, mmap.mmap)

@@ -10,15 +10,15 @@ import numpy as np
 
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_configurations, check_count, check_flag, check_same_count
+from shapelex._validation import check_count, check_flag, check_same_count
 from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.geometry.alignment import optimal_rotation
 from shapelex.geometry.distances import distance
-from shapelex.geometry.preshapes import resolve_space
 from shapelex.geometry.registration.cyclic_search import Changes, CyclicSearch
 from shapelex.geometry.registration.descent import mean_preshape, refine_with_mean, register_to_mean
 from shapelex.geometry.registration.subsample_shifts import closest_fractions, shift_landmarks
 from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.stored import read_configurations
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,14 +165,13 @@ def register(
     >>> bool((found.configurations == outline).all())
     True
     """
-    space = resolve_space(space, Z, "Z")
+    configurations, space = read_configurations(Z, space, "Z")
     start, direction = check_flag(start, "start"), check_flag(direction, "direction")
     reflection, subsample = check_flag(reflection, "reflection"), check_flag(subsample, "subsample")
     if subsample:
         _check_subsample(start, space)
     n_starts, max_iter = check_count(n_starts, 1, "n_starts"), check_count(max_iter, 1, "max_iter")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
-    configurations, _ = as_configurations(Z, name="Z", n_coordinates=space.n_coordinates)
     targets = None if _is_mean(to) else _given_targets(to, len(configurations), space)
     search = CyclicSearch(
         space.preshape(configurations), space, start=start, direction=direction, reflection=reflection
@@ -232,7 +231,7 @@ def _is_mean(to: str | ArrayLike) -> bool:
 
 
 def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
-    targets, _ = as_configurations(to, name="to", n_coordinates=space.n_coordinates)
+    targets, _ = read_configurations(to, space, "to")
     if len(targets) > 1:
         check_same_count(n_shapes, len(targets), "Z", "to")
     if len(targets) > n_shapes:

@@ -14,23 +14,23 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_coordinate_count
 from shapelex.coding import SparseCodes, decode, residual_norms
+from shapelex.coding.dask_codes import DaskCodes, stack
 from shapelex.coding.threads import single_blas_thread
-from shapelex.distributed.chunks import Chunks, as_rows
-from shapelex.distributed.codes import DaskCodes, stack
-from shapelex.distributed.passes import DaskRows
 from shapelex.estimators.block_coding import CodedBlock
 from shapelex.io.code_files import open_codes_writer
+from shapelex.learning.dask_passes import DaskRows
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
+from shapelex.spaces.dask_chunks import Chunks, as_rows
 
 if TYPE_CHECKING:
-    from shapelex.estimators import ShapeDictionary
+    from shapelex.estimators.fitted_dictionary import FittedDictionary
 
 # Chunks of codes that are held here, for every thread of the cluster.
 _CHUNKS_AHEAD = 2
 
 
-def open_source(X: Any, space: Space | None, sample_weight: ArrayLike | None) -> tuple[DaskRows, Space]:
+def open_source(X: Any, space: Space | None, sample_weight: ArrayLike | None, device: str) -> tuple[DaskRows, Space]:
     """Shapes of a Dask array, to learn from.
 
     Parameters
@@ -41,6 +41,8 @@ def open_source(X: Any, space: Space | None, sample_weight: ArrayLike | None) ->
         Their space; landmarks when not given.
     sample_weight : array_like of float, shape (n_shapes,), optional
         How much each shape counts.
+    device : str
+        Device of the workers that makes the passes.
 
     Returns
     -------
@@ -53,15 +55,15 @@ def open_source(X: Any, space: Space | None, sample_weight: ArrayLike | None) ->
     in_space = choose_space(space, X) or Landmarks(chunks.n_coordinates)
     in_space.check_space_of(X, "X")
     check_coordinate_count(chunks.n_coordinates, in_space.n_coordinates, "X")
-    return DaskRows(chunks, in_space, sample_weight), in_space
+    return DaskRows(chunks, in_space, sample_weight, device), in_space
 
 
-def encode(model: "ShapeDictionary", X: Any) -> DaskCodes:
+def encode(model: "FittedDictionary", X: Any) -> DaskCodes:
     """Codes of a Dask array.
 
     Parameters
     ----------
-    model : ShapeDictionary
+    model : FittedDictionary
         Fitted.
     X : dask.array.Array
         Configurations.
@@ -76,12 +78,12 @@ def encode(model: "ShapeDictionary", X: Any) -> DaskCodes:
     return DaskCodes(blocks, chunks.sizes, model.n_nonzero, len(model.atoms_), dtype)
 
 
-def errors(model: "ShapeDictionary", X: Any) -> Any:
+def errors(model: "FittedDictionary", X: Any) -> Any:
     """Full distances of the shapes of a Dask array to their reconstructions.
 
     Parameters
     ----------
-    model : ShapeDictionary
+    model : FittedDictionary
         Fitted.
     X : dask.array.Array
         Configurations.
@@ -96,12 +98,12 @@ def errors(model: "ShapeDictionary", X: Any) -> Any:
     return stack(blocks, chunks.sizes, (), dtype)
 
 
-def coded_chunks(model: "ShapeDictionary", X: Any) -> Iterator[CodedBlock]:
+def coded_chunks(model: "FittedDictionary", X: Any) -> Iterator[CodedBlock]:
     """Code a Dask array, and bring the codes here in order; few chunks are under way at a time.
 
     Parameters
     ----------
-    model : ShapeDictionary
+    model : FittedDictionary
         Fitted.
     X : dask.array.Array
         Configurations.
@@ -121,12 +123,12 @@ def coded_chunks(model: "ShapeDictionary", X: Any) -> Iterator[CodedBlock]:
             yield CodedBlock(start, codes, distances)
 
 
-def encode_to(model: "ShapeDictionary", X: Any, path: str | Path) -> Path:
+def encode_to(model: "FittedDictionary", X: Any, path: str | Path) -> Path:
     """Code a Dask array into a file, see :meth:`shapelex.ShapeDictionary.encode_to`.
 
     Parameters
     ----------
-    model : ShapeDictionary
+    model : FittedDictionary
         Fitted.
     X : dask.array.Array
         Configurations.
@@ -146,12 +148,12 @@ def encode_to(model: "ShapeDictionary", X: Any, path: str | Path) -> Path:
     return Path(path)
 
 
-def reconstruct(model: "ShapeDictionary", X: Any) -> Any:
+def reconstruct(model: "FittedDictionary", X: Any) -> Any:
     """Approximations of the shapes of a Dask array.
 
     Parameters
     ----------
-    model : ShapeDictionary
+    model : FittedDictionary
         Fitted.
     X : dask.array.Array
         Configurations.
@@ -166,7 +168,7 @@ def reconstruct(model: "ShapeDictionary", X: Any) -> Any:
     return stack(blocks, chunks.sizes, (chunks.n_coordinates,), dtype)
 
 
-def _map_chunks(model: "ShapeDictionary", X: Any, work: Any) -> tuple[Chunks, list[Any]]:
+def _map_chunks(model: "FittedDictionary", X: Any, work: Any) -> tuple[Chunks, list[Any]]:
     import dask
 
     model.space_.check_space_of(X, "X")
@@ -177,17 +179,17 @@ def _map_chunks(model: "ShapeDictionary", X: Any, work: Any) -> tuple[Chunks, li
     return chunks, [task(block, start, shared) for block, start in zip(chunks.blocks, chunks.starts, strict=False)]
 
 
-def _code_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> tuple[ComplexArray, SparseCodes]:
+def _code_chunk(chunk: Any, first_row: int, model: "FittedDictionary") -> tuple[ComplexArray, SparseCodes]:
     with single_blas_thread():
         rows = model.space_.whitened_preshapes(as_rows(chunk), "X", first_row=first_row)
         return rows, model._encode(rows, n_threads=1)
 
 
-def _encode_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> SparseCodes:
+def _encode_chunk(chunk: Any, first_row: int, model: "FittedDictionary") -> SparseCodes:
     return _code_chunk(chunk, first_row, model)[1]
 
 
-def _errors_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> FloatArray:
+def _errors_chunk(chunk: Any, first_row: int, model: "FittedDictionary") -> FloatArray:
     rows, codes = _code_chunk(chunk, first_row, model)
     return residual_norms(rows, model._atom_rows(), codes)
 
@@ -202,10 +204,10 @@ def _count_threads() -> int:
         return os.cpu_count() or 1
 
 
-def _code_and_measure_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> tuple[SparseCodes, FloatArray]:
+def _code_and_measure_chunk(chunk: Any, first_row: int, model: "FittedDictionary") -> tuple[SparseCodes, FloatArray]:
     rows, codes = _code_chunk(chunk, first_row, model)
     return codes, residual_norms(rows, model._atom_rows(), codes)
 
 
-def _reconstruct_chunk(chunk: Any, first_row: int, model: "ShapeDictionary") -> ComplexArray:
+def _reconstruct_chunk(chunk: Any, first_row: int, model: "FittedDictionary") -> ComplexArray:
     return decode(_code_chunk(chunk, first_row, model)[1], model.atoms_)

@@ -12,6 +12,14 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex._validation import as_complex_rows
 from shapelex.exceptions import ArrayTypeError, EmptySetError
+from shapelex.spaces.base import Space
+
+
+def is_dask_collection(X: Any) -> bool:
+    """Tell a Dask array, or a set of shapes over one, from everything else, without importing Dask."""
+    if isinstance(getattr(X, "space", None), Space):
+        X = getattr(X, "configurations", X)
+    return type(X).__module__.partition(".")[0] == "dask"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from shapelex.coding import SparseCodes
+from shapelex.coding.codes import SparseCodes
 
 
 class DaskCodes:

@@ -12,11 +12,11 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex.coding.threads import single_blas_thread
-from shapelex.distributed.chunks import Chunks, as_rows
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, SurveySums, sum_blocks
-from shapelex.learning.sources import RowBlocks
+from shapelex.learning.sources import RemoteRows, RowBlocks
 from shapelex.spaces import Space
+from shapelex.spaces.dask_chunks import Chunks, as_rows
 
 # Sums that one task adds up.
 _FAN_IN = 8
@@ -29,9 +29,10 @@ class _Pass:
     space: Space
     atoms: ComplexArray
     options: LearningOptions
+    device: str
 
 
-class DaskRows(RowBlocks):
+class DaskRows(RemoteRows):
     """Rows of a Dask array, whitened where they are.
 
     Parameters
@@ -42,14 +43,17 @@ class DaskRows(RowBlocks):
         Their space.
     sample_weight : array_like of float, shape (n_shapes,), optional
         How much each shape counts.
+    device : str, default "cpu"
+        Device of the workers that codes the chunks: ``"cpu"``, ``"torch"`` or any torch device.
     """
 
-    def __init__(self, chunks: Chunks, space: Space, sample_weight: ArrayLike | None = None) -> None:
-        super().__init__(self._read_rows, chunks.starts[-1], space.n_coordinates, sample_weight)
+    def __init__(
+        self, chunks: Chunks, space: Space, sample_weight: ArrayLike | None = None, device: str = "cpu"
+    ) -> None:
+        super().__init__(chunks.starts[-1], space.n_coordinates, sample_weight)
         self._chunks = chunks
         self._space = space
-        self.gather = self._gather_rows
-        self.survey = self._survey_chunks
+        self._device = device
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -68,10 +72,11 @@ class DaskRows(RowBlocks):
         digests = dask.compute(*(hash_chunk(block) for block in self._chunks.blocks))
         return hashlib.blake2b(b"".join(digests), digest_size=16).hexdigest()
 
-    def _survey_chunks(self, atoms: ComplexArray, options: LearningOptions) -> Survey:
+    def survey(self, atoms: ComplexArray, options: LearningOptions) -> Survey:
+        """Make a pass where the chunks are."""
         import dask
 
-        shared = dask.delayed(_Pass(self._space, atoms, replace(options, n_threads=1)), traverse=False)
+        shared = dask.delayed(_Pass(self._space, atoms, replace(options, n_threads=1), self._device), traverse=False)
         sum_chunk, merge = dask.delayed(_sum_chunk, pure=False), dask.delayed(_merge, pure=False)
         starts = self._chunks.starts
         level = [
@@ -87,10 +92,12 @@ class DaskRows(RowBlocks):
     def _weights_between(self, start: int, stop: int) -> FloatArray | None:
         return None if self.sample_weight is None else self.sample_weight[start:stop]
 
-    def _read_rows(self, start: int, stop: int) -> ComplexArray:
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return rows `start` to `stop`, brought here."""
         return self._space.whitened_preshapes(as_rows(self._chunks.array[start:stop].compute()), "X", first_row=start)
 
-    def _gather_rows(self, indices: IntArray) -> ComplexArray:
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return rows by number: only these travel."""
         import dask
 
         take = dask.delayed(_take, pure=False)
@@ -104,16 +111,15 @@ class DaskRows(RowBlocks):
 
 
 def _sum_chunk(chunk: Any, weights: FloatArray | None, first_row: int, shared: _Pass) -> SurveySums:
-    configurations = as_rows(chunk)
-
-    def read(start: int, stop: int) -> ComplexArray:
-        return shared.space.whitened_preshapes(configurations[start:stop], "X", first_row=first_row + start)
-
-    source = RowBlocks(read, len(configurations), configurations.shape[1])
+    source = RowBlocks.from_configurations(as_rows(chunk), shared.space, first_row=first_row)
     # Checked as a whole; a chunk may have no weight at all.
     source.sample_weight = weights
     with single_blas_thread():
-        return sum_blocks(source, shared.atoms, shared.options)
+        if shared.device == "cpu":
+            return sum_blocks(source, shared.atoms, shared.options)
+        from shapelex.learning.device_passes import DeviceRows
+
+        return DeviceRows(source, shared.device).sum_blocks(shared.atoms, shared.options)
 
 
 def _hash_chunk(chunk: Any) -> bytes:
