@@ -5,6 +5,7 @@ go the codes of :class:`~shapelex.coding.row_coder.RowCoder`, up to rounding: su
 are equally good to rounding.
 """
 
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -32,6 +33,9 @@ _MOST_BLOCK_ROWS = 1 << 21
 _TRAVEL_BYTES = 1 << 27
 
 
+_FIRST_CALL = threading.Lock()
+
+
 def open_device(name: str) -> "torch.device":
     """Device of a name.
 
@@ -56,7 +60,9 @@ def open_device(name: str) -> "torch.device":
         raise DeviceError(f'device="{name}" needs torch: pip install "shapelex[gpu]", or use device="cpu".') from error
     try:
         device = torch.device("cpu" if name == "torch" else name)
-        torch.empty(1, device=device)
+        # Threads that all make the first call of the device's linear algebra would fail: one makes it for them.
+        with _FIRST_CALL:
+            torch.linalg.inv(torch.eye(1, device=device))
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise DeviceError(

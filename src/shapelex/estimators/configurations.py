@@ -47,6 +47,10 @@ class ConfigurationInput(BaseEstimator):  # type: ignore[misc]
         """Return configurations and their space, and learn nothing yet."""
         return read_configurations(X, self.space)
 
+    def _open_fit_input(self, X: Any) -> tuple[ComplexArray | StoredConfigurations, Space]:
+        """Return configurations, unread where they lie outside memory, and their space."""
+        return open_configurations(X, self.space)
+
     def _open_new_input(self, X: Any) -> ComplexArray | StoredConfigurations:
         """Return configurations of the space that was fitted, unread where they lie outside memory."""
         check_is_fitted(self)

@@ -30,7 +30,7 @@ from shapelex.learning import (
 )
 from shapelex.spaces import Space
 from shapelex.spaces.dask_chunks import is_dask_collection
-from shapelex.spaces.stored import StoredConfigurations, open_configurations
+from shapelex.spaces.stored import StoredConfigurations
 
 
 class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
@@ -345,7 +345,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     def _start(self, X: ArrayLike) -> tuple[ComplexArray | StoredConfigurations, Space]:
         """Check what the caller gave, and return configurations and their space."""
         check_count(self.verbose, 0, "verbose")
-        return open_configurations(X, self.space)
+        return self._open_fit_input(X)
 
     def _source(
         self, configurations: ComplexArray | StoredConfigurations, space: Space, sample_weight: ArrayLike | None
