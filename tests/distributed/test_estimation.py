@@ -214,7 +214,7 @@ def test_batches_compute_every_chunk_once_an_epoch():
         return block
 
     X = da.from_array(make_shapes(), chunks=(40, 7)).map_blocks(count, dtype=complex, meta=np.empty((0, 7), complex))
-    source, _ = open_source(X, None, None)
+    source, _ = open_source(X, None, None, "cpu")
     counts.clear()
     n_rows = sum(batch.n_samples for batch in source.shuffled_batches(13, np.random.default_rng(0)))
     assert n_rows == sum(counts) == len(make_shapes())

@@ -152,7 +152,9 @@ class RowBlocks(ABC):
         read in order gives its stretches in order.
         """
         bounds = self.stretches()
-        order = generator.permutation(len(bounds) - 1)
+        # Two generators: the order of the rows of a small set does not depend on its stretches.
+        stretch_generator, row_generator = map(np.random.default_rng, generator.integers(2**63, size=2))
+        order = stretch_generator.permutation(len(bounds) - 1)
         if self.is_sequential:
             order.sort()
         n_together = max(batch_size, _SHUFFLED_BYTES // (16 * self.n_coordinates))
@@ -163,7 +165,7 @@ class RowBlocks(ABC):
             for stretch in np.sort(group):
                 rows.append(self.read(bounds[stretch], bounds[stretch + 1]))
                 weights.append(self.weights(bounds[stretch], bounds[stretch + 1]))
-            shuffled = generator.permutation(sum(map(len, rows)))
+            shuffled = row_generator.permutation(sum(map(len, rows)))
             mixed, mixed_weights = np.concatenate(rows)[shuffled], np.concatenate(weights)[shuffled]
             # The rows that do not fill a batch wait for the next stretches.
             n_used = len(mixed) if number == len(groups) else len(mixed) // batch_size * batch_size
