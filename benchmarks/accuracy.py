@@ -21,7 +21,7 @@ TUNING_SEEDS = range(5)
 FRESH_SEEDS = range(10, 15)
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
-    "the paper's algorithm": {"coder": "ormp", "init": "random", "max_iter": 30},
+    "the paper's algorithm": {"coder": "ormp", "tie": 0, "n_swaps": 0, "init": "random", "max_iter": 30},
 }
 
 

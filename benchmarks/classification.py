@@ -38,7 +38,15 @@ SEED = 0
 N_HARMONICS = 20
 COSTS = (1, 10, 100, 1000)
 # Quick settings: finer dictionaries take longer, and classify no better.
-QUICK: dict[str, Any] = {"coder": "ormp", "max_iter": 30, "tol": 1e-3, "n_jobs": 1, "random_state": SEED}
+QUICK: dict[str, Any] = {
+    "coder": "ormp",
+    "tie": 0,
+    "n_swaps": 0,
+    "max_iter": 30,
+    "tol": 1e-3,
+    "n_jobs": 1,
+    "random_state": SEED,
+}
 VOTERS = ("CodeFeatures + SVM", "ShapeDictionaryClassifier")
 VOTE = "vote of the last two"
 

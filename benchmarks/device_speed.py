@@ -147,7 +147,9 @@ def whole_fit(device: str, n_shapes: int) -> None:
         for level in range(30):
             part = weights[:, level, None] * basis[chosen[:, level]]
             shapes[start : start + size] = part if level == 0 else shapes[start : start + size] + part
-    model = ShapeDictionary(230, 30, coder="ormp", init="random", max_iter=30, tol=0, device=device, random_state=0)
+    model = ShapeDictionary(
+        230, 30, coder="ormp", tie=0, n_swaps=0, init="random", max_iter=30, tol=0, device=device, random_state=0
+    )
     start_time = time.perf_counter()
     model.fit(shapes)
     seconds = time.perf_counter() - start_time

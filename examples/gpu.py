@@ -26,7 +26,9 @@ def main() -> None:
     shapes = np.asarray(sample.shapes, dtype=np.complex64)
 
     start = time.perf_counter()
-    model = sx.ShapeDictionary(20, 3, coder="ormp", max_iter=20, tol=1e-4, device=device, random_state=0).fit(shapes)
+    model = sx.ShapeDictionary(
+        20, 3, coder="ormp", tie=0, n_swaps=0, max_iter=20, tol=1e-4, device=device, random_state=0
+    ).fit(shapes)
     fitted = time.perf_counter()
     codes = model.encode(shapes)
     coded = time.perf_counter()

@@ -36,7 +36,14 @@ def main(n_shapes: int, folder: Path) -> None:
     write_leaf_like_shapes(path, n_shapes)
     shapes = np.load(path, mmap_mode="r")
     model = sx.ShapeDictionary(
-        n_atoms=8, n_nonzero=2, coder="ormp", tol=1e-4, random_state=0, checkpoint=folder / "fit.checkpoint"
+        n_atoms=8,
+        n_nonzero=2,
+        coder="ormp",
+        tie=0,
+        n_swaps=0,
+        tol=1e-4,
+        random_state=0,
+        checkpoint=folder / "fit.checkpoint",
     )
     model.fit(shapes)
     print(f"{n_shapes} shapes, {path.stat().st_size / 1e6:.1f} MB: RMSE {100 * model.rmse_:.2f} %")

@@ -28,7 +28,7 @@ def main(n_seeds: int = 5) -> None:
         if X is None:
             continue
         fits: dict[str, Callable[[PaperSet, np.ndarray[Any, Any], int], float]] = {
-            "shapelex, ormp": lambda chosen, shapes, seed: _fit(chosen, shapes, seed, coder="ormp"),
+            "shapelex, ormp": lambda chosen, shapes, seed: _fit(chosen, shapes, seed, coder="ormp", tie=0, n_swaps=0),
             "shapelex, default": _fit,
         }
         if spams is not None:
@@ -43,9 +43,9 @@ def main(n_seeds: int = 5) -> None:
     print_table("Align-first dictionaries (not published)", header, rows)
 
 
-def _fit(paper_set: PaperSet, X: np.ndarray[Any, Any], seed: int, coder: str = "auto") -> float:
+def _fit(paper_set: PaperSet, X: np.ndarray[Any, Any], seed: int, **options: Any) -> float:
     model = sx.AlignFirstDictionary(
-        paper_set.n_atoms, paper_set.n_nonzero, space=paper_set.space, coder=coder, random_state=seed
+        paper_set.n_atoms, paper_set.n_nonzero, space=paper_set.space, random_state=seed, **options
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -32,7 +32,15 @@ def main(n_rounds: int = 3) -> None:
             continue
         size = (paper_set.n_atoms, paper_set.n_nonzero)
         plain = sx.ShapeDictionary(
-            *size, space=paper_set.space, coder="ormp", init="random", max_iter=N_ITERATIONS, tol=0, random_state=0
+            *size,
+            space=paper_set.space,
+            coder="ormp",
+            tie=0,
+            n_swaps=0,
+            init="random",
+            max_iter=N_ITERATIONS,
+            tol=0,
+            random_state=0,
         )
         default = sx.ShapeDictionary(*size, space=paper_set.space, random_state=0)
         _fit(plain, X), _fit(default.set_params(max_iter=1), X)  # compiles, or reads the cache
@@ -57,7 +65,7 @@ def main(n_rounds: int = 3) -> None:
         [
             "learning",
             f"reference code, {N_ITERATIONS} iterations",
-            f'`coder="ormp", init="random"`, {N_ITERATIONS} iterations',
+            f'`coder="ormp", tie=0, n_swaps=0, init="random"`, {N_ITERATIONS} iterations',
             "default settings, 100 iterations",
         ],
         rows,

@@ -1,8 +1,22 @@
 """Errors and warnings that shapelex raises; each bad input has a class of its own.
 
 Every input error is also a :class:`ValueError` (or :class:`TypeError`), so code that
-catches the built-in classes keeps working.
+catches the built-in classes keeps working. ``ConvergenceWarning`` is that of scikit-learn.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import ConvergenceWarning as ConvergenceWarning
+
+
+def __getattr__(name: str) -> Any:
+    # Importing scikit-learn takes longer than all of this package; most commands never warn of convergence.
+    if name == "ConvergenceWarning":
+        from sklearn.exceptions import ConvergenceWarning
+
+        return ConvergenceWarning
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class ShapelexError(Exception):
@@ -89,8 +103,8 @@ class CheckpointWarning(UserWarning):
     """A checkpoint could not be written; the fit went on without."""
 
 
-class ConvergenceWarning(UserWarning):
-    """An iteration stopped before it reached its tolerance."""
+class RemovedParameterWarning(UserWarning):
+    """A model file carries parameters that its estimator no longer has; they were ignored."""
 
 
 class NonUniqueMeanWarning(UserWarning):

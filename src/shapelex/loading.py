@@ -1,5 +1,6 @@
 """Model files back to fitted estimators."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,11 @@ from shapelex.estimators.classifier_files import fill_classifier
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.peer_files import Fill, fill_peer
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
-from shapelex.estimators.saving import fill_estimator
+from shapelex.estimators.saving import fill_estimator, removed_parameters
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 from shapelex.estimators.tangent_pca import TangentPCA
-from shapelex.exceptions import ModelFileError
+from shapelex.exceptions import ModelFileError, RemovedParameterWarning
 from shapelex.io.model_file import read_model
 from shapelex.riemannian.dictionary import RiemannianDictionary
 
@@ -48,6 +49,11 @@ def load(path: str | Path) -> Any:
     FileNotFoundError
         If there is no such file.
 
+    Warns
+    -----
+    RemovedParameterWarning
+        If an earlier version wrote the file, with parameters that the estimator no longer has; they are ignored.
+
     Examples
     --------
     >>> import tempfile
@@ -64,5 +70,14 @@ def load(path: str | Path) -> Any:
     model = read_model(source)
     if model.kind not in _KINDS:
         raise ModelFileError(f"{source} holds a {model.kind!r}, which this shapelex does not know: upgrade shapelex.")
+    removed = removed_parameters(model)
+    if removed:
+        told = ", ".join(f"{name}={value!r}" for name, value in removed.items())
+        warnings.warn(
+            f"{source} was written by an earlier version, with parameters that {model.kind} no longer has: {told}. "
+            "They are ignored; the fitted model is the same. Save it again to get rid of this warning.",
+            RemovedParameterWarning,
+            stacklevel=2,
+        )
     estimator_class, fill = _KINDS[model.kind]
     return fill(estimator_class, model, source)

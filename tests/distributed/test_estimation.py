@@ -9,8 +9,10 @@ import pytest
 
 import shapelex as sx
 from shapelex.distributed import DaskCodes
+from shapelex.estimators.dask_coding import open_source
 from shapelex.exceptions import (
     ArrayTypeError,
+    CheckpointError,
     CollapsedShapeError,
     CoordinateCountError,
     DeviceError,
@@ -145,8 +147,6 @@ def test_what_does_not_fit():
     lazy = da.from_array(make_shapes(), chunks=(50, 7))
     with pytest.raises(CoordinateCountError, match="7 coordinates"):
         make_model(space=sx.BSpline(9)).fit(lazy)
-    with pytest.raises(ValueError, match='update="mod" for Dask'):
-        make_model(update="ksvd").fit(lazy)
     with pytest.raises(ArrayTypeError, match="Dask array of shapes"):
         make_model().fit(dask.delayed(make_shapes)())
 
@@ -187,7 +187,9 @@ def test_workers_use_their_own_device(device, is_here, monkeypatch):
     lazy = da.from_array(X, chunks=(50, 7))
     used = []
     add_up = DeviceRows.sum_blocks
-    monkeypatch.setattr(DeviceRows, "sum_blocks", lambda rows, *given: used.append(rows) or add_up(rows, *given))
+    monkeypatch.setattr(
+        DeviceRows, "sum_blocks", lambda rows, *given, **options: used.append(rows) or add_up(rows, *given, **options)
+    )
     # The sample that swaps are tried out on is coded here, by the CPU where this machine has no such device.
     monkeypatch.setattr("shapelex.estimators.shape_dictionary.has_device", lambda name: is_here)
     weights = np.r_[np.zeros(100), np.ones(140)]
@@ -202,3 +204,26 @@ def test_workers_use_their_own_device(device, is_here, monkeypatch):
 def test_a_device_that_workers_do_not_have_is_named():
     with pytest.raises(DeviceError, match="xpu:99"):
         make_model(device="xpu:99").fit(da.from_array(make_shapes(), chunks=(50, 7)))
+
+
+def test_batches_compute_every_chunk_once_an_epoch():
+    counts = []
+
+    def count(block):
+        counts.append(len(block))
+        return block
+
+    X = da.from_array(make_shapes(), chunks=(40, 7)).map_blocks(count, dtype=complex, meta=np.empty((0, 7), complex))
+    source, _ = open_source(X, None, None, "cpu")
+    counts.clear()
+    n_rows = sum(batch.n_samples for batch in source.shuffled_batches(13, np.random.default_rng(0)))
+    assert n_rows == sum(counts) == len(make_shapes())
+
+
+def test_checkpoints_know_all_shapes_of_a_dask_array(tmp_path):
+    shapes = make_shapes()
+    model = make_model(coder="ormp", n_swaps=0, checkpoint=tmp_path / "fit", max_iter=3)
+    model.fit(da.from_array(shapes, chunks=(40, 7)))
+    shapes[50] += 1j * shapes[51]
+    with pytest.raises(CheckpointError, match="shapes"):
+        model.fit(da.from_array(shapes, chunks=(40, 7)))

@@ -105,7 +105,7 @@ class TestFit:
 
     def test_one_update_is_real_least_squares(self, shapes):
         """Compare with the pseudo-inverse of real codes."""
-        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "init": shapes[:4]}
+        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "tie": 0, "init": shapes[:4]}
         first = sx.AlignFirstDictionary(**settings, max_iter=0).fit(shapes)
         second = sx.AlignFirstDictionary(**settings, max_iter=1, tol=0).fit(shapes)
         rows = real_rows(shapes, first.mean_, first.space_)
@@ -303,7 +303,9 @@ def test_as_accurate_as_spams(load_real, file, space, n_atoms, n_nonzero, spams,
     X = load_real(file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        greedy = sx.AlignFirstDictionary(n_atoms, n_nonzero, space=space, coder="ormp", n_restarts=5, random_state=0)
+        greedy = sx.AlignFirstDictionary(
+            n_atoms, n_nonzero, space=space, coder="ormp", tie=0, n_swaps=0, n_restarts=5, random_state=0
+        )
         assert greedy.fit(X).rmse_ <= 1.05 * spams
         default = sx.AlignFirstDictionary(n_atoms, n_nonzero, space=space, random_state=0, max_iter=40)
         assert default.fit(X).rmse_ <= min(spams, paper)

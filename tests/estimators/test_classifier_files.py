@@ -75,7 +75,7 @@ def test_comes_back_whole(labels, dtype, tmp_path):
         {"shrinkage": 1.0},
         {"cv": 3, "shrinkage": 0.3},
         {"temperature": 0.1, "random_state": np.random.default_rng(0)},
-        {"n_atoms": 40, "n_nonzero": 12, "coder": "ormp"},
+        {"n_atoms": 40, "n_nonzero": 12, "coder": "ormp", "n_swaps": 0},
     ],
     ids=lambda options: " ".join(options),
 )

@@ -45,7 +45,7 @@ def make_shapes(seed=0):
 
 def make_dictionary(**options):
     return sx.ShapeDictionary(
-        **{"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "max_iter": 5} | options, random_state=0
+        **{"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "n_swaps": 0, "max_iter": 5} | options, random_state=0
     )
 
 

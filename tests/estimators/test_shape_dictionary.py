@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 
 import joblib
 import numpy as np
@@ -83,9 +84,8 @@ class TestFit:
         assert other.rmse_ == pytest.approx(fitted.rmse_, rel=1e-6)
 
     @pytest.mark.parametrize("coder", ["auto", "exact", "beam", "ormp", "omp"])
-    @pytest.mark.parametrize("update", ["mod", "ksvd"])
-    def test_every_coder_and_update_learns(self, shapes, coder, update):
-        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, coder=coder, update=update, random_state=0, max_iter=10)
+    def test_every_coder_learns(self, shapes, coder):
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, coder=coder, random_state=0, max_iter=10)
         model.fit(shapes)
         assert model.rmse_**2 == pytest.approx(model.loss_curve_.min(), rel=0.05)
         assert model.rmse_**2 < model.loss_curve_[0]
@@ -194,7 +194,6 @@ class TestBadInput:
             ({"n_nonzero": 0}, "n_nonzero must be at least 1, got 0"),
             ({"n_atoms": 0}, "n_atoms must be at least 1, got 0"),
             ({"coder": "lasso"}, "coder must be one of 'auto'.*got 'lasso'"),
-            ({"update": "sgd"}, "update must be one of"),
             ({"distance": "euclid"}, "distance must be one of"),
             ({"init": "zeros"}, "init must be one of"),
             ({"n_restarts": 0}, "n_restarts must be at least 1"),
@@ -205,7 +204,6 @@ class TestBadInput:
             ({"n_jobs": 0}, "n_jobs must be a number of threads"),
             ({"n_jobs": True}, "n_jobs must be a number of threads"),
             ({"batch_size": 10, "n_restarts": 2}, "batches needs n_restarts=1"),
-            ({"batch_size": 10, "update": "ksvd"}, 'batches needs update="mod"'),
         ],
     )
     def test_bad_parameters(self, shapes, parameters, message):
@@ -361,7 +359,7 @@ class TestCitizenship:
         assert list(fitted.get_feature_names_out()) == [f"shapedictionary{j}" for j in range(5)]
 
     def test_verbose_and_log(self, shapes, capsys, caplog):
-        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, coder="ormp", max_iter=3, tol=0, random_state=0)
+        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, coder="ormp", n_swaps=0, max_iter=3, tol=0, random_state=0)
         with caplog.at_level(logging.DEBUG, logger="shapelex"):
             clone(model).fit(shapes)
         # The first use of a kernel logs that it is compiled.
@@ -503,3 +501,86 @@ class TestInterruption:
         process.wait()
         timer.cancel()
         assert output.strip() == "kept (12, 20) True"
+
+
+class TestObjective:
+    """``RMSE + tie · mean_j d_F²(d_j, nearest shape)``, for every coder."""
+
+    @pytest.mark.parametrize("coder", ["ormp", "exact"])
+    def test_tie_trades_error_for_atoms_near_shapes(self, coder):
+        X = make_shapes(80)
+        settings = {"n_atoms": 5, "n_nonzero": 2, "coder": coder, "n_swaps": 0, "random_state": 0}
+        loose, default, tied = (sx.ShapeDictionary(**settings, **tie).fit(X) for tie in ({"tie": 0}, {}, {"tie": 3.0}))
+        assert loose.realism(X).mean() > default.realism(X).mean() > tied.realism(X).mean()
+        assert loose.rmse_ < tied.rmse_
+
+    def test_the_paper_s_algorithm_alternates_codes_and_least_squares(self):
+        X = make_shapes(60)
+        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "tie": 0, "n_swaps": 0, "tol": 0}
+        first = sx.ShapeDictionary(**settings, init="random", max_iter=0, random_state=3).fit(X)
+        second = sx.ShapeDictionary(**settings, init="random", max_iter=1, random_state=3).fit(X)
+        atoms = np.linalg.pinv(first.transform(X)) @ first.space_.preshape(X)
+        np.testing.assert_allclose(second.atoms_, atoms / np.linalg.norm(atoms, axis=1, keepdims=True), atol=1e-10)
+
+    @pytest.mark.parametrize(("name", "value"), [("tie", -1.0), ("tie", np.inf), ("n_swaps", -1)])
+    def test_bad_values_are_refused(self, name, value):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            sx.ShapeDictionary(4, 2, **{name: value}).fit(make_shapes(20))
+
+
+class TestBatches:
+    @pytest.mark.parametrize("distance", ["full", "partial", "geodesic"])
+    @pytest.mark.parametrize("is_fitted", [False, True])
+    def test_usage_is_a_fraction_of_the_shapes(self, distance, is_fitted, tmp_path):
+        model = sx.ShapeDictionary(4, 1, distance=distance, max_iter=3, random_state=0)
+        if is_fitted:
+            model = sx.load(model.fit(make_shapes(60)).save(tmp_path / "model"))
+        for seed in range(3):
+            model.partial_fit(make_shapes(50, seed=seed))
+            assert model.usage_.sum() == pytest.approx(1, abs=1e-12)
+
+    def test_no_pass_leaves_a_model_that_learns_on_and_is_saved(self, tmp_path):
+        X = make_shapes(60)
+        model = sx.ShapeDictionary(4, 2, batch_size=10, max_iter=0, random_state=0).fit(X)
+        assert model._statistics.products.shape == (4, 8)
+        loaded = sx.load(model.save(tmp_path / "model"))
+        np.testing.assert_array_equal(loaded.partial_fit(X).atoms_, model.partial_fit(X).atoms_)
+
+    def test_batches_do_not_change_the_number_of_atoms(self):
+        X = make_shapes(60)
+        model = sx.ShapeDictionary(3, 2, random_state=0).fit(X)
+        for _ in range(2):
+            with pytest.raises(ValueError, match="n_atoms must be 3, the number of atoms of this dictionary, got 5"):
+                model.set_params(n_atoms=5).partial_fit(X)
+            model.set_params(n_atoms=3).partial_fit(X)
+        assert model.atoms_.shape == (3, 8)
+
+
+def test_a_single_precision_start_does_not_lower_the_precision():
+    X = make_shapes(80)
+    settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "max_iter": 5, "tol": 0}
+    start = X[:4].astype(np.complex64)
+    model = sx.ShapeDictionary(**settings, init=start).fit(X)
+    assert model.atoms_.dtype == np.complex128
+    expected = sx.ShapeDictionary(**settings, init=start.astype(np.complex128)).fit(X)
+    np.testing.assert_allclose(model.atoms_, expected.atoms_, atol=1e-6)
+    np.testing.assert_allclose(model.rmse_, np.sqrt(np.mean(model.errors(X) ** 2)), rtol=1e-12)
+
+
+def test_integer_weights_are_copies_for_fewer_shapes_than_atoms():
+    X, weights = make_shapes(3), [2, 1, 3]
+    settings = {"n_atoms": 5, "n_nonzero": 2, "n_swaps": 0, "max_iter": 3, "random_state": 0}
+    weighted = sx.ShapeDictionary(**settings).fit(X, sample_weight=weights)
+    copied = sx.ShapeDictionary(**settings).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.atoms_, copied.atoms_, atol=1e-9)
+
+
+def test_one_class_of_convergence_warnings():
+    from shapelex import exceptions
+
+    assert exceptions.ConvergenceWarning is ConvergenceWarning
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
+        sx.ShapeDictionary(4, 2, max_iter=1, tol=0, random_state=0).fit(make_shapes(60))
+        sx.mean_shape(make_shapes(20), "geodesic", max_iter=1)

@@ -38,21 +38,21 @@ def test_what_is_reported_belongs_to_the_atoms(coder, init):
 
 
 @settings(max_examples=10)
-@given(strategies.seeds, st.sampled_from(["mod", "ksvd"]))
-def test_exact_coding_never_raises_the_loss(seed, update):
+@given(strategies.seeds)
+def test_exact_coding_never_raises_the_loss(seed):
     rows = clustered(80, seed=seed)
-    found = learn(rows, 5, 2, coder="exact", update=update, anchor=0, n_swaps=0, max_iter=15, generator=seed)
+    found = learn(rows, 5, 2, coder="exact", tie=0, n_swaps=0, max_iter=15, generator=seed)
     replaced = np.diff(found.loss_curve) > 1e-12
     assert not replaced.any()
     assert found.rmse**2 == pytest.approx(found.loss_curve.min())
 
 
 @settings(max_examples=10)
-@given(strategies.seeds, st.sampled_from(["partial", "geodesic"]), st.sampled_from(["mod", "ksvd"]))
-def test_other_distances_never_rise(seed, distance, update):
+@given(strategies.seeds, st.sampled_from(["partial", "geodesic"]))
+def test_other_distances_never_rise(seed, distance):
     # Far from their reconstructions, where the distances differ most.
     rows = random_rows(60, 8, seed)
-    found = learn(rows, 4, 1, distance=distance, update=update, anchor=0, n_swaps=0, max_iter=15, generator=seed)
+    found = learn(rows, 4, 1, distance=distance, tie=0, n_swaps=0, max_iter=15, generator=seed)
     assert (np.diff(found.loss_curve) <= 0).all()
     space = sx.CustomSpace(np.eye(9), np.eye(9)[8])
     rebuilt = encode_rows(rows, found.atoms, 1).toarray() @ found.atoms
@@ -61,24 +61,23 @@ def test_other_distances_never_rise(seed, distance, update):
 
 
 @pytest.mark.parametrize("distance", ["full", "partial", "geodesic"])
-@pytest.mark.parametrize("update", ["mod", "ksvd"])
-def test_a_single_atom_is_the_mean_shape_of_the_distance(update, distance):
+def test_a_single_atom_is_the_mean_shape_of_the_distance(distance):
     # Widely spread, so that the three means differ by far more than the tolerance.
     rows = random_rows(1, 6, 9) + 0.9 * random_rows(30, 6, 1)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     space = sx.CustomSpace(np.eye(7), np.eye(7)[6])
     padded = np.pad(rows, ((0, 0), (0, 1)))
-    found = learn(rows, 1, 1, update=update, distance=distance, anchor=0, tol=0, max_iter=200, generator=0)
+    found = learn(rows, 1, 1, distance=distance, tie=0, tol=0, max_iter=200, generator=0)
     means = {kind: sx.mean_shape(padded, kind, space=space) for kind in ("full", "partial", "geodesic")}
     gaps = {kind: sx.distance(np.pad(found.atoms[0], (0, 1)), mean, space=space) for kind, mean in means.items()}
     assert gaps.pop(distance) < 1e-4
     assert min(gaps.values()) > 1e-3
 
 
-def test_objective_with_anchors_never_rises():
+def test_objective_with_a_tie_never_rises():
     rows = clustered(120)
     objectives = []
-    options = LearningOptions(5, 2, coder="exact", n_swaps=0, anchor=2.0, max_iter=20)
+    options = LearningOptions(5, 2, coder="exact", n_swaps=0, tie=2.0, max_iter=20)
     learner = Learner(RowBlocks.from_rows(rows), options, np.random.default_rng(0))
     learner.callback = lambda step: objectives.append(
         np.sqrt(step.loss) + 2.0 * np.mean(distances_to(step.atoms, rows) ** 2)
@@ -88,37 +87,33 @@ def test_objective_with_anchors_never_rises():
     assert (np.diff(objectives) <= 1e-12).all()
 
 
-def test_anchors_make_truer_atoms():
+def test_a_tie_makes_truer_atoms():
     rows = clustered(120)
-    loose, tied = (learn(rows, 5, 2, n_swaps=0, anchor=anchor, generator=0) for anchor in (0, 3.0))
+    loose, tied = (learn(rows, 5, 2, n_swaps=0, tie=tie, generator=0) for tie in (0, 3.0))
     assert np.median(distances_to(tied.atoms, rows)) < 0.7 * np.median(distances_to(loose.atoms, rows))
     assert loose.rmse <= tied.rmse < 1.2 * loose.rmse
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("update", ["mod", "ksvd"])
-def test_same_seed_same_bits_for_any_thread_count(update, dtype):
+def test_same_seed_same_bits_for_any_thread_count(dtype):
     # Long enough that several threads start.
     rows = clustered(4000, 12).astype(dtype)
     runs = [
-        learn(rows, **{**QUICK, "max_iter": 4, "n_nonzero": 3}, update=update, generator=7, n_threads=n_threads)
+        learn(rows, **{**QUICK, "max_iter": 4, "n_nonzero": 3}, generator=7, n_threads=n_threads)
         for n_threads in (1, 2, 3, 2)
     ]
     assert runs[0].atoms.dtype == dtype
     for other in runs[1:]:
         np.testing.assert_array_equal(runs[0].atoms, other.atoms)
         np.testing.assert_array_equal(runs[0].loss_curve, other.loss_curve)
-    assert not np.array_equal(
-        runs[0].atoms, learn(rows, **{**QUICK, "max_iter": 4, "n_nonzero": 3}, update=update, generator=8).atoms
-    )
+    assert not np.array_equal(runs[0].atoms, learn(rows, **{**QUICK, "max_iter": 4, "n_nonzero": 3}, generator=8).atoms)
 
 
 @pytest.mark.parametrize("distance", ["full", "partial"])
-@pytest.mark.parametrize("update", ["mod", "ksvd"])
-def test_weight_is_repetition(update, distance):
+def test_weight_is_repetition(distance):
     rows = clustered(60)
     counts = np.random.default_rng(3).integers(0, 4, size=60)
-    options = {**QUICK, "update": update, "distance": distance, "coder": "exact", "generator": 1}
+    options = {**QUICK, "distance": distance, "coder": "exact", "generator": 1}
     # Swaps draw shapes by number, so copies change what is drawn.
     options["n_swaps"] = 0
     weighted = learn(rows, **options, sample_weight=counts)
@@ -149,7 +144,7 @@ def test_swaps_leave_poor_starts():
 def test_restarts_keep_the_best():
     rows = clustered()
     seen = []
-    options = {**QUICK, "n_swaps": 0, "anchor": 0, "generator": 2}
+    options = {**QUICK, "n_swaps": 0, "tie": 0, "generator": 2}
     found = learn(rows, **options, n_restarts=4, callback=seen.append)
     assert {step.restart for step in seen} == {0, 1, 2, 3}
     assert found.rmse**2 == pytest.approx(min(step.loss for step in seen))
@@ -207,7 +202,7 @@ def test_interruption_inside_a_pass_leaves_the_best(monkeypatch):
 
 def test_stops_by_tolerance():
     rows = clustered()
-    loose, tight = (learn(rows, 6, 2, tol=tol, anchor=0, generator=0, max_iter=500) for tol in (1e-2, 1e-6))
+    loose, tight = (learn(rows, 6, 2, tol=tol, tie=0, generator=0, max_iter=500) for tol in (1e-2, 1e-6))
     assert loose.converged
     assert tight.converged
     assert loose.n_iter < tight.n_iter < 500
@@ -222,7 +217,7 @@ def test_best_is_kept_where_the_loss_rises():
     rows = clustered(60, seed=5)
     rises = 0
     for seed in range(10):
-        found = learn(rows, 8, 4, coder="omp", init="random", max_iter=30, tol=0, generator=seed)
+        found = learn(rows, 8, 4, coder="omp", tie=0, n_swaps=0, init="random", max_iter=30, tol=0, generator=seed)
         assert found.rmse**2 == pytest.approx(found.loss_curve.min())
         rises += found.loss_curve[-1] > found.loss_curve.min()
     assert rises > 0
@@ -259,7 +254,7 @@ class TestDegenerate:
 
     def test_all_atoms_for_every_shape(self):
         rows = clustered(50, 8)
-        found = learn(rows, 3, 3, generator=0, tol=1e-9, max_iter=300, anchor=0)
+        found = learn(rows, 3, 3, generator=0, tol=1e-9, max_iter=300, tie=0)
         singular = np.linalg.svd(rows, compute_uv=False)
         assert found.rmse == pytest.approx(np.sqrt((singular[3:] ** 2).sum() / 50), rel=1e-4)
 
@@ -270,7 +265,7 @@ class TestDegenerate:
 
     def test_one_atom(self):
         rows = clustered(40, 7)
-        found = learn(rows, 1, 1, generator=0, anchor=0, tol=0, max_iter=200)
+        found = learn(rows, 1, 1, generator=0, tie=0, tol=0, max_iter=200)
         leading = np.linalg.svd(rows)[2][:1]
         assert distances_to(found.atoms, leading).max() < 1e-5
 
@@ -290,14 +285,13 @@ class TestDegenerate:
         ({"n_atoms": 2.5}, TypeError, "n_atoms must be an integer, got 2.5"),
         ({"n_nonzero": 7}, ValueError, "n_nonzero must be between 1 and n_atoms=6, got 7"),
         ({"coder": "lasso"}, ValueError, "coder must be one of 'auto'"),
-        ({"update": "gradient"}, ValueError, "update must be one of 'mod', 'ksvd', got 'gradient'"),
         ({"distance": "l1"}, ValueError, "distance must be one of 'full', 'partial', 'geodesic'"),
         ({"init": "kmeans"}, ValueError, "init must be one of 'spread', 'random'"),
         ({"n_restarts": 0}, ValueError, "n_restarts must be at least 1"),
         ({"max_iter": -1}, ValueError, "max_iter must be at least 0"),
         ({"tol": -1e-3}, ValueError, "tol must be finite and not negative, got -0.001"),
         ({"tol": "low"}, TypeError, "tol must be a number, got 'low'"),
-        ({"anchor": np.inf}, ValueError, "anchor must be finite"),
+        ({"tie": np.inf}, ValueError, "tie must be finite"),
         ({"n_swaps": -1}, ValueError, "n_swaps must be at least 0"),
         ({"n_threads": 0}, ValueError, "n_threads must be at least 1"),
     ],
@@ -313,10 +307,13 @@ def test_weights_belong_to_the_source():
         learn(source, **QUICK, sample_weight=np.ones(20))
 
 
-def test_defaults_of_greedy_coders_are_the_plain_algorithm():
-    assert LearningOptions(5, 2, coder="ormp").swap_count == 0
-    assert LearningOptions(5, 2, coder="ormp").anchor_strength == 0
-    assert LearningOptions(5, 2).swap_count > 0
-    assert LearningOptions(5, 2).anchor_strength > 0
+@pytest.mark.parametrize("coder", ["auto", "exact", "beam", "ormp", "omp"])
+def test_defaults_are_the_same_for_all_coders(coder):
+    options = LearningOptions(5, 2, coder=coder)
+    assert (options.tie, options.swap_count) == (0.5, 80)
+
+
+def test_default_number_of_swaps():
+    assert [LearningOptions(n_atoms, 1).swap_count for n_atoms in (1, 20, 40, 230)] == [80, 80, 40, 6]
     assert LearningOptions(5, 2, init=random_rows(5, 4)).swap_count == 0
-    assert LearningOptions(5, 2, coder="ormp", anchor=0.1, n_swaps=2).anchor_strength == 0.1
+    assert LearningOptions(5, 2, init=random_rows(5, 4), n_swaps=2).swap_count == 2

@@ -114,8 +114,8 @@ def test_errors_say_what_to_do():
     rows = clustered(5)
     with pytest.raises(ShapeInputError, match=r"n_atoms must be at most the number of shapes, 5, got 6; learn fewer"):
         draw(rows, 6, "spread")
-    with pytest.raises(ShapeInputError, match="of positive weight, 2, got 3"):
-        draw(rows, 3, "random", 0, [1, 0, 0, 2, 0])
+    with pytest.raises(ShapeInputError, match="of positive weight, 3, got 4"):
+        draw(rows, 4, "random", 0, [1, 0, 0, 2, 0])
     with pytest.raises(ValueError, match="init must be one of 'spread', 'random', got 'kmeans'"):
         draw(rows, 2, "kmeans")
     with pytest.raises(ShapeInputError, match=r"init must be a complex array of n_atoms=2 rows of 10 coordinates"):
@@ -151,3 +151,20 @@ def test_sources():
         RowBlocks.from_rows(rows[:0])
     with pytest.raises(ShapeInputError, match="whiten configurations first"):
         RowBlocks.from_rows(np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("init", ["spread", "random"])
+def test_integer_weights_are_copies_for_fewer_shapes_than_atoms(init):
+    rows, weights = clustered(3), [2, 1, 3]
+    weighted = draw(rows, 5, init, 0, weights)
+    copied = draw(np.repeat(rows, weights, axis=0), 5, init, 0)
+    for atoms in (weighted, copied):
+        assert {int(np.abs(rows.conj() @ atom).argmax()) for atom in atoms} == {0, 1, 2}
+    if init == "spread":
+        np.testing.assert_array_equal(weighted, copied)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_given_atoms_have_at_least_the_precision_of_the_shapes(dtype):
+    rows = clustered(20)
+    assert draw(rows.astype(dtype), 3, rows[:3].astype(np.complex64)).dtype == dtype

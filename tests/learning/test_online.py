@@ -14,7 +14,7 @@ def test_first_batch_is_one_update_from_its_first_atoms():
     learner = OnlineLearner(OPTIONS, np.random.default_rng(0))
     loss = learner.learn_batch(batch)
     assert learner.n_batches == 1
-    assert survey(batch, learner.atoms, 2, coder="ormp").loss < loss
+    assert survey(batch, learner.atoms, OPTIONS).loss < loss
 
 
 def test_old_batches_are_forgotten_by_the_stated_rule():
@@ -55,14 +55,37 @@ def test_a_replaced_atom_starts_with_a_clean_memory():
 def test_resume_goes_on_from_given_atoms():
     atoms = random_rows(6, 10)
     source = RowBlocks.from_rows(clustered(300))
-    found = survey(source, atoms, 2, coder="ormp")
+    found = survey(source, atoms, OPTIONS)
     learner = OnlineLearner.resume(OPTIONS, np.random.default_rng(0), atoms, found.statistics, n_batches=9)
     learner.learn_batch(source)
     assert learner.n_batches == 10
     assert learner.best.statistics.weight == pytest.approx((1 - 10**-0.7) * 300 + 300)
 
 
-@pytest.mark.parametrize("bad", [{"update": "ksvd"}, {"n_restarts": 2}])
-def test_what_batches_cannot_do_is_refused(bad):
-    with pytest.raises(ValueError, match="learning from batches needs"):
-        OnlineLearner(LearningOptions(n_atoms=3, n_nonzero=1, **bad), np.random.default_rng(0))
+def test_restarts_are_refused():
+    with pytest.raises(ValueError, match="learning from batches needs n_restarts=1, got 2"):
+        OnlineLearner(LearningOptions(n_atoms=3, n_nonzero=1, n_restarts=2), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("distance", ["full", "partial", "geodesic"])
+def test_usage_is_a_fraction_of_the_shapes(distance):
+    # One atom per shape: the fractions add up to 1.
+    options = LearningOptions(n_atoms=6, n_nonzero=1, distance=distance)
+    learner = OnlineLearner(options, np.random.default_rng(0))
+    for seed in range(3):
+        learner.learn_batch(RowBlocks.from_rows(random_rows(100, 10, seed)))
+        assert learner.best.usage.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("dtypes", [(np.complex64, np.complex128), (np.complex128, np.complex64)])
+def test_the_more_precise_of_batch_and_atoms_decides(dtypes):
+    batch_dtype, atoms_dtype = dtypes
+    options = LearningOptions(n_atoms=6, n_nonzero=2, coder="ormp", init=random_rows(6, 10, dtype=atoms_dtype))
+    learner = OnlineLearner(options, np.random.default_rng(0))
+    learner.learn_batch(RowBlocks.from_rows(clustered(100).astype(batch_dtype)))
+    assert learner.atoms.dtype == np.complex128
+    resumed = OnlineLearner.resume(
+        options, np.random.default_rng(0), random_rows(6, 10, dtype=atoms_dtype), learner.best.statistics, 3
+    )
+    resumed.learn_batch(RowBlocks.from_rows(clustered(100).astype(batch_dtype)))
+    assert resumed.atoms.dtype == np.complex128

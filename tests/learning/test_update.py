@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import shapelex as sx
 from shapelex.coding import SparseCodes, encode_rows
-from shapelex.learning import Statistics, mutual_coherences, solve_mod, sweep_ksvd, update_mod
+from shapelex.learning import Statistics, mutual_coherences, solve_mod, update_mod
 from tests import strategies
 from tests.learning.samples import clustered, fixed_code_loss, random_codes, random_rows
 
@@ -77,40 +76,6 @@ def test_unused_and_vanished_atoms_stay():
     codes = SparseCodes([[0], [0]], [[1], [-1]], n_atoms=3)
     np.testing.assert_array_equal(update_mod(Statistics.of(rows, codes), atoms), atoms)
     np.testing.assert_array_equal(update_mod(Statistics.zeros(3, 3), atoms), atoms)
-
-
-@given(strategies.seeds, st.integers(5, 40), st.integers(2, 8), st.booleans())
-def test_ksvd_never_raises_the_loss(seed, n_rows, n_atoms, weighted):
-    rows, codes = clustered(n_rows, 6, seed), random_codes(n_rows, n_atoms, 2, seed)
-    atoms = random_rows(n_atoms, 6, seed + 1)
-    weights = np.random.default_rng(seed).uniform(size=n_rows) if weighted else None
-    loss = fixed_code_loss(rows, codes, atoms, weights)
-    for _ in range(3):
-        atoms, codes = sweep_ksvd(rows, codes, atoms, weights)
-        swept = fixed_code_loss(rows, codes, atoms, weights)
-        assert swept <= loss * RELATIVE + 1e-14
-        loss = swept
-    np.testing.assert_allclose(np.linalg.norm(atoms, axis=1), 1, atol=1e-12)
-
-
-@pytest.mark.parametrize("n_rows", [4, 60])
-def test_ksvd_of_one_atom_is_the_mean_shape(n_rows):
-    rows = clustered(n_rows, 9)
-    codes = encode_rows(rows, rows[:1], 1, method="ormp")
-    weights = np.random.default_rng(0).uniform(size=n_rows)
-    atoms, _ = sweep_ksvd(rows, codes, rows[:1], weights)
-    space = sx.CustomSpace(np.eye(10), np.eye(10)[9])
-    mean = sx.mean_shape(np.pad(rows, ((0, 0), (0, 1))), weights=weights, space=space)
-    assert sx.distance(np.pad(atoms[0], (0, 1)), mean, space=space) < 1e-7
-
-
-def test_ksvd_keeps_supports_and_unused_atoms():
-    rows, atoms = clustered(30, 6), random_rows(4, 6)
-    codes = SparseCodes(np.tile([2, 0], (30, 1)), np.ones((30, 2), complex), n_atoms=4)
-    swept, new_codes = sweep_ksvd(rows, codes, atoms)
-    np.testing.assert_array_equal(swept[[1, 3]], atoms[[1, 3]])
-    np.testing.assert_array_equal(new_codes.support, codes.support)
-    assert not np.array_equal(swept[0], atoms[0])
 
 
 def test_mutual_coherences():

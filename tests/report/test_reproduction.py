@@ -127,7 +127,7 @@ def test_measures_are_the_errors_of_the_models():
 def test_refinement_goes_on_from_the_first_fit():
     paper_set = replace(
         BY_NAME["1"],
-        settings={"coder": "ormp", "max_iter": 3},
+        settings={"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 3},
         refinement={"coder": "beam", "max_iter": 2},
         sparsities=(),
     )

@@ -41,19 +41,33 @@ def learn(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Model file to write, .npz.")],
     atoms: Annotated[int, typer.Option("--atoms", min=1, help="Atoms of the dictionary.")] = 20,
-    nonzero: Annotated[int, typer.Option("--nonzero", min=1, help="Most atoms that a shape may use.")] = 5,
+    nonzero: Annotated[int, typer.Option("--nonzero", min=1, help="Maximum number of atoms per shape.")] = 5,
     coder: Annotated[
-        CoderName, typer.Option("--coder", help="How to find them; ormp is the paper's.")
+        CoderName, typer.Option("--coder", help="How to find the atoms of a shape; the paper uses ormp.")
     ] = CoderName.auto,
+    tie: Annotated[
+        float,
+        typer.Option(
+            "--tie", min=0, help="Strength of the penalty on the distance from each atom to its nearest shape."
+        ),
+    ] = 0.5,
+    swaps: Annotated[
+        int | None,
+        typer.Option(
+            "--swaps", min=0, help="Swaps of atoms tried before a descent; 80 or fewer by default.", show_default=False
+        ),
+    ] = None,
     kind: KindOption = DistanceName.full,
     restarts: Annotated[int, typer.Option("--restarts", min=1, help="First dictionaries to try.")] = 1,
-    max_iter: Annotated[int, typer.Option("--max-iter", min=0, help="Most updates of each.")] = 100,
+    max_iter: Annotated[int, typer.Option("--max-iter", min=0, help="Maximum number of updates of each.")] = 100,
     batch: Annotated[
         int | None, typer.Option("--batch", min=1, help="Learn from batches of so many shapes.", show_default=False)
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option("--checkpoint", help="Go on from this file, where it is, and keep it up.", show_default=False),
+        typer.Option(
+            "--checkpoint", help="Save progress to this file, and resume from it if it exists.", show_default=False
+        ),
     ] = None,
     device: DeviceOption = "cpu",
     scheduler: SchedulerOption = None,
@@ -91,6 +105,8 @@ def learn(
         nonzero,
         space=found.space,
         coder=str(coder),
+        tie=tie,
+        n_swaps=swaps,
         distance=kind.value,
         n_restarts=restarts,
         max_iter=max_iter,
@@ -130,7 +146,7 @@ def learn(
 def _count_swaps(model: Any) -> int:
     from shapelex.learning import LearningOptions
 
-    return 0 if model.batch_size else LearningOptions(model.n_atoms, model.n_nonzero, coder=model.coder).swap_count
+    return 0 if model.batch_size else LearningOptions(model.n_atoms, model.n_nonzero, n_swaps=model.n_swaps).swap_count
 
 
 def _shares(model: Any) -> str:

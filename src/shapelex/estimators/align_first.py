@@ -22,31 +22,38 @@ from shapelex.spaces import Space
 
 
 class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor):
-    """Few typical shapes that, scaled but not turned, add up to any shape of a set that was aligned beforehand.
+    """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
 
-    Turns pre-shapes along their mean of least full distance, ``z~_k``, then learns atoms ``d_j`` and real weights that
-    minimize ``Σ_k |z~_k − Σ_j a_kj d_j|²_Phi`` with at most `n_nonzero` atoms a shape (paper, eq. align_first). It is
-    what :class:`ShapeDictionary` is compared with: weights that cannot turn an atom leave larger errors.
+    Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
+    ``a_kj``, at most `n_nonzero` per shape, that minimize ``RMSE + tie · mean_j e_j²``. ``RMSE²`` is the mean of
+    ``|z~_k − Σ_j a_kj d_j|²_Phi``, and ``e_j`` the distance from atom ``d_j`` to the nearest aligned shape, which may
+    be scaled by any real number. The paper [1]_ minimizes the first term alone (section 6, "Computational results").
+    :class:`ShapeDictionary` is compared with this method: weights that cannot rotate an atom leave larger errors.
 
     Parameters
     ----------
     n_atoms : int, default 20
         Number of atoms.
     n_nonzero : int, default 5
-        Most atoms that a shape may use.
+        Maximum number of atoms per shape.
     space : Space, optional
         Space of the configurations; landmarks when not given.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
-        How to find the atoms of a shape, see :func:`shapelex.encode`. The paper's is ``"ormp"``.
+        How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``.
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
         First dictionary: shapes far from each other, shapes at random, or given configurations, which are turned along
         the mean as the shapes are.
+    tie : float, default 0.5
+        Strength of the penalty on the distance from each atom to its nearest shape; 0 for none.
+    n_swaps : int, optional
+        Number of swaps tried before a descent, see :class:`ShapeDictionary`. By default 80, fewer for more than 20
+        atoms, and none where `init` is an array.
     n_restarts : int, default 1
         How many first dictionaries to try; the best result is kept.
     max_iter : int, default 100
-        Most updates of each.
+        Maximum number of updates per descent; the swaps before a descent count as one.
     tol : float, default 1e-5
-        A descent ends when an update changes its loss by no more than this share.
+        A descent ends when an update changes the objective by no more than this fraction of it.
     n_jobs : int, optional
         Most threads; −1 or None for all processors. The result does not depend on it, to the bit.
     random_state : int, Generator, RandomState or None, default None
@@ -86,6 +93,11 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor
     pose was fixed before the reconstruction was known. For the distance itself, measure
     ``distance(X, model.reconstruct(X))``.
 
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
+
     Examples
     --------
     >>> import numpy as np
@@ -118,6 +130,8 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor
         space: Space | None = None,
         coder: str = "auto",
         init: str | ArrayLike = "spread",
+        tie: float = 0.5,
+        n_swaps: int | None = None,
         n_restarts: int = 1,
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -130,6 +144,8 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor
         self.space = space
         self.coder = coder
         self.init = init
+        self.tie = tie
+        self.n_swaps = n_swaps
         self.n_restarts = n_restarts
         self.max_iter = max_iter
         self.tol = tol
@@ -294,6 +310,8 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor
             n_nonzero=self.n_nonzero,
             coder=self.coder,
             init=init,
+            tie=self.tie,
+            n_swaps=self.n_swaps,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
             tol=self.tol,

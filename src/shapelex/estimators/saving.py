@@ -17,6 +17,9 @@ from shapelex.learning import Statistics
 _ARRAYS = ("atoms_", "usage_", "loss_curve_")
 _NUMBERS = ("rmse_", "n_iter_", "n_features_in_")
 
+REMOVED_PARAMETERS = {"ShapeDictionary": ("update", "checkpoint_every"), "ShapeDictionaryClassifier": ("update",)}
+"""Parameters that files of version 0.1.0 carry and that estimators no longer have."""
+
 
 def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | None = None) -> Path:
     """Write a fitted dictionary to a model file.
@@ -120,12 +123,19 @@ def empty_estimator(estimator_class: type[Any], model: Model, arrays: dict[str, 
     """
     if "space" in model.parameters:
         raise ValueError("its space is not a parameter")
-    estimator = estimator_class(**model.parameters)
+    removed = removed_parameters(model)
+    estimator = estimator_class(**{name: value for name, value in model.parameters.items() if name not in removed})
     if "init" in arrays:
         estimator.set_params(init=arrays.pop("init"))
     if model.results["space_given"]:
         estimator.set_params(space=model.space)
     return estimator
+
+
+def removed_parameters(model: Model) -> dict[str, Any]:
+    """Return the parameters in a model file that its estimator no longer has."""
+    names = REMOVED_PARAMETERS.get(model.kind, ())
+    return {name: model.parameters[name] for name in names if name in model.parameters}
 
 
 def fill_estimator(estimator_class: type[Any], model: Model, source: Path) -> Any:

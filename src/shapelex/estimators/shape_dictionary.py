@@ -27,7 +27,6 @@ from shapelex.learning import (
     LearningOptions,
     OnlineLearner,
     RowBlocks,
-    check_online,
 )
 from shapelex.spaces import Space
 from shapelex.spaces.dask_chunks import is_dask_collection
@@ -35,39 +34,51 @@ from shapelex.spaces.stored import StoredConfigurations
 
 
 class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
-    """Few typical shapes that, each scaled and turned on its own, add up to any shape of a set.
+    """Learn a small set of typical shapes (atoms) such that sums of a few of them approximate every shape of a set.
 
-    Learns pre-shape atoms ``d_j`` and complex weights that minimize ``Σ_k |z_k − Σ_j a_kj d_j|²_Phi`` over pre-shapes
-    ``z_k``, with at most `n_nonzero` atoms a shape (paper, eq. dico_simple). The error of a shape is its full
-    Procrustes distance to its reconstruction, so nothing has to be aligned first.
+    In the sum, each atom is scaled and rotated individually: pre-shapes ``z_k`` (centered shapes of norm 1) are
+    approximated by ``Σ_j a_kj d_j``, with pre-shape atoms ``d_j`` and at most `n_nonzero` complex weights ``a_kj`` per
+    shape. Atoms and weights minimize
+
+    ``RMSE + tie · mean_j d_F²(d_j, nearest shape)``, where ``RMSE² = mean_k |z_k − Σ_j a_kj d_j|²_Phi``.
+
+    The first term is the root mean squared full Procrustes distance from the shapes to their approximations, so nothing
+    has to be aligned first. The second is a penalty on the squared full Procrustes distance ``d_F²`` from each atom to
+    its nearest shape: of the many dictionaries that approximate equally well, it prefers atoms that look like shapes.
+    The paper [1]_ minimizes the first term alone (section 4, "Shape Dictionary"); its algorithm is
+    ``coder="ormp", tie=0, n_swaps=0, init="random"``.
 
     Parameters
     ----------
     n_atoms : int, default 20
         Number of atoms.
     n_nonzero : int, default 5
-        Most atoms that a shape may use.
+        Maximum number of atoms per shape.
     space : Space, optional
         Space of the configurations; landmarks when not given.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
-        How to find the atoms of a shape, see :func:`shapelex.encode`. The paper's is ``"ormp"``; ``"auto"`` takes the
-        true minimum where it is cheap, and a beam elsewhere, which also gives truer atoms.
-    update : {"mod", "ksvd"}, default "mod"
-        How the atoms follow from the codes: method of optimal directions, or a complex K-SVD sweep.
+        How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``; ``"auto"`` finds the
+        true minimum where that is cheap, and uses a beam search elsewhere.
     distance : {"full", "partial", "geodesic"}, default "full"
         Distance whose squares are summed.
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
-        First dictionary: shapes far from each other, shapes at random (the paper's), or given configurations.
+        First dictionary: shapes far from each other, random shapes (as in the paper), or given configurations.
+    tie : float, default 0.5
+        Strength of the penalty on the distance from each atom to its nearest shape; 0 for none.
+    n_swaps : int, optional
+        Number of swaps tried before a descent: an atom is replaced by a badly approximated shape, and the swap is kept
+        if it lowers the objective on a sample of the shapes. By default 80, fewer for more than 20 atoms, and none
+        where `init` is an array.
     n_restarts : int, default 1
         How many first dictionaries to try; the best result is kept.
     max_iter : int, default 100
-        Most updates of each; the swaps before a descent count as one.
+        Maximum number of updates per descent; the swaps before a descent count as one.
     tol : float, default 1e-5
-        A descent ends when an update changes its objective, the RMSE and the tie of atoms to shapes, by no more than
-        this share (or than rounding, 8e-6 in complex64).
+        A descent ends when an update changes the objective by no more than this fraction of it (or by no more than
+        rounding, 8e-6 in complex64).
     batch_size : int, optional
         Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
-        :meth:`partial_fit` does: without swaps, ties and restarts, and keeping the last dictionary. By default every
+        :meth:`partial_fit` does: without swaps, penalty and restarts, and keeping the last dictionary. By default every
         update sees all shapes.
     device : str, default "cpu"
         Where to compute: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on
@@ -80,12 +91,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     verbose : int, default 0
         1 reports every tenth iteration on standard error, 2 every one.
     checkpoint : str or Path, optional
-        File that keeps where :meth:`fit` stands. Where it exists, a fit of the same shapes with the same parameters
-        goes on from it, to the same bits as if it had never stopped; another fit is refused. It stays when the fit is
-        done: the same fit then returns at once, and one of a larger `max_iter` goes on. Remove it to start anew. The
-        one before it is kept beside it, as ``.previous``.
-    checkpoint_every : int, default 1
-        Iterations between two checkpoints; with 1, swaps and batches are kept too, once a second at most.
+        File to which :meth:`fit` saves its progress after an iteration, once a second at most. Where it exists, a fit
+        of the same shapes with the same parameters resumes from it, and ends with the same bits as if it had never
+        stopped; another fit is refused. The file stays when the fit is done: the same fit then returns at once, and one
+        with a larger `max_iter` continues. Remove it to start again. The checkpoint before it is kept beside it, as
+        ``.previous``.
 
     Attributes
     ----------
@@ -109,6 +119,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     -----
     An interrupted fit (Ctrl-C) leaves the best dictionary so far on the estimator and raises.
 
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
+
     Examples
     --------
     >>> import numpy as np
@@ -130,9 +145,10 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         *,
         space: Space | None = None,
         coder: str = "auto",
-        update: str = "mod",
         distance: DistanceKind = "full",
         init: str | ArrayLike = "spread",
+        tie: float = 0.5,
+        n_swaps: int | None = None,
         n_restarts: int = 1,
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -142,15 +158,15 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         random_state: Any = None,
         verbose: int = 0,
         checkpoint: str | Path | None = None,
-        checkpoint_every: int = 1,
     ) -> None:
         self.n_atoms = n_atoms
         self.n_nonzero = n_nonzero
         self.space = space
         self.coder = coder
-        self.update = update
         self.distance = distance
         self.init = init
+        self.tie = tie
+        self.n_swaps = n_swaps
         self.n_restarts = n_restarts
         self.max_iter = max_iter
         self.tol = tol
@@ -160,7 +176,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self.random_state = random_state
         self.verbose = verbose
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
 
     @with_callbacks
     @single_blas_thread()
@@ -193,6 +208,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         except KeyboardInterrupt:
             if learner.best is not None:
                 self._store(learner.best, space)
+            if checkpoint is not None:
+                checkpoint.flush()
             raise
         self._store(learned, space)
         if checkpoint is not None:
@@ -221,7 +238,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         atoms are updated once. Before batch ``t = 2, 3, …`` the old statistics are multiplied by ``1 − t^(−0.7)``, so
         that early batches, coded over poor dictionaries, fade. A fitted or loaded dictionary goes on from where it is,
         its `n_iter_` iterations counting as so many batches. Otherwise the first batch gives the first dictionary, so
-        it must have at least `n_atoms` shapes. Swaps, and the tie of atoms to shapes, do not apply.
+        it must have at least `n_atoms` shapes. `n_swaps` and `tie` do not apply.
 
         Parameters
         ----------
@@ -245,9 +262,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         else:
             configurations, space = self._start(X)
         options = self._options(space)
-        check_online(options)
+        if hasattr(self, "atoms_") and len(self.atoms_) != options.n_atoms:
+            raise ValueError(
+                f"n_atoms must be {len(self.atoms_)}, the number of atoms of this dictionary, got {options.n_atoms}: "
+                "more batches do not change it; learn a new dictionary with fit."
+            )
         if online is not None:
-            online.options = options
+            online.set_options(options)
         elif hasattr(self, "atoms_"):
             generator = as_generator(self.random_state)
             online = OnlineLearner.resume(options, generator, self._atom_rows(), self._statistics, self.n_iter_)
@@ -298,7 +319,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         if self.checkpoint is None:
             return None
         fingerprint = describe_fit(source, space, options, self.batch_size, self.random_state)
-        return Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint)
+        return Checkpoint(self.checkpoint, fingerprint)
 
     def _learner(
         self,
@@ -330,7 +351,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self, configurations: ComplexArray | StoredConfigurations, space: Space, sample_weight: ArrayLike | None
     ) -> RowBlocks:
         if self.device == "cpu" and isinstance(configurations, np.ndarray):
-            return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight)
+            # A checkpoint identifies the shapes as they were given.
+            given = None if self.checkpoint is None else configurations
+            return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight, given)
         # Where rows are whitened on the device, those of host memory need not be.
         return RowBlocks.from_configurations(configurations, space, sample_weight)
 
@@ -340,9 +363,10 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             n_atoms=self.n_atoms,
             n_nonzero=self.n_nonzero,
             coder=self.coder,
-            update=self.update,
             distance=self.distance,
             init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
+            tie=self.tie,
+            n_swaps=self.n_swaps,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
             tol=self.tol,

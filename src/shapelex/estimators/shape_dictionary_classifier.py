@@ -58,8 +58,10 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         or none for a class of 2 shapes, with a warning.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`.
-    update : {"mod", "ksvd"}, default "mod"
-        How the atoms follow from the codes, see :class:`ShapeDictionary`.
+    tie : float, default 0.5
+        Strength of the penalty on the distance from each atom to its nearest shape, see :class:`ShapeDictionary`.
+    n_swaps : int, optional
+        Number of swaps tried before the descent of each dictionary, see :class:`ShapeDictionary`.
     temperature : float, optional
         Squared distance that makes a class less probable by a factor ``e``, see :meth:`predict_proba`. By default a
         quarter of the mean squared error of the training shapes in the nearest class that is not theirs. With `cv`
@@ -121,7 +123,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         shrinkage: float | Literal["auto"] = "auto",
         cv: int | None = None,
         coder: str = "auto",
-        update: str = "mod",
+        tie: float = 0.5,
+        n_swaps: int | None = None,
         temperature: float | None = None,
         n_restarts: int = 1,
         max_iter: int = 100,
@@ -135,7 +138,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         self.shrinkage = shrinkage
         self.cv = cv
         self.coder = coder
-        self.update = update
+        self.tie = tie
+        self.n_swaps = n_swaps
         self.temperature = temperature
         self.n_restarts = n_restarts
         self.max_iter = max_iter
@@ -322,7 +326,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             min(self.n_nonzero, n_atoms),
             space=self.metric_space_,
             coder=self.coder,
-            update=self.update,
+            tie=self.tie,
+            n_swaps=self.n_swaps,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
             tol=self.tol,

@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_weights
-from shapelex.exceptions import ConvergenceWarning, NonUniqueMeanWarning
+from shapelex.exceptions import NonUniqueMeanWarning
 from shapelex.geometry.alignment import rotate_onto
 from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.geometry.geodesics import exp_rows, log_rows
@@ -262,6 +262,9 @@ def _angle_between(first: ComplexArray, second: ComplexArray) -> float:
 
 
 def _warn_not_converged(kind: str, max_iter: int, moved: float, tol: float) -> None:
+    # Here, as it loads scikit-learn.
+    from shapelex.exceptions import ConvergenceWarning
+
     warnings.warn(
         f"The {kind} mean still moved by {moved:.2g} after {max_iter} iterations, more than tol={tol:.2g}; "
         "raise max_iter, or tol.",

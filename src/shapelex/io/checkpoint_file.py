@@ -19,43 +19,21 @@ from shapelex.exceptions import CheckpointError
 from shapelex.io.atomic import write_atomically
 from shapelex.io.npy_array import write_arrays
 
-_MAGIC = b"shapelex checkpoint 1\n"
+_MAGIC = b"shapelex checkpoint 2\n"
+_MAGIC_0_1_0 = b"shapelex checkpoint 1\n"
 _DIGEST_BYTES = 32
 _HEADER = "header"
 
 
 def previous_path(path: Path) -> Path:
-    """Where the checkpoint before the last one is.
-
-    Parameters
-    ----------
-    path : Path
-        The checkpoint.
-
-    Returns
-    -------
-    Path
-        Its name with ``.previous`` added.
-    """
+    """Return where the checkpoint before the last one is: its name with ``.previous`` added."""
     return path.with_name(path.name + ".previous")
 
 
 def write_checkpoint(path: Path, numbers: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Write a checkpoint; the one that was there becomes the previous one.
+    """Write JSON values and arrays; the checkpoint that was there becomes the previous one.
 
-    Parameters
-    ----------
-    path : Path
-        Where to.
-    numbers : mapping
-        JSON values.
-    arrays : mapping of str to ndarray
-        Arrays.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; the older ones are then as they were.
+    Where that fails with an OSError, the older ones are as they were.
     """
     payload = io.BytesIO()
     header = np.frombuffer(json.dumps(dict(numbers)).encode(), dtype=np.uint8)
@@ -71,35 +49,23 @@ def write_checkpoint(path: Path, numbers: Mapping[str, Any], arrays: Mapping[str
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """Read a checkpoint.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    numbers : dict
-        JSON values.
-    arrays : dict of str to ndarray
-        Arrays.
-
-    Raises
-    ------
-    CheckpointError
-        If it is damaged; the error names the previous one where that is good.
-    """
+    """Return the numbers and arrays of a checkpoint; the error for a damaged one names the last good one."""
+    content = path.read_bytes()
+    if content.startswith(_MAGIC_0_1_0):
+        raise CheckpointError(
+            f"{path} was written by shapelex 0.1.0, and this version cannot resume from it: finish the fit with "
+            "shapelex 0.1.0, or remove the file to start again."
+        )
     try:
-        return _parse(path.read_bytes())
+        return _parse(content)
     except CheckpointError as error:
         older = previous_path(path)
         try:
             _parse(older.read_bytes())
         except (OSError, CheckpointError):
-            advice = f"there is no good one before it: remove {path} to start anew"
+            advice = f"there is no good one before it: remove {path} to start again"
         else:
-            advice = f"the last good one is {older}: move it to {path} to go on from there"
+            advice = f"the last good one is {older}: move it to {path} to resume from there"
         raise CheckpointError(f"{path} is no whole checkpoint ({error}); {advice}.") from error
 
 
@@ -130,3 +96,5 @@ def _keep_previous(path: Path) -> None:
         # File systems without links.
         shutil.copy2(path, second)
     second.replace(older)
+    # Renaming one of two names of the same file does nothing.
+    second.unlink(missing_ok=True)

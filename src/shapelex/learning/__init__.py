@@ -1,15 +1,16 @@
 """Dictionaries learned from shapes: statistics, updates, first dictionaries, and the descents over them."""
 
-from shapelex.learning.descent import Iteration, LearnedDictionary, Learner, learn
+from shapelex.learning.descent import Learner, learn
 from shapelex.learning.initialization import initial_atoms
-from shapelex.learning.online import OnlineLearner, check_online
+from shapelex.learning.online import OnlineLearner
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
 from shapelex.learning.replacement import find_idle, replace_atoms
+from shapelex.learning.results import Iteration, LearnedDictionary
 from shapelex.learning.sources import RowBlocks
 from shapelex.learning.states import LearnerState
 from shapelex.learning.statistics import Statistics
-from shapelex.learning.update import mutual_coherences, solve_mod, sweep_ksvd, update_mod
+from shapelex.learning.update import mutual_coherences, solve_mod, update_mod
 
 __all__ = [
     "Iteration",
@@ -21,7 +22,6 @@ __all__ = [
     "RowBlocks",
     "Statistics",
     "Survey",
-    "check_online",
     "find_idle",
     "initial_atoms",
     "learn",
@@ -29,6 +29,5 @@ __all__ = [
     "replace_atoms",
     "solve_mod",
     "survey",
-    "sweep_ksvd",
     "update_mod",
 ]

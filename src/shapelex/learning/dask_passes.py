@@ -4,14 +4,16 @@ In come chunks and a dictionary; out goes a :class:`~shapelex.learning.passes.Su
 the dictionary travel.
 """
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray, IntArray
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex.coding.threads import single_blas_thread
-from shapelex.learning.passes import PassOptions, Survey, SurveySums, sum_blocks
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.passes import Survey, SurveySums, sum_blocks
 from shapelex.learning.sources import RemoteRows, RowBlocks
 from shapelex.spaces import Space
 from shapelex.spaces.dask_chunks import Chunks, as_rows
@@ -26,7 +28,7 @@ class _Pass:
 
     space: Space
     atoms: ComplexArray
-    options: PassOptions
+    options: LearningOptions
     device: str
 
 
@@ -53,25 +55,28 @@ class DaskRows(RemoteRows):
         self._space = space
         self._device = device
 
-    def survey(
-        self,
-        atoms: ComplexArray,
-        n_nonzero: int,
-        *,
-        coder: str = "auto",
-        distance: DistanceKind = "full",
-        with_nearest: bool = False,
-        with_details: bool = False,
-    ) -> Survey:
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return self._chunks.dtype
+
+    def stretches(self) -> list[int]:
+        """Return the bounds of the chunks: each is computed as a whole."""
+        return self._chunks.starts
+
+    def digest(self) -> str:
+        """Return a hash of all shapes as they were given; chunks are hashed where they are."""
+        import dask
+
+        hash_chunk = dask.delayed(_hash_chunk, pure=False)
+        digests = dask.compute(*(hash_chunk(block) for block in self._chunks.blocks))
+        return hashlib.blake2b(b"".join(digests), digest_size=16).hexdigest()
+
+    def survey(self, atoms: ComplexArray, options: LearningOptions) -> Survey:
         """Make a pass where the chunks are."""
         import dask
 
-        if with_details:
-            raise ValueError('update="ksvd" needs all shapes in one place: use update="mod" for Dask arrays.')
-        shared = dask.delayed(
-            _Pass(self._space, atoms, PassOptions(n_nonzero, coder, distance, with_nearest), self._device),
-            traverse=False,
-        )
+        shared = dask.delayed(_Pass(self._space, atoms, replace(options, n_threads=1), self._device), traverse=False)
         sum_chunk, merge = dask.delayed(_sum_chunk, pure=False), dask.delayed(_merge, pure=False)
         starts = self._chunks.starts
         level = [
@@ -111,10 +116,14 @@ def _sum_chunk(chunk: Any, weights: FloatArray | None, first_row: int, shared: _
     source.sample_weight = weights
     with single_blas_thread():
         if shared.device == "cpu":
-            return sum_blocks(source, shared.atoms, shared.options, n_threads=1)
+            return sum_blocks(source, shared.atoms, shared.options)
         from shapelex.learning.device_passes import DeviceRows
 
         return DeviceRows(source, shared.device).sum_blocks(shared.atoms, shared.options)
+
+
+def _hash_chunk(chunk: Any) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(as_rows(chunk)).data, digest_size=16).digest()
 
 
 def _merge(parts: list[SurveySums]) -> SurveySums:

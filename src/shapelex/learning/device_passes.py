@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, DistanceKind, FloatArray
-from shapelex.coding.codes import SparseCodes
+from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding.device_coder import DeviceCoder, open_device
 from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
-from shapelex.learning.passes import Details, PassOptions, Survey, SurveySums
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.passes import Survey, SurveySums
 from shapelex.learning.sources import ConfigurationRows, RowBlocks
 from shapelex.learning.statistics import Statistics
 
@@ -31,24 +31,7 @@ _TRAVEL_ROWS = 1 << 18
 
 
 class DeviceRows:
-    """Rows of a source, on a device.
-
-    Parameters
-    ----------
-    source : RowBlocks
-        The shapes.
-    device : str
-        As in :func:`shapelex.coding.device_coder.open_device`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pytest
-    >>> _ = pytest.importorskip("torch")
-    >>> rows = DeviceRows(RowBlocks.from_rows(np.eye(3, dtype=complex)), "torch")
-    >>> rows.survey(np.eye(3, dtype=complex)[:2], 1).usage
-    array([1., 1.])
-    """
+    """Rows of a source, on a device."""
 
     def __init__(self, source: RowBlocks, device: str) -> None:
         self.source = source
@@ -56,23 +39,14 @@ class DeviceRows:
         self.device = open_device(device)
         self._resident: list[Tensor] | None = None
 
-    def survey(
-        self,
-        atoms: ComplexArray,
-        n_nonzero: int,
-        *,
-        coder: str = "auto",
-        distance: DistanceKind = "full",
-        with_nearest: bool = False,
-        with_details: bool = False,
-    ) -> Survey:
+    def survey(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> Survey:
         """Code all shapes over a dictionary, as :func:`shapelex.learning.passes.survey` does."""
-        return self.sum_blocks(atoms, PassOptions(n_nonzero, coder, distance, with_nearest, with_details)).finish()
+        return self.sum_blocks(atoms, options, keeps_values=keeps_values).finish()
 
-    def sum_blocks(self, atoms: ComplexArray, options: PassOptions) -> SurveySums:
+    def sum_blocks(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> SurveySums:
         """Code all rows and add them up, as :func:`shapelex.learning.passes.sum_blocks` does."""
         coder = DeviceCoder(atoms, options.n_nonzero, method=options.coder, dtype=atoms.dtype, device=self._name)
-        sums = _Sums(coder, atoms, options)
+        sums = _Sums(coder, SurveySums(atoms, options, keeps_values=keeps_values))
         for start, rows in self._blocks(coder):
             sums.add(rows, self.source.weights(start, start + len(rows)))
         return sums.finish()
@@ -122,20 +96,18 @@ class DeviceRows:
 class _Sums:
     """What a pass adds up, block by block, on the device; it ends up in the accumulator of all passes."""
 
-    def __init__(self, coder: DeviceCoder, atoms: ComplexArray, options: PassOptions) -> None:
+    def __init__(self, coder: DeviceCoder, sums: SurveySums) -> None:
         import torch
 
-        n_atoms, n_coordinates = atoms.shape
-        self._coder, self._atoms, self._distance = coder, atoms, options.distance
-        self._sums = SurveySums(atoms, options)
-        self._atom_rows = coder.to_device(atoms)
+        n_atoms, n_coordinates = sums.atoms.shape
+        self._coder, self._sums = coder, sums
+        self._atom_rows = coder.to_device(sums.atoms)
         self._gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
         self._products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
-        self._slope_usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
         self._usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
         self._nearest_squares = torch.full((n_atoms,), -1.0, dtype=torch.float64, device=coder.device)
         self._nearest_rows = torch.zeros_like(self._atom_rows)
-        self._slope_weight = 0.0
+        self._weight = 0.0
 
     def add(self, rows: "Tensor", weights: FloatArray) -> None:
         import torch
@@ -143,31 +115,26 @@ class _Sums:
         from shapelex.kernels.pursuit_torch import squares
         from shapelex.kernels.weights_torch import densify
 
+        n_atoms, distance = len(self._atom_rows), self._sums.options.distance
         support, coefs = self._coder.code(rows)
-        dense = densify(support, coefs[:, 0], len(self._atoms))
+        dense = densify(support, coefs[:, 0], n_atoms)
         errors = squares(rows - dense @ self._atom_rows).sum(dim=1).cpu().numpy()
-        values = objective_values(errors, self._distance)
-        slope_weights = weights * objective_slopes(errors, self._distance)
+        values = objective_values(errors, distance)
         self._sums.loss += float((weights * values).sum())
-        self._sums.weight += float(weights.sum())
-        self._slope_weight += float(slope_weights.sum())
-        on_device = torch.from_numpy(slope_weights).to(self._coder.device)
-        used = densify(support, torch.ones_like(coefs[:, 0].real), len(self._atoms))
+        self._weight += float(weights.sum())
+        slope_weights = weights * objective_slopes(errors, distance)
+        plain, sloped = (torch.from_numpy(part).to(self._coder.device) for part in (weights, slope_weights))
+        used = densify(support, torch.ones_like(coefs[:, 0].real), n_atoms)
         for start in range(0, len(rows), _SUM_ROWS):
             part = slice(start, start + _SUM_ROWS)
             codes = dense[part]
-            weighted = (codes * on_device[part, None].to(codes.real.dtype)).mH
+            weighted = (codes * sloped[part, None].to(codes.real.dtype)).mH
             self._gram += weighted @ codes
             self._products += weighted @ rows[part]
-            self._slope_usage += on_device[part] @ used[part].to(torch.float64)
-        if self._distance == "full":
-            self._usage = self._slope_usage
-        else:
-            self._usage += torch.from_numpy(weights).to(self._coder.device) @ used.to(torch.float64)
+            self._usage += plain[part] @ used[part].to(torch.float64)
         self._look_at_extremes(rows, values, weights)
-        if self._sums.options.with_details:
-            codes_here = SparseCodes._from_coder(support.cpu().numpy(), coefs[:, 0].cpu().numpy(), len(self._atoms))
-            self._sums.details.append(Details(codes_here, values, slope_weights))
+        if self._sums.values is not None:
+            self._sums.values.append(values)
 
     def _look_at_extremes(self, rows: "Tensor", values: FloatArray, weights: FloatArray) -> None:
         import torch
@@ -193,10 +160,8 @@ class _Sums:
 
     def finish(self) -> SurveySums:
         sums = self._sums
-        sums.statistics = Statistics(
-            self._gram.cpu().numpy(), self._products.cpu().numpy(), self._slope_usage.cpu().numpy(), self._slope_weight
-        )
-        sums.usage = self._usage.cpu().numpy()
+        gram, products, usage = (part.cpu().numpy() for part in (self._gram, self._products, self._usage))
+        sums.statistics = Statistics(gram, products, usage, self._weight)
         if sums.nearest is not None:
             sums.nearest.squares = self._nearest_squares.cpu().numpy()
             sums.nearest.rows = self._nearest_rows.cpu().numpy()

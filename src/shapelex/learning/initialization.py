@@ -1,7 +1,6 @@
 """First dictionaries.
 
-In comes a source of whitened rows; out go atoms of norm 1: shapes of the set that were drawn by one generator, or the
-ones that were given.
+In comes a source of whitened rows; out go atoms of norm 1: shapes of the set drawn by one generator, or given ones.
 """
 
 import numpy as np
@@ -24,47 +23,20 @@ _SAME_SHAPE = 64.0
 def initial_atoms(
     source: RowBlocks, n_atoms: int, init: str | ComplexArray, generator: np.random.Generator
 ) -> ComplexArray:
-    """First dictionary of a descent.
+    """Return the first dictionary of a descent: atoms of norm 1.
 
-    Parameters
-    ----------
-    source : RowBlocks
-        The shapes.
-    n_atoms : int
-        Number of atoms.
-    init : {"spread", "random"} or ndarray of complex, shape (n_atoms, n_coordinates)
-        ``"random"`` shuffles the shapes and takes the first ones, as the paper does; ``"spread"`` draws one
-        after the other, with chances in proportion to the squared full distance to the nearest one drawn before
-        (k-means++). Chances are times the weights. Neither takes a shape twice; where the set has fewer distinct
-        shapes than atoms, the last atoms are repeats. An array is taken as it is and normalized.
-    generator : numpy.random.Generator
-        The source of chance.
+    ``"random"`` shuffles the shapes and takes the first ones, as the paper does; ``"spread"`` draws one after the
+    other, with probabilities in proportion to the squared full distance to the nearest one drawn before (k-means++).
+    Probabilities are multiplied by the weights. Neither takes a shape twice; where the set has fewer distinct shapes
+    than atoms, the last atoms are repeats. An array is normalized, and converted to the precision of the shapes where
+    that is higher.
 
-    Returns
-    -------
-    ndarray of complex, shape (n_atoms, n_coordinates)
-        Atoms of norm 1.
-
-    Raises
-    ------
-    ShapeInputError
-        If there are fewer shapes than atoms, or the array does not fit.
-
-    Notes
-    -----
-    ``"spread"`` inverts the cumulative chances, in the order of the rows. So a shape of integer weight `w` and `w`
-    neighbouring copies of it draw the same shapes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> source = RowBlocks.from_rows(np.eye(3, dtype=complex))
-    >>> atoms = initial_atoms(source, 3, "spread", np.random.default_rng(0))
-    >>> np.sort(np.argmax(abs(atoms), axis=1))
-    array([0, 1, 2])
+    ``"spread"`` inverts the cumulative probabilities, in the order of the rows. So a shape of integer weight `w` and
+    `w` neighboring copies of it draw the same shapes.
     """
     if not isinstance(init, str):
-        return given_atoms(init, n_atoms, source.n_coordinates)
+        atoms = given_atoms(init, n_atoms, source.n_coordinates)
+        return atoms.astype(np.result_type(atoms.dtype, source.dtype))
     check_choice(init, INITIALIZATIONS, "init")
     rows, weights = draw_candidates(source, n_atoms, generator)
     draw = _draw_spread if init == "spread" else _draw_random
@@ -101,33 +73,11 @@ def _squared_distances(rows: ComplexArray, row: ComplexArray) -> FloatArray:
 
 
 def draw_candidates(source: RowBlocks, n_atoms: int, generator: np.random.Generator) -> tuple[ComplexArray, FloatArray]:
-    """Rows that atoms may be drawn from: all of positive weight, or a random part of a large set.
-
-    Parameters
-    ----------
-    source : RowBlocks
-        The shapes.
-    n_atoms : int
-        Number of atoms.
-    generator : numpy.random.Generator
-        The source of chance.
-
-    Returns
-    -------
-    rows : ndarray of complex, shape (n_candidates, n_coordinates)
-        Rows.
-    weights : ndarray of float64, shape (n_candidates,)
-        Their weights.
-
-    Raises
-    ------
-    ShapeInputError
-        If fewer than `n_atoms` rows have a positive weight.
-    """
-    if source.n_counted < n_atoms:
-        counted = "" if source.n_counted == source.n_samples else " of positive weight"
+    """Return rows that atoms may be drawn from, and their weights: all of positive weight, or a random part of many."""
+    if source.n_copies < n_atoms:
+        counted = "" if source.sample_weight is None else " of positive weight"
         raise ShapeInputError(
-            f"n_atoms must be at most the number of shapes{counted}, {source.n_counted}, got {n_atoms}; learn fewer "
+            f"n_atoms must be at most the number of shapes{counted}, {source.n_copies}, got {n_atoms}; learn fewer "
             "atoms, or give more shapes."
         )
     chosen = source.draw(max(MAX_CANDIDATES, n_atoms), generator)
@@ -135,25 +85,7 @@ def draw_candidates(source: RowBlocks, n_atoms: int, generator: np.random.Genera
 
 
 def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> ComplexArray:
-    """Check and normalize atoms that the caller chose.
-
-    Parameters
-    ----------
-    init : ndarray of complex, shape (n_atoms, n_coordinates)
-        Whitened atoms of any norm.
-    n_atoms, n_coordinates : int
-        What their shape must be.
-
-    Returns
-    -------
-    ndarray of complex, shape (n_atoms, n_coordinates)
-        Atoms of norm 1, a copy.
-
-    Raises
-    ------
-    ShapeInputError
-        If the shape is another, or an atom is zero or not finite.
-    """
+    """Return atoms that the caller chose, checked and normalized."""
     atoms = np.asarray(init)
     if atoms.shape != (n_atoms, n_coordinates) or not np.iscomplexobj(atoms):
         raise ShapeInputError(
@@ -169,20 +101,7 @@ def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> Complex
 
 
 def draw_index(chances: FloatArray, generator: np.random.Generator) -> int:
-    """Draw an index in proportion to chances.
-
-    Parameters
-    ----------
-    chances : ndarray of float
-        Not negative, one of them positive.
-    generator : numpy.random.Generator
-        The source of chance.
-
-    Returns
-    -------
-    int
-        An index of a positive chance.
-    """
+    """Draw an index in proportion to chances, one of which at least is positive."""
     totals = np.cumsum(chances)
     place = int(np.searchsorted(totals, generator.random() * totals[-1], side="right"))
     return min(place, int(np.flatnonzero(chances)[-1]))

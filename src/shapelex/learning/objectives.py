@@ -1,4 +1,4 @@
-"""The three objectives of the general formulation, as functions of the squared full distance (paper, eq. dico).
+"""The three objectives of the general formulation, as functions of the squared full distance (paper, section 4).
 
 A coder minimizes the full distance, and with it the other two, which grow with it. Only their sums over samples differ:
 a change of the dictionary weighs a sample by the slope ``d(dist²) / d(d_F²)``, 1 for the full distance.
@@ -16,19 +16,9 @@ _LEAST_COSINE2 = 1e-4
 
 
 def objective_values(squares: FloatArray, distance: DistanceKind) -> FloatArray:
-    """Squared distances of one kind from squared full distances.
+    """Return squared distances of one kind from squared full distances ``s``, which are at most 1.
 
-    Parameters
-    ----------
-    squares : ndarray of float
-        Squared full distances, at most 1.
-    distance : {"full", "partial", "geodesic"}
-        Which distance.
-
-    Returns
-    -------
-    ndarray of float64
-        ``s``, ``2 s / (1 + sqrt(1 − s))`` or ``arcsin(sqrt(s))²``.
+    They are ``s``, ``2 s / (1 + sqrt(1 − s))`` or ``arcsin(sqrt(s))²``.
     """
     values: FloatArray = np.clip(squares, 0, 1, dtype=np.float64)
     if distance == "partial":
@@ -39,19 +29,9 @@ def objective_values(squares: FloatArray, distance: DistanceKind) -> FloatArray:
 
 
 def objective_slopes(squares: FloatArray, distance: DistanceKind) -> FloatArray:
-    """Derivatives of :func:`objective_values` with respect to the squared full distance.
+    """Return the derivatives of :func:`objective_values` with respect to the squared full distance.
 
-    Parameters
-    ----------
-    squares : ndarray of float
-        Squared full distances, at most 1.
-    distance : {"full", "partial", "geodesic"}
-        Which distance.
-
-    Returns
-    -------
-    ndarray of float64
-        ``1``, ``1 / cos`` or ``rho / (sin cos)``, for the geodesic distance ``rho``.
+    They are ``1``, ``1 / cos`` or ``rho / (sin cos)``, for the geodesic distance ``rho``.
     """
     if distance == "full":
         return np.ones(len(squares))

@@ -1,26 +1,24 @@
-"""Learning from batches: for sets too large to go through at every update, or that arrive bit by bit.
+"""Learning from batches: for sets too large to read at every update, or that arrive piece by piece.
 
-In come batches of whitened rows; out goes the dictionary of the moment. Every batch is coded anew over it, its
-statistics join the old ones, and one update follows.
+In come batches of whitened rows; out goes the current dictionary. Every batch is coded over it, its statistics are
+added to the old ones, and one update follows.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from shapelex._typing import BoolArray, ComplexArray, FloatArray
-from shapelex.learning.descent import Callback, Iteration, LearnedDictionary
+from shapelex._typing import ComplexArray
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.replacement import replace_atoms
+from shapelex.learning.results import Callback, Iteration, LearnedDictionary
 from shapelex.learning.sources import RowBlocks
 from shapelex.learning.states import (
     LearnerState,
-    Moment,
     Saver,
-    describe_state,
+    describe_generator,
     describe_statistics,
     restore_generator,
     restore_statistics,
@@ -41,29 +39,22 @@ class OnlineLearner:
     Parameters
     ----------
     options : LearningOptions
-        What to learn and how. Restarts and ties of atoms to shapes do not apply.
+        What to learn and how. Restarts, swaps and the penalty do not apply.
     generator : numpy.random.Generator
-        The source of chance.
+        The only source of randomness.
     source : RowBlocks, optional
         For :meth:`run`: the shapes.
     batch_size : int, optional
-        For :meth:`run`: shapes of a batch.
+        For :meth:`run`: number of shapes of a batch.
     callback : callable, optional
-        For :meth:`run`: called with an :class:`Iteration` after every time through the shapes; True ends the run.
+        For :meth:`run`: called with an :class:`Iteration` after every pass over the shapes; True ends the run.
     saver : callable, optional
-        For :meth:`run`: is offered the state of the learner after every batch, see :mod:`shapelex.learning.states`.
+        For :meth:`run`: called with the state after every pass.
 
     Raises
     ------
     ValueError
-        If the options ask for K-SVD, which needs all shapes at once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> learner = OnlineLearner(LearningOptions(n_atoms=2, n_nonzero=1), np.random.default_rng(0))
-    >>> round(learner.learn_batch(RowBlocks.from_rows(np.eye(2, dtype=complex))), 12)
-    0.0
+        If the options ask for restarts.
     """
 
     def __init__(
@@ -75,8 +66,7 @@ class OnlineLearner:
         callback: Callback | None = None,
         saver: Saver | None = None,
     ) -> None:
-        check_online(options)
-        self.options = options
+        self.set_options(options)
         self.generator = generator
         self.source = source
         self.batch_size = batch_size
@@ -85,13 +75,11 @@ class OnlineLearner:
         self.atoms: ComplexArray | None = None
         self.n_batches = 0
         self._statistics = Statistics.zeros(options.n_atoms, 0)
-        self._usage: FloatArray = np.zeros(options.n_atoms)
+        # Of the batches that are remembered: sum of weights times squared distances, and of weights.
         self._loss = self._weight = 0.0
         self._curve: list[float] = []
+        self._epoch_losses: list[float] = []
         self._converged = False
-        self._losses: list[float] = []
-        # Where a time through the shapes was cut off: its first row, loss and weight so far.
-        self._cut: tuple[int, float, float] = (0, 0.0, 0.0)
 
     @classmethod
     def resume(
@@ -102,40 +90,28 @@ class OnlineLearner:
         statistics: Statistics,
         n_batches: int,
     ) -> "OnlineLearner":
-        """Go on from a dictionary that was learned before.
-
-        Parameters
-        ----------
-        options, generator
-            As in the class.
-        atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-            The dictionary.
-        statistics : Statistics
-            What is remembered of the shapes it was learned from.
-        n_batches : int
-            How many batches they count as: the next one is number ``n_batches + 1``.
-
-        Returns
-        -------
-        OnlineLearner
-            A learner for further batches.
-        """
+        """Return a learner that continues from a dictionary; its statistics count as those of `n_batches` batches."""
         learner = cls(options, generator)
         learner.atoms = atoms
         learner.n_batches = max(n_batches, 1)
         learner._statistics = statistics
-        learner._usage = statistics.usage.copy()
         return learner
+
+    def set_options(self, options: LearningOptions) -> None:
+        """Learn with other options from now on."""
+        if options.n_restarts != 1:
+            raise ValueError(f"learning from batches needs n_restarts=1, got {options.n_restarts}.")
+        self.options = replace(options, tie=0.0)
 
     @property
     def best(self) -> LearnedDictionary | None:
-        """The dictionary of the moment, with loss and usage of the batches it remembers; None before the first."""
+        """The current dictionary, with loss and usage of the batches that are remembered; None before the first."""
         if self.atoms is None or self._weight == 0:
             return None
         return LearnedDictionary(
             atoms=self.atoms,
             rmse=float(np.sqrt(self._loss / self._weight)),
-            usage=self._usage / self._statistics.weight,
+            usage=self._statistics.usage / self._statistics.weight,
             statistics=self._statistics,
             loss_curve=np.array(self._curve),
             n_iter=self.n_batches,
@@ -144,147 +120,106 @@ class OnlineLearner:
         )
 
     def learn_batch(self, batch: RowBlocks) -> float:
-        """Follow one more batch.
+        """Update the dictionary by one batch, and return the loss of the batch before the update.
 
-        Parameters
-        ----------
-        batch : RowBlocks
-            Its shapes. The first batch gives the first dictionary, so it must have as many as there are atoms.
-
-        Returns
-        -------
-        float
-            Weighted mean squared distance of its shapes to their reconstructions, before the update.
+        The first batch gives the first dictionary, so it needs at least as many shapes as there are atoms.
         """
         if self.atoms is None:
-            self.atoms = initial_atoms(batch, self.options.n_atoms, self.options.init, self.generator)
-            self._statistics = Statistics.zeros(self.options.n_atoms, batch.n_coordinates)
+            self._start(batch)
+        assert self.atoms is not None
+        self.atoms = self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False)
         found = self._survey(batch, self.atoms)
         self.n_batches += 1
         kept = 1 - self.n_batches**-FORGETTING_POWER
         self._statistics = self._statistics.scaled(kept) + found.statistics
-        self._usage = kept * self._usage + found.usage
-        self._weight = kept * self._weight + found.weight
-        self._loss = kept * self._loss + found.loss * found.weight
+        self._weight = kept * self._weight + found.statistics.weight
+        self._loss = kept * self._loss + found.loss * found.statistics.weight
         self._curve.append(found.loss)
         updated = update_mod(self._statistics, self.atoms)
-        replaced, n_replaced = replace_atoms(updated, self._usage, found.worst)
+        self.atoms, n_replaced = replace_atoms(updated, self._statistics.usage, found.worst)
         if n_replaced:
-            self._forget_atoms((replaced != updated).any(axis=1))
-        self.atoms = replaced
+            # What is remembered of atoms that were replaced is about their predecessors.
+            self._statistics = self._statistics.without_atoms((self.atoms != updated).any(axis=1))
         return found.loss
 
     def run(self) -> LearnedDictionary:
-        """Go through the source in random batches until the loss settles or `max_iter` times.
+        """Read the source in random batches, at most `max_iter` times, and return the last dictionary.
 
-        Returns
-        -------
-        LearnedDictionary
-            The last dictionary, with the loss and usage of the whole source. Its loss curve has the mean loss of the
-            batches of each time through, then that final loss.
+        Loss and usage are those of the whole source. The loss curve has the mean loss of the batches of each pass, then
+        that final loss.
         """
         assert self.source is not None
-        losses = self._losses
-        for epoch in range(len(losses), self.options.max_iter if not self._converged else 0):
-            losses.append(self._go_through(self.source))
-            if self.callback is not None and self.callback(self._iteration(epoch + 1, losses)):
-                break
-            if epoch > 0 and abs(losses[-2] - losses[-1]) <= self.options.tol * losses[-2]:
-                self._converged = True
-            is_last = self._converged or epoch + 1 == self.options.max_iter
-            self._save("end" if is_last else "iteration", (0, 0.0, 0.0), self.generator.bit_generator.state)
-            if self._converged:
-                break
         if self.atoms is None:
-            self.atoms = initial_atoms(self.source, self.options.n_atoms, self.options.init, self.generator)
+            self._start(self.source)
+        losses = self._epoch_losses
+        is_stopped = False
+        while len(losses) < self.options.max_iter and not self._converged and not is_stopped:
+            losses.append(self._learn_epoch(self.source))
+            if len(losses) > 1:
+                self._converged = abs(losses[-2] - losses[-1]) <= self.options.tol * losses[-2]
+            if self.saver is not None:
+                self.saver(self._describe())
+            is_stopped = self.callback is not None and bool(self.callback(self._iteration()))
+        assert self.atoms is not None
         found = self._survey(self.source, self.atoms)
         return LearnedDictionary(
             atoms=self.atoms,
             rmse=float(np.sqrt(found.loss)),
-            usage=found.usage / found.weight,
-            statistics=self._statistics,
+            usage=found.statistics.usage / found.statistics.weight,
+            statistics=self._statistics if losses else found.statistics,
             loss_curve=np.array([*losses, found.loss]),
             n_iter=len(losses),
             converged=self._converged,
             restart=0,
         )
 
-    def _go_through(self, source: RowBlocks) -> float:
-        """Learn from every shape once; return the mean loss of the batches."""
-        if self.atoms is None:
-            self.atoms = initial_atoms(source, self.options.n_atoms, self.options.init, self.generator)
-            self._statistics = Statistics.zeros(self.options.n_atoms, source.n_coordinates)
-        before = self.generator.bit_generator.state
-        order = self.generator.permutation(source.n_samples)
-        (first, loss, weight), self._cut = self._cut, (0, 0.0, 0.0)
-        for start in range(first, source.n_samples, self.batch_size):
-            chosen = np.sort(order[start : start + self.batch_size])
-            weights = None if source.sample_weight is None else source.sample_weight[chosen]
-            if weights is not None and not weights.any():
-                continue
-            batch = RowBlocks.from_rows(source.take(chosen), weights)
-            batch_weight = float(len(chosen) if weights is None else weights.sum())
-            loss += batch_weight * self.learn_batch(batch)
-            weight += batch_weight
-            self._save("step", (start + self.batch_size, loss, weight), before)
-        return loss / weight
-
     def resume_run(self, state: LearnerState) -> None:
-        """Go on where an earlier run was cut off; comes before :meth:`run`.
-
-        Parameters
-        ----------
-        state : LearnerState
-            What its `saver` was offered, from a run on the same shapes with the same options.
-        """
+        """Continue an earlier run on the same shapes with the same options; call it before :meth:`run`."""
         numbers = state.numbers
-        self.atoms, self._usage = state.arrays["atoms"], state.arrays["usage"]
-        self._statistics = restore_statistics(state, "memory")
-        self.n_batches, self._loss, self._weight = numbers["n_batches"], numbers["loss"], numbers["weight"]
-        self._curve, self._losses = list(numbers["curve"]), list(numbers["losses"])
+        self.atoms = state.arrays["atoms"]
+        self._statistics = restore_statistics(state)
+        self.n_batches, self._loss, self._weight = numbers["n_batches"], numbers["loss"], numbers["loss_weight"]
+        self._curve, self._epoch_losses = list(numbers["curve"]), list(numbers["losses"])
         self._converged = numbers["converged"]
-        self._cut = (numbers["cut"][0], numbers["cut"][1], numbers["cut"][2])
         restore_generator(self.generator, numbers["generator"])
 
-    def _save(self, moment: Moment, cut: tuple[int, float, float], generator: Mapping[str, Any]) -> None:
-        if self.saver is not None:
-            self.saver(moment, len(self._losses), lambda: self._state(cut, generator))
+    def _start(self, source: RowBlocks) -> None:
+        self.atoms = initial_atoms(source, self.options.n_atoms, self.options.init, self.generator)
+        self._statistics = Statistics.zeros(*self.atoms.shape)
 
-    def _state(self, cut: tuple[int, float, float], generator: Mapping[str, Any]) -> LearnerState:
-        numbers, arrays = describe_statistics(self._statistics, "memory")
+    def _learn_epoch(self, source: RowBlocks) -> float:
+        """Learn from every shape once; return the mean loss of the batches."""
+        loss = weight = 0.0
+        for batch in source.shuffled_batches(self.batch_size, self.generator):
+            batch_weight = float(batch.weights(0, batch.n_samples).sum())
+            loss += batch_weight * self.learn_batch(batch)
+            weight += batch_weight
+        return loss / weight
+
+    def _survey(self, source: RowBlocks, atoms: ComplexArray) -> Survey:
+        return surveyor(source, self.options)(atoms)
+
+    def _describe(self) -> LearnerState:
+        numbers, arrays = describe_statistics(self._statistics)
         numbers |= {
             "n_batches": self.n_batches,
             "loss": self._loss,
-            "weight": self._weight,
-            "curve": self._curve,
-            "losses": self._losses,
+            "loss_weight": self._weight,
+            "curve": list(self._curve),
+            "losses": list(self._epoch_losses),
             "converged": self._converged,
-            "cut": cut,
-            "generator": describe_state(generator),
+            "generator": describe_generator(self.generator),
         }
-        return LearnerState(numbers, arrays | {"atoms": self.atoms, "usage": self._usage})
-
-    def _survey(self, source: RowBlocks, atoms: ComplexArray) -> Survey:
-        options = self.options
-        return surveyor(source, options)(atoms, options.n_nonzero, coder=options.coder, distance=options.distance)
-
-    def _forget_atoms(self, is_new: BoolArray) -> None:
-        """Clear what is remembered of atoms that gave way: it speaks of their predecessors."""
-        kept = ~is_new
-        self._statistics = Statistics(
-            self._statistics.gram * kept[:, None] * kept,
-            self._statistics.products * kept[:, None],
-            self._statistics.usage * kept,
-            self._statistics.weight,
-        )
-        self._usage = self._usage * kept
-
-    def _iteration(self, epoch: int, losses: list[float]) -> Iteration:
         assert self.atoms is not None
+        return LearnerState(numbers, arrays | {"atoms": self.atoms})
+
+    def _iteration(self) -> Iteration:
+        assert self.atoms is not None
+        losses = self._epoch_losses
         return Iteration(
             restart=0,
             n_restarts=1,
-            iteration=epoch,
+            iteration=len(losses),
             max_iter=self.options.max_iter,
             loss=losses[-1],
             objective=losses[-1],
@@ -293,22 +228,3 @@ class OnlineLearner:
             n_replaced=0,
             atoms=self.atoms,
         )
-
-
-def check_online(options: LearningOptions) -> None:
-    """Refuse what batches cannot do.
-
-    Parameters
-    ----------
-    options : LearningOptions
-        What is asked for.
-
-    Raises
-    ------
-    ValueError
-        For K-SVD, which needs all shapes at once, and for restarts.
-    """
-    if options.update != "mod":
-        raise ValueError(f'learning from batches needs update="mod", got {options.update!r}.')
-    if options.n_restarts != 1:
-        raise ValueError(f"learning from batches needs n_restarts=1, got {options.n_restarts}.")

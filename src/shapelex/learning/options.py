@@ -1,4 +1,4 @@
-"""What a learner is asked for, checked once."""
+"""Options of a learner, checked once and passed to everything that learns."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,10 @@ from shapelex._validation import check_choice, check_count
 from shapelex.coding.coders import CODERS
 from shapelex.learning.initialization import INITIALIZATIONS
 from shapelex.learning.objectives import DISTANCES
-from shapelex.learning.update import UPDATES
 
-DEFAULT_ANCHOR = 0.5
-"""Default strength of the tie of atoms to shapes. At 0.5 an atom that is 0.04 from its nearest shape counts as much as
-0.08 % of root mean squared distance."""
+DEFAULT_TIE = 0.5
+"""Default strength of the penalty on the distance from each atom to its nearest shape. At 0.5 an atom that is 0.04 from
+its nearest shape counts as much as 0.08 % of root mean squared distance."""
 
 DEFAULT_SWAPS = 80
 """Default number of swaps before a descent, of up to 20 atoms. It falls as ``1600 / n_atoms`` beyond: one atom of many
@@ -29,55 +28,41 @@ class LearningOptions:
     n_atoms : int
         Number of atoms.
     n_nonzero : int
-        Most atoms a shape.
+        Maximum number of atoms per shape.
     coder : str, default "auto"
         A method of :func:`shapelex.coding.encode_rows`.
-    update : {"mod", "ksvd"}
-        How the dictionary follows from the codes. K-SVD holds all shapes and their codes in memory.
     distance : {"full", "partial", "geodesic"}
-        Distance whose squares are summed (paper, eq. dico).
+        Distance whose squares are summed (paper, section 4, "Shape Dictionary").
     init : {"spread", "random"} or ndarray of complex, shape (n_atoms, n_coordinates)
         First dictionary, see :func:`~shapelex.learning.initialization.initial_atoms`.
-    n_restarts : int, default 1
-        Descents from different first dictionaries; the best is kept.
-    max_iter : int, default 100
-        Most updates of a descent.
-    tol : float, default 1e-5
-        A descent ends when an update lowers the objective by no more than this share of it.
-    anchor : float, optional
-        Strength of the tie of atoms to shapes: the objective is the root mean squared distance, plus `anchor`
-        times the mean over atoms of the squared full distance to the nearest shape. Default: 0.5, and 0 for the
-        greedy coders ``"ormp"`` and ``"omp"``, which then run the paper's algorithm as it stands.
+    tie : float, default 0.5
+        Strength of the penalty: the objective is the root mean squared distance, plus `tie` times the mean over atoms
+        of the squared full distance to the nearest shape.
     n_swaps : int, optional
-        Swaps of atoms that are tried out before a descent, see :func:`~shapelex.learning.exploration.explore`.
-        Default: 80, fewer for more than 20 atoms; none for the greedy coders or where `init` is an array.
+        Number of swaps tried before a descent, see :func:`~shapelex.learning.exploration.explore`. Default: 80, fewer
+        for more than 20 atoms, none where `init` is an array.
+    n_restarts : int, default 1
+        Number of descents from different first dictionaries; the best is kept.
+    max_iter : int, default 100
+        Maximum number of updates per descent.
+    tol : float, default 1e-5
+        A descent ends when an update changes the objective by no more than this fraction of it.
     n_threads : int, optional
-        Most threads. Results do not depend on it.
+        Maximum number of threads. Results do not depend on it.
     device : str, default "cpu"
         ``"cpu"`` for the compiled kernels, ``"torch"`` for torch on the CPU, or any torch device.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not one of these.
-
-    Examples
-    --------
-    >>> LearningOptions(n_atoms=10, n_nonzero=3).anchor_strength
-    0.5
     """
 
     n_atoms: int
     n_nonzero: int
     coder: str = "auto"
-    update: str = "mod"
     distance: DistanceKind = "full"
     init: str | ComplexArray = "spread"
+    tie: float = DEFAULT_TIE
+    n_swaps: int | None = None
     n_restarts: int = 1
     max_iter: int = 100
     tol: float = 1e-5
-    anchor: float | None = None
-    n_swaps: int | None = None
     n_threads: int | None = None
     device: str = "cpu"
 
@@ -87,45 +72,29 @@ class LearningOptions:
         if n_nonzero > n_atoms:
             raise ValueError(f"n_nonzero must be between 1 and n_atoms={n_atoms}, got {n_nonzero}.")
         check_choice(self.coder, ("auto", *CODERS), "coder")
-        check_choice(self.update, UPDATES, "update")
         check_choice(self.distance, DISTANCES, "distance")
         if isinstance(self.init, str):
             check_choice(self.init, INITIALIZATIONS, "init")
-        check_count(self.n_restarts, 1, "n_restarts")
-        check_count(self.max_iter, 0, "max_iter")
-        _check_share(self.tol, "tol")
-        if self.anchor is not None:
-            _check_share(self.anchor, "anchor")
+        _check_not_negative(self.tie, "tie")
         if self.n_swaps is not None:
             check_count(self.n_swaps, 0, "n_swaps")
+        check_count(self.n_restarts, 1, "n_restarts")
+        check_count(self.max_iter, 0, "max_iter")
+        _check_not_negative(self.tol, "tol")
         if self.n_threads is not None:
             check_count(self.n_threads, 1, "n_threads")
         if not isinstance(self.device, str):
             raise TypeError(f'device must be a string such as "cpu" or "cuda", got {self.device!r}.')
 
     @property
-    def is_greedy(self) -> bool:
-        """Whether the coder is a pursuit that never looks back, as in the paper."""
-        return self.coder in ("ormp", "omp")
-
-    @property
-    def anchor_strength(self) -> float:
-        """The `anchor`, or its default."""
-        if self.anchor is None:
-            return 0.0 if self.is_greedy else DEFAULT_ANCHOR
-        return float(self.anchor)
-
-    @property
     def swap_count(self) -> int:
         """The `n_swaps`, or its default."""
-        if self.n_swaps is None:
-            if self.is_greedy or not isinstance(self.init, str):
-                return 0
-            return min(DEFAULT_SWAPS, 20 * DEFAULT_SWAPS // self.n_atoms)
-        return int(self.n_swaps)
+        if self.n_swaps is not None:
+            return int(self.n_swaps)
+        return min(DEFAULT_SWAPS, 20 * DEFAULT_SWAPS // self.n_atoms) if isinstance(self.init, str) else 0
 
 
-def _check_share(value: float, name: str) -> None:
+def _check_not_negative(value: float, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name} must be a number, got {value!r}.")
     if not (np.isfinite(value) and value >= 0):

@@ -25,34 +25,11 @@ def replace_atoms(
     *,
     duplicate_coherence: float = DUPLICATE_COHERENCE,
 ) -> tuple[ComplexArray, int]:
-    """Put badly reconstructed shapes in the place of idle atoms.
+    """Put badly approximated shapes in the place of idle atoms; return the dictionary and how many were replaced.
 
-    Parameters
-    ----------
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        The dictionary.
-    usage : ndarray of float, shape (n_atoms,)
-        Weight of the shapes that use each atom.
-    worst : ndarray of complex, shape (n_candidates, n_coordinates)
-        Badly reconstructed shapes as whitened rows of norm 1, the worst first.
-    duplicate_coherence : float
-        Atoms above this coherence are duplicates; the less used of two goes. A shape takes a place only if it is
-        below it with all other atoms, so copies of one shape never fill two places.
-
-    Returns
-    -------
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        A new dictionary, or `atoms` itself when no atom gave way.
-    n_replaced : int
-        How many did.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> atoms = np.eye(3, dtype=complex)[[0, 0, 1]]
-    >>> replaced, count = replace_atoms(atoms, np.array([5.0, 2.0, 5.0]), np.eye(3, dtype=complex)[2:])
-    >>> count, abs(replaced[1])
-    (1, array([0., 0., 1.]))
+    Atoms above the coherence are duplicates, of which the less used one is idle. A shape takes a place only if it is
+    below the coherence with all other atoms, so copies of one shape never fill two places. Without idle atoms, `atoms`
+    itself is returned.
     """
     idle = np.flatnonzero(find_idle(atoms, usage, duplicate_coherence))
     if idle.size == 0:
@@ -74,22 +51,7 @@ def replace_atoms(
 
 
 def find_idle(atoms: ComplexArray, usage: FloatArray, duplicate_coherence: float = DUPLICATE_COHERENCE) -> BoolArray:
-    """Tell which atoms are unused, zero or duplicates of one that is used more.
-
-    Parameters
-    ----------
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        The dictionary.
-    usage : ndarray of float, shape (n_atoms,)
-        Weight of the shapes that use each atom.
-    duplicate_coherence : float
-        Atoms above this coherence are duplicates.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_atoms,)
-        True for atoms that should give way.
-    """
+    """Return which atoms are unused, zero or duplicates of one that is used more."""
     # A fresh atom has norm 1, a vanished one has not.
     idle: BoolArray = (row_norms(atoms) < 0.5) | (usage <= UNUSED_SHARE * usage.mean())
     duplicate = mutual_coherences(atoms) > duplicate_coherence

@@ -1,192 +1,120 @@
-"""Where a learner stands, as plain numbers and arrays: all it needs to go on to the same bits.
+"""States of a learner as plain numbers and arrays: all that it needs to continue to the same bits.
 
-Passes over the shapes are functions of the dictionary alone, so that codes and statistics need not be kept: the first
-pass after a resumption makes them again.
+A pass over the shapes is a function of the dictionary alone, so codes and the statistics of the current dictionary are
+not kept: the first pass after resuming computes them again.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from shapelex._typing import ComplexArray
 from shapelex.learning.passes import Survey
 from shapelex.learning.statistics import Statistics
-
-Moment = Literal["step", "iteration", "end"]
-"""When a state is offered: within an iteration (after a swap or a batch), after one, or at the end of a descent."""
 
 
 @dataclass(frozen=True)
 class LearnerState:
-    """A state that can be written to a file.
-
-    Parameters
-    ----------
-    numbers : mapping
-        JSON values.
-    arrays : mapping of str to ndarray
-        Arrays.
-    """
+    """A state that can be written to a file: JSON values and arrays."""
 
     numbers: Mapping[str, Any]
     arrays: Mapping[str, np.ndarray[Any, Any]]
 
 
-Saver = Callable[[Moment, int, Callable[[], LearnerState]], None]
-"""Takes the moment, the number of iterations made, and a function that describes the state."""
+Saver = Callable[[LearnerState], None]
+"""Called with the state of the learner after every iteration."""
 
 
-def describe_generator(generator: np.random.Generator) -> dict[str, Any]:
-    """State of a generator as JSON values.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        The generator.
-
-    Returns
-    -------
-    dict
-        Its state; arrays are lists.
-    """
-    return describe_state(generator.bit_generator.state)
-
-
-def describe_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """State of a bit generator as JSON values.
+@dataclass
+class Record:
+    """What the descents of a run have found so far.
 
     Parameters
     ----------
-    state : mapping
-        As NumPy gives it.
-
-    Returns
-    -------
-    dict
-        The same; arrays are lists.
+    curves : list of list of float
+        Losses of all dictionaries of each descent.
+    converged : list of bool
+        Whether each descent ended by `tol`.
+    best : Survey or None
+        The dictionary of least objective.
+    best_restart : int
+        Number of its descent.
+    atoms : ndarray of complex or None
+        Current dictionary of the last descent.
     """
-    described: dict[str, Any] = _without_arrays(dict(state))
-    return described
+
+    curves: list[list[float]] = field(default_factory=list)
+    converged: list[bool] = field(default_factory=list)
+    best: Survey | None = None
+    best_restart: int = 0
+    atoms: ComplexArray | None = None
+
+    def describe(self, generator: np.random.Generator) -> LearnerState:
+        """Return the state to resume from."""
+        assert self.best is not None
+        assert self.atoms is not None
+        numbers, arrays = describe_statistics(self.best.statistics)
+        numbers |= {
+            "loss": self.best.loss,
+            "mean_nearest_distance2": self.best.mean_nearest_distance2,
+            "best_restart": self.best_restart,
+            "curves": [list(curve) for curve in self.curves],
+            "converged": list(self.converged),
+            "generator": describe_generator(generator),
+        }
+        return LearnerState(numbers, arrays | {"best_atoms": self.best.atoms, "atoms": self.atoms})
+
+    @classmethod
+    def restore(cls, state: LearnerState, generator: np.random.Generator) -> "Record":
+        """Return what an earlier run had found, and put the generator into its state."""
+        numbers, arrays = state.numbers, state.arrays
+        none = arrays["best_atoms"][:0]
+        best = Survey(
+            atoms=arrays["best_atoms"],
+            loss=numbers["loss"],
+            mean_nearest_distance2=numbers["mean_nearest_distance2"],
+            statistics=restore_statistics(state),
+            worst=none,
+            nearest=none,
+        )
+        restore_generator(generator, numbers["generator"])
+        curves = [list(curve) for curve in numbers["curves"]]
+        return cls(curves, list(numbers["converged"]), best, numbers["best_restart"], arrays["atoms"])
 
 
-def restore_generator(generator: np.random.Generator, state: Mapping[str, Any]) -> None:
-    """Put a generator into a described state.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        A generator of the same kind.
-    state : mapping
-        Made by :func:`describe_generator`.
-    """
-    generator.bit_generator.state = generator_state(state)
+def describe_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return statistics as numbers and arrays."""
+    arrays = {"gram": statistics.gram, "products": statistics.products, "usage": statistics.usage}
+    return {"weight": statistics.weight}, arrays
 
 
-def generator_state(described: Any) -> Any:
-    """State as NumPy takes it.
+def restore_statistics(state: LearnerState) -> Statistics:
+    """Return the statistics that :func:`describe_statistics` described."""
+    gram, products, usage = (state.arrays[name] for name in ("gram", "products", "usage"))
+    return Statistics(gram, products, usage, state.numbers["weight"])
 
-    Parameters
-    ----------
-    described : mapping
-        Made by :func:`describe_generator`.
 
-    Returns
-    -------
-    dict
-        With arrays where lists were.
-    """
-    if isinstance(described, Mapping):
-        return {name: generator_state(value) for name, value in described.items()}
-    return np.array(described, dtype=np.uint64) if isinstance(described, list) else described
+def describe_generator(generator: np.random.Generator) -> Any:
+    """Return the state of a generator as JSON values: arrays become lists."""
+    return _without_arrays(generator.bit_generator.state)
+
+
+def restore_generator(generator: np.random.Generator, described: Any) -> None:
+    """Put a generator into a state that :func:`describe_generator` described."""
+    generator.bit_generator.state = _with_arrays(described)
 
 
 def _without_arrays(value: Any) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {name: _without_arrays(part) for name, part in value.items()}
     if isinstance(value, np.ndarray):
         return [int(entry) for entry in value]
     return int(value) if isinstance(value, np.integer) else value
 
 
-def describe_statistics(statistics: Statistics, prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Statistics as numbers and arrays.
-
-    Parameters
-    ----------
-    statistics : Statistics
-        The sums.
-    prefix : str
-        What their names begin with.
-
-    Returns
-    -------
-    numbers, arrays : dict
-        The parts.
-    """
-    arrays = {"gram": statistics.gram, "products": statistics.products, "counts": statistics.usage}
-    return {f"{prefix}_sum": statistics.weight}, {f"{prefix}_{name}": array for name, array in arrays.items()}
-
-
-def restore_statistics(state: LearnerState, prefix: str) -> Statistics:
-    """Statistics from numbers and arrays.
-
-    Parameters
-    ----------
-    state : LearnerState
-        Holds them.
-    prefix : str
-        What their names begin with.
-
-    Returns
-    -------
-    Statistics
-        The sums.
-    """
-    gram, products, counts = (state.arrays[f"{prefix}_{name}"] for name in ("gram", "products", "counts"))
-    return Statistics(gram, products, counts, state.numbers[f"{prefix}_sum"])
-
-
-def describe_survey(found: Survey) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is kept of the best survey.
-
-    Parameters
-    ----------
-    found : Survey
-        A surveyed dictionary.
-
-    Returns
-    -------
-    numbers, arrays : dict
-        The parts.
-    """
-    numbers, arrays = describe_statistics(found.statistics, "best")
-    numbers |= {"best_loss": found.loss, "best_unrealism": found.unrealism, "best_weight": found.weight}
-    return numbers, arrays | {"best_atoms": found.atoms, "best_usage": found.usage}
-
-
-def restore_survey(state: LearnerState) -> Survey:
-    """Survey of the best dictionary, without worst and nearest shapes.
-
-    Parameters
-    ----------
-    state : LearnerState
-        Holds it.
-
-    Returns
-    -------
-    Survey
-        What is kept of it.
-    """
-    atoms = state.arrays["best_atoms"]
-    return Survey(
-        atoms=atoms,
-        loss=state.numbers["best_loss"],
-        unrealism=state.numbers["best_unrealism"],
-        statistics=restore_statistics(state, "best"),
-        usage=state.arrays["best_usage"],
-        weight=state.numbers["best_weight"],
-        worst=atoms[:0],
-        nearest=atoms[:0],
-        details=None,
-    )
+def _with_arrays(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _with_arrays(part) for name, part in value.items()}
+    return np.array(value, dtype=np.uint64) if isinstance(value, list) else value

@@ -8,34 +8,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, FloatArray
+from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex.coding import SparseCodes
 from shapelex.kernels.statistics import accumulate_batch
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over samples ``k`` of weight ``w_k``, row ``x_k`` and code ``a_k``.
+    """Sums over samples ``k`` of weight ``w_k``, slope ``s_k``, row ``x_k`` and code ``a_k``.
 
     Parameters
     ----------
     gram : ndarray of complex128, shape (n_atoms, n_atoms)
-        ``S = Σ w_k conj(a_k) a_kᵀ``, the Hermitian matrix ``(A A*)ᵀ`` of the paper.
+        ``S = Σ w_k s_k conj(a_k) a_kᵀ``, the Hermitian matrix ``(A A*)ᵀ`` of the paper.
     products : ndarray of complex128, shape (n_atoms, n_coordinates)
-        ``T = Σ w_k conj(a_k) x_kᵀ``, so that the update solves ``S D = T`` for the rows of ``D``.
+        ``T = Σ w_k s_k conj(a_k) x_kᵀ``, so that the update solves ``S D = T`` for the rows of ``D``.
     usage : ndarray of float64, shape (n_atoms,)
-        Weight of the samples that use each atom.
+        Sum of the weights ``w_k`` of the samples that use each atom.
     weight : float
         ``Σ w_k``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from shapelex.coding import SparseCodes
-    >>> codes = SparseCodes([[1], [1]], [[2], [1j]], n_atoms=2)
-    >>> statistics = Statistics.of(np.eye(2, dtype=complex), codes)
-    >>> statistics.gram[1, 1], statistics.usage
-    (np.complex128(5+0j), array([0., 2.]))
     """
 
     gram: ComplexArray
@@ -45,18 +36,7 @@ class Statistics:
 
     @classmethod
     def zeros(cls, n_atoms: int, n_coordinates: int) -> "Statistics":
-        """Statistics of no sample.
-
-        Parameters
-        ----------
-        n_atoms, n_coordinates : int
-            Size of the dictionary.
-
-        Returns
-        -------
-        Statistics
-            All zero.
-        """
+        """Return the statistics of no sample."""
         return cls(
             np.zeros((n_atoms, n_atoms), dtype=np.complex128),
             np.zeros((n_atoms, n_coordinates), dtype=np.complex128),
@@ -65,41 +45,34 @@ class Statistics:
         )
 
     @classmethod
-    def of(cls, rows: ComplexArray, codes: SparseCodes, weights: FloatArray | None = None) -> "Statistics":
-        """Statistics of a block of samples.
-
-        Parameters
-        ----------
-        rows : ndarray of complex, shape (n_samples, n_coordinates)
-            Whitened rows.
-        codes : SparseCodes
-            Their codes.
-        weights : ndarray of float, shape (n_samples,), optional
-            Their weights. Default: 1 each.
-
-        Returns
-        -------
-        Statistics
-            The sums, in double precision for single precision input too.
-        """
+    def of(
+        cls,
+        rows: ComplexArray,
+        codes: SparseCodes,
+        weights: FloatArray | None = None,
+        slopes: FloatArray | None = None,
+    ) -> "Statistics":
+        """Return the statistics of a block of samples, in double precision; weights and slopes are 1 by default."""
         n_samples, n_coordinates = rows.shape
-        checked = np.ones(n_samples) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        plain = np.ones(n_samples) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         gram = np.zeros((codes.n_atoms, codes.n_atoms), dtype=np.complex128)
         products = np.zeros((codes.n_atoms, n_coordinates), dtype=np.complex128)
-        usage = np.zeros(codes.n_atoms)
+        usage: FloatArray = np.zeros(codes.n_atoms)
         accumulate_batch(
             codes.support,
             np.ascontiguousarray(codes.coefs).view(codes.coefs.real.dtype),
             np.ascontiguousarray(rows).view(rows.real.dtype),
-            checked,
+            plain if slopes is None else plain * slopes,
             gram.view(np.float64),
             products.view(np.float64),
             usage,
         )
-        return cls(gram, products, usage, float(checked.sum()))
+        if slopes is not None:
+            usage = _sum_usage(codes, plain)
+        return cls(gram, products, usage, float(plain.sum()))
 
     def __add__(self, other: "Statistics") -> "Statistics":
-        """Statistics of the samples of both."""
+        """Return the statistics of the samples of both."""
         return Statistics(
             self.gram + other.gram,
             self.products + other.products,
@@ -108,16 +81,18 @@ class Statistics:
         )
 
     def scaled(self, factor: float) -> "Statistics":
-        """Statistics of the same samples, each of `factor` times its weight: how old batches are forgotten.
-
-        Parameters
-        ----------
-        factor : float
-            Not negative.
-
-        Returns
-        -------
-        Statistics
-            The scaled sums.
-        """
+        """Return the statistics of the same samples with `factor` times their weights, to forget old batches."""
         return Statistics(factor * self.gram, factor * self.products, factor * self.usage, factor * self.weight)
+
+    def without_atoms(self, is_left_out: BoolArray) -> "Statistics":
+        """Return the statistics with all sums that involve some of the atoms set to zero."""
+        kept = ~is_left_out
+        gram = self.gram * kept[:, None] * kept
+        return Statistics(gram, self.products * kept[:, None], self.usage * kept, self.weight)
+
+
+def _sum_usage(codes: SparseCodes, weights: FloatArray) -> FloatArray:
+    used = codes.support >= 0
+    shares = np.broadcast_to(weights[:, None], used.shape)[used]
+    usage: FloatArray = np.bincount(codes.support[used], shares, minlength=codes.n_atoms).astype(np.float64)
+    return usage

@@ -7,46 +7,20 @@ In come a source and options; out goes a function that surveys a dictionary. All
 from collections.abc import Callable
 from functools import partial
 
+from shapelex._typing import ComplexArray
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
 from shapelex.learning.sources import RemoteRows, RowBlocks
 
-Surveyor = Callable[..., Survey]
+Surveyor = Callable[[ComplexArray], Survey]
 
 
-def surveyor(source: RowBlocks, options: LearningOptions) -> Surveyor:
-    """Function that codes all shapes of a source over a dictionary.
-
-    Parameters
-    ----------
-    source : RowBlocks
-        The shapes.
-    options : LearningOptions
-        Says where to compute.
-
-    Returns
-    -------
-    callable
-        Takes ``(atoms, n_nonzero, coder=…, distance=…, with_nearest=…, with_details=…)``, gives a
-        :class:`~shapelex.learning.passes.Survey`.
-
-    Raises
-    ------
-    DeviceError
-        If there is no such device.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> source = RowBlocks.from_rows(np.eye(3, dtype=complex))
-    >>> make_pass = surveyor(source, LearningOptions(n_atoms=2, n_nonzero=1))
-    >>> make_pass(np.eye(3, dtype=complex)[:2], 1).usage
-    array([1., 1.])
-    """
+def surveyor(source: RowBlocks, options: LearningOptions, *, keeps_values: bool = False) -> Surveyor:
+    """Return the function that codes all shapes of a source over a dictionary."""
     if isinstance(source, RemoteRows):
-        return source.survey
+        return partial(source.survey, options=options)
     if options.device == "cpu":
-        return partial(survey, source, n_threads=options.n_threads)
+        return partial(survey, source, options=options, keeps_values=keeps_values)
     from shapelex.learning.device_passes import DeviceRows
 
-    return DeviceRows(source, options.device).survey
+    return partial(DeviceRows(source, options.device).survey, options=options, keeps_values=keeps_values)

@@ -16,7 +16,6 @@ _CODERS = {
     "ormp": "atoms one after the other, each the one that lowers the error most (order recursive matching pursuit)",
     "omp": "atoms one after the other, each the one nearest to what is left (orthogonal matching pursuit)",
 }
-_UPDATES = {"mod": "all atoms at once (method of optimal directions)", "ksvd": "one atom after the other (K-SVD)"}
 
 
 def name_kind(space: Space) -> str:
@@ -66,9 +65,11 @@ def list_settings(model: Any) -> list[list[str]]:
         ["Space", repr(model.space_)],
         ["Atoms", f"{len(model.atoms_)}, at most {model.n_nonzero} a shape"],
         ["Coding", f"{model.coder}: {_CODERS.get(model.coder, model.coder)}"],
-        ["Update", f"{model.update}: {_UPDATES.get(model.update, model.update)}"],
+        ["Update", "all atoms at once (method of optimal directions)"],
         ["Distance", f"{model.distance} Procrustes distance"],
         ["Start", model.init if isinstance(model.init, str) else "a given dictionary"],
+        ["Penalty", f"{model.tie:g} times the mean squared distance from the atoms to their nearest shapes"],
+        ["Swaps", "default number" if model.n_swaps is None else str(model.n_swaps)],
         ["Restarts", str(model.n_restarts)],
         [
             "Iterations",

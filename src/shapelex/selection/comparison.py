@@ -150,7 +150,7 @@ def compare(
     methods : iterable of str, or mapping of str to estimator, optional
         Among ``"shape dictionary"``, ``"align-first"``, ``"complex PCA"``, ``"complex PCA, centered"`` and
         ``"tangent PCA"``; all of them by default. A mapping names estimators with the parameters you want, such as
-        ``{"paper": ShapeDictionary(10, coder="ormp")}``: anything with a parameter `n_nonzero` and a method
+        ``{"paper": ShapeDictionary(10, coder="ormp", tie=0)}``: anything with a parameter `n_nonzero` and a method
         ``errors``, or one of the two principal component analyses. They are cloned; what they leave open, `space`,
         `random_state` and `n_jobs`, is set here.
     n_nonzero : int or iterable of int, optional

@@ -58,7 +58,7 @@ def learn_quickly(
         n_nonzero,
         max_iter=MAX_ITER,
         tol=TOLERANCE,
-        anchor=0.0,
+        tie=0.0,
         n_swaps=N_SWAPS,
         generator=seed,
         n_threads=n_threads,

@@ -41,11 +41,17 @@ class StoredConfigurations(ABC):
         Precision of all rows.
     can_gather : bool
         Whether single rows cost no more than their share of all rows.
+    stretch_rows : int
+        Number of consecutive rows, from a multiple of it on, that cost no more than one of them.
+    is_sequential : bool
+        Whether a row can only be read after all rows before it.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     can_gather = False
+    stretch_rows = 1
+    is_sequential = False
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -94,8 +100,8 @@ class ChunkReader:
         self._array, self._name = array, name
         rows = chunk_rows(array)
         # Tiny chunks are unpacked many at a time.
-        self._rows = rows * -(-_UNPACKED_ROWS // rows)
-        n_bytes = self._rows * array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=object))
+        self.rows = rows * -(-_UNPACKED_ROWS // rows)
+        n_bytes = self.rows * array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=object))
         self._keeps = n_bytes <= _KEPT_BYTES
         self._kept: tuple[int, np.ndarray[Any, Any]] | None = None
 
@@ -121,11 +127,11 @@ class ChunkReader:
             return self._unpack(start, stop)
         parts = []
         while start < stop:
-            number = start // self._rows
-            first = number * self._rows
+            number = start // self.rows
+            first = number * self.rows
             if self._kept is None or self._kept[0] != number:
                 self._kept = None
-                self._kept = number, self._unpack(first, min(first + self._rows, self._array.shape[0]))
+                self._kept = number, self._unpack(first, min(first + self.rows, self._array.shape[0]))
             part = self._kept[1][start - first : stop - first]
             parts.append(part)
             start += len(part)
@@ -154,6 +160,7 @@ class _StoredArray(StoredConfigurations):
         self.shape, self.dtype = (int(array.shape[0]), first.shape[1]), first.dtype
         self.can_gather = isinstance(array, np.ndarray)
         self._chunks = ChunkReader(array, name) if chunk_rows(array) else None
+        self.stretch_rows = 1 if self._chunks is None else self._chunks.rows
 
     def gather(self, rows: IntArray) -> ComplexArray:
         return as_complex_rows(self._array[rows], name=self._name)
@@ -194,6 +201,8 @@ class _StoredBlocks(StoredConfigurations):
 
 class _StoredStream(StoredConfigurations):
     """Blocks that can only be had in order, from the first one on, any number of times."""
+
+    is_sequential = True
 
     def __init__(self, start_over: Callable[[], Iterator[Any]], name: str) -> None:
         super().__init__(name)

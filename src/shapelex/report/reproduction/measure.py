@@ -23,7 +23,14 @@ Tell = Callable[[float, str], None]
 
 OURS, ALIGN_FIRST, COMPLEX_PCA = "shape dictionary", "align-first", "complex PCA"
 
-PAPER_ALGORITHM: Mapping[str, Any] = {"coder": "ormp", "init": "random", "max_iter": 30, "tol": 0.0}
+PAPER_ALGORITHM: Mapping[str, Any] = {
+    "coder": "ormp",
+    "tie": 0.0,
+    "n_swaps": 0,
+    "init": "random",
+    "max_iter": 30,
+    "tol": 0.0,
+}
 """Options that make a :class:`ShapeDictionary` run the paper's algorithm: 30 updates, greedy codes."""
 
 QUICK_SHAPES = 300

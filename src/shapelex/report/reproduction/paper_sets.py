@@ -237,7 +237,7 @@ PAPER_SETS: tuple[PaperSet, ...] = (
         "mean squared norm is 0.3 of the shape's.",
         n_deformations=10,
         n_seeds=1,
-        settings={"coder": "ormp", "max_iter": 30},
+        settings={"coder": "ormp", "tie": 0.0, "n_swaps": 0, "max_iter": 30},
         refinement={"coder": "beam", "max_iter": 5},
         cost=200,
     ),
