@@ -49,6 +49,6 @@ def main(n_seeds: int = 3) -> None:
 def _rmse(X: np.ndarray[Any, Any], coder: str, seed: int) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        plain = {"tie": 0, "n_swaps": 0} if coder == "ormp" else {}
+        plain: dict[str, Any] = {"tie": 0, "n_swaps": 0} if coder == "ormp" else {}
         model = sx.ShapeDictionary(20, 5, coder=coder, **plain, max_iter=60, random_state=seed).fit(X)
     return -100 * model.score(X)

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def fit_here(path: str, n_atoms: int, n_nonzero: int, coder: str) -> None:
 
     from shapelex import ShapeDictionary
 
-    plain = {"tie": 0, "n_swaps": 0} if coder == "ormp" else {}
+    plain: dict[str, Any] = {"tie": 0, "n_swaps": 0} if coder == "ormp" else {}
     model = ShapeDictionary(n_atoms, n_nonzero, coder=coder, **plain, max_iter=N_ITERATIONS, tol=0, random_state=0)
     warnings.simplefilter("ignore")
     memory = PeakMemory()

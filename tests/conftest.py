@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex.cli.warmup import precompile
 
 # No test reaches the network: nothing listens at this address.
 os.environ["SHAPELEX_DATA_URL"] = "http://127.0.0.1:1"
@@ -65,6 +66,13 @@ def rng() -> np.random.Generator:
 
 
 # Each reason to skip stands in one place, so that the summary has one line for it.
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels of one precision in each of two processes, so that no process compiles what another does."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is not None and worker["workercount"] > 1:
+        precompile([(np.complex128, np.complex64)[int(worker["workerid"].removeprefix("gw")) % 2]])
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "SHAPELEX_DATA" not in os.environ and item.get_closest_marker("realdata"):
         pytest.skip("SHAPELEX_DATA, the folder of the shape data, is not set")

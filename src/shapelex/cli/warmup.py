@@ -1,9 +1,15 @@
 """``shapelex warmup``: precompile the numerical kernels, so that later commands start at once."""
 
 import time
+from typing import TYPE_CHECKING
 
 from shapelex.cli.options import JsonOption, QuietOption
-from shapelex.cli.screen import Screen
+from shapelex.cli.screen import Screen, Tell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
 
 _CODERS = ("exact", "beam", "ormp", "omp")
 
@@ -13,30 +19,42 @@ def warmup(quiet: QuietOption = False, as_json: JsonOption = False) -> None:
 
     Example: shapelex warmup
     """
+    import numpy as np
+
+    screen = Screen(quiet, as_json)
+    start = time.perf_counter()
+    with screen.progress("compiling") as tell:
+        precompile([np.complex128, np.complex64], tell)
+    seconds = time.perf_counter() - start
+    screen.say(f"ready, after {seconds:.0f} s")
+    screen.show({"seconds": seconds})
+
+
+def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda done, text: None) -> None:  # noqa: ARG005
+    """Call everything that is compiled once for every precision; `tell` is told the share that is done."""
     import warnings
 
     import numpy as np
 
     import shapelex as sx
 
-    screen = Screen(quiet, as_json)
-    start = time.perf_counter()
     generator = np.random.default_rng(0)
     shapes = generator.normal(size=(40, 8)) + 1j * generator.normal(size=(40, 8))
-    with screen.progress("compiling") as tell, warnings.catch_warnings():
+    jobs = [(coder, dtype) for dtype in dtypes for coder in _CODERS]
+    n_all = len(jobs) + len(dtypes)
+    with warnings.catch_warnings():
         # Two updates do not converge, and need not.
         warnings.simplefilter("ignore", UserWarning)
-        jobs = [(coder, dtype) for dtype in (np.complex128, np.complex64) for coder in _CODERS]
         for n_done, (coder, dtype) in enumerate(jobs):
-            tell(n_done / (len(jobs) + 2), f"compiling {coder}, {np.dtype(dtype).name}")
+            tell(n_done / n_all, f"compiling {coder}, {np.dtype(dtype).name}")
             rows = shapes.astype(dtype)
-            model = sx.ShapeDictionary(6, 2, coder=coder, max_iter=2, random_state=0).fit(rows)
+            model = sx.ShapeDictionary(6, 2, coder=coder, max_iter=2, n_swaps=1, random_state=0).fit(rows)
             model.errors(rows)
-        tell(len(jobs) / (len(jobs) + 2), "compiling align-first")
-        sx.AlignFirstDictionary(6, 2, max_iter=2, random_state=0).fit(shapes)
-        tell((len(jobs) + 1) / (len(jobs) + 2), "compiling geometry")
-        sx.pairwise_distances(shapes)
-        sx.register(shapes, sx.Landmarks(8, closed=True))
-    seconds = time.perf_counter() - start
-    screen.say(f"ready, after {seconds:.0f} s")
-    screen.show({"seconds": seconds})
+        for n_done, dtype in enumerate(dtypes, len(jobs)):
+            tell(n_done / n_all, f"compiling geometry, {np.dtype(dtype).name}")
+            rows = shapes.astype(dtype)
+            sx.pairwise_distances(rows)
+            sx.register(rows, sx.Landmarks(8, closed=True))
+            # Dictionaries of many atoms have a kernel of their own.
+            many = generator.normal(size=(40, 8)) + 1j * generator.normal(size=(40, 8))
+            sx.encode(rows, many.astype(dtype), 2, "ormp")
