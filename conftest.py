@@ -16,13 +16,16 @@ settings.register_profile("random", max_examples=_N_RANDOM, deadline=None, print
 settings.load_profile("shapelex")
 
 _PACKAGE = Path(__file__).parent / "src"
-# Modules of the package import these at the top only where nothing works without them.
+# Modules of the package import these at the top, or name them in their doctests, only where all of it needs them.
 _MISSING = [name for name in ("dask", "torch") if find_spec(name) is None]
-_IMPORT = re.compile(rf"^(?:import|from) (?:{'|'.join(_MISSING)})\b", re.MULTILINE) if _MISSING else None
+_NAMES = "|".join(_MISSING)
+_NEEDS = (
+    re.compile(rf"^(?:import|from) (?:{_NAMES})\b|importorskip\(\"(?:{_NAMES})\"", re.MULTILINE) if _MISSING else None
+)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out a module of the package that cannot be imported without the missing dependency."""
-    if _IMPORT is None or collection_path.suffix != ".py" or _PACKAGE not in collection_path.parents:
+    if _NEEDS is None or collection_path.suffix != ".py" or _PACKAGE not in collection_path.parents:
         return None
-    return True if _IMPORT.search(collection_path.read_text(encoding="utf-8")) else None
+    return True if _NEEDS.search(collection_path.read_text(encoding="utf-8")) else None

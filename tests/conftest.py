@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,6 +56,12 @@ def space(request: pytest.FixtureRequest) -> sx.spaces.Space:
     return request.param
 
 
+@pytest.fixture(params=ALL_SPACES[:-1], ids=repr)
+def drawn_space(request: pytest.FixtureRequest) -> sx.spaces.Space:
+    """Return a space whose configurations can be sampled: any but the custom one."""
+    return request.param
+
+
 @pytest.fixture(params=CURVE_SPACES, ids=repr)
 def curve_space(request: pytest.FixtureRequest) -> sx.spaces.Space:
     return request.param
@@ -63,6 +70,11 @@ def curve_space(request: pytest.FixtureRequest) -> sx.spaces.Space:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20)
+
+
+def find_chromium() -> str | None:
+    """Return the path of a browser that the pages are tested in."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 # Each reason to skip stands in one place, so that the summary has one line for it.
@@ -76,6 +88,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "SHAPELEX_DATA" not in os.environ and item.get_closest_marker("realdata"):
         pytest.skip("SHAPELEX_DATA, the folder of the shape data, is not set")
+    if item.get_closest_marker("browser") and (find_spec("playwright") is None or find_chromium() is None):
+        # Where all checks must run, a missing browser is a failure.
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no Chromium: apt-get install chromium")
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if parameters.get("device", "cpu") != "cpu" and find_spec("torch") is None:
         pytest.skip("torch is not installed")

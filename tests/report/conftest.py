@@ -1,12 +1,10 @@
 """Small dictionaries to report on, and a browser to look at the pages."""
 
-import os
-import shutil
-
 import numpy as np
 import pytest
 
 import shapelex as sx
+from tests.conftest import find_chromium
 from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
 
 
@@ -73,23 +71,13 @@ def series_page(tmp_path_factory) -> Reported:
     return Reported(sx.report.write_report(model, X, path, sequence=sequence, frames=frames), model, X)
 
 
-def _give_up(reason: str) -> None:
-    """Skip on a machine without a browser; fail where all checks must run."""
-    (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-
-
 @pytest.fixture(scope="session")
 def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _give_up("playwright is not installed: pip install --group test")
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        _give_up("there is no chromium: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+            executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         )
         yield browser
         browser.close()

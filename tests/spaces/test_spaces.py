@@ -166,9 +166,8 @@ class TestCurves:
         expected = np.array([[f(s) for f in functions] for s in t])
         np.testing.assert_allclose(curve_space.basis(t), expected, atol=1e-13)
 
-    def test_fit_gives_back_sampled_curves(self, space, rng):
-        if isinstance(space, sx.CustomSpace):
-            pytest.skip("has no curves")
+    def test_fit_gives_back_sampled_curves(self, drawn_space, rng):
+        space = drawn_space
         Z = rng.normal(size=(4, space.n_coordinates)) + 1j * rng.normal(size=(4, space.n_coordinates))
         t = space.parameters(5 * space.n_coordinates)
         points = space.sample(Z, t)
@@ -242,14 +241,12 @@ class TestCurves:
         far = space.fit(space.sample(z, t) + 1e9 * (np.pi + 1j), t)
         np.testing.assert_allclose(far - 1e9 * (np.pi + 1j) * space.shift, z, atol=2e-6)
 
-    def test_no_parameters_no_points(self, space):
-        if isinstance(space, sx.CustomSpace):
-            pytest.skip("has no curves")
+    def test_no_parameters_no_points(self, drawn_space):
+        space = drawn_space
         assert space.sample(space.shift + 0j, []).shape == (0,)
 
-    def test_results_are_contiguous(self, space, rng):
-        if isinstance(space, sx.CustomSpace):
-            pytest.skip("has no curves")
+    def test_results_are_contiguous(self, drawn_space, rng):
+        space = drawn_space
         Z = rng.normal(size=(3, space.n_coordinates)) + 1j
         t = space.parameters(4 * space.n_coordinates)
         results = [space.preshape(Z), space.whiten(Z), space.unwhiten(Z), space.reverse(Z), space.sample(Z, t)]
