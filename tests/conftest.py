@@ -77,14 +77,14 @@ def find_chromium() -> str | None:
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-# Each reason to skip stands in one place, so that the summary has one line for it.
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the kernels of one precision in each of two processes, so that no process compiles what another does."""
+    """Compile the kernels of one precision in each of the first two processes, which otherwise compile both."""
     worker = getattr(session.config, "workerinput", None)
-    if worker is not None and worker["workercount"] > 1:
-        precompile([(np.complex128, np.complex64)[int(worker["workerid"].removeprefix("gw")) % 2]])
+    if worker is not None and worker["workercount"] > 1 and worker["workerid"] in ("gw0", "gw1"):
+        precompile([np.complex128 if worker["workerid"] == "gw0" else np.complex64])
 
 
+# Each reason to skip stands in one place, so that the summary has one line for it.
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "SHAPELEX_DATA" not in os.environ and item.get_closest_marker("realdata"):
         pytest.skip("SHAPELEX_DATA, the folder of the shape data, is not set")

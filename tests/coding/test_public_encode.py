@@ -128,8 +128,31 @@ def test_bad_rows_are_named_wherever_they_are(space, value):
 def test_huge_and_tiny_configurations():
     X, atoms = problem(Landmarks(7), n_rows=40)
     codes = encode(X, atoms, 3)
-    for scale in (1e-300, 1e-170, 1e170, 1e300):
+    for scale in (1e-300, 1e-170, 1e-160, 1e-158, 1e158, 1e170, 1e300):
         assert_close_codes(encode(scale * X, atoms, 3), codes)
+    X, atoms = X.astype(np.complex64), atoms.astype(np.complex64)
+    codes = encode(X, atoms, 3)
+    for scale in (1e-36, 1e-30, 1e30, 1e37):
+        assert_close_codes(encode(np.float32(scale) * X, atoms, 3), codes, 1e-4)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_the_first_bad_row_is_named_whatever_the_threads(n_threads, monkeypatch):
+    monkeypatch.setattr("shapelex.coding.threads._MIN_WORK_NS", 1.0)
+    X, atoms = problem(Landmarks(7), n_rows=9000)
+    X[[3000, 3500, 7000, 8500]] = np.nan
+    for _ in range(5):
+        with pytest.raises(NonFiniteError, match=r"X has NaN in rows? 3000\b"):
+            encode(X, atoms, 2, "beam", n_threads=n_threads)
+
+
+@pytest.mark.parametrize("tol", [0.3, 0.5])
+def test_a_target_is_met_by_no_more_atoms_than_needed_beside_a_near_copy(tol):
+    rng = np.random.default_rng(0)
+    rows, atoms = random_rows(rng, 200, 8), random_rows(rng, 12, 8)
+    near = np.concatenate([atoms, atoms[:1] + 1e-6 * random_rows(rng, 1, 8)])
+    few, more = (encode_rows(rows, one, 4, tol=tol, method="exact").counts() for one in (atoms, near))
+    assert (more <= few).all()
 
 
 @pytest.mark.parametrize("angle", [1e-3, 3e-4, 1e-4, 3e-5])

@@ -29,7 +29,8 @@ def make_classes(n_each=20, seed=0, noise=0.02):
 
 
 def make_model(**options):
-    return sx.ShapeDictionaryClassifier(**{"n_atoms": 3, "n_nonzero": 2, "max_iter": 20, "random_state": 0} | options)
+    few = {"n_atoms": 3, "n_nonzero": 2, "max_iter": 20, "n_swaps": 4, "random_state": 0}
+    return sx.ShapeDictionaryClassifier(**few | options)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.pursuit import pursue_batch
 from shapelex.kernels.pursuit_lanes import MAX_ATOMS, pursue_lanes_batch
-from shapelex.kernels.triangle import EPS
+from shapelex.kernels.triangle import EPS, TARGET
 
 _OUTPUTS = ("support", "coefs", "left", "needs_row")
 
@@ -36,21 +36,18 @@ class CoderOptions:
 
     Parameters
     ----------
-    n_nonzero : int
-        Most atoms a shape.
     width : int
         Width of a beam.
     limits : ndarray of float, shape (5,)
-        Tolerances, in the order that :mod:`shapelex.kernels.pursuit` names.
+        Tolerances, in the order that :mod:`shapelex.kernels.triangle` names.
     """
 
-    n_nonzero: int
     width: int
     limits: FloatArray
 
 
 @dataclass(frozen=True)
-class CodedBlock:
+class KernelBlock:
     """A block of rows, what every coder needs of them, and the arrays that it fills.
 
     Parameters
@@ -83,7 +80,7 @@ class CodedBlock:
         return self.support, self.coefs, self.left, self.needs_row
 
 
-CodeBlock = Callable[[PreparedAtoms, CodedBlock, CoderOptions], None]
+CodeBlock = Callable[[PreparedAtoms, KernelBlock, CoderOptions], None]
 
 
 @dataclass(frozen=True)
@@ -172,34 +169,35 @@ def _score_workspace(prepared: PreparedAtoms) -> IntArray:
     return np.empty(prepared.width, dtype=np.int32 if prepared.gram.dtype == np.float32 else np.int64)
 
 
-def _arguments(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions, *own: Any) -> tuple[Any, ...]:
+def _arguments(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions, *own: Any) -> tuple[Any, ...]:
     """Return the arguments of a kernel: what all kernels take, its own, and the arrays that it fills."""
     shared = (block.correlations, block.norms2, prepared.gram, block.rows, prepared.atoms, options.limits)
     return *shared, *own, *block.outputs
 
 
-def _code_pursuit(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions, by_correlation: int) -> None:
+def _code_pursuit(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions, by_correlation: int) -> None:
     if prepared.n_atoms <= MAX_ATOMS:
         pursue_lanes_batch(*_arguments(prepared, block, options, by_correlation))
     else:
         pursue_batch(*_arguments(prepared, block, options, by_correlation, _score_workspace(prepared)))
 
 
-def _code_ormp(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
+def _code_ormp(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
     _code_pursuit(prepared, block, options, by_correlation=0)
 
 
-def _code_omp(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
+def _code_omp(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
     _code_pursuit(prepared, block, options, by_correlation=1)
 
 
-def _code_beam(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
+def _code_beam(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
     beam_batch(*_arguments(prepared, block, options, options.width, _score_workspace(prepared)))
 
 
-def _code_exact(prepared: PreparedAtoms, block: CodedBlock, options: CoderOptions) -> None:
+def _code_exact(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
     has_skipped = enumerate_batch(*_arguments(prepared, block, options))
-    if not has_skipped:
+    # With an error target the smallest support that meets it is wanted, and a beam might use more atoms.
+    if not has_skipped or options.limits[TARGET] >= 0:
         return
     # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration, so
     # it may use supports that the enumeration skipped.

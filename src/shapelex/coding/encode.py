@@ -114,7 +114,8 @@ def encode(
         Most threads to use. Default: all processors of this process. Few shapes are coded by one thread.
     device : str, default "cpu"
         Where to code: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on the
-        CPU. Supports are the same everywhere, except where two are equally good to rounding.
+        CPU. Supports are the same everywhere, except where two are
+        equally good to rounding, or atoms are nearly dependent.
 
     Returns
     -------

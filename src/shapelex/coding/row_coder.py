@@ -10,7 +10,7 @@ import numpy as np
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
-from shapelex.coding.coders import CODERS, CodedBlock, CoderOptions, choose_coder
+from shapelex.coding.coders import CODERS, CoderOptions, KernelBlock, choose_coder
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.decode import residual_norms
 from shapelex.coding.prepared import prepare_atoms
@@ -22,9 +22,9 @@ from shapelex.spaces import Space
 # A block of rows and its correlations fill about this many bytes: they stay in a core's cache.
 _BLOCK_BYTES = 1 << 19
 
-# Smallest share of a squared norm that centering may leave, by precision, before digits are lost: such shapes lie far
-# from the origin, measured in their own size.
-_LEAST_REMAINDER = {"f": 1e-2, "d": 1e-4}
+# By precision: the smallest share of a squared norm that centering may leave before digits are lost (such shapes lie
+# far from the origin, measured in their own size), and the range of squared norms that neither over- nor underflow.
+_NORM_LIMITS = {"f": np.array([1e-2, 1e-60, 1e60]), "d": np.array([1e-4, 1e-280, 1e280])}
 
 # Squared residuals below this are computed from coordinates, where errors are asked for.
 _SMALL_RESIDUAL = {"f": 1e-2, "d": 1e-4}
@@ -97,12 +97,13 @@ class RowCoder:
             method = check_nested(method)
         self._coder = CODERS[choose_coder(method, self.n_atoms, self.n_nonzero, width, tol is not None)]
         self._atom_rows = np.ascontiguousarray(atoms, dtype=self.dtype)
-        self._prepared = prepare_atoms(self._atom_rows)
+        with single_blas_thread():
+            self._prepared = prepare_atoms(self._atom_rows)
         self._real_dtype = real_dtype = self._prepared.gram.dtype
         independent, gain, refine = TOLERANCES[real_dtype.char]
         target = -1.0 if tol is None else float(tol) ** 2
         limits = np.array([independent, gain, target, refine, np.finfo(real_dtype).eps], dtype=real_dtype)
-        self._options = CoderOptions(self.n_nonzero, width, limits)
+        self._options = CoderOptions(width, limits)
         # One division a weight brings the coefficients back to the atoms as they were given.
         norms = self._prepared.norms
         factor: FloatArray = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0).astype(norms.dtype)
@@ -172,8 +173,8 @@ class RowCoder:
                 whitened = space.whiten_uncentered(block)
                 correlations = self._correlate(whitened)
             is_usable = np.empty(len(block), dtype=bool)
-            least = _LEAST_REMAINDER[self._real_dtype.char]
-            normalize_batch(whitened.view(self._real_dtype), unit_shift, least, correlations, is_usable)
+            limits = _NORM_LIMITS[self._real_dtype.char]
+            normalize_batch(whitened.view(self._real_dtype), unit_shift, limits, correlations, is_usable)
             no_rows = np.empty((len(block), 0), dtype=self._real_dtype)
             norms2 = np.ones(len(block), dtype=self._real_dtype)
             support, coefs = out_support[start:stop], out_coefs[start:stop]
@@ -224,7 +225,7 @@ class RowCoder:
         left, needs_row = np.empty_like(norms2), np.zeros(len(norms2), dtype=bool)
         # The kernels want contiguous arrays; the outputs are slices of such.
         reals = out_coefs.view(self._real_dtype)
-        block = CodedBlock(correlations, norms2, rows, out_support, reals, left, needs_row)
+        block = KernelBlock(correlations, norms2, rows, out_support, reals, left, needs_row)
         self._coder.code_block(self._prepared, block, self._options)
         if self._factor is not None:
             out_coefs *= self._factor[out_support][:, None, :]

@@ -1,8 +1,8 @@
 """Blocks of rows over threads.
 
-The kernels hold no lock, so ordinary threads run them side by side. No pool outlives a call, none starts for
-a small problem, and numba's pool is not touched. Which thread takes which block
-never changes a result: every row is coded by itself.
+The kernels hold no lock, so ordinary threads run them side by side. No pool outlives a call, none starts for a small
+problem, and numba's pool is not touched. Blocks have a fixed size and each is computed by one thread, so results do not
+depend on the number of threads.
 """
 
 import threading
@@ -52,7 +52,7 @@ def run_blocks(code_block: Callable[[int, int], None], n_rows: int, block_rows: 
     """
     starts = iter(range(0, n_rows, block_rows))
     lock = threading.Lock()
-    failures: list[BaseException] = []
+    failures: list[tuple[int, BaseException]] = []
 
     def work() -> None:
         while not failures:
@@ -63,7 +63,8 @@ def run_blocks(code_block: Callable[[int, int], None], n_rows: int, block_rows: 
             try:
                 code_block(start, min(start + block_rows, n_rows))
             except BaseException as failure:  # Ctrl-C too: it must stop the other threads
-                failures.append(failure)
+                # An interruption comes before all errors.
+                failures.append((start if isinstance(failure, Exception) else -1, failure))
 
     helpers = [threading.Thread(target=work, daemon=True) for _ in range(n_threads - 1)]
     for helper in helpers:
@@ -72,4 +73,5 @@ def run_blocks(code_block: Callable[[int, int], None], n_rows: int, block_rows: 
     for helper in helpers:
         helper.join()
     if failures:
-        raise failures[0]
+        # Blocks are taken in order and finished: the first of them that failed does not depend on timing.
+        raise min(failures, key=lambda one: one[0])[1]

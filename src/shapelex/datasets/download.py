@@ -98,8 +98,8 @@ def _download(entry: Dataset, file: SourceFile, folder: Path) -> None:
             response = getattr(error, "response", None)
             if response is not None:
                 response.close()  # pooch leaves it open
-                if response.status_code < 500:
-                    # Asked again, the server would say the same.
+                # Time-outs and too many requests pass; for the rest the server would answer the same again.
+                if response.status_code < 500 and response.status_code not in (408, 429):
                     raise FileNotFoundError(_reason(error)) from error
             raise
         difference = _difference(Path(target).read_bytes(), file)

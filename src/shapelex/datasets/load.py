@@ -76,9 +76,9 @@ def fetch(name: str, *, folder: str | Path | None = None) -> ShapeSet:
 
 
 def _open(name: str, entry: Dataset, folder: str | Path | None) -> ShapeSet:
-    given = os.environ.get(FOLDER_VARIABLE) if folder is None else folder
+    given = (os.environ.get(FOLDER_VARIABLE) or None) if folder is None else folder
     cache = cache_folder() if folder is None else None
-    places = [Path(given)] if given else []
+    places = [] if given is None else [Path(given)]
     for place in [*places, *([cache] if cache else [])]:
         archive = place / f"{name}.npz"
         if entry.sha256 is not None and archive.is_file():

@@ -11,12 +11,12 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def normalize_batch(rows, unit_shift, least, correlations, out_is_usable):
+def normalize_batch(rows, unit_shift, limits, correlations, out_is_usable):
     """Divide correlations by the norms of the centered rows.
 
     With ``v`` the unit vector along which translations move a row ``x``, the squared norm of the centered row is
-    ``|x|² − |v* x|²``. It is finite exactly when the row is, up to overflow. Where it is less than the share `least` of
-    ``|x|²``, too many digits cancel: such rows, and rows that are not finite, are marked as not usable.
+    ``|x|² − |v* x|²``. It is finite exactly when the row is, up to overflow. Where too many digits cancel, or where
+    ``|x|²`` is not in the range of safe arithmetic (as for rows that are not finite), a row is marked as not usable.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def normalize_batch(rows, unit_shift, least, correlations, out_is_usable):
         Whitened rows that need not be centered, real and imaginary parts interleaved.
     unit_shift : ndarray of float64, shape (2 * n_coordinates,)
         The unit vector ``v``.
-    least : float
-        Smallest share of the squared norm that must remain.
+    limits : ndarray of float64, shape (3,)
+        Smallest share of ``|x|²`` that must remain, and the range of ``|x|²``.
     correlations : ndarray of float, shape (n_rows, 2 * n_atoms)
         Divided in place.
     out_is_usable : ndarray of bool, shape (n_rows,)
@@ -42,8 +42,8 @@ def normalize_batch(rows, unit_shift, least, correlations, out_is_usable):
             along_re += v_re * re + v_im * im
             along_im += v_re * im - v_im * re
         remaining = total - (along_re * along_re + along_im * along_im)
-        # Comparisons with NaN are false, and infinity less itself is NaN.
-        out_is_usable[k] = remaining > least * total and total - total == 0.0
+        # Comparisons with NaN are false.
+        out_is_usable[k] = remaining > limits[0] * total and limits[1] < total < limits[2]
         scale = correlations.dtype.type(1 / np.sqrt(remaining) if out_is_usable[k] else 0.0)
         for j in range(correlations.shape[1]):
             correlations[k, j] *= scale

@@ -87,8 +87,6 @@ class DeviceRows:
         if not isinstance(self.source, ConfigurationRows) or self.device.type != "cuda":
             return coder.to_device(self.source.read(start, stop))
         block = np.asarray(self.source.configurations[start:stop])
-        if block.shape[1:] != (self.source.n_coordinates,) or not np.iscomplexobj(block):
-            return coder.to_device(self.source.read(start, stop))
         whitening = DeviceWhitening(self.source.space, coder.to_device)
         return whitening.preshapes(coder.to_device(block), block.dtype, self.source.first_row + start)
 

@@ -45,7 +45,8 @@ def explore(
         The best dictionary so far on the sample: after the first updates, and after every swap that was tried.
     """
     chosen = source.draw(max(SAMPLE_ROWS, 20 * options.n_atoms), generator)
-    sample = RowBlocks.from_rows(source.take(chosen), source.weights_of(chosen))
+    sample = RowBlocks.from_rows(source.take(chosen))
+    sample.sample_weight = source.weights_of(chosen)  # checked as a whole
     problem = LearningProblem(sample, options, keeps_values=True)
     best = _settle(problem, problem.survey(atoms), _SETTLING_UPDATES)
     yield best

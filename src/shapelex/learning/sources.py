@@ -172,8 +172,10 @@ class RowBlocks(ABC):
             for first in range(0, n_used, batch_size):
                 batch = slice(first, min(first + batch_size, n_used))
                 if mixed_weights[batch].any():
-                    chosen_weights = None if self.sample_weight is None else mixed_weights[batch]
-                    yield RowBlocks.from_rows(mixed[batch], chosen_weights)
+                    part = RowBlocks.from_rows(mixed[batch])
+                    # Checked as a whole.
+                    part.sample_weight = None if self.sample_weight is None else mixed_weights[batch]
+                    yield part
             rows, weights = [mixed[n_used:].copy()], [mixed_weights[n_used:]]
 
 
