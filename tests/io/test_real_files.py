@@ -46,6 +46,7 @@ SETS = {
     "mosquito_wings_18": (127, 18, False, 11),
     "bee_wings_9": (445, 9, False, 18),
     "cells_osteosarcoma_outlines_100": (650, 100, True, 6),
+    "cells_u373_tracks_100": (1313, 100, True, 2),
 }
 
 

@@ -468,6 +468,14 @@ REGISTRY: dict[str, Dataset] = {
         ),
         convert=read_bee_wings,
     ),
+    "cells_u373_tracks_100": Dataset(
+        "Outlines of glioblastoma cells in time, 19 tracks in two movies (Cell Tracking Challenge)",
+        n_shapes=1313,
+        source="most-ieeta/Cell-tracking-challenge",
+        license="none stated",
+        n_bytes=941423,
+        sha256="ce3ed1a4c30d27b4defe5ddf6a8f1204dea4cbe0dfa98461f46cd59a25899646",
+    ),
     "cells_osteosarcoma_outlines_100": Dataset(
         "Outlines of osteosarcoma cells of mice, two lines, three treatments",
         n_shapes=650,
