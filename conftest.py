@@ -7,9 +7,12 @@ from pathlib import Path
 
 from hypothesis import settings
 
+# Test processes run side by side: threads of the linear algebra library would only compete. Read when NumPy is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # By default every run draws the same few examples, so that `make test` has one outcome. More of them, and random ones,
 # are drawn by `--hypothesis-profile=extended` and `--hypothesis-profile=random` (`make test-random`).
-settings.register_profile("shapelex", max_examples=10, deadline=None, derandomize=True)
+settings.register_profile("shapelex", max_examples=6, deadline=None, derandomize=True)
 settings.register_profile("extended", max_examples=60, deadline=None, derandomize=True)
 _N_RANDOM = int(os.environ.get("SHAPELEX_TEST_EXAMPLES", "60"))
 settings.register_profile("random", max_examples=_N_RANDOM, deadline=None, print_blob=True)
