@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import shapelex as sx
 from measure import find_peer, median_times, print_table
 from shapelex.coding import encode_rows
 from shapelex.coding.threads import single_blas_thread
@@ -57,11 +58,13 @@ def _pursuit_row(
     dictlearn: Any | None,
 ) -> list[str]:
     n_rows = 4000 if n_atoms > 100 else 8000
-    rows, atoms = _unit_rows(rng, n_rows, n_coordinates), _unit_rows(rng, n_atoms, n_coordinates)
+    # Ours takes configurations as they come, of any size and position; the peers get them centered and scaled.
+    Z = 2 * _unit_rows(rng, n_rows, n_coordinates) + (1 - 0.5j) / np.sqrt(n_coordinates)
+    rows, atoms = (sx.Landmarks(n_coordinates).preshape(part) for part in (Z, _unit_rows(rng, n_atoms, n_coordinates)))
     calls: dict[str, Callable[[], Any]] = {
-        "complex128": partial(encode_rows, rows, atoms, n_nonzero, method="ormp", n_threads=1),
-        "complex64": partial(encode_rows, _single(rows), _single(atoms), n_nonzero, method="ormp", n_threads=1),
-        "2 threads": partial(encode_rows, rows, atoms, n_nonzero, method="ormp", n_threads=2),
+        "complex128": partial(sx.encode, Z, atoms, n_nonzero, "ormp", n_threads=1),
+        "complex64": partial(sx.encode, _single(Z), _single(atoms), n_nonzero, "ormp", n_threads=1),
+        "2 threads": partial(sx.encode, Z, atoms, n_nonzero, "ormp", n_threads=2),
         **_peers(rows, atoms, n_nonzero, spams, dictlearn),
     }
     # dictlearn's products would use every core otherwise.
