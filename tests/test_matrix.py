@@ -18,7 +18,7 @@ from shapelex.exceptions import UnsupportedBySpaceError
 from tests.conftest import custom_space
 from tests.devices import DEVICES
 from tests.rounding import assert_close
-from tests.spaces.test_stored import as_hdf5, as_memmap, as_zarr
+from tests.shapes.test_stored import as_hdf5, as_memmap, as_zarr
 
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 

@@ -8,8 +8,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.cli import registering
-from shapelex.estimators import block_coding
 from shapelex.io import read_codes, spool, stored_shapes
+from shapelex.shapes import collection
 from tests.cli.conftest import lines_of, run
 from tests.rounding import assert_close, assert_close_codes
 
@@ -84,7 +84,7 @@ def everything_is_large(monkeypatch):
     monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
     monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 7)
     monkeypatch.setattr(spool, "_BLOCK_ROWS", 7)
-    monkeypatch.setattr(block_coding, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(collection, "BLOCK_ROWS", 7)
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ class TestErrors:
     def test_bad_masks(self):
         with pytest.raises(ShapeInputError, match="mask must be an array of booleans"):
             sx.encode(self.X, self.atoms, 2, mask=self.mask.astype(int))
-        with pytest.raises(ShapeInputError, match=r"one entry a landmark of X, shape \(4, 10\), got \(10,\)"):
+        with pytest.raises(ShapeInputError, match=r"one entry per landmark of X, shape \(4, 10\), got \(10,\)"):
             sx.encode(self.X, self.atoms, 2, mask=self.mask[0])
         few = self.mask.copy()
         few[1] = np.arange(10) < 2

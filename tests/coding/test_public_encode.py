@@ -1,14 +1,14 @@
 """`encode` on configurations: spaces, invariance, paths, blocks."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import CodePath, RowCoder, SparseCodes, decode, encode, encode_rows, residual_norms
+from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms
+from shapelex.coding.blocks import Coding, coded_blocks
 from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
+from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks
 from tests.coding_oracles import random_rows
 from tests.rounding import assert_close_codes
@@ -73,11 +73,10 @@ def test_path():
         encode(X, atoms, 4, "exact", path=True)
 
 
-def test_whitening_goes_in_parts(monkeypatch):
+def test_arrays_and_lists_of_arrays_have_the_same_codes():
     X, atoms = problem(BSpline(8), n_rows=50)
     whole = encode(X, atoms, 3, space=BSpline(8))
-    monkeypatch.setattr(import_module("shapelex.coding.encode"), "_READ_ROWS", 7)
-    parts = encode(X, atoms, 3, space=BSpline(8))
+    parts = encode([X[:7], X[7:8], X[8:]], atoms, 3, space=BSpline(8))
     np.testing.assert_array_equal(parts.support, whole.support)
     np.testing.assert_allclose(parts.coefs, whole.coefs, atol=1e-14)
 
@@ -181,12 +180,11 @@ def test_errors_are_accurate_also_where_they_are_small(dtype, noise):
     X, atoms = problem(space, n_rows=200)
     rng = np.random.default_rng(1)
     X = (random_rows(rng, 200, 2) @ atoms[:2] + noise * X + 2 * space.shift).astype(dtype)
-    coder = RowCoder(space.whiten(atoms.astype(dtype)), 2, method="ormp")
-    support, coefs = coder.allocate(len(X))
-    errors = np.empty(len(X), dtype=coefs.real.dtype)
-    coder.code_configurations(X, space, support, coefs, out_errors=errors)
+    atom_rows = space.whiten(atoms.astype(dtype))
+    (block,) = coded_blocks(as_shapes(X, space), Coding(atom_rows, 2, "ormp"))
+    errors = block.errors
     rows = space.whitened_preshapes(X)
-    expected = residual_norms(rows, space.whiten(atoms.astype(dtype)), coder.wrap(support, coefs))
+    expected = residual_norms(rows, atom_rows, block.codes)
     np.testing.assert_allclose(
         errors, expected, rtol=1e-4 if dtype == np.complex64 else 1e-10, atol=20 * np.finfo(dtype).eps
     )

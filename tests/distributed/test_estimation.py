@@ -9,7 +9,6 @@ import pytest
 
 import shapelex as sx
 from shapelex.distributed import DaskCodes
-from shapelex.estimators.dask_coding import open_source
 from shapelex.exceptions import (
     ArrayTypeError,
     CheckpointError,
@@ -20,7 +19,9 @@ from shapelex.exceptions import (
     NonFiniteError,
     RealLayoutError,
 )
-from shapelex.learning.device_passes import DeviceRows
+from shapelex.learning import device_passes
+from shapelex.learning.sampling import shuffled_batches
+from shapelex.shapes.opening import as_shapes
 from tests.devices import on_devices
 from tests.rounding import assert_close_codes
 
@@ -186,15 +187,13 @@ def test_workers_use_their_own_device(device, is_here, monkeypatch):
     X = make_shapes()
     lazy = da.from_array(X, chunks=(50, 7))
     used = []
-    add_up = DeviceRows.sum_blocks
-    monkeypatch.setattr(
-        DeviceRows, "sum_blocks", lambda rows, *given, **options: used.append(rows) or add_up(rows, *given, **options)
-    )
+    add_up = device_passes.sum_on_device
+    monkeypatch.setattr(device_passes, "sum_on_device", lambda part, *given: used.append(part) or add_up(part, *given))
     # The sample that swaps are tried out on is coded here, by the CPU where this machine has no such device.
-    monkeypatch.setattr("shapelex.estimators.shape_dictionary.has_device", lambda name: is_here)
+    monkeypatch.setattr("shapelex.learning.exploration.has_device", lambda name: is_here)
     weights = np.r_[np.zeros(100), np.ones(140)]
     model = make_model(device=device, max_iter=3).fit(lazy, sample_weight=weights)
-    assert {rows.source.n_samples for rows in used} == {50, 40} | ({140} if is_here else set())
+    assert {len(part) for part in used} == {50, 40} | ({140} if is_here else set())
     assert_close_fit(model, make_model(max_iter=3).fit(X, sample_weight=weights))
     assert_close_codes(
         model.encode(lazy).compute(), make_model(max_iter=3).fit(X, sample_weight=weights).encode(X), 1e-9
@@ -214,9 +213,9 @@ def test_batches_compute_every_chunk_once_an_epoch():
         return block
 
     X = da.from_array(make_shapes(), chunks=(40, 7)).map_blocks(count, dtype=complex, meta=np.empty((0, 7), complex))
-    source, _ = open_source(X, None, None, "cpu")
+    shapes = as_shapes(X)
     counts.clear()
-    n_rows = sum(batch.n_samples for batch in source.shuffled_batches(13, np.random.default_rng(0)))
+    n_rows = sum(len(batch) for batch in shuffled_batches(shapes, 13, np.random.default_rng(0)))
     assert n_rows == sum(counts) == len(make_shapes())
 
 

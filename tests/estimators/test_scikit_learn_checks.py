@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import shapelex as sx
+from shapelex.shapes.opening import as_shapes
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -27,11 +28,11 @@ class RealColumns:
         return super()._check_new_input(self._to_configurations(X, reset=not hasattr(self, "n_features_in_")))
 
     # Tables are converted, mapped ones too.
-    def _open_fit_input(self, X):
-        return self._read_fit_input(X)
+    def _open_fit_input(self, X, sample_weight=None):
+        return as_shapes(*self._read_fit_input(X), sample_weight)
 
-    def _open_new_input(self, X):
-        return self._check_new_input(X)
+    def _open_new_input(self, X, sample_weight=None):
+        return as_shapes(self._check_new_input(X), self.space_, sample_weight)
 
 
 class ColumnsDictionary(RealColumns, sx.ShapeDictionary):

@@ -7,17 +7,18 @@ from sklearn.exceptions import ConvergenceWarning
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
 from shapelex.io import read_codes
-from shapelex.learning import sources
+from shapelex.learning import passes
+from shapelex.shapes import collection
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close, assert_close_codes, assert_close_fits
-from tests.spaces.test_stored import KINDS, Recorder, make_shapes
+from tests.shapes.test_stored import KINDS, Recorder, make_shapes
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Many blocks of few shapes."""
-    monkeypatch.setattr(sources, "BLOCK_ROWS", 64)
-    monkeypatch.setattr("shapelex.estimators.block_coding.BLOCK_ROWS", 64)
+    monkeypatch.setattr(collection, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(passes, "BLOCK_ROWS", 64)
 
 
 @pytest.fixture(scope="module")

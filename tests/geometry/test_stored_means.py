@@ -5,15 +5,15 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, NonUniqueMeanWarning
-from shapelex.geometry import weighted_blocks
-from tests.spaces.test_stored import KINDS, Recorder, make_shapes
+from shapelex.shapes import collection
+from tests.shapes.test_stored import KINDS, Recorder, make_shapes
 
 MEANS = ["full", "partial", "geodesic"]
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr(weighted_blocks, "_BLOCK_ROWS", 16)
+    monkeypatch.setattr(collection, "BLOCK_ROWS", 16)
 
 
 def make_set(n_shapes=50, dtype=complex):

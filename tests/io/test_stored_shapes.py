@@ -308,7 +308,7 @@ def test_a_chunk_that_was_lost_is_no_zeros(chunked, name):
 
 def test_a_chunk_that_is_damaged_is_told_with_its_rows(chunked, monkeypatch):
     shapes, path = chunked
-    monkeypatch.setattr("shapelex.spaces.stored._UNPACKED_ROWS", 1)
+    monkeypatch.setattr("shapelex.shapes.stored._UNPACKED_ROWS", 1)
     (path / "configurations" / "c" / "5" / "0").write_bytes(b"nonsense")
     stored = sx.open_shapes(path)
     assert stored[:20].equals(shapes[:20])

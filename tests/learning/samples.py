@@ -3,6 +3,13 @@
 import numpy as np
 
 from shapelex.coding import SparseCodes
+from shapelex.shapes.opening import as_shapes
+from shapelex.spaces.plain import PlainRows
+
+
+def plain_shapes(rows, sample_weight=None):
+    """Return whitened rows as a collection to learn from."""
+    return as_shapes(rows, PlainRows(rows.shape[-1]), sample_weight)
 
 
 def random_rows(n_rows, n_coordinates, seed=0, dtype=complex):

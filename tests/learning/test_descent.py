@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.coding import encode_rows, squared_residuals
 from shapelex.exceptions import ShapeInputError
-from shapelex.learning import Learner, LearningOptions, RowBlocks, learn
+from shapelex.learning import Learner, LearningOptions, learn
 from shapelex.learning import descent as module
 from tests import strategies
-from tests.learning.samples import clustered, planted, random_rows
+from tests.learning.samples import clustered, plain_shapes, planted, random_rows
 
 QUICK = {"n_atoms": 6, "n_nonzero": 2, "max_iter": 8, "n_swaps": 4}
 
@@ -78,7 +78,7 @@ def test_objective_with_a_tie_never_rises():
     rows = clustered(120)
     objectives = []
     options = LearningOptions(5, 2, coder="exact", n_swaps=0, tie=2.0, max_iter=20)
-    learner = Learner(RowBlocks.from_rows(rows), options, np.random.default_rng(0))
+    learner = Learner(plain_shapes(rows), options, np.random.default_rng(0))
     learner.callback = lambda step: objectives.append(
         np.sqrt(step.loss) + 2.0 * np.mean(distances_to(step.atoms, rows) ** 2)
     )
@@ -178,7 +178,7 @@ def test_interruption_leaves_the_best(when):
         if step.iteration == when:
             raise KeyboardInterrupt
 
-    learner = Learner(RowBlocks.from_rows(rows), LearningOptions(**QUICK), np.random.default_rng(0), interrupt)
+    learner = Learner(plain_shapes(rows), LearningOptions(**QUICK), np.random.default_rng(0), interrupt)
     assert learner.best is None
     with pytest.raises(KeyboardInterrupt):
         learner.run()
@@ -189,7 +189,7 @@ def test_interruption_leaves_the_best(when):
 
 def test_interruption_inside_a_pass_leaves_the_best(monkeypatch):
     rows = clustered()
-    learner = Learner(RowBlocks.from_rows(rows), LearningOptions(**QUICK), np.random.default_rng(0))
+    learner = Learner(plain_shapes(rows), LearningOptions(**QUICK), np.random.default_rng(0))
 
     def interrupted(*args):
         raise KeyboardInterrupt
@@ -299,12 +299,6 @@ class TestDegenerate:
 def test_bad_arguments(arguments, error, message):
     with pytest.raises(error, match=message):
         learn(clustered(20), **{**QUICK, **arguments})
-
-
-def test_weights_belong_to_the_source():
-    source = RowBlocks.from_rows(clustered(20))
-    with pytest.raises(ValueError, match="give it to RowBlocks"):
-        learn(source, **QUICK, sample_weight=np.ones(20))
 
 
 @pytest.mark.parametrize("coder", ["auto", "exact", "beam", "ormp", "omp"])

@@ -3,18 +3,20 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeInputError
-from shapelex.learning import RowBlocks, initial_atoms
+from shapelex.learning import initial_atoms
 from shapelex.learning import initialization as module
-from tests.learning.samples import clustered, random_rows
+from shapelex.shapes.opening import as_shapes
+from shapelex.spaces.plain import PlainRows
+from tests.learning.samples import clustered, plain_shapes, random_rows
 
 
 def draw(rows, n_atoms, init, seed=0, sample_weight=None):
-    return initial_atoms(RowBlocks.from_rows(rows, sample_weight), n_atoms, init, np.random.default_rng(seed))
+    return initial_atoms(plain_shapes(rows, sample_weight), n_atoms, init, np.random.default_rng(seed))
 
 
 def indices(atoms, rows):
     found = np.abs(atoms.conj() @ rows.T).argmax(axis=1)
-    np.testing.assert_array_equal(atoms, rows[found])
+    np.testing.assert_allclose(atoms, rows[found], atol=4 * np.finfo(atoms.dtype).eps)
     return found
 
 
@@ -96,7 +98,7 @@ def test_shapes_of_weight_zero_are_not_drawn():
 def test_large_sets_are_thinned(monkeypatch):
     monkeypatch.setattr(module, "MAX_CANDIDATES", 25)
     rows = clustered(100)
-    candidates, weights = module.draw_candidates(RowBlocks.from_rows(rows), 5, np.random.default_rng(0))
+    candidates, weights = module.draw_candidates(plain_shapes(rows), 5, np.random.default_rng(0))
     assert candidates.shape == (25, 10)
     assert len(set(indices(candidates, rows))) == 25
     np.testing.assert_array_equal(weights, 1)
@@ -124,33 +126,27 @@ def test_errors_say_what_to_do():
         draw(rows, 2, rows[:2] * [[1], [0]])
 
 
-class ReadRows(RowBlocks):
-    def read(self, start, stop):
-        return self.rows[start:stop]
-
-
-def test_sources():
+def test_collections():
     rows = random_rows(20_000, 3)
-    source = ReadRows(20_000, 3)
-    source.rows = rows
-    blocks = [block for block, _ in source.blocks()]
+    shapes = as_shapes([rows[:9000], rows[9000:]], PlainRows(3))
+    blocks = [block.configurations for block in shapes.blocks()]
     assert [len(block) for block in blocks] == [8192, 8192, 3616]
     np.testing.assert_array_equal(np.concatenate(blocks), rows)
     chosen = np.array([0, 5, 8191, 8192, 16384, 19_999])
-    np.testing.assert_array_equal(source.take(chosen), rows[chosen])
+    np.testing.assert_array_equal(shapes.take(chosen), rows[chosen])
     for weights, message in (
-        ([1, 2], r"sample_weight must be 3 real numbers, one a shape, got shape \(2,\)"),
+        ([1, 2], r"sample_weight must be 3 real numbers, one per shape, got shape \(2,\)"),
         ([1, np.nan, 1], "not in row 1"),
         ([1, -1, 1], "not in row 1"),
         ([0, 0, 0], "all zero"),
         ([1j, 1, 1], "real numbers"),
     ):
         with pytest.raises(ShapeInputError, match=message):
-            RowBlocks.from_rows(rows[:3], weights)
+            plain_shapes(rows[:3], weights)
     with pytest.raises(ShapeInputError, match="holds no shape"):
-        RowBlocks.from_rows(rows[:0])
-    with pytest.raises(ShapeInputError, match="whiten configurations first"):
-        RowBlocks.from_rows(np.ones((3, 4)))
+        plain_shapes(rows[:0])
+    with pytest.raises(ShapeInputError, match="real array of shape"):
+        plain_shapes(np.ones((3, 4)))
 
 
 @pytest.mark.parametrize("init", ["spread", "random"])

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from shapelex.learning import LearningOptions, OnlineLearner, RowBlocks, survey
-from tests.learning.samples import clustered, random_rows
+from shapelex.learning import LearningOptions, OnlineLearner, survey
+from tests.learning.samples import clustered, plain_shapes, random_rows
 
 OPTIONS = LearningOptions(n_atoms=6, n_nonzero=2, coder="ormp")
 
 
 def test_first_batch_is_one_update_from_its_first_atoms():
-    batch = RowBlocks.from_rows(clustered(200))
+    batch = plain_shapes(clustered(200))
     learner = OnlineLearner(OPTIONS, np.random.default_rng(0))
     loss = learner.learn_batch(batch)
     assert learner.n_batches == 1
@@ -21,7 +21,7 @@ def test_old_batches_are_forgotten_by_the_stated_rule():
     learner = OnlineLearner(OPTIONS, np.random.default_rng(0))
     weights = []
     for _ in range(4):
-        learner.learn_batch(RowBlocks.from_rows(clustered(100)))
+        learner.learn_batch(plain_shapes(clustered(100)))
         weights.append(learner.best.statistics.weight)
     expected = [100.0]
     for t in (2, 3, 4):
@@ -38,10 +38,10 @@ def test_a_replaced_atom_starts_with_a_clean_memory():
     atoms = np.concatenate([rows[:5], np.eye(10, dtype=complex)[[9]]])
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     learner = OnlineLearner(LearningOptions(n_atoms=6, n_nonzero=2, coder="ormp", init=atoms), rng)
-    learner.learn_batch(RowBlocks.from_rows(first / np.linalg.norm(first, axis=1, keepdims=True)))
+    learner.learn_batch(plain_shapes(first / np.linalg.norm(first, axis=1, keepdims=True)))
     assert learner.best.statistics.gram[5, 5].real > 1
     for _ in range(60):
-        learner.learn_batch(RowBlocks.from_rows(rows[100:]))
+        learner.learn_batch(plain_shapes(rows[100:]))
         if np.abs(learner.atoms[5, 9]) < 0.5:
             break
     memory = learner.best.statistics
@@ -54,7 +54,7 @@ def test_a_replaced_atom_starts_with_a_clean_memory():
 
 def test_resume_goes_on_from_given_atoms():
     atoms = random_rows(6, 10)
-    source = RowBlocks.from_rows(clustered(300))
+    source = plain_shapes(clustered(300))
     found = survey(source, atoms, OPTIONS)
     learner = OnlineLearner.resume(OPTIONS, np.random.default_rng(0), atoms, found.statistics, n_batches=9)
     learner.learn_batch(source)
@@ -73,7 +73,7 @@ def test_usage_is_a_fraction_of_the_shapes(distance):
     options = LearningOptions(n_atoms=6, n_nonzero=1, distance=distance)
     learner = OnlineLearner(options, np.random.default_rng(0))
     for seed in range(3):
-        learner.learn_batch(RowBlocks.from_rows(random_rows(100, 10, seed)))
+        learner.learn_batch(plain_shapes(random_rows(100, 10, seed)))
         assert learner.best.usage.sum() == pytest.approx(1, abs=1e-12)
 
 
@@ -82,10 +82,10 @@ def test_the_more_precise_of_batch_and_atoms_decides(dtypes):
     batch_dtype, atoms_dtype = dtypes
     options = LearningOptions(n_atoms=6, n_nonzero=2, coder="ormp", init=random_rows(6, 10, dtype=atoms_dtype))
     learner = OnlineLearner(options, np.random.default_rng(0))
-    learner.learn_batch(RowBlocks.from_rows(clustered(100).astype(batch_dtype)))
+    learner.learn_batch(plain_shapes(clustered(100).astype(batch_dtype)))
     assert learner.atoms.dtype == np.complex128
     resumed = OnlineLearner.resume(
         options, np.random.default_rng(0), random_rows(6, 10, dtype=atoms_dtype), learner.best.statistics, 3
     )
-    resumed.learn_batch(RowBlocks.from_rows(clustered(100).astype(batch_dtype)))
+    resumed.learn_batch(plain_shapes(clustered(100).astype(batch_dtype)))
     assert resumed.atoms.dtype == np.complex128

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from shapelex.learning import find_idle, replace_atoms
-from shapelex.learning.replacement import DUPLICATE_COHERENCE, UNUSED_SHARE
+from shapelex.learning.update import DUPLICATE_COHERENCE, UNUSED_SHARE
 
 EYE = np.eye(8, dtype=complex)
 USED = np.full(4, 10.0)

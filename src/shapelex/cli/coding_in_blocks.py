@@ -38,7 +38,6 @@ def write_codes_in_blocks(
     """
     import numpy as np
 
-    from shapelex.estimators.block_coding import coded_blocks
     from shapelex.io.code_files import open_codes_writer
     from shapelex.io.code_table import code_columns
     from shapelex.io.table_file import write_table_blocks
@@ -47,7 +46,7 @@ def write_codes_in_blocks(
 
     def blocks() -> Iterator[Any]:
         nonlocal squares, worst
-        for block in coded_blocks(model, stored.rows) if source is stored else _on_workers(model, source):
+        for block in model._coded_blocks(source):
             squares += float((block.errors**2).sum())
             worst = max(worst, float(block.errors.max()))
             yield block
@@ -65,9 +64,3 @@ def write_codes_in_blocks(
         )
         write_table_blocks(path, tables, run)
     return (squares / len(stored)) ** 0.5, worst
-
-
-def _on_workers(model: "ShapeDictionary", source: Any) -> Iterator[Any]:
-    from shapelex.estimators.dask_coding import coded_chunks
-
-    return coded_chunks(model, source)

@@ -268,6 +268,11 @@ class CodePath:
         )
 
 
+def as_codes(support: IntArray, coefs: ComplexArray, n_atoms: int, path: bool) -> SparseCodes | CodePath:
+    """Return supports and weights (n_samples, n_levels, n_nonzero) of a coder as codes, or as a path."""
+    return CodePath(support, coefs, n_atoms) if path else SparseCodes._from_coder(support, coefs[:, 0], n_atoms)
+
+
 def _as_support(support: ArrayLike) -> IntArray:
     array = np.asarray(support)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):

@@ -1,11 +1,21 @@
-"""Codes that are not computed yet, chunk by chunk."""
+"""Codes of Dask arrays, chunk by chunk, where the chunks are."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import dask
+import dask.array as da
 import numpy as np
 
+from shapelex.coding.blocks import CodedBlock, Coding, code_all, coded_blocks
 from shapelex.coding.codes import SparseCodes
+from shapelex.shapes.collection import Shapes
+
+# Chunks of codes that are held here, for every thread of the cluster.
+_CHUNKS_AHEAD = 2
 
 
 class DaskCodes:
@@ -71,8 +81,6 @@ class DaskCodes:
         SparseCodes
             The codes, in memory.
         """
-        import dask
-
         return SparseCodes.concatenate(dask.compute(*self.blocks))
 
     def __len__(self) -> int:
@@ -85,9 +93,57 @@ class DaskCodes:
         )
 
 
+def encode_lazily(shapes: Shapes, coding: Coding, dtype: np.dtype[Any]) -> DaskCodes:
+    """Return the codes of a Dask array, not computed."""
+    blocks = shapes.map(partial(code_all, coding=_on_worker(coding)))
+    assert coding.n_nonzero is not None
+    return DaskCodes(blocks, shapes.chunk_sizes, coding.n_nonzero, len(coding.atom_rows), dtype)
+
+
+def map_rows(
+    shapes: Shapes, work: Callable[..., Any], coding: Coding, width: tuple[int, ...], dtype: np.dtype[Any]
+) -> Any:
+    """Return ``work(shapes, coding)`` of all chunks, one row or number per shape, as one Dask array, not computed."""
+    return stack(shapes.map(partial(work, coding=_on_worker(coding))), shapes.chunk_sizes, width, dtype)
+
+
+def coded_chunks(shapes: Shapes, coding: Coding) -> Iterator[CodedBlock]:
+    """Yield the codes of a Dask array in order; few chunks are computed ahead of the one that is used."""
+    blocks = shapes.map(partial(_code_chunk, coding=_on_worker(coding)))
+    n_ahead = _CHUNKS_AHEAD * _count_threads()
+    start = 0
+    for first in range(0, len(blocks), n_ahead):
+        for block in dask.compute(*blocks[first : first + n_ahead]):
+            yield replace(block, start=start)
+            start += len(block.support)
+
+
 def stack(blocks: Sequence[Any], sizes: Sequence[int], width: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return delayed arrays, one below the other, as one Dask array."""
-    import dask.array as da
-
     pairs = zip(blocks, sizes, strict=True)
     return da.concatenate([da.from_delayed(block, (size, *width), dtype=dtype) for block, size in pairs])
+
+
+def _on_worker(coding: Coding) -> Coding:
+    # A worker has a thread for each of its tasks.
+    return replace(coding, n_threads=1)
+
+
+def _code_chunk(shapes: Shapes, coding: Coding) -> CodedBlock:
+    blocks = list(coded_blocks(shapes, coding))
+    if len(blocks) == 1:
+        return blocks[0]
+    support, coefs, errors = (
+        np.concatenate([getattr(block, name) for block in blocks]) for name in ("support", "coefs", "errors")
+    )
+    return CodedBlock(0, support, coefs, errors, blocks[0].n_atoms)
+
+
+def _count_threads() -> int:
+    """Return how many chunks are coded at a time, on the cluster where there is one."""
+    try:
+        from distributed import default_client
+
+        return max(1, sum(default_client().nthreads().values()))  # type: ignore[no-untyped-call]
+    except (ImportError, ValueError):
+        return os.cpu_count() or 1

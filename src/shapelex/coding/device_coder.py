@@ -18,7 +18,7 @@ from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.coding.row_coder import TOLERANCES, as_rows, check_nested, check_nonzero
 from shapelex.exceptions import CoordinateCountError, DeviceError
-from shapelex.spaces.stored import StoredConfigurations
+from shapelex.shapes.collection import Shapes
 
 if TYPE_CHECKING:
     import torch
@@ -219,12 +219,12 @@ class DeviceCoder:
             return CodePath(support, coefs, self.n_atoms)
         return SparseCodes._from_coder(support, coefs[:, 0], self.n_atoms)
 
-    def upload(self, rows: ComplexArray | StoredConfigurations) -> Iterator[tuple[int, "Tensor"]]:
+    def upload(self, rows: ComplexArray | Shapes) -> Iterator[tuple[int, "Tensor"]]:
         """Bring rows to the device in blocks; the next block travels while the caller works on this one.
 
         Parameters
         ----------
-        rows : ndarray of complex, shape (n_samples, n_coordinates), or StoredConfigurations
+        rows : ndarray of complex, shape (n_samples, n_coordinates), or Shapes
             Rows of host memory, or stored ones, which are read in order.
 
         Yields

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ComplexArray
+from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space
-from shapelex.spaces.stored import StoredConfigurations
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -93,7 +93,7 @@ class DeviceWhitening:
 
 
 def preshape_blocks(
-    coder: "DeviceCoder", configurations: ComplexArray | StoredConfigurations, space: Space, name: str = "X"
+    coder: "DeviceCoder", configurations: ComplexArray | Shapes, space: Space, name: str = "X"
 ) -> "Iterator[tuple[int, Tensor]]":
     """Bring a set to the device of a coder, block by block, and whiten it there.
 
@@ -101,7 +101,7 @@ def preshape_blocks(
     ----------
     coder : DeviceCoder
         What the rows are for; says the device, the precision and how many rows it takes at a time.
-    configurations : ndarray of complex, shape (n_shapes, n_coordinates), or StoredConfigurations
+    configurations : ndarray of complex, shape (n_shapes, n_coordinates), or Shapes
         The set, with as many coordinates as the space.
     space : Space
         Its space.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapelex._typing import BoolArray, ComplexArray, FloatArray
+from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.kernels.alignment import aligned_zeros
 
 
@@ -18,6 +18,8 @@ class PreparedAtoms:
         Normalized atoms, real and imaginary parts interleaved.
     norms : ndarray of float, shape (n_atoms,)
         Norms that the atoms had.
+    originals : ndarray of int, shape (n_atoms,)
+        For a copy of an earlier atom, which was set to zero, the number of that atom; its own number for all others.
     folded : ndarray of complex, shape (n_coordinates, n_atoms)
         Conjugate transpose of the normalized atoms: rows times this are their correlations.
     gram : ndarray of float, shape (n_atoms, 2, width)
@@ -26,6 +28,7 @@ class PreparedAtoms:
 
     atoms: FloatArray
     norms: FloatArray
+    originals: IntArray
     folded: ComplexArray
     gram: FloatArray
 
@@ -45,7 +48,8 @@ def prepare_atoms(atom_rows: ComplexArray) -> PreparedAtoms:
     unit, norms = _normalize(atom_rows)
     gram = unit.conj() @ unit.T
     # A copy spans what its original does: without it the first of equals is chosen, and beams waste no place.
-    is_copy = _find_copies(unit, gram)
+    originals = _find_originals(unit, gram)
+    is_copy = originals != np.arange(len(unit))
     if is_copy.any():
         unit[is_copy] = 0
         gram[is_copy] = gram[:, is_copy] = 0
@@ -54,7 +58,7 @@ def prepare_atoms(atom_rows: ComplexArray) -> PreparedAtoms:
     n_line = 64 // real_dtype.itemsize
     padded = aligned_zeros((n_atoms, 2, -(-n_atoms // n_line) * n_line), real_dtype)
     padded[:, 0, :n_atoms], padded[:, 1, :n_atoms] = gram.real, gram.imag
-    return PreparedAtoms(unit.view(real_dtype), norms, np.ascontiguousarray(unit.conj().T), padded)
+    return PreparedAtoms(unit.view(real_dtype), norms, originals, np.ascontiguousarray(unit.conj().T), padded)
 
 
 def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
@@ -78,14 +82,15 @@ def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     return unit, norms
 
 
-def _find_copies(unit: ComplexArray, gram: ComplexArray) -> BoolArray:
-    """Return which atoms are an earlier one, rotated and scaled, up to rounding."""
+def _find_originals(unit: ComplexArray, gram: ComplexArray) -> IntArray:
+    """Return, for each atom, the first one that equals it up to rotation and rounding."""
     eps = np.finfo(gram.dtype).eps
-    is_copy = np.zeros(len(unit), dtype=bool)
+    originals = np.arange(len(unit))
     close = gram.real**2 + gram.imag**2 > 1 - 1e3 * eps
     # The product of nearly equal atoms says little: their difference decides.
     for first, second in zip(*np.nonzero(close), strict=True):
-        if first < second and not is_copy[first]:
+        if first < second and originals[first] == first and originals[second] == second:
             difference = np.abs(unit[second] - gram[first, second] * unit[first]).max()
-            is_copy[second] |= bool(difference <= 8 * eps)
-    return is_copy
+            if difference <= 8 * eps:
+                originals[second] = first
+    return originals

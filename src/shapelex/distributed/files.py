@@ -14,8 +14,8 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count
 from shapelex.io.stored_shapes import StoredShapes, open_shapes
+from shapelex.shapes.stored import chunk_rows as chunk_rows_of
 from shapelex.spaces import Space
-from shapelex.spaces.stored import chunk_rows as chunk_rows_of
 
 _CHUNK_ROWS = 100_000
 

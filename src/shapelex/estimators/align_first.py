@@ -17,8 +17,10 @@ from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry import mean_shape
-from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions, RowBlocks
+from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions
+from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import Space
+from shapelex.spaces.plain import PlainRows
 
 
 class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor):
@@ -179,10 +181,11 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor
         check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
         mean = mean_shape(configurations, weights=sample_weight, space=space)
         options = self._options(space, mean)
-        source = RowBlocks.from_rows(_as_real_rows(_turned(rows, mean, space)), sample_weight)
+        turned = _as_real_rows(_turned(rows, mean, space))
+        shapes = as_shapes(turned, PlainRows(turned.shape[1]), sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda found: _attributes_at(found, mean, space))
-        learner = Learner(source, options, as_generator(self.random_state), progress)
+        learner = Learner(shapes, options, as_generator(self.random_state), progress)
         try:
             learned = learner.run()
         except KeyboardInterrupt:

@@ -16,8 +16,8 @@ import numpy as np
 
 from shapelex.exceptions import CheckpointError, CheckpointWarning
 from shapelex.io.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
-from shapelex.learning import LearnerState, LearningOptions, RowBlocks
-from shapelex.spaces import Space
+from shapelex.learning import LearnerState, LearningOptions
+from shapelex.shapes.collection import Shapes
 
 logger = logging.getLogger("shapelex")
 
@@ -92,19 +92,17 @@ class Checkpoint:
         self._last_time = time.monotonic()
 
 
-def describe_fit(
-    source: RowBlocks, space: Space, options: LearningOptions, batch_size: int | None, random_state: Any
-) -> dict[str, Any]:
+def describe_fit(shapes: Shapes, options: LearningOptions, batch_size: int | None, random_state: Any) -> dict[str, Any]:
     """Return what tells one fit from another, as JSON values.
 
     Threads and device do not count, nor `max_iter` where there is one descent, nor a `random_state` that is no seed.
     """
     described: dict[str, Any] = {
-        "n_shapes": source.n_samples,
-        "dtype": str(source.dtype),
-        "shapes": source.digest(),
-        "sample_weight": None if source.sample_weight is None else _digest(source.sample_weight),
-        "space": repr(space),
+        "n_shapes": len(shapes),
+        "dtype": str(shapes.dtype),
+        "shapes": shapes.digest(),
+        "sample_weight": None if shapes.weights is None else _digest(shapes.weights),
+        "space": repr(shapes.space),
         "batch_size": batch_size,
         "random_state": int(random_state) if isinstance(random_state, int | np.integer) else None,
     }

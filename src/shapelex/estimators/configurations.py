@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray
+from shapelex.shapes.collection import Shapes
+from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.stored import StoredConfigurations, open_configurations, read_configurations
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -47,14 +48,14 @@ class ConfigurationInput(BaseEstimator):  # type: ignore[misc]
         """Return configurations and their space, and learn nothing yet."""
         return read_configurations(X, self.space)
 
-    def _open_fit_input(self, X: Any) -> tuple[ComplexArray | StoredConfigurations, Space]:
-        """Return configurations, unread where they lie outside memory, and their space."""
-        return open_configurations(X, self.space)
+    def _open_fit_input(self, X: Any, sample_weight: ArrayLike | None = None) -> Shapes:
+        """Return shapes to fit, unread where they lie outside memory."""
+        return as_shapes(X, self.space, sample_weight)
 
-    def _open_new_input(self, X: Any) -> ComplexArray | StoredConfigurations:
-        """Return configurations of the space that was fitted, unread where they lie outside memory."""
+    def _open_new_input(self, X: Any, sample_weight: ArrayLike | None = None) -> Shapes:
+        """Return shapes of the space that was fitted, unread where they lie outside memory."""
         check_is_fitted(self)
-        return open_configurations(X, self.space_)[0]
+        return as_shapes(X, self.space_, sample_weight)
 
     def _check_new_input(self, X: ArrayLike) -> ComplexArray:
         """Return configurations of the space that was fitted."""

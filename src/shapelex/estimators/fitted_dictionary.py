@@ -1,26 +1,27 @@
-"""What a dictionary does once its atoms are known: code shapes, rebuild them, and say what is lost.
+"""What a dictionary does once its atoms are known: code shapes, reconstruct them, and measure the errors.
 
 In come configurations, in memory, stored or on a cluster; out go codes, reconstructions and errors.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array
-from shapelex.coding import SparseCodes, decode, encode_rows
-from shapelex.estimators import dask_coding
-from shapelex.estimators.block_coding import coded_blocks, encode_in_blocks, errors_in_blocks
+from shapelex.coding import SparseCodes, decode
+from shapelex.coding.blocks import CodedBlock, Coding, code_all, coded_blocks, shape_errors
 from shapelex.estimators.configurations import count_jobs
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.exceptions import CodesError
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.io.code_files import open_codes_writer
+from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space
-from shapelex.spaces.dask_chunks import is_dask_collection
 
 _REALISM_BLOCK = 1 << 16
 
@@ -49,10 +50,13 @@ class FittedDictionary(ShapeReconstructor):
             Which atoms build the pre-shape of each shape, and with which complex weights; for a Dask array
             :class:`~shapelex.distributed.DaskCodes`, not computed yet.
         """
-        if is_dask_collection(X):
-            check_is_fitted(self)
-            return cast(SparseCodes, dask_coding.encode(self, X))  # the same members, not computed yet
-        return encode_in_blocks(self, self._open_new_input(X))
+        shapes = self._open_new_input(X)
+        if shapes.is_remote:
+            from shapelex.coding.dask_codes import encode_lazily
+
+            # The same members, not computed yet.
+            return cast(SparseCodes, encode_lazily(shapes, self._coding(), self._code_dtype(shapes)))
+        return cast(SparseCodes, code_all(shapes, self._coding()))
 
     def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
         """Code shapes over the atoms, into a file: codes of any number of shapes, in little memory.
@@ -78,13 +82,10 @@ class FittedDictionary(ShapeReconstructor):
         ImportError
             If zarr or pyarrow is not installed.
         """
-        if is_dask_collection(X):
-            check_is_fitted(self)
-            return dask_coding.encode_to(self, X, path)
-        configurations = self._open_new_input(X)
-        dtype = np.result_type(configurations.dtype, self.atoms_.dtype)
-        with open_codes_writer(path, len(configurations), self.n_nonzero, len(self.atoms_), dtype) as writer:
-            for block in coded_blocks(self, configurations):
+        shapes = self._open_new_input(X)
+        dtype = self._code_dtype(shapes)
+        with open_codes_writer(path, len(shapes), self.n_nonzero, len(self.atoms_), dtype) as writer:
+            for block in coded_blocks(shapes, self._coding()):
                 writer.add(block.codes, block.errors)
         return Path(path)
 
@@ -143,11 +144,14 @@ class FittedDictionary(ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
-        if is_dask_collection(X):
-            check_is_fitted(self)
-            approximations: ComplexArray = dask_coding.reconstruct(self, X)
-            return approximations
-        return self.inverse_transform(self.encode(X))
+        shapes = self._open_new_input(X)
+        if shapes.is_remote:
+            from shapelex.coding.dask_codes import map_rows
+
+            work = partial(_reconstruct, atoms=self.atoms_)
+            rows: ComplexArray = map_rows(shapes, work, self._coding(), shapes.shape[1:], self._code_dtype(shapes))
+            return rows
+        return _reconstruct(shapes, self._coding(), self.atoms_)
 
     def errors(self, X: ArrayLike) -> FloatArray:
         """Full Procrustes distance of each shape to its reconstruction.
@@ -162,11 +166,14 @@ class FittedDictionary(ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1.
         """
-        if is_dask_collection(X):
-            check_is_fitted(self)
-            distances: FloatArray = dask_coding.errors(self, X)
+        shapes = self._open_new_input(X)
+        if shapes.is_remote:
+            from shapelex.coding.dask_codes import map_rows
+
+            dtype = np.empty(0, dtype=self._code_dtype(shapes)).real.dtype
+            distances: FloatArray = map_rows(shapes, shape_errors, self._coding(), (), dtype)
             return distances
-        return errors_in_blocks(self, self._open_new_input(X))
+        return shape_errors(shapes, self._coding())
 
     def realism(self, X: ArrayLike) -> FloatArray:
         """Full distance of each atom to the nearest shape: how much the atoms look like shapes of the set.
@@ -181,29 +188,43 @@ class FittedDictionary(ShapeReconstructor):
         ndarray of float, shape (n_atoms,)
             Distances; 0 for an atom that is a shape of the set.
         """
-        configurations = self._open_new_input(X)
-        atom_rows = self._atom_rows()
-        nearest = []
-        for start in range(0, len(configurations), _REALISM_BLOCK):
-            block = configurations[start : start + _REALISM_BLOCK]
-            rows = self.space_.whitened_preshapes(block, "X", first_row=start)
-            nearest.append(pairwise_row_distances(atom_rows, rows).min(axis=1))
-        distances: FloatArray = np.min(nearest, axis=0)
-        return distances
+        shapes = self._open_new_input(X)
+        nearest_distances = partial(_nearest_distances, atom_rows=self._atom_rows())
+        return shapes.reduce(nearest_distances, _smallest)
 
     def _atom_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.atoms_, "atoms_")
 
-    def _encode(self, rows: ComplexArray, n_threads: int | None = None) -> SparseCodes:
-        return encode_rows(
-            rows,
-            self._atom_rows(),
-            self.n_nonzero,
-            method=self.coder,
-            n_threads=count_jobs(self.n_jobs) if n_threads is None else n_threads,
-            device=self.device,
-        )
+    def _coding(self) -> Coding:
+        n_threads = count_jobs(self.n_jobs)
+        return Coding(self._atom_rows(), self.n_nonzero, self.coder, n_threads=n_threads, device=self.device)
+
+    def _coded_blocks(self, X: ArrayLike) -> Iterator[CodedBlock]:
+        """Code shapes block by block, wherever they are."""
+        return coded_blocks(self._open_new_input(X), self._coding())
+
+    def _code_dtype(self, shapes: Shapes) -> np.dtype[Any]:
+        return np.result_type(shapes.dtype, self.atoms_.dtype)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.atoms_)
+
+
+def _reconstruct(shapes: Shapes, coding: Coding, atoms: ComplexArray) -> ComplexArray:
+    return decode(cast(SparseCodes, code_all(shapes, coding)), atoms)
+
+
+def _nearest_distances(shapes: Shapes, atom_rows: ComplexArray) -> FloatArray:
+    """Return the full distance of each atom to the nearest shape."""
+    nearest = []
+    for block in shapes.blocks(_REALISM_BLOCK):
+        first_row = shapes.first_row + block.start
+        rows = shapes.space.whitened_preshapes(block.configurations, shapes.name, first_row)
+        nearest.append(pairwise_row_distances(atom_rows, rows).min(axis=1))
+    return _smallest(nearest)
+
+
+def _smallest(distances: list[FloatArray]) -> FloatArray:
+    smallest: FloatArray = np.min(distances, axis=0)
+    return smallest

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._typing import ArrayLike, ComplexArray, DistanceKind
+from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
-from shapelex.coding.device_coder import has_device
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators import dask_coding
 from shapelex.estimators.checkpointing import Checkpoint, describe_fit
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.fitted_dictionary import FittedDictionary
@@ -26,11 +23,9 @@ from shapelex.learning import (
     Learner,
     LearningOptions,
     OnlineLearner,
-    RowBlocks,
 )
+from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.spaces import Space
-from shapelex.spaces.dask_chunks import is_dask_collection
-from shapelex.spaces.stored import StoredConfigurations
 
 
 class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
@@ -197,12 +192,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         ShapeDictionary
             The estimator itself.
         """
-        options, source, space = self._prepare(X, sample_weight)
+        shapes = self._open_fit_input(X, sample_weight)
+        options, space = self._prepare(shapes), shapes.space
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
         generator = as_generator(self.random_state)
-        checkpoint = self._open_checkpoint(source, space, options)
-        learner = self._learner(source, options, generator, progress, checkpoint)
+        checkpoint = self._open_checkpoint(shapes, options)
+        learner = self._learner(shapes, options, generator, progress, checkpoint)
         try:
             learned = learner.run()
         except KeyboardInterrupt:
@@ -256,27 +252,24 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             before their updates, ``loss_curve_`` has one value a batch and ``n_iter_`` counts batches.
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
-        configurations: ComplexArray | StoredConfigurations
-        if hasattr(self, "atoms_"):
-            configurations, space = self._open_new_input(X), self.space_
-        else:
-            configurations, space = self._start(X)
-        options = self._options(space)
-        if hasattr(self, "atoms_") and len(self.atoms_) != options.n_atoms:
+        is_fitted = hasattr(self, "atoms_")
+        shapes = (self._open_new_input if is_fitted else self._open_fit_input)(X, sample_weight)
+        options = self._prepare(shapes)
+        if is_fitted and len(self.atoms_) != options.n_atoms:
             raise ValueError(
                 f"n_atoms must be {len(self.atoms_)}, the number of atoms of this dictionary, got {options.n_atoms}: "
                 "more batches do not change it; learn a new dictionary with fit."
             )
         if online is not None:
             online.set_options(options)
-        elif hasattr(self, "atoms_"):
+        elif is_fitted:
             generator = as_generator(self.random_state)
             online = OnlineLearner.resume(options, generator, self._atom_rows(), self._statistics, self.n_iter_)
         else:
             online = OnlineLearner(options, as_generator(self.random_state))
-        online.learn_batch(self._source(configurations, space, sample_weight))
+        online.learn_batch(shapes)
         assert online.best is not None
-        self._store(online.best, space)
+        self._store(online.best, shapes.space)
         self._online = online
         return self
 
@@ -303,27 +296,22 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         check_is_fitted(self)
         return save_estimator(self, path, run)
 
-    def _prepare(self, X: Any, sample_weight: ArrayLike | None) -> tuple[LearningOptions, RowBlocks, Space]:
-        """Check what the caller gave, and return what to learn, from which shapes, and their space."""
-        if is_dask_collection(X):
-            check_count(self.verbose, 0, "verbose")
-            source, space = dask_coding.open_source(X, self.space, sample_weight, self.device)
-            options = self._options(space)
-            # Workers use their own device; the few rows that come here may have to do without.
-            return replace(options, device=self.device if has_device(self.device) else "cpu"), source, space
-        configurations, space = self._start(X)
-        options = self._options(space)
-        return options, self._source(configurations, space, sample_weight), space
+    def _prepare(self, shapes: Shapes) -> LearningOptions:
+        """Check the parameters and return them as options of a learner."""
+        check_count(self.verbose, 0, "verbose")
+        options = self._options(shapes.space)
+        if isinstance(shapes, ArrayShapes):
+            shapes.keep_scales()
+        return options
 
-    def _open_checkpoint(self, source: RowBlocks, space: Space, options: LearningOptions) -> Checkpoint | None:
+    def _open_checkpoint(self, shapes: Shapes, options: LearningOptions) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        fingerprint = describe_fit(source, space, options, self.batch_size, self.random_state)
-        return Checkpoint(self.checkpoint, fingerprint)
+        return Checkpoint(self.checkpoint, describe_fit(shapes, options, self.batch_size, self.random_state))
 
     def _learner(
         self,
-        source: RowBlocks,
+        shapes: Shapes,
         options: LearningOptions,
         generator: np.random.Generator,
         progress: FitProgress,
@@ -332,30 +320,15 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         saver = None if checkpoint is None else checkpoint.save
         state = None if checkpoint is None else checkpoint.load()
         if self.batch_size is None:
-            learner = Learner(source, options, generator, progress, saver)
+            learner = Learner(shapes, options, generator, progress, saver)
             if state is not None:
                 learner.resume(state)
             return learner
         batch_size = check_count(self.batch_size, 1, "batch_size")
-        online = OnlineLearner(options, generator, source, batch_size, progress, saver)
+        online = OnlineLearner(options, generator, shapes, batch_size, progress, saver)
         if state is not None:
             online.resume_run(state)
         return online
-
-    def _start(self, X: ArrayLike) -> tuple[ComplexArray | StoredConfigurations, Space]:
-        """Check what the caller gave, and return configurations and their space."""
-        check_count(self.verbose, 0, "verbose")
-        return self._open_fit_input(X)
-
-    def _source(
-        self, configurations: ComplexArray | StoredConfigurations, space: Space, sample_weight: ArrayLike | None
-    ) -> RowBlocks:
-        if self.device == "cpu" and isinstance(configurations, np.ndarray):
-            # A checkpoint identifies the shapes as they were given.
-            given = None if self.checkpoint is None else configurations
-            return RowBlocks.from_rows(space.whitened_preshapes(configurations, "X"), sample_weight, given)
-        # Where rows are whitened on the device, those of host memory need not be.
-        return RowBlocks.from_configurations(configurations, space, sample_weight)
 
     def _options(self, space: Space) -> LearningOptions:
         init = self.init

@@ -217,7 +217,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         ndarray of float, shape (n_shapes, n_classes)
             Distances between 0 and 1 in ``metric_space_``, classes as in ``classes_``.
         """
-        return self._class_errors(self._open_new_input(X))
+        return self._class_errors(self._open_new_input(X).in_space(self.metric_space_))
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Class of least error; with `cv`, the most probable one.
@@ -336,7 +336,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         )
 
     def _class_errors(self, configurations: Any) -> FloatArray:
-        return np.stack([dictionary.errors(configurations) for dictionary in self.dictionaries_], axis=1)
+        return np.stack([np.asarray(dictionary.errors(configurations)) for dictionary in self.dictionaries_], axis=1)
 
     def _calibration(self) -> ErrorCalibration:
         return ErrorCalibration(self.temperatures_, self.offsets_)

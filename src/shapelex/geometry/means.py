@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -20,9 +19,9 @@ from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.geometry.missing_landmarks import allows_missing, incomplete_mean, incomplete_rows
 from shapelex.geometry.preshapes import phases
-from shapelex.geometry.weighted_blocks import WeightedBlocks, one_block, stored_blocks, stretches
+from shapelex.geometry.weighted_blocks import WeightedBlocks, one_block, preshape_blocks
+from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import Space
-from shapelex.spaces.stored import open_configurations, open_stored
 
 
 def mean_shape(
@@ -88,16 +87,11 @@ def mean_shape(
     if allows_missing(missing, space, Z=Z):
         mean, completed, _ = _incomplete_mean(Z, kind, weights, space, tol, max_iter)
         return np.asarray(phases(np.vdot(mean, completed[0])[None])[0] * mean)
-    configurations, space = open_configurations(Z, space, "Z")
-    if isinstance(configurations, np.ndarray):
-        rows = space.whitened_preshapes(configurations, "Z")
-        blocks = one_block(rows, check_weights(weights, len(rows), rows.real.dtype))
-    else:
-        rows = space.whitened_preshapes(configurations[:1], "Z")
-        shares = check_weights(weights, len(configurations), rows.real.dtype)
-        blocks = stored_blocks(configurations, space, shares, "Z")
-    mean = _mean_row(blocks, kind, _resolve_tol(tol, rows), max_iter, warn=True)
-    return space.unwhiten(phases(np.vdot(mean, rows[0])[None])[0] * mean)
+    shapes = as_shapes(Z, space, name="Z")
+    first = shapes.space.whitened_preshapes(shapes[:1], "Z")
+    blocks = preshape_blocks(shapes, check_weights(weights, len(shapes), first.real.dtype))
+    mean = _mean_row(blocks, kind, _resolve_tol(tol, first), max_iter, warn=True)
+    return shapes.space.unwhiten(phases(np.vdot(mean, first[0])[None])[0] * mean)
 
 
 def align_to_mean(
@@ -143,21 +137,16 @@ def align_to_mean(
         pose = phases(np.vdot(mean, completed[0])[None])[0] * mean
         turned = phases(completed.conj() @ pose)[:, None] * completed
         return np.where(present, turned, np.nan).astype(turned.dtype)
-    configurations: Any
-    configurations, space = open_configurations(Z, space, "Z")
-    mean = mean_shape(configurations, kind, weights, space)
-    if isinstance(configurations, np.ndarray):
-        return rotate_onto(Z, mean, space)
-    aligned = [rotate_onto(configurations[part], mean, space) for part in stretches(len(configurations))]
-    return np.concatenate(aligned)
+    shapes = as_shapes(Z, space, name="Z")
+    mean = mean_shape(Z, kind, weights, shapes.space)
+    return np.concatenate([rotate_onto(block.configurations, mean, shapes.space) for block in shapes.blocks()])
 
 
 def _incomplete_mean(
     Z: ArrayLike, kind: DistanceKind, weights: ArrayLike | None, space: Space | None, tol: float | None, max_iter: int
 ) -> tuple[ComplexArray, ComplexArray, BoolArray]:
     """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
-    stored = open_stored(Z, "Z")
-    rows, present, _ = incomplete_rows(Z if stored is None else stored[:], "Z", space)
+    rows, present, _ = incomplete_rows(as_shapes(Z, space, name="Z")[:], "Z", space)
     shares = check_weights(weights, len(rows), rows.real.dtype)
     limit = _resolve_tol(tol, rows)
 

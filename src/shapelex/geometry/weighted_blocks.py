@@ -7,13 +7,9 @@ shares of their weights, from the first one on, as often as they are called.
 from collections.abc import Callable, Iterable, Iterator
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.spaces import Space
-from shapelex.spaces.stored import StoredConfigurations
+from shapelex.shapes.collection import ArrayShapes, Shapes
 
 WeightedBlocks = Callable[[], Iterable[tuple[ComplexArray, FloatArray]]]
-
-# Configurations of a stored set that are in memory at a time.
-_BLOCK_ROWS = 8192
 
 
 def one_block(rows: ComplexArray, shares: FloatArray) -> WeightedBlocks:
@@ -21,17 +17,14 @@ def one_block(rows: ComplexArray, shares: FloatArray) -> WeightedBlocks:
     return lambda: [(rows, shares)]
 
 
-def stored_blocks(stored: StoredConfigurations, space: Space, shares: FloatArray, name: str) -> WeightedBlocks:
-    """Return a stored set block by block, checked and whitened whenever it is read."""
+def preshape_blocks(shapes: Shapes, shares: FloatArray) -> WeightedBlocks:
+    """Return the pre-shapes of a collection; those of shapes outside memory are computed whenever they are read."""
+    if isinstance(shapes, ArrayShapes):
+        return one_block(shapes.space.whitened_preshapes(shapes.configurations, shapes.name), shares)
 
     def read() -> Iterator[tuple[ComplexArray, FloatArray]]:
-        for part in stretches(len(stored)):
-            yield space.whitened_preshapes(stored[part], name, first_row=part.start), shares[part]
+        for block in shapes.blocks():
+            rows = shapes.space.whitened_preshapes(block.configurations, shapes.name, first_row=block.start)
+            yield rows, shares[block.start : block.start + len(block)]
 
     return read
-
-
-def stretches(n_shapes: int) -> Iterator[slice]:
-    """Yield the stretches of rows that are read together."""
-    for start in range(0, n_shapes, _BLOCK_ROWS):
-        yield slice(start, min(start + _BLOCK_ROWS, n_shapes))

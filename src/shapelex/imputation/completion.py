@@ -20,9 +20,9 @@ from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.missing_landmarks import complete_by, normalized_on
 from shapelex.imputation.landmark_guesses import LandmarkGuesser
+from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Landmarks
 from shapelex.spaces.base import choose_space
-from shapelex.spaces.stored import open_stored, read_configurations
 
 # A learned dictionary and the shapes it completes have settled when landmarks move by less of the size of their shape.
 _ROUND_TOL = 1e-3
@@ -168,10 +168,7 @@ def impute(
     if noise is not None and not (np.isfinite(noise) and noise > 0):
         raise ValueError(f"noise must be a positive variance, got {noise}.")
     space = _landmarks_of(dictionary, X)
-    stored = open_stored(X)
-    configurations, present, _ = as_incomplete_configurations(
-        X if stored is None else stored[:], name="X", n_coordinates=None if space is None else space.n_coordinates
-    )
+    configurations, present, _ = as_incomplete_configurations(as_shapes(X, space)[:], name="X")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
     if _is_fitted(dictionary):
         trials = _hide_often(present, hide, n_repeats, generator)

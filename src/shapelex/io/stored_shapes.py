@@ -17,8 +17,10 @@ from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeFileError
 from shapelex.io.file_list import PathLike, check_not_empty, is_zarr_folder
 from shapelex.io.formats import FORMATS, find_format
 from shapelex.io.shapeset import ShapeSet
-from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.stored import ChunkReader, StoredConfigurations, chunk_rows, open_stored
+from shapelex.shapes.collection import Shapes
+from shapelex.shapes.opening import as_shapes
+from shapelex.shapes.stored import ChunkReader, FileShapes, chunk_rows
+from shapelex.spaces import Space
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28
@@ -217,13 +219,9 @@ class StoredShapes:
             yield self[start : start + step]
 
     @cached_property
-    def rows(self) -> StoredConfigurations:
+    def rows(self) -> Shapes:
         """The configurations alone, to be read stretch by stretch."""
-        stored = open_stored(self.configurations, "the file")
-        if stored is None:
-            stored = open_stored([self.configurations], "the file")
-        assert stored is not None
-        return stored
+        return as_shapes(self.configurations, self.space, name="the file")
 
     def _cut(self, name: str, rows: slice) -> np.ndarray[Any, Any]:
         """Return a stretch of a column."""
@@ -323,10 +321,9 @@ def thin_out(stored: StoredShapes, n_most: int) -> ShapeSet:
 
 def stored_landmarks(array: Any) -> StoredShapes:
     """Return an array of landmarks on disk as a set; what it is not, the error says."""
-    stored = open_stored(array, "the array")
-    if stored is None:
-        raise ShapeFileError(f"it is no array of shapes, but {type(array).__name__}")
-    return StoredShapes(array, Landmarks(stored.shape[1]), missing="allow")
+    if len(array.shape) < 2:
+        raise ShapeFileError(f"it is no array of shapes, but one of shape {array.shape}")
+    return StoredShapes(array, FileShapes(array, name="the array").space, missing="allow")
 
 
 def is_large(path: Path) -> bool:

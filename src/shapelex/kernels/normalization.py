@@ -11,25 +11,13 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def normalize_batch(rows, unit_shift, limits, correlations, out_is_usable):
-    """Divide correlations by the norms of the centered rows.
+def unit_scales_batch(rows, unit_shift, limits, out_scales):
+    """Write one over the norm of every centered row; 0 where it cannot be trusted.
 
     With ``v`` the unit vector along which translations move a row ``x``, the squared norm of the centered row is
-    ``|x|² − |v* x|²``. It is finite exactly when the row is, up to overflow. Where too many digits cancel, or where
-    ``|x|²`` is not in the range of safe arithmetic (as for rows that are not finite), a row is marked as not usable.
-
-    Parameters
-    ----------
-    rows : ndarray of float, shape (n_rows, 2 * n_coordinates)
-        Whitened rows that need not be centered, real and imaginary parts interleaved.
-    unit_shift : ndarray of float64, shape (2 * n_coordinates,)
-        The unit vector ``v``.
-    limits : ndarray of float64, shape (3,)
-        Smallest share of ``|x|²`` that must remain, and the range of ``|x|²``.
-    correlations : ndarray of float, shape (n_rows, 2 * n_atoms)
-        Divided in place.
-    out_is_usable : ndarray of bool, shape (n_rows,)
-        Whether the correlations of a row can be used.
+    ``|x|² − |v* x|²``. It is finite exactly when the row is, up to overflow. `rows` (n_rows, 2 * n_coordinates) and
+    `unit_shift` have real and imaginary parts interleaved; `limits` are the smallest share of ``|x|²`` that must
+    remain, and the range of ``|x|²``.
     """
     for k in range(rows.shape[0]):
         row = rows[k]
@@ -43,7 +31,5 @@ def normalize_batch(rows, unit_shift, limits, correlations, out_is_usable):
             along_im += v_re * im - v_im * re
         remaining = total - (along_re * along_re + along_im * along_im)
         # Comparisons with NaN are false.
-        out_is_usable[k] = remaining > limits[0] * total and limits[1] < total < limits[2]
-        scale = correlations.dtype.type(1 / np.sqrt(remaining) if out_is_usable[k] else 0.0)
-        for j in range(correlations.shape[1]):
-            correlations[k, j] *= scale
+        is_usable = remaining > limits[0] * total and limits[1] < total < limits[2]
+        out_scales[k] = 1 / np.sqrt(remaining) if is_usable else 0.0

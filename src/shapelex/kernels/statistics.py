@@ -11,25 +11,12 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def accumulate_batch(support, coefs, rows, weights, out_gram, out_products, out_usage):
+def accumulate_batch(support, coefs, rows, scales, weights, out_gram, out_products, out_usage):
     """Add ``w a* a^T``, ``w a* x^T`` and the use of atoms of every row.
 
-    Parameters
-    ----------
-    support : ndarray of int32, shape (n_samples, n_nonzero)
-        Atoms; negative entries are skipped.
-    coefs : ndarray of float, shape (n_samples, 2 * n_nonzero)
-        Their weights in the codes ``a``.
-    rows : ndarray of float, shape (n_samples, 2 * n_coordinates)
-        The rows ``x``.
-    weights : ndarray of float64, shape (n_samples,)
-        Weights ``w`` of the rows.
-    out_gram : ndarray of float64, shape (n_atoms, 2 * n_atoms)
-        Hermitian.
-    out_products : ndarray of float64, shape (n_atoms, 2 * n_coordinates)
-        Products of codes and rows.
-    out_usage : ndarray of float64, shape (n_atoms,)
-        Weight of the rows that use each atom.
+    Row `k` has the atoms ``support[k]`` (negative entries are skipped), their weights ``coefs[k]`` in the code ``a``,
+    the vector ``x = scales[k] rows[k]`` and the weight ``w = weights[k]``. Complex numbers have real and imaginary parts
+    interleaved: `out_gram` is (n_atoms, 2 * n_atoms), `out_products` (n_atoms, 2 * n_coordinates).
     """
     n_samples, n_nonzero = support.shape
     n_reals = rows.shape[1]
@@ -37,12 +24,12 @@ def accumulate_batch(support, coefs, rows, weights, out_gram, out_products, out_
     # -i x: with it, a complex product is a sum of real ones, free of shuffles.
     turned = np.empty(n_reals)
     for k in range(n_samples):
-        weight = weights[k]
+        weight, scale = weights[k], scales[k]
         for n in range(0, n_reals, 2):
-            row[n] = rows[k, n]
-            row[n + 1] = rows[k, n + 1]
-            turned[n] = rows[k, n + 1]
-            turned[n + 1] = -rows[k, n]
+            row[n] = scale * rows[k, n]
+            row[n + 1] = scale * rows[k, n + 1]
+            turned[n] = row[n + 1]
+            turned[n + 1] = -row[n]
         for first in range(n_nonzero):
             i = support[k, first]
             if i < 0:

@@ -5,12 +5,10 @@ from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.online import OnlineLearner
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
-from shapelex.learning.replacement import find_idle, replace_atoms
 from shapelex.learning.results import Iteration, LearnedDictionary
-from shapelex.learning.sources import RowBlocks
 from shapelex.learning.states import LearnerState
 from shapelex.learning.statistics import Statistics
-from shapelex.learning.update import mutual_coherences, solve_mod, update_mod
+from shapelex.learning.update import find_idle, mutual_coherences, replace_atoms, solve_mod, update_mod
 
 __all__ = [
     "Iteration",
@@ -19,7 +17,6 @@ __all__ = [
     "LearnerState",
     "LearningOptions",
     "OnlineLearner",
-    "RowBlocks",
     "Statistics",
     "Survey",
     "find_idle",

@@ -1,6 +1,6 @@
 """Learning a dictionary: algorithm 1 of the paper (section 5.1, "Dictionary update with MOD").
 
-In come a source of whitened rows and options; out goes the best dictionary that any descent visited. One iteration
+In come shapes and options; out goes the best dictionary that any descent visited. One iteration
 codes all shapes and accumulates statistics (``survey``), updates the atoms and replaces idle ones (``improve``); the
 best dictionary is kept. Callbacks and checkpoints are called after an iteration and never inside one.
 """
@@ -16,8 +16,10 @@ from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.problem import LearningProblem
 from shapelex.learning.results import Callback, Iteration, LearnedDictionary
-from shapelex.learning.sources import RowBlocks
 from shapelex.learning.states import LearnerState, Record, Saver
+from shapelex.shapes.collection import Shapes
+from shapelex.shapes.opening import as_shapes
+from shapelex.spaces.plain import PlainRows
 
 
 class Learner:
@@ -25,8 +27,8 @@ class Learner:
 
     Parameters
     ----------
-    source : RowBlocks
-        The shapes.
+    shapes : Shapes
+        What to learn from.
     options : LearningOptions
         What to learn and how.
     generator : numpy.random.Generator
@@ -39,18 +41,18 @@ class Learner:
 
     def __init__(
         self,
-        source: RowBlocks,
+        shapes: Shapes,
         options: LearningOptions,
         generator: np.random.Generator,
         callback: Callback | None = None,
         saver: Saver | None = None,
     ) -> None:
-        self.source = source
+        self.shapes = shapes
         self.options = options
         self.generator = generator
         self.callback = callback
         self.saver = saver
-        self._problem = LearningProblem(source, options)
+        self._problem = LearningProblem(shapes, options)
         self._record = Record()
         self._is_stopped = False
 
@@ -87,7 +89,7 @@ class Learner:
         while len(record.curves) < (1 if is_fixed else self.options.n_restarts) and not self._is_stopped:
             record.curves.append([])
             record.converged.append(False)
-            self._descend(initial_atoms(self.source, self.options.n_atoms, self.options.init, self.generator))
+            self._descend(initial_atoms(self.shapes, self.options.n_atoms, self.options.init, self.generator))
         assert self.best is not None
         return self.best
 
@@ -119,7 +121,7 @@ class Learner:
     def _explore(self, current: Survey) -> ComplexArray:
         best = current
         try:
-            for swap, best in enumerate(explore(self.source, self.options, current.atoms, self.generator)):
+            for swap, best in enumerate(explore(self.shapes, self.options, current.atoms, self.generator)):
                 if self.callback is not None:
                     self.callback(self._describe(best, swap=swap))
         except KeyboardInterrupt:
@@ -161,7 +163,7 @@ class Learner:
 
 
 def learn(
-    source: RowBlocks | ComplexArray,
+    rows: ComplexArray,
     n_atoms: int,
     n_nonzero: int,
     *,
@@ -170,10 +172,7 @@ def learn(
     callback: Callback | None = None,
     **options: Any,
 ) -> LearnedDictionary:
-    """Learn a dictionary of whitened rows of norm 1; further `options` are those of :class:`LearningOptions`."""
-    if not isinstance(source, RowBlocks):
-        source = RowBlocks.from_rows(source, sample_weight)
-    elif sample_weight is not None:
-        raise ValueError("sample_weight belongs to the source: give it to RowBlocks.")
+    """Learn a dictionary of whitened rows; further `options` are those of :class:`LearningOptions`."""
+    shapes = as_shapes(rows, PlainRows(rows.shape[1]), sample_weight, "rows")
     learning = LearningOptions(n_atoms, n_nonzero, **options)
-    return Learner(source, learning, np.random.default_rng(generator), callback).run()
+    return Learner(shapes, learning, np.random.default_rng(generator), callback).run()

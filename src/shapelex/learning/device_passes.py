@@ -1,7 +1,6 @@
-"""One pass over the shapes on a torch device: the twin of :func:`shapelex.learning.passes.survey`.
+"""One pass over the shapes on a torch device: the twin of the CPU's in :mod:`shapelex.learning.passes`.
 
-In come a source and a dictionary; out goes the same :class:`~shapelex.learning.passes.Survey`, up to rounding. Rows
-that fit in a part of the device's memory stay there from pass to pass; others stream through in blocks.
+Pre-shapes that fit in a part of the device's memory stay there from pass to pass; others are sent in blocks.
 """
 
 from collections.abc import Iterator
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.coding.device_coder import DeviceCoder, open_device
+from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import Survey, SurveySums
-from shapelex.learning.sources import ConfigurationRows, RowBlocks
+from shapelex.learning.passes import WORST_PER_ATOM, PassSums
 from shapelex.learning.statistics import Statistics
+from shapelex.shapes.collection import Shapes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,141 +25,98 @@ if TYPE_CHECKING:
 _RESIDENT_SHARE = 0.4
 # Products are summed in the precision of the rows over so many rows, then in double precision.
 _SUM_ROWS = 1 << 16
-# Rows that travel to the device in one go.
+# Rows that are sent to the device in one go.
 _TRAVEL_ROWS = 1 << 18
 
 
-class DeviceRows:
-    """Rows of a source, on a device."""
-
-    def __init__(self, source: RowBlocks, device: str) -> None:
-        self.source = source
-        self._name = device
-        self.device = open_device(device)
-        self._resident: list[Tensor] | None = None
-
-    def survey(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> Survey:
-        """Code all shapes over a dictionary, as :func:`shapelex.learning.passes.survey` does."""
-        return self.sum_blocks(atoms, options, keeps_values=keeps_values).finish()
-
-    def sum_blocks(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> SurveySums:
-        """Code all rows and add them up, as :func:`shapelex.learning.passes.sum_blocks` does."""
-        coder = DeviceCoder(atoms, options.n_nonzero, method=options.coder, dtype=atoms.dtype, device=self._name)
-        sums = _Sums(coder, SurveySums(atoms, options, keeps_values=keeps_values))
-        for start, rows in self._blocks(coder):
-            sums.add(rows, self.source.weights(start, start + len(rows)))
-        return sums.finish()
-
-    def _blocks(self, coder: DeviceCoder) -> "Iterator[tuple[int, Tensor]]":
-        """All rows in order, in blocks that the coder's scratch memory has room for."""
-        start = 0
-        for large in self._large_blocks(coder):
-            size = coder.block_rows()
-            for offset in range(0, len(large), size):
-                part = large[offset : offset + size]
-                yield start + offset, part
-            start += len(large)
-
-    def _large_blocks(self, coder: DeviceCoder) -> "Iterator[Tensor]":
-        if self._resident is not None:
-            yield from self._resident
-            return
-        n_bytes = self.source.n_samples * self.source.n_coordinates * coder.dtype.itemsize
-        kept: list[Tensor] | None = [] if n_bytes <= self._room() else None
-        for start in range(0, self.source.n_samples, _TRAVEL_ROWS):
-            block = self._read(start, min(start + _TRAVEL_ROWS, self.source.n_samples), coder)
-            if kept is not None:
-                kept.append(block)
-            yield block
-        self._resident = kept
-
-    def _room(self) -> int:
-        import torch
-
-        if self.device.type != "cuda":
-            # Tensors of the CPU may share the memory of the source, but must not double a mapped file.
-            return 1 << 30
-        free, _ = torch.cuda.mem_get_info(self.device)
-        return int(_RESIDENT_SHARE * free)
-
-    def _read(self, start: int, stop: int, coder: DeviceCoder) -> "Tensor":
-        if not isinstance(self.source, ConfigurationRows) or self.device.type != "cuda":
-            return coder.to_device(self.source.read(start, stop))
-        block = np.asarray(self.source.configurations[start:stop])
-        whitening = DeviceWhitening(self.source.space, coder.to_device)
-        return whitening.preshapes(coder.to_device(block), block.dtype, self.source.first_row + start)
+def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> PassSums:
+    """Code shapes on the torch device that the options name, and sum up what was found."""
+    dtype = np.result_type(shapes.dtype, atoms.dtype)
+    coder = DeviceCoder(atoms, options.n_nonzero, method=options.coder, dtype=dtype, device=options.device)
+    atom_rows = coder.to_device(atoms)
+    total: PassSums | None = None
+    start = 0
+    for large in _resident_blocks(shapes, coder):
+        for rows in large.split(coder.block_rows()):
+            weights = shapes.weights_of(slice(start, start + len(rows)))
+            found = _sum_block(coder, rows, weights, atom_rows, options)
+            if not keeps_values:
+                found.values = found.values[:0]
+            if total is None:
+                total = found
+            else:
+                total.add(found)
+            start += len(rows)
+    assert total is not None
+    return total
 
 
-class _Sums:
-    """What a pass adds up, block by block, on the device; it ends up in the accumulator of all passes."""
+def _resident_blocks(shapes: Shapes, coder: DeviceCoder) -> "Iterator[Tensor]":
+    """Yield the whitened pre-shapes in large blocks on the device, and keep them there if there is room."""
+    key = (str(coder.device), coder.dtype)
+    if key in shapes.kept:
+        yield from shapes.kept[key]
+        return
+    whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)
+    keeps = len(shapes) * shapes.shape[1] * coder.dtype.itemsize <= _room(coder)
+    kept: list[Tensor] = []
+    for start in range(0, len(shapes), _TRAVEL_ROWS):
+        block = shapes[start : start + _TRAVEL_ROWS]
+        rows = whitening.preshapes(coder.to_device(block), block.dtype, shapes.first_row + start)
+        if keeps:
+            kept.append(rows)
+        yield rows
+    if keeps:
+        shapes.kept[key] = kept
 
-    def __init__(self, coder: DeviceCoder, sums: SurveySums) -> None:
-        import torch
 
-        n_atoms, n_coordinates = sums.atoms.shape
-        self._coder, self._sums = coder, sums
-        self._atom_rows = coder.to_device(sums.atoms)
-        self._gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
-        self._products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
-        self._usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
-        self._nearest_squares = torch.full((n_atoms,), -1.0, dtype=torch.float64, device=coder.device)
-        self._nearest_rows = torch.zeros_like(self._atom_rows)
-        self._weight = 0.0
+def _room(coder: DeviceCoder) -> int:
+    """Return the bytes that resident rows may fill."""
+    import torch
 
-    def add(self, rows: "Tensor", weights: FloatArray) -> None:
-        import torch
+    if coder.device.type != "cuda":
+        return 1 << 30
+    free, _ = torch.cuda.mem_get_info(coder.device)
+    return int(_RESIDENT_SHARE * free)
 
-        from shapelex.kernels.pursuit_torch import squares
-        from shapelex.kernels.weights_torch import densify
 
-        n_atoms, distance = len(self._atom_rows), self._sums.options.distance
-        support, coefs = self._coder.code(rows)
-        dense = densify(support, coefs[:, 0], n_atoms)
-        errors = squares(rows - dense @ self._atom_rows).sum(dim=1).cpu().numpy()
-        values = objective_values(errors, distance)
-        self._sums.loss += float((weights * values).sum())
-        self._weight += float(weights.sum())
-        slope_weights = weights * objective_slopes(errors, distance)
-        plain, sloped = (torch.from_numpy(part).to(self._coder.device) for part in (weights, slope_weights))
-        used = densify(support, torch.ones_like(coefs[:, 0].real), n_atoms)
-        for start in range(0, len(rows), _SUM_ROWS):
-            part = slice(start, start + _SUM_ROWS)
-            codes = dense[part]
-            weighted = (codes * sloped[part, None].to(codes.real.dtype)).mH
-            self._gram += weighted @ codes
-            self._products += weighted @ rows[part]
-            self._usage += plain[part] @ used[part].to(torch.float64)
-        self._look_at_extremes(rows, values, weights)
-        if self._sums.values is not None:
-            self._sums.values.append(values)
+def _sum_block(
+    coder: DeviceCoder, rows: "Tensor", weights: FloatArray, atom_rows: "Tensor", options: LearningOptions
+) -> PassSums:
+    """Code rows that are on the device; only sums and a few rows come back."""
+    import torch
 
-    def _look_at_extremes(self, rows: "Tensor", values: FloatArray, weights: FloatArray) -> None:
-        import torch
+    from shapelex.kernels.pursuit_torch import squares
+    from shapelex.kernels.weights_torch import densify
 
-        from shapelex.kernels.pursuit_torch import squares
-
-        counted = np.flatnonzero(weights > 0)
-        if not len(counted):
-            return
-        worst = self._sums.worst
-        n_kept = min(worst.n_kept, len(counted))
-        chosen = counted[np.argpartition(values[counted], len(counted) - n_kept)[len(counted) - n_kept :]]
-        worst.add(values[chosen], rows[torch.from_numpy(chosen).to(rows.device)].cpu().numpy())
-        if self._sums.nearest is None:
-            return
-        if len(counted) < len(rows):
-            rows = rows[torch.from_numpy(counted).to(rows.device)]
-        closeness = squares(rows @ self._atom_rows.mH)
-        best, places = closeness.max(dim=0)
-        nearer = best.to(torch.float64) > self._nearest_squares
-        self._nearest_squares = torch.where(nearer, best.to(torch.float64), self._nearest_squares)
-        self._nearest_rows = torch.where(nearer[:, None], rows[places], self._nearest_rows)
-
-    def finish(self) -> SurveySums:
-        sums = self._sums
-        gram, products, usage = (part.cpu().numpy() for part in (self._gram, self._products, self._usage))
-        sums.statistics = Statistics(gram, products, usage, self._weight)
-        if sums.nearest is not None:
-            sums.nearest.squares = self._nearest_squares.cpu().numpy()
-            sums.nearest.rows = self._nearest_rows.cpu().numpy()
-        return sums
+    n_atoms, n_coordinates = atom_rows.shape
+    support, coefs = coder.code(rows)
+    dense = densify(support, coefs[:, 0], n_atoms)
+    errors = squares(rows - dense @ atom_rows).sum(dim=1).cpu().numpy()
+    values = objective_values(errors, options.distance)
+    slopes = objective_slopes(errors, options.distance)
+    plain, sloped = (torch.from_numpy(part).to(coder.device) for part in (weights, weights * slopes))
+    gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
+    products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
+    usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
+    used = densify(support, torch.ones_like(coefs[:, 0].real), n_atoms)
+    for start in range(0, len(rows), _SUM_ROWS):
+        part = slice(start, start + _SUM_ROWS)
+        codes = dense[part]
+        weighted = (codes * sloped[part, None].to(codes.real.dtype)).mH
+        gram += weighted @ codes
+        products += weighted @ rows[part]
+        usage += plain[part] @ used[part].to(torch.float64)
+    counted = np.flatnonzero(weights > 0)
+    worst = counted[np.argsort(-values[counted], kind="stable")[: WORST_PER_ATOM * n_atoms]]
+    closeness = torch.where(plain[:, None] > 0, squares(rows @ atom_rows.mH), -1)
+    nearest_squares, nearest = closeness.max(dim=0)
+    return PassSums(
+        statistics=Statistics(gram.cpu().numpy(), products.cpu().numpy(), usage.cpu().numpy(), float(weights.sum())),
+        values=values,
+        loss=float((weights * values).sum()),
+        worst_values=values[worst],
+        worst_rows=rows[torch.from_numpy(worst).to(coder.device)].cpu().numpy(),
+        nearest_squares=nearest_squares.cpu().numpy().astype(np.float64),
+        nearest_rows=rows[nearest].cpu().numpy(),
+    )

@@ -5,16 +5,18 @@ local minimum, and which one that is depends on the first dictionary more than o
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from shapelex._typing import ComplexArray
-from shapelex.learning.initialization import draw_index
+from shapelex.coding.device_coder import has_device
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.problem import LearningProblem
-from shapelex.learning.sources import RowBlocks
+from shapelex.learning.sampling import draw_index, draw_rows
 from shapelex.learning.update import mutual_coherences
+from shapelex.shapes.collection import ArrayShapes, Shapes
 
 SAMPLE_ROWS = 2000
 """Number of shapes that swaps are tried on, or 20 for each atom if that is more."""
@@ -29,7 +31,7 @@ _TRIAL_UPDATES = 3
 
 
 def explore(
-    source: RowBlocks, options: LearningOptions, atoms: ComplexArray, generator: np.random.Generator
+    shapes: Shapes, options: LearningOptions, atoms: ComplexArray, generator: np.random.Generator
 ) -> Iterator[Survey]:
     """Swap atoms for badly approximated shapes, and keep the swaps that lower the objective.
 
@@ -44,9 +46,12 @@ def explore(
     Survey
         The best dictionary so far on the sample: after the first updates, and after every swap that was tried.
     """
-    chosen = source.draw(max(SAMPLE_ROWS, 20 * options.n_atoms), generator)
-    sample = RowBlocks.from_rows(source.take(chosen))
-    sample.sample_weight = source.weights_of(chosen)  # checked as a whole
+    chosen = draw_rows(shapes, max(SAMPLE_ROWS, 20 * options.n_atoms), generator)
+    sample = ArrayShapes(shapes.take(chosen), shapes.space, shapes.weights_of(chosen), shapes.name)
+    sample.keep_scales()
+    if shapes.is_remote and not has_device(options.device):
+        # The sample is here, and the device may be that of the workers.
+        options = replace(options, device="cpu")
     problem = LearningProblem(sample, options, keeps_values=True)
     best = _settle(problem, problem.survey(atoms), _SETTLING_UPDATES)
     yield best
@@ -74,12 +79,12 @@ def _judge(problem: LearningProblem, found: Survey) -> float:
     return problem.objective(found) * (1 + WEIGHT_PRICE * mean_energy)
 
 
-def _swap(found: Survey, sample: RowBlocks, generator: np.random.Generator) -> ComplexArray:
+def _swap(found: Survey, sample: ArrayShapes, generator: np.random.Generator) -> ComplexArray:
     assert found.values is not None
     energies = found.statistics.gram.diagonal().real
     worth = energies * (1 - mutual_coherences(found.atoms).max(axis=1) ** 2)
     outgoing = draw_index(1 / np.maximum(worth, worth.max() * 1e-6 + np.finfo(worth.dtype).tiny), generator)
-    incoming = draw_index(sample.weights(0, sample.n_samples) * found.values, generator)
+    incoming = draw_index(sample.weights_of(slice(None)) * found.values, generator)
     atoms = found.atoms.copy()
-    atoms[outgoing] = sample.read(incoming, incoming + 1)[0]
+    atoms[outgoing] = sample.preshape_rows(np.array([incoming]))[0]
     return atoms

@@ -1,6 +1,6 @@
 """First dictionaries.
 
-In comes a source of whitened rows; out go atoms of norm 1: shapes of the set drawn by one generator, or given ones.
+In come shapes; out go atoms, whitened rows of norm 1: shapes of the set drawn by one generator, or given ones.
 """
 
 import numpy as np
@@ -8,7 +8,8 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice, name_rows
 from shapelex.exceptions import ShapeInputError
-from shapelex.learning.sources import RowBlocks
+from shapelex.learning.sampling import count_copies, draw_index, draw_rows
+from shapelex.shapes.collection import Shapes
 from shapelex.spaces.rows import row_norms
 
 INITIALIZATIONS = ("spread", "random")
@@ -21,7 +22,7 @@ _SAME_SHAPE = 64.0
 
 
 def initial_atoms(
-    source: RowBlocks, n_atoms: int, init: str | ComplexArray, generator: np.random.Generator
+    shapes: Shapes, n_atoms: int, init: str | ComplexArray, generator: np.random.Generator
 ) -> ComplexArray:
     """Return the first dictionary of a descent: atoms of norm 1.
 
@@ -35,10 +36,10 @@ def initial_atoms(
     `w` neighboring copies of it draw the same shapes.
     """
     if not isinstance(init, str):
-        atoms = given_atoms(init, n_atoms, source.n_coordinates)
-        return atoms.astype(np.result_type(atoms.dtype, source.dtype))
+        atoms = given_atoms(init, n_atoms, shapes.shape[1])
+        return atoms.astype(np.result_type(atoms.dtype, shapes.dtype))
     check_choice(init, INITIALIZATIONS, "init")
-    rows, weights = draw_candidates(source, n_atoms, generator)
+    rows, weights = draw_candidates(shapes, n_atoms, generator)
     draw = _draw_spread if init == "spread" else _draw_random
     return draw(rows, weights, n_atoms, generator)
 
@@ -72,16 +73,17 @@ def _squared_distances(rows: ComplexArray, row: ComplexArray) -> FloatArray:
     return np.where(squares > _SAME_SHAPE * float(np.finfo(rows.real.dtype).eps), squares, 0)
 
 
-def draw_candidates(source: RowBlocks, n_atoms: int, generator: np.random.Generator) -> tuple[ComplexArray, FloatArray]:
+def draw_candidates(shapes: Shapes, n_atoms: int, generator: np.random.Generator) -> tuple[ComplexArray, FloatArray]:
     """Return rows that atoms may be drawn from, and their weights: all of positive weight, or a random part of many."""
-    if source.n_copies < n_atoms:
-        counted = "" if source.sample_weight is None else " of positive weight"
+    n_copies = count_copies(shapes)
+    if n_copies < n_atoms:
+        counted = "" if shapes.weights is None else " of positive weight"
         raise ShapeInputError(
-            f"n_atoms must be at most the number of shapes{counted}, {source.n_copies}, got {n_atoms}; learn fewer "
+            f"n_atoms must be at most the number of shapes{counted}, {n_copies}, got {n_atoms}; learn fewer "
             "atoms, or give more shapes."
         )
-    chosen = source.draw(max(MAX_CANDIDATES, n_atoms), generator)
-    return source.take(chosen), source.weights_of(chosen)
+    chosen = draw_rows(shapes, max(MAX_CANDIDATES, n_atoms), generator)
+    return shapes.preshape_rows(chosen), shapes.weights_of(chosen)
 
 
 def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> ComplexArray:
@@ -98,10 +100,3 @@ def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> Complex
         raise ShapeInputError(f"init has atoms that are zero or not finite in {name_rows(bad)}: give shapes instead.")
     unit: ComplexArray = atoms / norms[:, None]
     return unit
-
-
-def draw_index(chances: FloatArray, generator: np.random.Generator) -> int:
-    """Draw an index in proportion to chances, one of which at least is positive."""
-    totals = np.cumsum(chances)
-    place = int(np.searchsorted(totals, generator.random() * totals[-1], side="right"))
-    return min(place, int(np.flatnonzero(chances)[-1]))

@@ -1,6 +1,6 @@
 """Learning from batches: for sets too large to read at every update, or that arrive piece by piece.
 
-In come batches of whitened rows; out goes the current dictionary. Every batch is coded over it, its statistics are
+In come batches of shapes; out goes the current dictionary. Every batch is coded over it, its statistics are
 added to the old ones, and one update follows.
 """
 
@@ -11,10 +11,9 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import Survey
-from shapelex.learning.replacement import replace_atoms
+from shapelex.learning.passes import survey
 from shapelex.learning.results import Callback, Iteration, LearnedDictionary
-from shapelex.learning.sources import RowBlocks
+from shapelex.learning.sampling import shuffled_batches
 from shapelex.learning.states import (
     LearnerState,
     Saver,
@@ -24,8 +23,8 @@ from shapelex.learning.states import (
     restore_statistics,
 )
 from shapelex.learning.statistics import Statistics
-from shapelex.learning.surveyors import surveyor
-from shapelex.learning.update import update_mod
+from shapelex.learning.update import replace_atoms, update_mod
+from shapelex.shapes.collection import Shapes
 
 FORGETTING_POWER = 0.7
 """Before batch ``t`` the old statistics are multiplied by ``1 − t^(−power)``. The memory then reaches back some
@@ -42,7 +41,7 @@ class OnlineLearner:
         What to learn and how. Restarts, swaps and the penalty do not apply.
     generator : numpy.random.Generator
         The only source of randomness.
-    source : RowBlocks, optional
+    shapes : Shapes, optional
         For :meth:`run`: the shapes.
     batch_size : int, optional
         For :meth:`run`: number of shapes of a batch.
@@ -61,14 +60,14 @@ class OnlineLearner:
         self,
         options: LearningOptions,
         generator: np.random.Generator,
-        source: RowBlocks | None = None,
+        shapes: Shapes | None = None,
         batch_size: int = 4096,
         callback: Callback | None = None,
         saver: Saver | None = None,
     ) -> None:
         self.set_options(options)
         self.generator = generator
-        self.source = source
+        self.shapes = shapes
         self.batch_size = batch_size
         self.callback = callback
         self.saver = saver
@@ -119,7 +118,7 @@ class OnlineLearner:
             restart=0,
         )
 
-    def learn_batch(self, batch: RowBlocks) -> float:
+    def learn_batch(self, batch: Shapes) -> float:
         """Update the dictionary by one batch, and return the loss of the batch before the update.
 
         The first batch gives the first dictionary, so it needs at least as many shapes as there are atoms.
@@ -128,7 +127,7 @@ class OnlineLearner:
             self._start(batch)
         assert self.atoms is not None
         self.atoms = self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False)
-        found = self._survey(batch, self.atoms)
+        found = survey(batch, self.atoms, self.options)
         self.n_batches += 1
         kept = 1 - self.n_batches**-FORGETTING_POWER
         self._statistics = self._statistics.scaled(kept) + found.statistics
@@ -143,25 +142,25 @@ class OnlineLearner:
         return found.loss
 
     def run(self) -> LearnedDictionary:
-        """Read the source in random batches, at most `max_iter` times, and return the last dictionary.
+        """Read the shapes in random batches, at most `max_iter` times, and return the last dictionary.
 
-        Loss and usage are those of the whole source. The loss curve has the mean loss of the batches of each pass, then
+        Loss and usage are those of all shapes. The loss curve has the mean loss of the batches of each pass, then
         that final loss.
         """
-        assert self.source is not None
+        assert self.shapes is not None
         if self.atoms is None:
-            self._start(self.source)
+            self._start(self.shapes)
         losses = self._epoch_losses
         is_stopped = False
         while len(losses) < self.options.max_iter and not self._converged and not is_stopped:
-            losses.append(self._learn_epoch(self.source))
+            losses.append(self._learn_epoch(self.shapes))
             if len(losses) > 1:
                 self._converged = abs(losses[-2] - losses[-1]) <= self.options.tol * losses[-2]
             if self.saver is not None:
                 self.saver(self._describe())
             is_stopped = self.callback is not None and bool(self.callback(self._iteration()))
         assert self.atoms is not None
-        found = self._survey(self.source, self.atoms)
+        found = survey(self.shapes, self.atoms, self.options)
         return LearnedDictionary(
             atoms=self.atoms,
             rmse=float(np.sqrt(found.loss)),
@@ -183,21 +182,18 @@ class OnlineLearner:
         self._converged = numbers["converged"]
         restore_generator(self.generator, numbers["generator"])
 
-    def _start(self, source: RowBlocks) -> None:
-        self.atoms = initial_atoms(source, self.options.n_atoms, self.options.init, self.generator)
+    def _start(self, shapes: Shapes) -> None:
+        self.atoms = initial_atoms(shapes, self.options.n_atoms, self.options.init, self.generator)
         self._statistics = Statistics.zeros(*self.atoms.shape)
 
-    def _learn_epoch(self, source: RowBlocks) -> float:
+    def _learn_epoch(self, shapes: Shapes) -> float:
         """Learn from every shape once; return the mean loss of the batches."""
         loss = weight = 0.0
-        for batch in source.shuffled_batches(self.batch_size, self.generator):
-            batch_weight = float(batch.weights(0, batch.n_samples).sum())
+        for batch in shuffled_batches(shapes, self.batch_size, self.generator):
+            batch_weight = float(batch.weights_of(slice(None)).sum())
             loss += batch_weight * self.learn_batch(batch)
             weight += batch_weight
         return loss / weight
-
-    def _survey(self, source: RowBlocks, atoms: ComplexArray) -> Survey:
-        return surveyor(source, self.options)(atoms)
 
     def _describe(self) -> LearnerState:
         numbers, arrays = describe_statistics(self._statistics)

@@ -1,26 +1,26 @@
-"""One pass over the shapes: code every block, add its statistics, forget its codes.
+"""One pass over the shapes: code every block, add up what the next update needs, forget the codes.
 
-In come a source, a dictionary and options; out goes a :class:`Survey`, of a size that does not depend on the number of
-shapes: the loss of the dictionary, the statistics of its codes, the worst approximated shapes, and the shapes nearest
-to the atoms.
+In come shapes, a dictionary and options; out goes a :class:`Survey`, of a size that does not depend on the number of
+shapes. The CPU, a torch device and Dask workers fill the same :class:`PassSums`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, FloatArray
-from shapelex.coding import RowCoder, squared_residuals
+from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex.coding import RowCoder, SparseCodes
 from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.kernels.nearest import nearest_batch
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.sources import RowBlocks
 from shapelex.learning.statistics import Statistics
+from shapelex.shapes.collection import BLOCK_ROWS, Block, Shapes
 
-# Most rows that are coded and summed in one go. Each such sum is made by one thread and they are added in order, so
-# the bits do not depend on the number of threads.
-_MOST_PART_ROWS = 1024
+# Shapes that are coded and summed by one thread in one go. The sums are added in order, so the bits do not depend on
+# the number of threads.
+_PART_ROWS = 1024
 
 WORST_PER_ATOM = 4
 """Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list."""
@@ -28,7 +28,7 @@ WORST_PER_ATOM = 4
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass found out about a dictionary.
+    """What one pass found out about a dictionary; all rows are whitened.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Survey:
         The worst approximated shapes, worst first.
     nearest : ndarray of complex, shape (n_atoms, n_coordinates)
         The shape nearest to each atom; no row where ``tie`` is 0.
-    values : ndarray of float, shape (n_samples,), or None
+    values : ndarray of float, shape (n_shapes,), or None
         Squared distance from each shape to its approximation, where it was asked for.
     """
 
@@ -57,49 +57,61 @@ class Survey:
     values: FloatArray | None = None
 
 
-class LargestRows:
-    """The rows of the `n_kept` largest scores seen so far, the largest first."""
+@dataclass
+class PassSums:
+    """What a pass found in consecutive shapes; what it found in the shapes that follow can be added.
 
-    def __init__(self, n_kept: int, n_coordinates: int) -> None:
-        self.n_kept = n_kept
-        self.scores: FloatArray = np.empty(0)
-        self.rows: ComplexArray = np.empty((0, n_coordinates), dtype=np.complex64)
+    Parameters
+    ----------
+    statistics : Statistics
+        Sums over the shapes.
+    values : ndarray of float, shape (n_shapes,)
+        Squared distance from each shape to its approximation; no entry where they are not kept.
+    loss : float
+        Weighted sum of these.
+    worst_values, worst_rows : ndarray
+        The largest of them among the shapes of positive weight, and these shapes.
+    nearest_squares, nearest_rows : ndarray
+        For each atom, the largest squared modulus of its products with the shapes, and that shape.
+    """
 
-    def add(self, scores: FloatArray, rows: ComplexArray) -> None:
-        """Consider more rows."""
-        if scores.size > self.n_kept:
-            chosen = np.argpartition(scores, -self.n_kept)[-self.n_kept :]
-            scores, rows = scores[chosen], rows[chosen]
-        all_scores = np.concatenate([self.scores, scores])
-        all_rows = np.concatenate([self.rows, rows])
-        order = np.argsort(-all_scores, kind="stable")[: self.n_kept]
-        self.scores, self.rows = all_scores[order], all_rows[order]
+    statistics: Statistics
+    values: FloatArray
+    loss: float
+    worst_values: FloatArray
+    worst_rows: ComplexArray
+    nearest_squares: FloatArray
+    nearest_rows: ComplexArray
+
+    def add(self, later: "PassSums") -> None:
+        """Add what was found in the shapes that follow."""
+        self.statistics += later.statistics
+        self.loss += later.loss
+        self.values = np.concatenate([self.values, later.values])
+        values = np.concatenate([self.worst_values, later.worst_values])
+        order = np.argsort(-values, kind="stable")[: WORST_PER_ATOM * len(self.statistics.gram)]
+        self.worst_values = values[order]
+        self.worst_rows = np.concatenate([self.worst_rows, later.worst_rows])[order]
+        nearer = later.nearest_squares > self.nearest_squares
+        self.nearest_squares = np.where(nearer, later.nearest_squares, self.nearest_squares)
+        self.nearest_rows = np.where(nearer[:, None], later.nearest_rows, self.nearest_rows)
 
 
-class NearestRows:
-    """The row nearest to each atom seen so far."""
-
-    def __init__(self, atoms: ComplexArray) -> None:
-        self._atoms = np.ascontiguousarray(atoms)
-        self.squares: FloatArray = np.full(len(atoms), -1.0)
-        self.rows: ComplexArray = np.zeros_like(self._atoms)
-
-    def add(self, rows: ComplexArray) -> None:
-        """Consider more rows."""
-        atoms = self._atoms.astype(rows.dtype)
-        found = np.empty(len(atoms), dtype=np.int64)
-        squares = np.empty(len(atoms), dtype=rows.real.dtype)
-        nearest_batch(_as_reals(rows), _as_reals(atoms), _as_reals(1j * atoms), found, squares)
-        self._take(squares, rows[found])
-
-    def merge(self, later: "NearestRows") -> None:
-        """Consider the rows that another one has seen."""
-        self._take(later.squares, later.rows)
-
-    def _take(self, squares: FloatArray, rows: ComplexArray) -> None:
-        nearer = squares > self.squares
-        self.squares = np.where(nearer, squares, self.squares)
-        self.rows[nearer] = rows[nearer]
+def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> Survey:
+    """Code all shapes over a dictionary of whitened rows of norm 1, and sum up what the next update needs."""
+    if shapes.is_remote:
+        options = replace(options, n_threads=1)
+    found = shapes.reduce(partial(sum_shapes, atoms=atoms, options=options, keeps_values=keeps_values), _merge)
+    nearest = found.nearest_rows if options.tie > 0 else atoms[:0]
+    return Survey(
+        atoms=atoms,
+        loss=found.loss / found.statistics.weight,
+        mean_nearest_distance2=mean_nearest_distance2(atoms, nearest),
+        statistics=found.statistics,
+        worst=found.worst_rows,
+        nearest=nearest,
+        values=found.values if keeps_values else None,
+    )
 
 
 def mean_nearest_distance2(atoms: ComplexArray, nearest: ComplexArray) -> float:
@@ -110,101 +122,89 @@ def mean_nearest_distance2(atoms: ComplexArray, nearest: ComplexArray) -> float:
     return float(np.vecdot(remaining, remaining).real.astype(np.float64).mean())
 
 
-def survey(source: RowBlocks, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> Survey:
-    """Code all shapes over a dictionary of rows of norm 1, and sum up what the next update needs."""
-    return sum_blocks(source, atoms, options, keeps_values=keeps_values).finish()
+def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> PassSums:
+    """Code shapes on the device that the options name, and sum up what was found, in whitened coordinates."""
+    if options.device != "cpu":
+        from shapelex.learning.device_passes import sum_on_device
+
+        return sum_on_device(shapes, atoms, options, keeps_values)
+    dtype = np.result_type(shapes.dtype, atoms.dtype)
+    coder = RowCoder(atoms, shapes.space, options.n_nonzero, method=options.coder, dtype=dtype)
+    total: PassSums | None = None
+    for block in shapes.blocks(BLOCK_ROWS):
+        found = _sum_block(coder, block, shapes, options)
+        if not keeps_values:
+            found.values = found.values[:0]
+        if total is None:
+            total = found
+        else:
+            total.add(found)
+    assert total is not None
+    return _whitened(total, shapes)
 
 
-class SurveySums:
-    """What a pass has found so far; sums over neighboring stretches of rows add up."""
+def _sum_block(coder: RowCoder, block: Block, shapes: Shapes, options: LearningOptions) -> PassSums:
+    """Code the shapes of a block in parts, on several threads, and sum up what was found, in their own coordinates."""
+    n_rows, n_atoms = len(block), coder.n_atoms
+    # Parts of about equal length, whatever the number of threads.
+    part_rows = -(-n_rows // -(-n_rows // _PART_ROWS))
+    values = np.empty(n_rows)
+    statistics: dict[int, Statistics] = {}
+    nearest: dict[int, tuple[FloatArray, IntArray]] = {}
 
-    def __init__(self, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> None:
-        self.atoms = atoms
-        self.options = options
-        self.statistics = Statistics.zeros(*atoms.shape)
-        self.loss = 0.0
-        self.worst = LargestRows(WORST_PER_ATOM * len(atoms), atoms.shape[1])
-        self.nearest = NearestRows(atoms) if options.tie > 0 else None
-        self.values: list[FloatArray] | None = [] if keeps_values else None
-
-    def add(self, rows: ComplexArray, weights: FloatArray, parts: "list[_Part]") -> None:
-        """Add a block of coded rows."""
-        for part in parts:
-            self.statistics += part.statistics
-        values = np.concatenate([part.values for part in parts])
-        self.loss += float((weights * values).sum())
-        if self.values is not None:
-            self.values.append(values)
-        counted = weights > 0
-        if not counted.all():
-            rows, values = rows[counted], values[counted]
-        if len(rows):
-            self.worst.add(values, rows)
-            if self.nearest is not None:
-                self.nearest.add(rows)
-
-    def merge(self, later: "SurveySums") -> None:
-        """Add the sums over the rows that follow."""
-        self.statistics += later.statistics
-        self.loss += later.loss
-        self.worst.add(later.worst.scores, later.worst.rows)
-        if self.nearest is not None and later.nearest is not None:
-            self.nearest.merge(later.nearest)
-
-    def finish(self) -> Survey:
-        """Return the survey of all rows."""
-        nearest = self.atoms[:0] if self.nearest is None else self.nearest.rows
-        return Survey(
-            atoms=self.atoms,
-            loss=self.loss / self.statistics.weight,
-            mean_nearest_distance2=mean_nearest_distance2(self.atoms, nearest),
-            statistics=self.statistics,
-            worst=self.worst.rows,
-            nearest=nearest,
-            values=None if self.values is None else np.concatenate(self.values),
+    def sum_part(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        support, coefs = coder.allocate(stop - start)
+        squares = np.empty(stop - start, dtype=coefs.real.dtype)
+        rows, scales, correlations = coder.code_block(
+            block.configurations[part],
+            support,
+            coefs,
+            squares,
+            scales=None if block.scales is None else block.scales[part],
+            name=shapes.name,
+            first_row=shapes.first_row + block.start + start,
         )
-
-
-def sum_blocks(
-    source: RowBlocks, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False
-) -> SurveySums:
-    """Code all rows of a source and add them up."""
-    coder = RowCoder(atoms, options.n_nonzero, method=options.coder)
-    sums = SurveySums(atoms, options, keeps_values=keeps_values)
-    for rows, weights in source.blocks():
-        sums.add(rows, weights, _code_parts(coder, atoms, rows, weights, options))
-    return sums
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What one stretch of rows adds to a survey."""
-
-    statistics: Statistics
-    values: FloatArray
-
-
-def _code_parts(
-    coder: RowCoder, atoms: ComplexArray, rows: ComplexArray, weights: FloatArray, options: LearningOptions
-) -> list[_Part]:
-    """Code rows in stretches of about equal length, on several threads; the sums do not depend on their number."""
-    parts: dict[int, _Part] = {}
-
-    def code_part(start: int, stop: int) -> None:
-        stretch = rows[start:stop]
-        codes = coder.encode(stretch, n_threads=1)
-        squares = squared_residuals(stretch, atoms, codes)
+        values[part] = objective_values(squares, options.distance)
         slopes = None if options.distance == "full" else objective_slopes(squares, options.distance)
-        statistics = Statistics.of(stretch, codes, weights[start:stop], slopes)
-        parts[start] = _Part(statistics, objective_values(squares, options.distance))
+        codes = SparseCodes._from_coder(support, coefs[:, 0], n_atoms)
+        statistics[start] = Statistics.of(rows, codes, block.weights[part], slopes, scales)
+        index, closeness = np.empty(n_atoms, dtype=np.int64), np.empty(n_atoms)
+        nearest_batch(correlations, block.weights[part], index, closeness)
+        # Of equal atoms the coder uses the first one alone.
+        nearest[start] = closeness[coder.prepared.originals], start + index[coder.prepared.originals]
 
-    # Residuals and statistics take about a nanosecond for each atom and coordinate.
+    # Statistics take about a nanosecond for each atom and coordinate.
     cost_ns = coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates
-    part_rows = -(-len(rows) // -(-len(rows) // _MOST_PART_ROWS))
-    run_blocks(code_part, len(rows), part_rows, count_threads(options.n_threads, cost_ns * len(rows)))
-    return [parts[start] for start in sorted(parts)]
+    run_blocks(sum_part, n_rows, part_rows, count_threads(options.n_threads, cost_ns * n_rows))
+    starts = sorted(statistics)
+    counted = np.flatnonzero(block.weights > 0)
+    worst = counted[np.argsort(-values[counted], kind="stable")[: WORST_PER_ATOM * n_atoms]]
+    best_part = np.argmax([nearest[start][0] for start in starts], axis=0)
+    chosen = np.array([nearest[start][1] for start in starts])[best_part, np.arange(n_atoms)]
+    return PassSums(
+        statistics=sum((statistics[start] for start in starts[1:]), statistics[0]),
+        values=values,
+        loss=float((block.weights * values).sum()),
+        worst_values=values[worst],
+        worst_rows=block.configurations[worst],
+        nearest_squares=np.max([nearest[start][0] for start in starts], axis=0),
+        nearest_rows=block.configurations[chosen],
+    )
 
 
-def _as_reals(rows: ComplexArray) -> FloatArray:
-    reals: FloatArray = np.ascontiguousarray(rows).view(rows.real.dtype)
-    return reals
+def _whitened(found: PassSums, shapes: Shapes) -> PassSums:
+    """Return sums over configurations as those over whitened pre-shapes."""
+    statistics = replace(found.statistics, products=shapes.space.whiten(found.statistics.products))
+    rows = np.concatenate([found.worst_rows, found.nearest_rows])
+    whitened = shapes.space.whitened_preshapes(rows, shapes.name)
+    n_worst = len(found.worst_rows)
+    return replace(found, statistics=statistics, worst_rows=whitened[:n_worst], nearest_rows=whitened[n_worst:])
+
+
+def _merge(parts: list[PassSums]) -> PassSums:
+    # Results of other tasks must stay as they are: Dask may use them again after a worker is lost.
+    total = replace(parts[0])
+    for part in parts[1:]:
+        total.add(part)
+    return total

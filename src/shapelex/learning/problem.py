@@ -1,6 +1,6 @@
 """A set of shapes and what to learn from it: the objective of a dictionary, and one step that lowers it.
 
-In come whitened rows and options; out go surveyed dictionaries. Nothing here is random.
+In come shapes and options; out go surveyed dictionaries. Nothing here is random.
 """
 
 import numpy as np
@@ -8,12 +8,10 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex.coding import SparseCodes
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import Survey
-from shapelex.learning.replacement import replace_atoms
-from shapelex.learning.sources import RowBlocks
+from shapelex.learning.passes import Survey, survey
 from shapelex.learning.statistics import Statistics
-from shapelex.learning.surveyors import surveyor
-from shapelex.learning.update import normalized, update_mod
+from shapelex.learning.update import normalized, replace_atoms, update_mod
+from shapelex.shapes.collection import Shapes
 
 # Shorter and shorter steps towards an update that would raise the objective, before none is taken.
 _STEPS = (0.5, 0.25, 0.125, 0.0625)
@@ -29,10 +27,14 @@ class LearningProblem:
     perfectly gets that dictionary.
     """
 
-    def __init__(self, source: RowBlocks, options: LearningOptions, *, keeps_values: bool = False) -> None:
-        self.source = source
+    def __init__(self, shapes: Shapes, options: LearningOptions, *, keeps_values: bool = False) -> None:
+        self.shapes = shapes
         self.options = options
-        self.survey = surveyor(source, options, keeps_values=keeps_values)
+        self.keeps_values = keeps_values
+
+    def survey(self, atoms: ComplexArray) -> Survey:
+        """Code all shapes over a dictionary, and return what the next update needs."""
+        return survey(self.shapes, atoms, self.options, keeps_values=self.keeps_values)
 
     def objective(self, found: Survey) -> float:
         """Return the value that the descent lowers."""

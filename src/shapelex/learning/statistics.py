@@ -51,25 +51,28 @@ class Statistics:
         codes: SparseCodes,
         weights: FloatArray | None = None,
         slopes: FloatArray | None = None,
+        scales: FloatArray | None = None,
     ) -> "Statistics":
-        """Return the statistics of a block of samples, in double precision; weights and slopes are 1 by default."""
-        n_samples, n_coordinates = rows.shape
-        plain = np.ones(n_samples) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        gram = np.zeros((codes.n_atoms, codes.n_atoms), dtype=np.complex128)
-        products = np.zeros((codes.n_atoms, n_coordinates), dtype=np.complex128)
-        usage: FloatArray = np.zeros(codes.n_atoms)
+        """Return the statistics of the vectors `scales` times `rows`, in double precision; factors are 1 by default.
+
+        The codes of vectors in any coordinates are the same, so `rows` may be configurations: `products` are then in
+        the coordinates of these.
+        """
+        ones = np.ones(len(rows))
+        plain = ones if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        found = cls.zeros(codes.n_atoms, rows.shape[1])
         accumulate_batch(
             codes.support,
             np.ascontiguousarray(codes.coefs).view(codes.coefs.real.dtype),
             np.ascontiguousarray(rows).view(rows.real.dtype),
+            ones if scales is None else scales,
             plain if slopes is None else plain * slopes,
-            gram.view(np.float64),
-            products.view(np.float64),
-            usage,
+            found.gram.view(np.float64),
+            found.products.view(np.float64),
+            found.usage,
         )
-        if slopes is not None:
-            usage = _sum_usage(codes, plain)
-        return cls(gram, products, usage, float(plain.sum()))
+        usage = found.usage if slopes is None else _sum_usage(codes, plain)
+        return cls(found.gram, found.products, usage, float(plain.sum()))
 
     def __add__(self, other: "Statistics") -> "Statistics":
         """Return the statistics of the samples of both."""

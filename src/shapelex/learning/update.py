@@ -1,7 +1,8 @@
-"""Dictionary updates for given codes (paper, section 5.1, "Dictionary update with MOD").
+"""Dictionary updates for given codes, and the replacement of atoms that are not used.
 
-In come statistics; out goes a new dictionary of rows of norm 1. Nothing here depends on the Gram matrix of the space:
-it cancels from the update (paper, appendix, "Two lemmas").
+In come statistics; out goes a new dictionary of rows of norm 1 (paper, section 5.1, "Dictionary update with MOD").
+Nothing here depends on the Gram matrix of the space: it cancels from the update (paper, appendix, "Two lemmas").
+Unused, zero and duplicate atoms give way to badly approximated shapes. Nothing is random.
 """
 
 import numpy as np
@@ -11,6 +12,13 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex.kernels.hermitian import solve_cholesky
 from shapelex.learning.statistics import Statistics
 from shapelex.spaces.rows import row_norms
+
+DUPLICATE_COHERENCE = 0.9995
+"""Two atoms ``d, e`` are duplicates where ``|d* e|`` is above this: they are less than 0.032 apart in full distance,
+and a code that tells them apart needs opposite weights of up to 32."""
+
+UNUSED_SHARE = 0.01
+"""An atom counts as unused where fewer shapes use it than this share of the average atom's."""
 
 # Relative to a diagonal of ones. Above it, Cholesky loses at most ten of its sixteen digits; below it, the rank is in
 # question, and eigenvalues decide.
@@ -57,6 +65,53 @@ def mutual_coherences(atoms: ComplexArray) -> FloatArray:
     moduli: FloatArray = np.abs(atoms.conj() @ atoms.T)
     np.fill_diagonal(moduli, 0)
     return moduli
+
+
+def replace_atoms(
+    atoms: ComplexArray,
+    usage: FloatArray,
+    worst: ComplexArray,
+    *,
+    duplicate_coherence: float = DUPLICATE_COHERENCE,
+) -> tuple[ComplexArray, int]:
+    """Put badly approximated shapes in the place of idle atoms; return the dictionary and how many were replaced.
+
+    Atoms above the coherence are duplicates, of which the less used one is idle. A shape takes a place only if it is
+    below the coherence with all other atoms, so copies of one shape never fill two places. Without idle atoms, `atoms`
+    itself is returned.
+    """
+    idle = np.flatnonzero(find_idle(atoms, usage, duplicate_coherence))
+    if idle.size == 0:
+        return atoms, 0
+    replaced = atoms.copy()
+    # A place that is to be filled must not keep a shape out.
+    replaced[idle] = 0
+    candidates = iter(worst)
+    for n_filled, place in enumerate(idle):
+        for candidate in candidates:
+            if np.abs(replaced.conj() @ candidate).max() <= duplicate_coherence:
+                replaced[place] = candidate
+                break
+        else:
+            # No distinct shape is left: the atoms stay, they do no harm.
+            replaced[idle[n_filled:]] = atoms[idle[n_filled:]]
+            return (replaced, n_filled) if n_filled else (atoms, 0)
+    return replaced, int(idle.size)
+
+
+def find_idle(atoms: ComplexArray, usage: FloatArray, duplicate_coherence: float = DUPLICATE_COHERENCE) -> BoolArray:
+    """Return which atoms are unused, zero or duplicates of one that is used more."""
+    # A fresh atom has norm 1, a vanished one has not.
+    idle: BoolArray = (row_norms(atoms) < 0.5) | (usage <= UNUSED_SHARE * usage.mean())
+    duplicate = mutual_coherences(atoms) > duplicate_coherence
+    if not duplicate.any():
+        return idle
+    # The most used first; of equals the first. Each keeps its place unless it repeats one that kept its own.
+    order = np.argsort(-usage, kind="stable")
+    for position, j in enumerate(order):
+        earlier = order[:position]
+        idle[j] |= bool((duplicate[j, earlier] & ~idle[earlier]).any())
+    return idle
 
 
 def _solve_hermitian(gram: ComplexArray, products: ComplexArray) -> ComplexArray:

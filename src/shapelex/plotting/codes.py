@@ -13,8 +13,8 @@ from shapelex.plotting.dictionaries import in_percent
 from shapelex.plotting.drawing import draw_shape, extents, with_defaults
 from shapelex.plotting.grids import Grid, arrange, label_size
 from shapelex.plotting.palette import CYCLE, DARK_GRAY, FONT_SIZE, GRAY, LIGHT_GRAY
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.stored import read_configurations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex.exceptions import ShapeInputError, UnsupportedBySpaceError
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
-from shapelex.spaces.stored import read_configurations
 
 _FEWEST_SAMPLES = 400
 _FEWEST_SAMPLES_A_SPAN = 8

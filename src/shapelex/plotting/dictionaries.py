@@ -13,8 +13,8 @@ from shapelex.plotting.drawing import with_defaults
 from shapelex.plotting.galleries import draw_gallery
 from shapelex.plotting.palette import FONT_SIZE, ORANGE
 from shapelex.plotting.poses import Pose, pose_rotations
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.stored import read_configurations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from shapelex.plotting.drawing import draw_shape, extents, with_defaults
 from shapelex.plotting.grids import arrange, label_size
 from shapelex.plotting.palette import BLUE, FONT_SIZE, GRAY, ORANGE
 from shapelex.plotting.poses import flat_rotation
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.stored import read_configurations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

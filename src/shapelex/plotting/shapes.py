@@ -10,8 +10,8 @@ from shapelex.plotting.curves import checked_shape
 from shapelex.plotting.drawing import draw_shape
 from shapelex.plotting.galleries import draw_gallery
 from shapelex.plotting.palette import FONT_SIZE
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.stored import read_configurations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -65,10 +65,9 @@ def make_payload(
     """
     space = model.space_
     atoms = model.atoms_.astype(np.complex128)
-    rows_of_all = model._check_new_rows(shapes.configurations)
-    codes = model._encode(rows_of_all)
-    errors = residual_norms(rows_of_all, model._atom_rows(), codes).astype(np.float64)
-    del rows_of_all
+    blocks = list(model._coded_blocks(shapes.configurations))
+    codes = SparseCodes.concatenate([block.codes for block in blocks])
+    errors = np.concatenate([block.errors for block in blocks]).astype(np.float64)
     n_kept = min(max_shapes, _count_affordable(space, len(atoms), codes.n_nonzero))
     rows, how_chosen = choose_shapes(n_kept, errors, shapes.labels, shapes.sequence)
     kept = space.preshape(shapes.configurations[rows]).astype(np.complex128)

@@ -12,8 +12,8 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.stored import read_configurations
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from shapelex.estimators.configurations import all_or_nothing, as_generator
 from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.geometry.geodesics import exp_rows
-from shapelex.learning import RowBlocks
 from shapelex.learning.initialization import initial_atoms
 from shapelex.riemannian.descent import intrinsic_codes, learn_intrinsic
 from shapelex.riemannian.objective import logarithm_parts, tangent_energy, tangent_sums
+from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import Space
+from shapelex.spaces.plain import PlainRows
 
 
 class RiemannianDictionary(SavedAsFile, ShapeReconstructor):
@@ -150,8 +151,8 @@ class RiemannianDictionary(SavedAsFile, ShapeReconstructor):
         rows = self._as_rows(configurations)
         shares = check_weights(sample_weight, len(rows), np.dtype(np.float64), "sample_weight")
         init = self.init if isinstance(self.init, str) else self.space_.whitened_preshapes(self.init, "init")
-        source = RowBlocks.from_rows(rows, sample_weight)
-        atoms = initial_atoms(source, n_atoms, init, as_generator(self.random_state))
+        shapes = as_shapes(rows, PlainRows(rows.shape[1]), sample_weight)
+        atoms = initial_atoms(shapes, n_atoms, init, as_generator(self.random_state))
         learned = learn_intrinsic(rows, shares, atoms.astype(np.complex128), alpha, max_iter, tol)
         self.atoms_ = self.space_.unwhiten(learned.atoms.astype(configurations.dtype))
         self.loss_curve_ = learned.loss_curve

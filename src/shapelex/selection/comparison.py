@@ -23,9 +23,9 @@ from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.selection.folds import make_folds
 from shapelex.selection.tidy_table import TidyTable, format_grid
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_inner, row_norms
-from shapelex.spaces.stored import read_configurations
 
 logger = logging.getLogger("shapelex")
 

@@ -14,9 +14,9 @@ from shapelex._validation import check_count
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import UndeterminedFitError, UnsupportedBySpaceError
 from shapelex.geometry import distance, pairwise_distances, register
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.fitting import arc_length_parameters
-from shapelex.spaces.stored import read_configurations
 
 # Points of a curve for each coordinate, where it is sampled to be fitted again.
 _SAMPLES_PER_COORDINATE = 16

@@ -23,8 +23,8 @@ from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
 from shapelex.selection.folds import make_folds
 from shapelex.selection.row_order import RowOrder, describe_order
 from shapelex.selection.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.stored import read_configurations
 
 logger = logging.getLogger("shapelex")
 

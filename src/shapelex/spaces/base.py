@@ -26,6 +26,10 @@ from shapelex.spaces.rows import row_inner, row_norms
 
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[Any, Any])
 
+# By precision: the smallest share of a squared norm that centering may leave before digits are lost, and the range of
+# squared norms that neither over- nor underflow.
+_NORM_LIMITS = {"f": np.array([1e-2, 1e-60, 1e60]), "d": np.array([1e-4, 1e-280, 1e280])}
+
 
 class Space(ABC):
     """A space of planar configurations with its Hermitian product and its shift.
@@ -234,23 +238,29 @@ class Space(ABC):
         configurations = self._solve_factor(rows)
         return configurations[0] if is_single else configurations
 
-    def whiten_uncentered(self, configurations: ComplexArray) -> ComplexArray:
-        """Rows ``R z``, with ``Phi = R* R``, in which the product is the plain one; they are not centered.
+    def unit_scales(self, configurations: ComplexArray) -> FloatArray:
+        """Return ``1 / |z − b u|`` for configurations ``z`` that are neither centered nor checked.
 
-        Parameters
-        ----------
-        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-            Configurations; not checked.
-
-        Returns
-        -------
-        ndarray of complex, same shape
-            Whitened rows; the same array where ``R`` is the identity.
+        It is 0 where the norm would have too few correct digits (shapes that lie far from the origin, measured in their
+        own size), or is too large or small for plain arithmetic, and for rows that are not finite.
         """
-        return self._multiply_factor(configurations)
+        # Compiled kernels take a second to load, and geometry does without.
+        from shapelex.kernels.normalization import unit_scales_batch
+
+        scales: FloatArray = np.empty(len(configurations))
+        with np.errstate(invalid="ignore", over="ignore"):
+            rows = np.ascontiguousarray(self._multiply_factor(configurations))
+        real_dtype = rows.real.dtype
+        unit_scales_batch(rows.view(real_dtype), self._unit_shift, _NORM_LIMITS[real_dtype.char], scales)
+        return scales
+
+    def fold(self, rows: ComplexArray) -> ComplexArray:
+        """Return the matrix ``F`` with ``Z @ F`` the products ``(z, d)`` of configurations with whitened rows ``d``."""
+        folded: ComplexArray = self._factor.T @ rows.conj().T
+        return np.ascontiguousarray(folded.astype(rows.dtype, copy=False))
 
     @cached_property
-    def whitened_shift(self) -> FloatArray:
+    def _unit_shift(self) -> FloatArray:
         """Unit vector ``R u / |R u|`` along which translations move whitened rows, as interleaved reals."""
         moved = self._multiply_factor(np.asarray(self.shift, dtype=np.complex128)[None, :])[0]
         return read_only(np.ascontiguousarray(moved / np.linalg.norm(moved)).view(np.float64))

@@ -104,6 +104,10 @@ class Landmarks(Space):
         moved -= self._centers(moved)[:, None]
         return moved
 
+    def fold(self, rows: ComplexArray) -> ComplexArray:
+        """Return the conjugate transpose."""
+        return np.ascontiguousarray(rows.conj().T)
+
     def _multiply_factor(self, configurations: ComplexArray) -> ComplexArray:
         return configurations
 

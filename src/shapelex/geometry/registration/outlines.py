@@ -17,8 +17,8 @@ from shapelex.geometry.distances import distance
 from shapelex.geometry.registration.cyclic_search import Changes, CyclicSearch
 from shapelex.geometry.registration.descent import mean_preshape, refine_with_mean, register_to_mean
 from shapelex.geometry.registration.subsample_shifts import closest_fractions, shift_landmarks
+from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.stored import read_configurations
 
 
 @dataclass(frozen=True, eq=False, repr=False)

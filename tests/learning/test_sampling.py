@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.learning import RowBlocks
-from shapelex.learning import sources as module
-from shapelex.spaces.stored import open_stored
-from tests.learning.samples import clustered, random_rows
+from shapelex.learning import sampling
+from shapelex.learning.sampling import count_copies, shuffled_batches
+from shapelex.shapes import collection
+from shapelex.shapes.opening import as_shapes
+from tests.learning.samples import clustered, plain_shapes, random_rows
 
 
 class CountingArray:
@@ -25,9 +26,9 @@ class CountingArray:
 
 @pytest.fixture
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(module, "_SHUFFLED_BYTES", 16 * 8 * 200)
-    monkeypatch.setattr("shapelex.spaces.stored._UNPACKED_ROWS", 32)
+    monkeypatch.setattr(collection, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(sampling, "_SHUFFLED_BYTES", 16 * 8 * 200)
+    monkeypatch.setattr("shapelex.shapes.stored._UNPACKED_ROWS", 32)
 
 
 @pytest.mark.usefixtures("_small_blocks")
@@ -35,21 +36,21 @@ def _small_blocks(monkeypatch):
 def test_batches_hold_every_row_once(batch_size):
     rows = random_rows(1000, 8)
     weights = np.arange(1000.0)
-    source = RowBlocks.from_rows(rows, weights)
-    batches = list(source.shuffled_batches(batch_size, np.random.default_rng(0)))
-    sizes = [batch.n_samples for batch in batches]
+    source = plain_shapes(rows, weights)
+    batches = list(shuffled_batches(source, batch_size, np.random.default_rng(0)))
+    sizes = [len(batch) for batch in batches]
     assert sizes[:-1] == [batch_size] * (len(sizes) - 1)
     # A batch of weight 0 is left out: here the first row alone.
     assert sum(sizes) == 1000 - (batch_size == 1)
-    found = np.concatenate([batch.read(0, batch.n_samples) for batch in batches])
-    found_weights = np.concatenate([batch.weights(0, batch.n_samples) for batch in batches])
+    found = np.concatenate([batch.read(0, len(batch)) for batch in batches])
+    found_weights = np.concatenate([batch.weights_of(slice(None)) for batch in batches])
     numbers = found_weights.astype(int)
     assert len(set(numbers.tolist())) == len(numbers)
     np.testing.assert_array_equal(found, rows[numbers])
     # Shuffled, over more than one block.
     assert np.abs(np.diff(numbers)).max() > 300
-    again = next(source.shuffled_batches(batch_size, np.random.default_rng(0)))
-    np.testing.assert_array_equal(again.read(0, again.n_samples), batches[0].read(0, sizes[0]))
+    again = next(shuffled_batches(source, batch_size, np.random.default_rng(0)))
+    np.testing.assert_array_equal(again.read(0, len(again)), batches[0].read(0, sizes[0]))
 
 
 @pytest.mark.usefixtures("_small_blocks")
@@ -57,9 +58,9 @@ def test_batches_hold_every_row_once(batch_size):
 @pytest.mark.parametrize("space", [sx.Landmarks(8), sx.BSpline(8)])
 def test_an_epoch_reads_every_chunk_once(chunk_rows, space):
     stored = CountingArray(clustered(1000, 8), chunk_rows)
-    source = RowBlocks.from_configurations(open_stored(stored), space)
+    source = as_shapes(stored, space)
     stored.counts[:] = 0
-    for _ in source.shuffled_batches(60, np.random.default_rng(0)):
+    for _ in shuffled_batches(source, 60, np.random.default_rng(0)):
         pass
     assert stored.counts.min() == stored.counts.max() == 1
 
@@ -81,9 +82,9 @@ def test_a_stream_is_read_once_and_in_order():
         n_passes += 1
         return (rows[start : start + 70] for start in range(0, 1000, 70))
 
-    source = RowBlocks.from_configurations(open_stored(blocks), sx.Landmarks(8))
+    source = as_shapes(blocks, sx.Landmarks(8))
     n_before = n_passes
-    n_rows = sum(batch.n_samples for batch in source.shuffled_batches(60, np.random.default_rng(0)))
+    n_rows = sum(len(batch) for batch in shuffled_batches(source, 60, np.random.default_rng(0)))
     assert n_rows == 1000
     assert n_passes - n_before <= 1
 
@@ -91,24 +92,24 @@ def test_a_stream_is_read_once_and_in_order():
 @pytest.mark.parametrize("change", [(0, 0), (500, 3), (999, 7)])
 def test_the_hash_sees_every_number(change, monkeypatch):
     rows = clustered(1000, 8)
-    digest = RowBlocks.from_rows(rows).digest()
-    monkeypatch.setattr(module, "BLOCK_ROWS", 64)
-    assert RowBlocks.from_rows(rows).digest() == digest
+    digest = plain_shapes(rows).digest()
+    monkeypatch.setattr(collection, "BLOCK_ROWS", 64)
+    assert plain_shapes(rows).digest() == digest
     changed = rows.copy()
     changed[change] *= 1 + 1e-15
-    assert RowBlocks.from_rows(changed).digest() != digest
+    assert plain_shapes(changed).digest() != digest
 
 
 def test_the_hash_is_that_of_the_shapes_as_given(tmp_path):
     rows = clustered(100, 8)
     np.save(tmp_path / "rows.npy", rows)
-    given = RowBlocks.from_configurations(rows, sx.Landmarks(8))
-    mapped = RowBlocks.from_configurations(open_stored(np.load(tmp_path / "rows.npy", mmap_mode="r")), sx.Landmarks(8))
-    assert given.digest() == mapped.digest() == RowBlocks.from_rows(rows).digest()
+    given = as_shapes(rows, sx.Landmarks(8))
+    mapped = as_shapes(np.load(tmp_path / "rows.npy", mmap_mode="r"), sx.Landmarks(8))
+    assert given.digest() == mapped.digest() == plain_shapes(rows).digest()
 
 
 def test_integer_weights_count_as_copies():
     rows = random_rows(4, 5)
-    assert RowBlocks.from_rows(rows).n_copies == 4
-    assert RowBlocks.from_rows(rows, [3, 0, 1, 2]).n_copies == 6
-    assert RowBlocks.from_rows(rows, [0.5, 0, 0.1, 2.7]).n_copies == 4
+    assert count_copies(plain_shapes(rows)) == 4
+    assert count_copies(plain_shapes(rows, [3, 0, 1, 2])) == 6
+    assert count_copies(plain_shapes(rows, [0.5, 0, 0.1, 2.7])) == 4

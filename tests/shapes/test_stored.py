@@ -3,7 +3,9 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CoordinateCountError, EmptySetError, ShapeInputError
-from shapelex.spaces.stored import StoredConfigurations, open_stored
+from shapelex.shapes.collection import ArrayShapes
+from shapelex.shapes.opening import as_shapes
+from shapelex.shapes.stored import FileShapes
 
 
 def make_shapes(n_shapes=50, n_points=6, dtype=complex, seed=0):
@@ -37,18 +39,20 @@ class Reiterable:
         return iter(self.blocks)
 
 
-class Recorder(StoredConfigurations):
-    """A stored set that remembers the most rows that were asked for at once."""
+class Recorder:
+    """An array on disk that remembers the most rows that were asked for at once."""
+
+    chunks = None
 
     def __init__(self, X):
-        super().__init__("X")
         self._X = X
         self.shape, self.dtype = X.shape, X.dtype
         self.most_rows = 0
 
-    def _read(self, start, stop):
-        self.most_rows = max(self.most_rows, stop - start)
-        return self._X[start:stop]
+    def __getitem__(self, stretch):
+        rows = self._X[stretch]
+        self.most_rows = max(self.most_rows, len(rows))
+        return rows
 
 
 KINDS = {
@@ -70,7 +74,7 @@ def store(request, tmp_path):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_stretches_are_those_of_the_array(store, dtype):
     X = make_shapes(dtype=dtype)
-    stored = open_stored(store(X))
+    stored = as_shapes(store(X))
     assert stored.shape == X.shape
     assert stored.dtype == dtype
     for start, stop in [(0, 50), (0, 1), (2, 45), (49, 50), (10, 12), (0, 30), (35, 60)]:
@@ -80,46 +84,54 @@ def test_stretches_are_those_of_the_array(store, dtype):
 
 def test_real_points_become_complex(store):
     points = np.random.default_rng(1).normal(size=(50, 6, 2)).astype(np.float32)
-    stored = open_stored(store(points))
+    stored = as_shapes(store(points))
     assert stored.shape == (50, 6)
     np.testing.assert_array_equal(stored[5:33], sx.from_points(points)[5:33])
 
 
 def test_blocks_of_a_map_are_arrays_in_memory(tmp_path):
     X = make_shapes()
-    stored = open_stored(as_memmap(X, tmp_path))
-    assert open_stored(stored[0:20]) is None
-    assert open_stored(stored.gather(np.array([3, 8]))) is None
-    np.testing.assert_array_equal(stored.gather(np.array([3, 8, 49])), X[[3, 8, 49]])
+    stored = as_shapes(as_memmap(X, tmp_path))
+    assert isinstance(as_shapes(stored[0:20]), ArrayShapes)
+    assert isinstance(as_shapes(stored.take(np.array([3, 8]))), ArrayShapes)
+    np.testing.assert_array_equal(stored.take(np.array([3, 8, 49])), X[[3, 8, 49]])
 
 
 def test_private_maps_keep_what_was_written(tmp_path):
     as_memmap(make_shapes(), tmp_path)
     private = np.load(tmp_path / "shapes.npy", mmap_mode="c")
     private[4] = 7
-    assert (open_stored(private)[4:5] == 7).all()
+    assert (as_shapes(private)[4:5] == 7).all()
 
 
 def test_sets_of_shapes_over_a_map_stay_unread(tmp_path):
     shapes = sx.ShapeSet(as_memmap(make_shapes(), tmp_path), space=sx.BSpline(6))
-    assert open_stored(shapes).can_gather
+    stored = as_shapes(shapes)
+    assert isinstance(stored, FileShapes)
+    assert stored.space == sx.BSpline(6)
 
 
-@pytest.mark.parametrize(
-    "X", [np.zeros((2, 3), complex), [[1, 2, 3j]], [np.ones(3, complex)], [np.ones((4, 2))], "text"]
-)
-def test_arrays_in_memory_are_left_alone(X):
-    assert open_stored(X) is None
+@pytest.mark.parametrize("X", [np.zeros((2, 3), complex), [[1, 2, 3j]], [np.ones(3, complex)], [np.ones((4, 2))]])
+def test_arrays_in_memory_are_one_block(X):
+    shapes = as_shapes(X)
+    assert isinstance(shapes, ArrayShapes)
+    assert [len(block) for block in shapes.blocks()] == [len(shapes)]
+
+
+@pytest.mark.parametrize("X", ["text", {"a": 1}])
+def test_what_is_no_set_of_shapes_is_refused(X):
+    with pytest.raises(ArrayTypeError):
+        as_shapes(X)
 
 
 def test_what_comes_only_once_is_refused():
     with pytest.raises(ArrayTypeError, match="only once"):
-        open_stored(block for block in [make_shapes()])
+        as_shapes(block for block in [make_shapes()])
 
 
 def test_blocks_that_change_are_refused():
     sizes = iter([5, 5, 3])
-    stored = open_stored(lambda: [make_shapes(next(sizes))])
+    stored = as_shapes(lambda: [make_shapes(next(sizes))])
     stored[0:5]
     stored._rewind()
     with pytest.raises(ShapeInputError, match="gave 5 shapes at first, but only 3"):
@@ -138,12 +150,12 @@ def test_blocks_that_change_are_refused():
 )
 def test_bad_blocks(blocks, error, words):
     with pytest.raises(error, match=words):
-        open_stored(blocks)
+        as_shapes(blocks)
 
 
 def test_a_single_shape_in_a_file_is_a_single_shape(tmp_path):
     X = make_shapes(2)
-    assert open_stored(as_memmap(X[0], tmp_path)) is None
+    assert as_shapes(as_memmap(X[0], tmp_path)).shape == (1, 6)
     mean = sx.mean_shape(as_memmap(X[0], tmp_path))
     assert sx.distance(mean, X[0]) < 1e-7
     assert len(sx.encode(as_memmap(X[0], tmp_path), X, 1)) == 1
@@ -164,7 +176,7 @@ def test_a_chunk_is_unpacked_once_in_a_pass():
 
     rows = np.arange(46.0).reshape(23, 2) + 0j
     array = Chunked(rows)
-    stored = open_stored(array)
+    stored = as_shapes(array)
     array.unpacked.clear()
     np.testing.assert_array_equal(np.concatenate([stored[start : start + 3] for start in range(0, 23, 3)]), rows)
     assert array.unpacked == [0, 1, 2, 3, 4]

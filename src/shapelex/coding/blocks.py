@@ -1,0 +1,127 @@
+"""Codes of collections of shapes, block by block: in memory, stored, or on a device.
+
+In come shapes, whitened atoms and settings; out go codes and errors. Beyond what is asked for, memory does not grow
+with the number of shapes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex.coding.codes import CodePath, SparseCodes, as_codes
+from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.device_whitening import preshape_blocks
+from shapelex.coding.row_coder import RowCoder
+from shapelex.shapes.collection import Shapes
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How to code: the dictionary as whitened rows, and the arguments of :func:`shapelex.encode`."""
+
+    atom_rows: ComplexArray
+    n_nonzero: int | None = None
+    method: str = "auto"
+    width: int = 16
+    tol: float | None = None
+    path: bool = False
+    n_threads: int | None = None
+    device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class CodedBlock:
+    """Consecutive shapes with their codes.
+
+    Parameters
+    ----------
+    start : int
+        Number of the first one.
+    support : ndarray of int32, shape (n_rows, n_nonzero)
+        Atoms, padded with −1.
+    coefs : ndarray of complex, shape (n_rows, n_levels, n_nonzero)
+        Weights: one level, or one for every sparsity of a path.
+    errors : ndarray of float, shape (n_rows,)
+        Full distances to the reconstructions; no entry where they were not asked for.
+    n_atoms : int
+        Number of atoms of the dictionary.
+    """
+
+    start: int
+    support: IntArray
+    coefs: ComplexArray
+    errors: FloatArray
+    n_atoms: int
+
+    @property
+    def codes(self) -> SparseCodes:
+        """The codes, of the highest sparsity where they are a path."""
+        return SparseCodes._from_coder(self.support, self.coefs[:, -1], self.n_atoms)
+
+
+def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) -> Iterator[CodedBlock]:
+    """Yield the codes of all shapes, in order; those of Dask arrays are computed on the workers."""
+    if shapes.is_remote:
+        from shapelex.coding.dask_codes import coded_chunks
+
+        return coded_chunks(shapes, coding)
+    dtype = np.result_type(shapes.dtype, coding.atom_rows.dtype)
+    settings = {name: getattr(coding, name) for name in ("n_nonzero", "method", "width", "tol", "path")}
+    if coding.device == "cpu":
+        coder = RowCoder(coding.atom_rows, shapes.space, dtype=dtype, **settings)
+        return _code_on_cpu(coder, shapes, coding.n_threads, with_errors)
+    on_device = DeviceCoder(coding.atom_rows, dtype=dtype, device=coding.device, **settings)
+    return _code_on_device(on_device, shapes, coding.atom_rows, with_errors)
+
+
+def shape_errors(shapes: Shapes, coding: Coding) -> FloatArray:
+    """Return the full distances of all shapes to their reconstructions."""
+    return np.concatenate([block.errors for block in coded_blocks(shapes, coding)])
+
+
+def code_all(shapes: Shapes, coding: Coding) -> SparseCodes | CodePath:
+    """Return the codes of all shapes, in memory."""
+    support: IntArray = np.empty(0, dtype=np.int32)
+    coefs: ComplexArray = np.empty(0, dtype=np.complex128)
+    for block in coded_blocks(shapes, coding, with_errors=False):
+        if len(block.support) == len(shapes):
+            support, coefs = block.support, block.coefs
+            break
+        if block.start == 0:
+            support, coefs = (
+                np.empty((len(shapes), *part.shape[1:]), dtype=part.dtype) for part in (block.support, block.coefs)
+            )
+        rows = slice(block.start, block.start + len(block.support))
+        support[rows], coefs[rows] = block.support, block.coefs
+    return as_codes(support, coefs, len(coding.atom_rows), coding.path)
+
+
+def _code_on_cpu(coder: RowCoder, shapes: Shapes, n_threads: int | None, with_errors: bool) -> Iterator[CodedBlock]:
+    for block in shapes.blocks():
+        support, coefs = coder.allocate(len(block))
+        squares = np.empty(len(block) if with_errors else 0, dtype=coefs.real.dtype)
+        coder.code(
+            block.configurations,
+            support,
+            coefs,
+            squares if with_errors else None,
+            scales=block.scales,
+            n_threads=n_threads,
+            name=shapes.name,
+            first_row=shapes.first_row + block.start,
+        )
+        yield CodedBlock(block.start, support, coefs, np.sqrt(squares), coder.n_atoms)
+
+
+def _code_on_device(
+    coder: DeviceCoder, shapes: Shapes, atom_rows: ComplexArray, with_errors: bool
+) -> Iterator[CodedBlock]:
+    atoms_there = coder.to_device(atom_rows)
+    for start, rows in preshape_blocks(coder, shapes, shapes.space, shapes.name):
+        support, coefs = coder.code(rows)
+        errors = np.empty(0)
+        if with_errors:
+            errors = coder.residual_norms(rows, atoms_there, support, coefs[:, -1]).cpu().numpy()
+        yield CodedBlock(start, support.cpu().numpy(), coefs.cpu().numpy(), errors, coder.n_atoms)

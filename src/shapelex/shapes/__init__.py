@@ -1,0 +1,1 @@
+"""Collections of configurations that can be read in blocks, whatever they are stored in."""

@@ -1,0 +1,111 @@
+"""A Dask array as a collection of shapes; its chunks are worked on where they are.
+
+In comes a Dask array, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2). Nothing is computed when it
+is opened, except chunk sizes that are not known.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+
+from shapelex._blas import single_blas_thread
+from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._validation import as_complex_rows
+from shapelex.exceptions import ArrayTypeError, EmptySetError
+from shapelex.shapes.collection import ArrayShapes, Result, Shapes
+from shapelex.spaces import Space
+
+# Number of results that one task merges.
+_FAN_IN = 8
+
+
+class DaskShapes(Shapes):
+    """Chunks of whole shapes of a Dask array."""
+
+    is_remote = True
+
+    def __init__(self, array: Any, space: Space | None = None, name: str = "X") -> None:
+        if not isinstance(array, da.Array):
+            raise ArrayTypeError(
+                f"{name} must be a Dask array of shapes, got {type(array).__name__}: a Dask bag or table of "
+                "columns is turned into one by to_dask_array and from_columns on its blocks."
+            )
+        if np.isnan(sum(array.chunks[0])):
+            array = array.copy()
+            array.compute_chunk_sizes()
+        self._array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
+        # Ones of its kind show what the checks say of it, and what its configurations are.
+        probe = as_complex_rows(np.ones((1, *self._array.shape[1:]), dtype=array.dtype), name=name)
+        sizes = [size for size in self._array.chunks[0] if size]
+        if not sizes:
+            raise EmptySetError(f"{name} holds no shape: its shape is {array.shape}; give at least one.")
+        super().__init__((sum(sizes), probe.shape[1]), probe.dtype, space, name)
+        pairs = zip(self._array.to_delayed(optimize_graph=True).ravel(), self._array.chunks[0], strict=True)
+        self._chunks = [chunk for chunk, size in pairs if size]
+        self._starts = np.cumsum([0, *sizes])
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return configurations, computed and brought here."""
+        return as_complex_rows(self._array[start:stop].compute(), name=self.name)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return configurations by number: only these travel."""
+        owners = np.searchsorted(self._starts, indices, side="right") - 1
+        take = dask.delayed(_take, pure=False)
+        parts = [
+            take(self._chunks[owner], indices[owners == owner] - self._starts[owner], self.name)
+            for owner in np.unique(owners)
+        ]
+        return np.concatenate(dask.compute(*parts))
+
+    @property
+    def chunk_sizes(self) -> list[int]:
+        """Number of shapes of each chunk."""
+        return [int(size) for size in np.diff(self._starts)]
+
+    def stretches(self) -> list[int]:
+        """Return the bounds of the chunks: each is computed as a whole."""
+        return [int(start) for start in self._starts]
+
+    def map(self, work: Callable[[Shapes], Any]) -> list[Any]:
+        """Return, for each chunk, the result of a function of its shapes, not computed."""
+        task = dask.delayed(_work_on_chunk, pure=False)
+        shared = dask.delayed(_Work(work, self.space, self.name), traverse=False)
+        return [
+            task(chunk, None if self.weights is None else self.weights[start:stop], int(start), shared)
+            for chunk, start, stop in zip(self._chunks, self._starts[:-1], self._starts[1:], strict=True)
+        ]
+
+    def reduce(self, sum_part: Callable[[Shapes], Result], merge: Callable[[list[Result]], Result]) -> Result:
+        """Apply a function to all chunks, and merge the results by a tree of fixed order; only results travel."""
+        merge_task = dask.delayed(merge, pure=False)
+        level = self.map(sum_part)
+        while len(level) > 1:
+            level = [merge_task(level[first : first + _FAN_IN]) for first in range(0, len(level), _FAN_IN)]
+        (result,) = dask.compute(level[0])
+        found: Result = result
+        return found
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What all chunks share, sent once."""
+
+    function: Callable[[Shapes], Any]
+    space: Space
+    name: str
+
+
+def _work_on_chunk(chunk: Any, weights: FloatArray | None, start: int, work: _Work) -> Any:
+    part = ArrayShapes(as_complex_rows(np.asarray(chunk), name=work.name), work.space, weights, work.name)
+    part.first_row = start
+    with single_blas_thread():
+        return work.function(part)
+
+
+def _take(chunk: Any, rows: IntArray, name: str) -> ComplexArray:
+    return as_complex_rows(np.asarray(chunk), name=name)[rows]
