@@ -15,8 +15,8 @@ def accumulate_batch(support, coefs, rows, scales, weights, out_gram, out_produc
     """Add ``w a* a^T``, ``w a* x^T`` and the use of atoms of every row.
 
     Row `k` has the atoms ``support[k]`` (negative entries are skipped), their weights ``coefs[k]`` in the code ``a``,
-    the vector ``x = scales[k] rows[k]`` and the weight ``w = weights[k]``. Complex numbers have real and imaginary parts
-    interleaved: `out_gram` is (n_atoms, 2 * n_atoms), `out_products` (n_atoms, 2 * n_coordinates).
+    the vector ``x = scales[k] rows[k]`` and the weight ``w = weights[k]``. Complex numbers have real and imaginary
+    parts interleaved: `out_gram` is (n_atoms, 2 * n_atoms), `out_products` (n_atoms, 2 * n_coordinates).
     """
     n_samples, n_nonzero = support.shape
     n_reals = rows.shape[1]

@@ -24,8 +24,8 @@ def as_shapes(X: Any, space: Space | None = None, sample_weight: ArrayLike | Non
 
     Takes arrays, memory maps, Zarr arrays, HDF5 datasets, Dask arrays, lists of arrays that each hold some of the
     shapes, functions that return an iterator of such arrays, objects that can be iterated over them again and again,
-    sets of shapes over any of these, and collections themselves. The space is `space`, or that of the set when none is given, or landmarks; a
-    set in another space is refused. A generator is refused, as it gives its blocks only once.
+    sets of shapes over any of these, and collections themselves. The space is `space`, or that of the set when none is
+    given, or landmarks; a set in another space is refused. A generator is refused, as it gives its blocks only once.
     """
     chosen = choose_space(space, X)
     if chosen is not None:
