@@ -9,8 +9,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CheckpointError, RemovedParameterWarning
-from shapelex.io.code_files import read_codes
-from shapelex.io.code_table import read_code_errors, read_codes_npz
+from shapelex.store.code_files import read_codes
+from shapelex.store.code_table import read_code_errors, read_codes_npz
 
 FILES = Path(__file__).parent / "files_0_1_0"
 REMOVED = {

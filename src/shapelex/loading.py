@@ -14,8 +14,8 @@ from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.exceptions import ModelFileError, RemovedParameterWarning
-from shapelex.io.model_file import read_model
 from shapelex.riemannian.dictionary import RiemannianDictionary
+from shapelex.store.model_file import read_model
 
 _KINDS: dict[str, tuple[type[Any], Fill]] = {
     "ShapeDictionary": (ShapeDictionary, fill_estimator),

@@ -15,7 +15,7 @@ from sklearn.base import clone
 import shapelex as sx
 from shapelex.estimators import checkpointing
 from shapelex.exceptions import CheckpointError, CheckpointWarning
-from shapelex.io.checkpoint_file import previous_path, read_checkpoint
+from shapelex.store.checkpoint_file import previous_path, read_checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

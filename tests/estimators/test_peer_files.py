@@ -7,7 +7,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
-from shapelex.io.model_file import read_model, write_model
+from shapelex.store.model_file import read_model, write_model
 
 SPACE = sx.BSpline(6)
 PEERS = {

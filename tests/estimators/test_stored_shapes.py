@@ -105,7 +105,7 @@ def test_stored_sets_have_the_coordinates_of_their_space(shapes, tmp_path):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("ending", ["zarr", "parquet"])
 def test_codes_go_to_files(ending, dtype, shapes, tmp_path, monkeypatch):
-    monkeypatch.setattr("shapelex.io.code_files._GROUP_ROWS", 100)
+    monkeypatch.setattr("shapelex.store.code_files._GROUP_ROWS", 100)
     X = shapes.astype(dtype)
     model = make_model(tol=1).fit(X)
     path = tmp_path / f"codes.{ending}"

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from shapelex.exceptions import CheckpointError, CheckpointWarning
-from shapelex.io.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
 from shapelex.learning import LearnerState, LearningOptions, RowBlocks
 from shapelex.spaces import Space
+from shapelex.store.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
 
 logger = logging.getLogger("shapelex")
 

@@ -1,6 +1,6 @@
 """Fitted classifiers to model files and back.
 
-The file format is that of :mod:`shapelex.io.model_file`. A classifier is its labels, how errors become scores, the
+The file format is that of :mod:`shapelex.store.model_file`. A classifier is its labels, how errors become scores, the
 product that distances are measured by, and a dictionary for each class, whose arrays carry the number of the class in
 their names.
 """
@@ -21,9 +21,9 @@ from shapelex.estimators.saving import (
 )
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ModelFileError
-from shapelex.io.model_file import Model, write_model
-from shapelex.io.space_description import build_space, describe_space
 from shapelex.spaces import Space
+from shapelex.store.model_file import Model, write_model
+from shapelex.store.space_description import build_space, describe_space
 
 if TYPE_CHECKING:
     from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier

@@ -17,11 +17,11 @@ from shapelex.coding import SparseCodes, decode, residual_norms
 from shapelex.coding.dask_codes import DaskCodes, stack
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.block_coding import CodedBlock
-from shapelex.io.code_files import open_codes_writer
 from shapelex.learning.dask_passes import DaskRows
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 from shapelex.spaces.dask_chunks import Chunks, as_rows
+from shapelex.store.code_files import open_codes_writer
 
 if TYPE_CHECKING:
     from shapelex.estimators.fitted_dictionary import FittedDictionary

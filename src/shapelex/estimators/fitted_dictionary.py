@@ -18,9 +18,9 @@ from shapelex.estimators.configurations import count_jobs
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.exceptions import CodesError
 from shapelex.geometry.distances import pairwise_row_distances
-from shapelex.io.code_files import open_codes_writer
 from shapelex.spaces import Space
 from shapelex.spaces.dask_chunks import is_dask_collection
+from shapelex.store.code_files import open_codes_writer
 
 _REALISM_BLOCK = 1 << 16
 
@@ -69,7 +69,7 @@ class FittedDictionary(ShapeReconstructor):
         Returns
         -------
         Path
-            Where they went; :func:`shapelex.io.read_codes` reads them.
+            Where they went; :func:`shapelex.read_codes` reads them.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """Fitted peers of the dictionary to model files and back.
 
-The file format is that of :mod:`shapelex.io.model_file`, as for :class:`~shapelex.estimators.ShapeDictionary`; here is
-what of each peer goes into it, and what must hold of what comes back.
+The file format is that of :mod:`shapelex.store.model_file`; here is what of each peer goes into it,
+and what must hold of what comes back.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex.estimators.saving import are_finite_floats, as_plain, empty_estimator, plain_parameters
 from shapelex.exceptions import ModelFileError
-from shapelex.io.model_file import Model, write_model
+from shapelex.store.model_file import Model, write_model
 
 
 @dataclass(frozen=True)

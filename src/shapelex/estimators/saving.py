@@ -1,6 +1,6 @@
 """Fitted estimators to model files and back.
 
-The file format is that of :mod:`shapelex.io.model_file`; here is what of an estimator goes into it.
+The file format is that of :mod:`shapelex.store.model_file`; here is what of an estimator goes into it.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from shapelex.exceptions import ModelFileError
-from shapelex.io.model_file import Model, write_model
-from shapelex.io.provenance import installed_versions
 from shapelex.learning import Statistics
+from shapelex.store.model_file import Model, write_model
+from shapelex.store.provenance import installed_versions
 
 _ARRAYS = ("atoms_", "usage_", "loss_curve_")
 _NUMBERS = ("rmse_", "n_iter_", "n_features_in_")

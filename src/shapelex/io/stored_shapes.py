@@ -14,11 +14,12 @@ import numpy as np
 
 from shapelex._validation import check_count
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeFileError
-from shapelex.io.file_list import PathLike, check_not_empty, is_zarr_folder
+from shapelex.io.file_list import PathLike, check_not_empty
 from shapelex.io.formats import FORMATS, find_format
 from shapelex.io.shapeset import ShapeSet
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.stored import ChunkReader, StoredConfigurations, chunk_rows, open_stored
+from shapelex.store.folders import is_zarr_folder
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28

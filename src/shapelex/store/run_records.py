@@ -15,11 +15,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from shapelex._extras import load_pyarrow
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.atomic import write_atomically
-from shapelex.io.file_list import is_zarr_folder
-from shapelex.io.npy_array import read_array
-from shapelex.io.provenance import describe_run
+from shapelex.store.atomic import write_atomically
+from shapelex.store.folders import is_zarr_folder
+from shapelex.store.npy_array import read_array
+from shapelex.store.provenance import describe_run
 
 KEY = "shapelex"
 """Name of the record in the metadata of files that have named entries."""
@@ -233,8 +234,6 @@ def _in_header(header: dict[str, Any]) -> Any:
 
 
 def _in_parquet(path: Path) -> Any:
-    from shapelex.io.table_file import load_pyarrow
-
     metadata = load_pyarrow().parquet.read_schema(path).metadata or {}
     return json.loads(metadata[KEY.encode()]) if KEY.encode() in metadata else None
 

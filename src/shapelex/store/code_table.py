@@ -6,22 +6,20 @@ back, and the errors of a table.
 
 import csv
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import numpy as np
 
+from shapelex._extras import load_pyarrow
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import ShapeFileError, ShapelexError
-from shapelex.io.atomic import write_atomically
-from shapelex.io.guards import zip_members
-from shapelex.io.npy_array import read_array, write_arrays
-from shapelex.io.shapeset import ShapeSet
-from shapelex.io.table_file import TABLE_SUFFIXES, load_pyarrow, write_table
+from shapelex.store.archive import read_archive, write_archive
+from shapelex.store.atomic import write_atomically
+from shapelex.store.table_file import TABLE_SUFFIXES, write_table
 
 FORMAT_NAME = "shapelex codes"
 FORMAT_VERSION = 1
@@ -31,7 +29,20 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
 _TIMES = ("frame", "frames", "time", "t")
 
 
-def code_columns(codes: SparseCodes, errors: FloatArray, shapes: ShapeSet, layout: str = "slots") -> dict[str, Any]:
+class NamedShapes(Protocol):
+    """What a set of shapes tells about its shapes, as :class:`shapelex.ShapeSet` does."""
+
+    @property
+    def ids(self) -> np.ndarray[Any, Any]: ...  # noqa: D102
+    @property
+    def labels(self) -> np.ndarray[Any, Any] | None: ...  # noqa: D102
+    @property
+    def sequence(self) -> np.ndarray[Any, Any] | None: ...  # noqa: D102
+    @property
+    def metadata(self) -> Mapping[str, np.ndarray[Any, Any]]: ...  # noqa: D102
+
+
+def code_columns(codes: SparseCodes, errors: FloatArray, shapes: NamedShapes, layout: str = "slots") -> dict[str, Any]:
     """Return codes as named columns, one row a shape.
 
     Parameters
@@ -40,7 +51,7 @@ def code_columns(codes: SparseCodes, errors: FloatArray, shapes: ShapeSet, layou
         Codes of the shapes.
     errors : ndarray of float, shape (n_shapes,)
         Full Procrustes distance of each shape to its reconstruction.
-    shapes : ShapeSet
+    shapes : ShapeSet or alike
         The shapes; their ids, labels, sequence and times become columns.
     layout : {"slots", "atoms"}, default "slots"
         ``"slots"``: for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
@@ -81,7 +92,7 @@ def write_codes(
     path: str | Path,
     codes: SparseCodes,
     errors: FloatArray,
-    shapes: ShapeSet,
+    shapes: NamedShapes,
     run: Mapping[str, Any],
     *,
     layout: str = "slots",
@@ -96,7 +107,7 @@ def write_codes(
     codes, errors, shapes, layout
         As in :func:`code_columns`.
     run : mapping
-        What made them, see :func:`~shapelex.io.run_records.make_run`.
+        What made them, see :func:`~shapelex.store.run_records.make_run`.
 
     Returns
     -------
@@ -112,20 +123,10 @@ def write_codes(
     if target.suffix.lower() != ".npz":
         return write_table(target, code_columns(codes, errors, shapes, layout), run)
     header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, "n_atoms": codes.n_atoms, "run": dict(run)}
-    arrays = {
-        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-        "support": codes.support,
-        "coefs": codes.coefs,
-        "errors": errors,
-        "ids": shapes.ids,
-    }
+    arrays = {"support": codes.support, "coefs": codes.coefs, "errors": errors, "ids": shapes.ids}
     if shapes.labels is not None:
         arrays["labels"] = shapes.labels
-
-    def write(stream: BinaryIO) -> None:
-        write_arrays(stream, arrays)
-
-    write_atomically(target, write)
+    write_atomically(target, lambda stream: write_archive(stream, json.dumps(header).encode(), arrays))
     return target
 
 
@@ -151,18 +152,12 @@ def read_codes_npz(path: str | Path) -> tuple[SparseCodes, dict[str, Any]]:
     """
     source = Path(path)
     try:
-        with source.open("rb") as stream, zipfile.ZipFile(stream) as archive:
-            arrays = {}
-            for member in zip_members(archive, source):
-                with archive.open(member) as part:
-                    arrays[member.filename.removesuffix(".npy")] = read_array(part, member.file_size)
-        header = json.loads(arrays.pop("header").tobytes())
+        with source.open("rb") as stream:
+            header, arrays = read_archive(stream)
         if header["format"] != FORMAT_NAME:
             raise ValueError("it is of another kind")
         codes = SparseCodes(arrays.pop("support"), arrays.pop("coefs"), int(header["n_atoms"]))
-    except FileNotFoundError:
-        raise
-    except (ShapelexError, ValueError, LookupError, TypeError, OSError, zipfile.BadZipFile) as error:
+    except (ShapelexError, ValueError, LookupError, TypeError) as error:
         raise ShapeFileError(f"{source} holds no codes that can be read: {error}.") from error
     return codes, arrays
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._extras import load_pyarrow, load_zarr
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError
-from shapelex.io._extras import load_library
-from shapelex.io.folders import put_in_place, remove
-from shapelex.io.run_records import KEY
+from shapelex.store.folders import put_in_place, remove
+from shapelex.store.run_records import KEY
 
 FORMAT_NAME = "shapelex codes"
 
@@ -39,7 +39,7 @@ class CodesWriter(ABC):
     dtype : dtype of complex
         Precision of the weights.
     run : mapping, optional
-        What makes them, see :func:`~shapelex.io.run_records.make_run`.
+        What makes them, see :func:`~shapelex.store.run_records.make_run`.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class CodesWriter(ABC):
 
 class _ZarrWriter(CodesWriter):
     def _open(self) -> None:
-        zarr = _import_zarr()
+        zarr = load_zarr()
         self._group = zarr.open_group(str(self.partial), mode="w")
         told = {"format": FORMAT_NAME, "n_atoms": self.n_atoms}
         self._group.attrs.update(told if self.run is None else {**told, "run": dict(self.run)})
@@ -134,7 +134,7 @@ class _ZarrWriter(CodesWriter):
 
 class _ParquetWriter(CodesWriter):
     def _open(self) -> None:
-        pa, parquet = _import_parquet()
+        pa = load_pyarrow()
         real = pa.from_numpy_dtype(np.empty(0, dtype=self.dtype).real.dtype)
         columns = [
             ("support", pa.list_(pa.int32(), self.n_nonzero)),
@@ -144,10 +144,10 @@ class _ParquetWriter(CodesWriter):
         ]
         told = {"format": FORMAT_NAME, "n_atoms": str(self.n_atoms)}
         self._schema = pa.schema(columns, told if self.run is None else {**told, KEY: json.dumps(dict(self.run))})
-        self._writer = parquet.ParquetWriter(self.partial, self._schema)
+        self._writer = pa.parquet.ParquetWriter(self.partial, self._schema)
 
     def _write(self, start: int, support: IntArray, coefs: ComplexArray, errors: FloatArray) -> None:  # noqa: ARG002
-        pa, _ = _import_parquet()
+        pa = load_pyarrow()
         lists = [
             pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).ravel()), self.n_nonzero)
             for values in (support, coefs.real, coefs.imag)
@@ -182,7 +182,7 @@ def open_codes_writer(
     dtype : dtype of complex
         Precision of the weights.
     run : mapping, optional
-        What makes them, see :func:`~shapelex.io.run_records.make_run`.
+        What makes them, see :func:`~shapelex.store.run_records.make_run`.
 
     Returns
     -------
@@ -226,16 +226,15 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
     if not source.exists():
         raise FileNotFoundError(f"There is no file {source}.")
     if source.suffix.lower() == ".zarr":
-        group = _import_zarr().open_group(str(source), mode="r")
+        group = load_zarr().open_group(str(source), mode="r")
         _check_format(group.attrs.get("format"), source)
         codes = SparseCodes(group["support"][:], group["coefs"][:], int(group.attrs["n_atoms"]))
         return codes, group["errors"][:]
     if source.suffix.lower() != ".parquet":
         raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
-    _, parquet = _import_parquet()
     # By file, not by path: pyarrow takes paths for folders of partitions.
     with source.open("rb") as stream:
-        table = parquet.read_table(stream)
+        table = load_pyarrow().parquet.read_table(stream)
     metadata = table.schema.metadata or {}
     _check_format(metadata.get(b"format", b"").decode(errors="replace"), source)
     support, real, imag = (
@@ -267,7 +266,7 @@ def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
     CodesError
         If the folder holds something else.
     """
-    group = _import_zarr().open_group(str(path), mode="r")
+    group = load_zarr().open_group(str(path), mode="r")
     _check_format(group.attrs.get("format"), path)
     n_shapes, n_nonzero = group["support"].shape
     return (n_shapes, n_nonzero), int(group.attrs["n_atoms"]), group["errors"][:]
@@ -276,12 +275,3 @@ def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
 def _check_format(name: Any, source: Path) -> None:
     if name != FORMAT_NAME:
         raise CodesError(f"{source} holds no codes of shapelex: its format is {name!r}.")
-
-
-def _import_zarr() -> Any:
-    return load_library("zarr", "zarr", "Writing and reading Zarr folders", extra="large")
-
-
-def _import_parquet() -> tuple[Any, Any]:
-    parquet = load_library("pyarrow.parquet", "pyarrow", "Writing and reading Parquet tables", extra="large")
-    return load_library("pyarrow", "pyarrow", "Parquet", extra="large"), parquet

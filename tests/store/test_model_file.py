@@ -92,7 +92,7 @@ def test_a_failed_write_loses_nothing(saved, tmp_path, monkeypatch):
     def full_disk(*arguments, **keywords):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shapelex.io.model_file.np.savez", full_disk)
+    monkeypatch.setattr("shapelex.store.model_file.np.savez", full_disk)
     with pytest.raises(OSError, match="No space left"):
         fit()[0].save(path)
     assert path.read_bytes() == before

@@ -82,3 +82,9 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def is_zarr_folder(path: Path) -> bool:
+    """Tell whether a folder is a Zarr array or group, or one in a group."""
+    is_named = any(one.suffix.lower() == ".zarr" for one in (path, *path.parents))
+    return is_named and path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))

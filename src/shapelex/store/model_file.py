@@ -5,24 +5,22 @@ truncated, too new or hostile file is a :class:`~shapelex.exceptions.ModelFileEr
 """
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from shapelex.exceptions import ModelFileError, UnsupportedBySpaceError
-from shapelex.io.atomic import write_atomically
-from shapelex.io.npy_array import read_array, write_arrays
-from shapelex.io.space_description import build_space, describe_space
 from shapelex.spaces import Space
+from shapelex.store.archive import read_archive, write_archive
+from shapelex.store.atomic import write_atomically
+from shapelex.store.space_description import build_space, describe_space
 
 FORMAT_NAME = "shapelex model"
 FORMAT_VERSION = 1
 
-_HEADER = "header"
 _HEADER_LIMIT = 1 << 20
 
 
@@ -97,12 +95,7 @@ def write_model(path: str | Path, model: Model) -> Path:
             f"The model has {len(encoded)} bytes of numbers and names beside its arrays, a model file holds at most "
             f"{_HEADER_LIMIT}: pickle the estimator instead."
         )
-    arrays = {**model.arrays, **space_arrays, _HEADER: np.frombuffer(encoded, dtype=np.uint8)}
-
-    def write(stream: BinaryIO) -> None:
-        write_arrays(stream, arrays)
-
-    write_atomically(target, write)
+    write_atomically(target, lambda stream: write_archive(stream, encoded, {**model.arrays, **space_arrays}))
     return target
 
 
@@ -127,15 +120,12 @@ def read_model(path: str | Path) -> Model:
         If there is no such file.
     """
     source = Path(path)
-    try:
-        with source.open("rb") as stream:
-            arrays = _read_arrays(stream, source)
-    except (OSError, ModelFileError):
-        raise
-    # zipfile and NumPy's header parser raise almost anything on hostile bytes.
-    except Exception as error:
-        raise ModelFileError(f"{source} is damaged or no model file: {error}") from error
-    header = _read_header(arrays.pop(_HEADER, None), source)
+    with source.open("rb") as stream:
+        try:
+            header, arrays = read_archive(stream, _HEADER_LIMIT)
+        except ValueError as error:
+            raise ModelFileError(f"{source} is damaged or no model file: {error}.") from error
+    _check_version(header, source)
     expected = header.get("arrays")
     if not isinstance(expected, list) or sorted(arrays) != sorted(map(str, expected)):
         raise ModelFileError(f"{source} is damaged: it holds the arrays {sorted(arrays)}, its header names {expected}.")
@@ -146,36 +136,8 @@ def read_model(path: str | Path) -> Model:
     return Model(header["kind"], parts["parameters"], space, arrays, parts["results"], parts["provenance"])
 
 
-def _read_arrays(stream: BinaryIO, source: Path) -> dict[str, np.ndarray[Any, Any]]:
-    n_bytes = stream.seek(0, 2)
-    stream.seek(0)
-    with zipfile.ZipFile(stream) as archive:
-        members = archive.infolist()
-        # What we write is stored, not compressed, so a member larger than the file is a trap.
-        if sum(member.file_size for member in members) > n_bytes:
-            raise ModelFileError(f"{source} declares more data than it holds: refused.")
-        arrays = {}
-        for member in members:
-            name = member.filename.removesuffix(".npy")
-            if name in arrays or member.compress_type != zipfile.ZIP_STORED:
-                raise ModelFileError(
-                    f"{source} was not written by shapelex: its member {name!r} is repeated or compressed."
-                )
-            with archive.open(member) as part:
-                arrays[name] = read_array(part, member.file_size)
-            if arrays[name].dtype.hasobject:
-                raise ModelFileError(f"{source} holds Python objects: refused.")
-    return arrays
-
-
-def _read_header(encoded: np.ndarray[Any, Any] | None, source: Path) -> dict[str, Any]:
-    if encoded is None or encoded.dtype != np.uint8 or encoded.ndim != 1 or encoded.size > _HEADER_LIMIT:
-        raise ModelFileError(f"{source} is no model file: it has no header.")
-    try:
-        header = json.loads(encoded.tobytes())
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{source} is damaged: its header is no JSON ({error}).") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT_NAME:
+def _check_version(header: dict[str, Any], source: Path) -> None:
+    if header.get("format") != FORMAT_NAME:
         raise ModelFileError(f"{source} is no model file: its header is of another kind.")
     version = header.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -184,7 +146,6 @@ def _read_header(encoded: np.ndarray[Any, Any] | None, source: Path) -> dict[str
         raise ModelFileError(
             f"{source} has format version {version}, this shapelex reads up to {FORMAT_VERSION}: upgrade shapelex."
         )
-    return header
 
 
 def _describe_space(space: Space) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
