@@ -16,6 +16,11 @@ from shapelex.store.npy_array import read_array, write_arrays
 HEADER = "header"
 
 
+def as_plain(value: Any) -> Any:
+    """Return NumPy numbers as Python ones, which JSON knows."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def write_archive(stream: BinaryIO, header: bytes, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
     """Write a header, which is JSON text, and arrays."""
     write_arrays(stream, {**arrays, HEADER: np.frombuffer(header, dtype=np.uint8)})

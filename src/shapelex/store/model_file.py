@@ -5,7 +5,6 @@ truncated, too new or hostile file is a :class:`~shapelex.exceptions.ModelFileEr
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,24 +31,24 @@ class Model:
     ----------
     kind : str
         Name of the estimator's class.
-    parameters : mapping
+    parameters : dict
         Its parameters, as JSON values.
     space : Space
         Space of its configurations.
-    arrays : mapping of str to ndarray
+    arrays : dict of str to ndarray
         Its fitted arrays.
-    results : mapping
+    results : dict
         Its fitted numbers, as JSON values.
-    provenance : mapping
+    provenance : dict
         What made it: versions, seed.
     """
 
     kind: str
-    parameters: Mapping[str, Any]
+    parameters: dict[str, Any]
     space: Space
-    arrays: Mapping[str, np.ndarray[Any, Any]]
-    results: Mapping[str, Any] = field(default_factory=dict)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    arrays: dict[str, np.ndarray[Any, Any]]
+    results: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
 
 
 def write_model(path: str | Path, model: Model) -> Path:
@@ -80,10 +79,10 @@ def write_model(path: str | Path, model: Model) -> Path:
         "format": FORMAT_NAME,
         "version": FORMAT_VERSION,
         "kind": model.kind,
-        "parameters": dict(model.parameters),
+        "parameters": model.parameters,
         "space": space,
-        "results": dict(model.results),
-        "provenance": dict(model.provenance),
+        "results": model.results,
+        "provenance": model.provenance,
         "arrays": sorted([*model.arrays, *space_arrays]),
     }
     try:
