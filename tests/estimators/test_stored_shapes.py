@@ -6,8 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
-from shapelex.io import read_codes
 from shapelex.learning import sources
+from shapelex.store import read_codes
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close, assert_close_codes, assert_close_fits
 from tests.spaces.test_stored import KINDS, Recorder, make_shapes
@@ -131,6 +131,12 @@ def test_files_of_codes_have_known_endings(shapes, tmp_path):
     parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
     with pytest.raises(CodesError, match="holds no codes"):
         read_codes(tmp_path / "other.parquet")
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    with pytest.raises(CodesError, match="holds no codes that can be read: it has no header"):
+        read_codes(tmp_path / "other.npz")
+    (tmp_path / "codes.csv").write_text("id,error\n")
+    with pytest.raises(CodesError, match=r"must end in \.zarr, \.parquet or \.npz"):
+        read_codes(tmp_path / "codes.csv")
 
 
 @pytest.fixture

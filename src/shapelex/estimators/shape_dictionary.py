@@ -13,7 +13,6 @@ from shapelex._validation import check_count
 from shapelex.coding.device_coder import has_device
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators import dask_coding
-from shapelex.estimators.checkpointing import Checkpoint, describe_fit
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -27,6 +26,7 @@ from shapelex.learning import (
     RowBlocks,
     Statistics,
 )
+from shapelex.learning.checkpoint import Checkpoint, describe_fit
 from shapelex.spaces import Space
 from shapelex.spaces.dask_chunks import is_dask_collection
 from shapelex.spaces.stored import StoredConfigurations

@@ -18,6 +18,7 @@ from shapelex._extras import load_pyarrow, load_zarr
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError
+from shapelex.store.code_table import read_codes_npz
 from shapelex.store.folders import put_in_place, remove
 from shapelex.store.run_records import KEY
 
@@ -208,7 +209,8 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
     Parameters
     ----------
     path : str or Path
-        What :meth:`shapelex.ShapeDictionary.encode_to` wrote.
+        What :meth:`shapelex.ShapeDictionary.encode_to` wrote, or the command ``shapelex encode`` as ``.npz`` or
+        ``.zarr``. Tables that it writes are for other programs: they do not say how many atoms there are.
 
     Returns
     -------
@@ -221,6 +223,8 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
     ------
     CodesError
         If the file holds something else.
+    FileNotFoundError
+        If there is no such file.
     """
     source = Path(path)
     if not source.exists():
@@ -230,8 +234,11 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
         _check_format(group.attrs.get("format"), source)
         codes = SparseCodes(group["support"][:], group["coefs"][:], int(group.attrs["n_atoms"]))
         return codes, group["errors"][:]
+    if source.suffix.lower() == ".npz":
+        codes, columns = read_codes_npz(source)
+        return codes, columns["errors"]
     if source.suffix.lower() != ".parquet":
-        raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
+        raise CodesError(f"path must end in .zarr, .parquet or .npz, got {str(path)!r}.")
     # By file, not by path: pyarrow takes paths for folders of partitions.
     with source.open("rb") as stream:
         table = load_pyarrow().parquet.read_table(stream)

@@ -16,7 +16,7 @@ from shapelex._extras import load_pyarrow
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes
-from shapelex.exceptions import ShapeFileError, ShapelexError
+from shapelex.exceptions import CodesError, ShapelexError, reason_of
 from shapelex.store.archive import read_archive, write_archive
 from shapelex.store.atomic import write_atomically
 from shapelex.store.table_file import TABLE_SUFFIXES, write_table
@@ -147,7 +147,7 @@ def read_codes_npz(path: str | Path) -> tuple[SparseCodes, dict[str, Any]]:
 
     Raises
     ------
-    ShapeFileError
+    CodesError
         If the file is damaged, or holds no codes. Nothing is unpickled.
     """
     source = Path(path)
@@ -157,8 +157,10 @@ def read_codes_npz(path: str | Path) -> tuple[SparseCodes, dict[str, Any]]:
         if header["format"] != FORMAT_NAME:
             raise ValueError("it is of another kind")
         codes = SparseCodes(arrays.pop("support"), arrays.pop("coefs"), int(header["n_atoms"]))
+        if arrays["errors"].shape != (len(codes),):
+            raise ValueError("it does not have one error per shape")
     except (ShapelexError, ValueError, LookupError, TypeError) as error:
-        raise ShapeFileError(f"{source} holds no codes that can be read: {error}.") from error
+        raise CodesError(f"{source} holds no codes that can be read: {reason_of(error)}.") from error
     return codes, arrays
 
 
