@@ -14,7 +14,7 @@ PARTS: tuple[Part, ...] = (
     Array("curve_", "float", ("n_losses",)),
     Array("times_", "float", ("n_losses",)),
     Array("mean_", "complex", ("n_coordinates",), optional=True),
-    Group("_inner", SimpleNamespace, "inner_", (Array("sums", "float", ("n_rows_",)), Number("weight"))),
+    Group("_inner", SimpleNamespace, "inner_", (Array("inner_sums", "float", ("n_rows_",)), Number("inner_weight"))),
 )
 
 

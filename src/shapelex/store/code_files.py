@@ -29,18 +29,9 @@ _GROUP_ROWS = 1 << 16
 
 
 class CodesWriter(ABC):
-    """A file of codes in the making; a context that puts it in place when it ends well, and removes it when not.
+    """A file of codes that grows as ``.NAME.partial``; as a context it is put in place at the end, or removed on error.
 
-    Parameters
-    ----------
-    path : Path
-        Where the file goes. It grows beside it, under the name ``.NAME.partial``.
-    n_shapes, n_nonzero, n_atoms : int
-        Size of the codes.
-    dtype : dtype of complex
-        Precision of the weights.
-    run : mapping, optional
-        What makes them, see :func:`~shapelex.store.run_records.make_run`.
+    `dtype` is the precision of the weights, `run` the record of what makes them.
     """
 
     def __init__(
@@ -79,15 +70,7 @@ class CodesWriter(ABC):
             remove(self.partial)
 
     def add(self, codes: SparseCodes, errors: FloatArray) -> None:
-        """Append the next shapes.
-
-        Parameters
-        ----------
-        codes : SparseCodes
-            Their codes.
-        errors : ndarray of float, shape (n_rows,)
-            Their errors.
-        """
+        """Append the codes and the errors of the next shapes."""
         self._waiting.append((codes, errors))
         if sum(len(part) for part, _ in self._waiting) >= _GROUP_ROWS:
             self._flush()
@@ -171,32 +154,7 @@ def open_codes_writer(
     dtype: np.dtype[Any],
     run: Mapping[str, Any] | None = None,
 ) -> CodesWriter:
-    """Begin a file of codes.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where to; its ending says how: ``.zarr`` or ``.parquet``. An older file there is replaced when the new one is
-        whole.
-    n_shapes, n_nonzero, n_atoms : int
-        Size of the codes.
-    dtype : dtype of complex
-        Precision of the weights.
-    run : mapping, optional
-        What makes them, see :func:`~shapelex.store.run_records.make_run`.
-
-    Returns
-    -------
-    CodesWriter
-        A context; blocks are added inside it.
-
-    Raises
-    ------
-    CodesError
-        If the ending is another.
-    ImportError
-        If zarr or pyarrow is not installed.
-    """
+    """Begin a file of codes; its ending, ``.zarr`` or ``.parquet``, says in which format."""
     target = Path(path)
     if target.suffix.lower() not in _WRITERS:
         raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
@@ -256,23 +214,7 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
 
 
 def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
-    """Return the size of the codes in a Zarr folder and the errors of their shapes, without the codes.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-
-    Returns
-    -------
-    (int, int), int, ndarray of float
-        Shapes and atoms a shape; atoms of the dictionary; errors.
-
-    Raises
-    ------
-    CodesError
-        If the folder holds something else.
-    """
+    """Return the codes' shape, the number of atoms and the errors in a Zarr folder, without reading the codes."""
     group = load_zarr().open_group(str(path), mode="r")
     _check_format(group.attrs.get("format"), path)
     n_shapes, n_nonzero = group["support"].shape

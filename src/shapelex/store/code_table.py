@@ -43,25 +43,11 @@ class NamedShapes(Protocol):
 
 
 def code_columns(codes: SparseCodes, errors: FloatArray, shapes: NamedShapes, layout: str = "slots") -> dict[str, Any]:
-    """Return codes as named columns, one row a shape.
+    """Return codes as named columns, one row per shape, with the ids, labels, sequence and times of the shapes.
 
-    Parameters
-    ----------
-    codes : SparseCodes
-        Codes of the shapes.
-    errors : ndarray of float, shape (n_shapes,)
-        Full Procrustes distance of each shape to its reconstruction.
-    shapes : ShapeSet or alike
-        The shapes; their ids, labels, sequence and times become columns.
-    layout : {"slots", "atoms"}, default "slots"
-        ``"slots"``: for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
-        weightiest first. ``"atoms"``: for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0 and
-        no angle where a shape does not use it. Angles are in radians.
-
-    Returns
-    -------
-    dict
-        Columns by name.
+    Layout ``"slots"`` has for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
+    largest weight first; ``"atoms"`` has for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0
+    and no angle where a shape does not use it. Angles are in radians.
     """
     check_choice(layout, LAYOUTS, "layout")
     columns: dict[str, Any] = {"id": shapes.ids}
@@ -97,28 +83,7 @@ def write_codes(
     *,
     layout: str = "slots",
 ) -> Path:
-    """Write codes to a file; one that is there is replaced.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where to: ``.csv``, ``.tsv`` or ``.parquet`` for a table, ``.npz`` for the arrays ``support``, ``coefs``,
-        ``errors``, ``ids`` and ``labels``.
-    codes, errors, shapes, layout
-        As in :func:`code_columns`.
-    run : mapping
-        What made them, see :func:`~shapelex.store.run_records.make_run`.
-
-    Returns
-    -------
-    Path
-        Where it went.
-
-    Raises
-    ------
-    ShapeFileError
-        If the path ends in something else.
-    """
+    """Write codes as ``.npz``, or as a table (see :func:`code_columns`); a file that is there is replaced."""
     target = Path(path)
     if target.suffix.lower() != ".npz":
         return write_table(target, code_columns(codes, errors, shapes, layout), run)
@@ -131,25 +96,7 @@ def write_codes(
 
 
 def read_codes_npz(path: str | Path) -> tuple[SparseCodes, dict[str, Any]]:
-    """Read the codes of a ``.npz`` file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    codes : SparseCodes
-        The codes.
-    columns : dict
-        ``errors``, ``ids`` and, where there are some, ``labels``.
-
-    Raises
-    ------
-    CodesError
-        If the file is damaged, or holds no codes. Nothing is unpickled.
-    """
+    """Read the codes of a ``.npz`` file, and its columns ``errors``, ``ids`` and, where there are some, ``labels``."""
     source = Path(path)
     try:
         with source.open("rb") as stream:
@@ -165,18 +112,7 @@ def read_codes_npz(path: str | Path) -> tuple[SparseCodes, dict[str, Any]]:
 
 
 def read_code_errors(path: str | Path) -> FloatArray | None:
-    """Read the errors of the shapes in a table of codes.
-
-    Parameters
-    ----------
-    path : str or Path
-        Any file.
-
-    Returns
-    -------
-    ndarray of float, shape (n_shapes,), or None
-        Their errors; None where the file is no such table.
-    """
+    """Return the errors of the shapes in a table of codes; None where the file is no such table."""
     source = Path(path)
     suffix = source.suffix.lower()
     if suffix not in TABLE_SUFFIXES or not source.is_file():

@@ -37,7 +37,7 @@ def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | No
 
 def removed_parameters(estimator_class: type[Any], model: Model) -> dict[str, Any]:
     """Return the parameters in a model file that its estimator no longer has."""
-    return {name: model.parameters[name] for name in _schema(estimator_class).removed if name in model.parameters}
+    return {name: model.parameters[name] for name in estimator_class._schema.removed if name in model.parameters}
 
 
 def restore_estimator(estimator_class: type[Any], model: Model, complaint: str) -> Any:
@@ -97,7 +97,8 @@ class EstimatorList(Part):
 
 def _describe(estimator: Any) -> Model:
     """Return what a model file holds of a fitted estimator, but for what made it."""
-    schema, space = _schema(type(estimator)), estimator.space_
+    schema: Schema = estimator._schema
+    space = estimator.space_
     parameters = estimator.get_params(deep=False)
     for name in ("space", *schema.left_out):
         del parameters[name]
@@ -117,7 +118,7 @@ def _describe(estimator: Any) -> Model:
 def _restore(estimator_class: type[Any], model: Model) -> Any:
     if "space" in model.parameters:
         raise ValueError("its space is not a parameter")
-    schema = _schema(estimator_class)
+    schema: Schema = estimator_class._schema
     parameters = {name: value for name, value in model.parameters.items() if name not in schema.removed}
     estimator = estimator_class(**parameters)
     sizes = {name: value for name, value in parameters.items() if isinstance(value, int)}
@@ -136,8 +137,3 @@ def _restore(estimator_class: type[Any], model: Model) -> Any:
         raise ValueError(f"n_features_in_ must be {model.space.n_coordinates}, got {estimator.n_features_in_}")
     estimator._check_loaded()
     return estimator
-
-
-def _schema(estimator_class: type[Any]) -> Schema:
-    schema: Schema = estimator_class._schema
-    return schema

@@ -25,23 +25,7 @@ _HEADER_LIMIT = 1 << 20
 
 @dataclass(frozen=True)
 class Model:
-    """The parts of a fitted model that a file holds.
-
-    Parameters
-    ----------
-    kind : str
-        Name of the estimator's class.
-    parameters : dict
-        Its parameters, as JSON values.
-    space : Space
-        Space of its configurations.
-    arrays : dict of str to ndarray
-        Its fitted arrays.
-    results : dict
-        Its fitted numbers, as JSON values.
-    provenance : dict
-        What made it: versions, seed.
-    """
+    """The parts of a fitted model that a file holds: `kind` is the name of its class, `results` its fitted numbers."""
 
     kind: str
     parameters: dict[str, Any]
@@ -52,25 +36,7 @@ class Model:
 
 
 def write_model(path: str | Path, model: Model) -> Path:
-    """Write a model file, whole or not at all.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where to; ``.npz`` is added where it is missing.
-    model : Model
-        What to write.
-
-    Returns
-    -------
-    Path
-        Where it went.
-
-    Raises
-    ------
-    ModelFileError
-        If the space or a parameter cannot be written as data, or there are too many of them.
-    """
+    """Write a model file, whole or not at all, and return where it went; ``.npz`` is added where it is missing."""
     target = Path(path)
     if target.suffix != ".npz":
         target = target.with_name(target.name + ".npz")
@@ -99,25 +65,7 @@ def write_model(path: str | Path, model: Model) -> Path:
 
 
 def read_model(path: str | Path) -> Model:
-    """Read a model file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    Model
-        Its parts.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, of another kind, or of a newer version.
-    FileNotFoundError
-        If there is no such file.
-    """
+    """Read a model file; a damaged one, one of another kind or of a newer version is a ModelFileError."""
     source = Path(path)
     with source.open("rb") as stream:
         try:

@@ -153,7 +153,7 @@ class Count(Number):
 
 @dataclass(frozen=True)
 class Group(Part):
-    """An object made of parts, which `make` takes as keyword arguments; in the file their names begin with `prefix`."""
+    """An object that `make` makes of its parts, by keyword; the names of the parts begin with `prefix` in the file."""
 
     make: Callable[..., Any]
     prefix: str
@@ -161,30 +161,18 @@ class Group(Part):
 
     def write(self, owner: Any, fields: Fields) -> None:
         """Put the parts of the object among the fields."""
-        inner = Fields(fields.space)
+        made = getattr(owner, self.name)
+        named = {part.name: getattr(made, part.name.removeprefix(self.prefix)) for part in self.parts}
         for part in self.parts:
-            part.write(getattr(owner, self.name), inner)
-        fields.arrays |= {self.prefix + name: array for name, array in inner.arrays.items()}
-        fields.results |= {self.prefix + name: value for name, value in inner.results.items()}
+            part.write(SimpleNamespace(**named), fields)
 
     def read(self, owner: Any, fields: Fields) -> None:
         """Make the object of its parts."""
-        names = [name for name in fields.arrays if name.startswith(self.prefix)]
-        arrays = {name.removeprefix(self.prefix): fields.arrays.pop(name) for name in names}
-        results = {
-            name.removeprefix(self.prefix): value
-            for name, value in fields.results.items()
-            if name.startswith(self.prefix)
-        }
-        inner, made = Fields(fields.space, arrays, results, fields.sizes), SimpleNamespace()
-        try:
-            for part in self.parts:
-                part.read(made, inner)
-        except ValueError as error:
-            # Messages begin with the name of a part.
-            raise ValueError(f"{self.prefix}{error}") from error
-        fields.arrays |= {self.prefix + name: array for name, array in inner.arrays.items()}
-        setattr(owner, self.name, self.make(**vars(made)))
+        named = SimpleNamespace()
+        for part in self.parts:
+            part.read(named, fields)
+        made = self.make(**{name.removeprefix(self.prefix): value for name, value in vars(named).items()})
+        setattr(owner, self.name, made)
 
 
 @dataclass(frozen=True)
