@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 import shapelex as sx
-from shapelex.io import read_codes
 
 BLOCK = 5000
 
@@ -47,7 +46,7 @@ def main(n_shapes: int, folder: Path) -> None:
     )
     model.fit(shapes)
     print(f"{n_shapes} shapes, {path.stat().st_size / 1e6:.1f} MB: RMSE {100 * model.rmse_:.2f} %")
-    codes, errors = read_codes(model.encode_to(shapes, folder / "codes.zarr"))
+    codes, errors = sx.read_codes(model.encode_to(shapes, folder / "codes.zarr"))
     print(f"codes of {len(codes)} shapes in {folder / 'codes.zarr'}, largest error {errors.max():.3f}")
 
 

@@ -9,8 +9,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CheckpointError, RemovedParameterWarning
-from shapelex.io.code_files import read_codes
-from shapelex.io.code_table import read_code_errors, read_codes_npz
+from shapelex.store.code_table import read_code_errors, read_codes_npz
 
 FILES = Path(__file__).parent / "files_0_1_0"
 REMOVED = {
@@ -75,12 +74,14 @@ def test_codes(shapes):
     codes, columns = read_codes_npz(FILES / "codes.npz")
     np.testing.assert_array_equal(codes.support, model.encode(shapes).support)
     np.testing.assert_allclose(codes.coefs, model.encode(shapes).coefs, atol=1e-9)
+    assert sx.read_codes(FILES / "codes.npz")[0] == codes
+    np.testing.assert_allclose(sx.read_codes(FILES / "codes.npz")[1], EXPECTED["ShapeDictionary"], rtol=1e-9)
     assert list(columns["ids"]) == list(shapes.ids)
     np.testing.assert_allclose(read_code_errors(FILES / "codes.csv"), EXPECTED["ShapeDictionary"], rtol=1e-9)
 
 
 def test_codes_in_parquet():
     pytest.importorskip("pyarrow")
-    codes, errors = read_codes(FILES / "codes.parquet")
+    codes, errors = sx.read_codes(FILES / "codes.parquet")
     assert codes == read_codes_npz(FILES / "codes.npz")[0]
     np.testing.assert_allclose(errors, EXPECTED["ShapeDictionary"], rtol=1e-9)

@@ -11,6 +11,7 @@ from . import report as report
 from . import riemannian as riemannian
 from . import selection as selection
 from . import spaces as spaces
+from . import store as store
 from .coding import SparseCodes as SparseCodes
 from .coding import decode as decode
 from .coding import encode as encode
@@ -58,5 +59,6 @@ from .spaces import from_columns as from_columns
 from .spaces import from_points as from_points
 from .spaces import to_columns as to_columns
 from .spaces import to_points as to_points
+from .store import read_codes as read_codes
 
 __version__: str

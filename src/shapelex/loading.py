@@ -5,26 +5,27 @@ from pathlib import Path
 from typing import Any
 
 from shapelex.estimators.align_first import AlignFirstDictionary
-from shapelex.estimators.classifier_files import fill_classifier
 from shapelex.estimators.complex_pca import ComplexPCA
-from shapelex.estimators.peer_files import Fill, fill_peer
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
-from shapelex.estimators.saving import fill_estimator, removed_parameters
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.exceptions import ModelFileError, RemovedParameterWarning
-from shapelex.io.model_file import read_model
 from shapelex.riemannian.dictionary import RiemannianDictionary
+from shapelex.store.estimator_file import removed_parameters, restore_estimator
+from shapelex.store.model_file import read_model
 
-_KINDS: dict[str, tuple[type[Any], Fill]] = {
-    "ShapeDictionary": (ShapeDictionary, fill_estimator),
-    "AlignFirstDictionary": (AlignFirstDictionary, fill_peer),
-    "ComplexPCA": (ComplexPCA, fill_peer),
-    "TangentPCA": (TangentPCA, fill_peer),
-    "RiemannianDictionary": (RiemannianDictionary, fill_peer),
-    "ProcrustesKernel": (ProcrustesKernel, fill_peer),
-    "ShapeDictionaryClassifier": (ShapeDictionaryClassifier, fill_classifier),
+_CLASSES: dict[str, type[Any]] = {
+    estimator_class.__name__: estimator_class
+    for estimator_class in (
+        ShapeDictionary,
+        AlignFirstDictionary,
+        ComplexPCA,
+        TangentPCA,
+        RiemannianDictionary,
+        ProcrustesKernel,
+        ShapeDictionaryClassifier,
+    )
 }
 
 
@@ -68,9 +69,10 @@ def load(path: str | Path) -> Any:
     """
     source = Path(path)
     model = read_model(source)
-    if model.kind not in _KINDS:
+    if model.kind not in _CLASSES:
         raise ModelFileError(f"{source} holds a {model.kind!r}, which this shapelex does not know: upgrade shapelex.")
-    removed = removed_parameters(model)
+    estimator_class = _CLASSES[model.kind]
+    removed = removed_parameters(estimator_class, model)
     if removed:
         told = ", ".join(f"{name}={value!r}" for name, value in removed.items())
         warnings.warn(
@@ -79,5 +81,4 @@ def load(path: str | Path) -> Any:
             RemovedParameterWarning,
             stacklevel=2,
         )
-    estimator_class, fill = _KINDS[model.kind]
-    return fill(estimator_class, model, source)
+    return restore_estimator(estimator_class, model, f"{source} is damaged")

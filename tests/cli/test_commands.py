@@ -58,7 +58,7 @@ WORK = {
     "suggest": "suggest",
     "report": "report.write_report",
     "info": "read",
-    "replay": "io.run_records.read_run",
+    "replay": "store.run_records.read_run",
     "warmup": "ShapeDictionary.fit",
 }
 

@@ -13,7 +13,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.estimators.progress import FitProgress
-from shapelex.io.code_table import read_codes_npz
+from shapelex.store.code_table import read_codes_npz
 from tests.cli.conftest import lines_of, run
 
 

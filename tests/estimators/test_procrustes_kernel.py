@@ -26,7 +26,7 @@ from shapelex.exceptions import (
     NonFiniteError,
     RealLayoutError,
 )
-from shapelex.io.model_file import read_model, write_model
+from shapelex.store.model_file import read_model, write_model
 from tests import oracles, strategies
 from tests.estimators.test_shape_dictionary_classifier import make_classes
 

@@ -6,9 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
-from shapelex.io import read_codes
 from shapelex.learning import passes
 from shapelex.shapes import collection
+from shapelex.store import read_codes
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close, assert_close_codes, assert_close_fits
 from tests.shapes.test_stored import KINDS, Recorder, make_shapes
@@ -106,7 +106,7 @@ def test_stored_sets_have_the_coordinates_of_their_space(shapes, tmp_path):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("ending", ["zarr", "parquet"])
 def test_codes_go_to_files(ending, dtype, shapes, tmp_path, monkeypatch):
-    monkeypatch.setattr("shapelex.io.code_files._GROUP_ROWS", 100)
+    monkeypatch.setattr("shapelex.store.code_files._GROUP_ROWS", 100)
     X = shapes.astype(dtype)
     model = make_model(tol=1).fit(X)
     path = tmp_path / f"codes.{ending}"
@@ -132,6 +132,12 @@ def test_files_of_codes_have_known_endings(shapes, tmp_path):
     parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
     with pytest.raises(CodesError, match="holds no codes"):
         read_codes(tmp_path / "other.parquet")
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    with pytest.raises(CodesError, match="holds no codes that can be read: it has no header"):
+        read_codes(tmp_path / "other.npz")
+    (tmp_path / "codes.csv").write_text("id,error\n")
+    with pytest.raises(CodesError, match=r"must end in \.zarr, \.parquet or \.npz"):
+        read_codes(tmp_path / "codes.csv")
 
 
 @pytest.fixture

@@ -38,9 +38,9 @@ def write_codes_in_blocks(
     """
     import numpy as np
 
-    from shapelex.io.code_files import open_codes_writer
-    from shapelex.io.code_table import code_columns
-    from shapelex.io.table_file import write_table_blocks
+    from shapelex.store.code_files import open_codes_writer
+    from shapelex.store.code_table import code_columns
+    from shapelex.store.table_file import write_table_blocks
 
     squares, worst = 0.0, 0.0
 

@@ -30,7 +30,7 @@ def demo(
 
     Example: shapelex demo -o demo
     """
-    from shapelex.io._extras import load_library
+    from shapelex._extras import load_library
 
     for module, distribution in (("matplotlib", "matplotlib"), ("PIL", "Pillow"), ("skimage", "scikit-image")):
         load_library(module, distribution, "shapelex demo", extra="report")

@@ -38,7 +38,7 @@ def distances(
 
     Example: shapelex distances shapes.npz -o distances.csv --kind full --figure distances.png
     """
-    from shapelex.io.table_file import write_table
+    from shapelex.store.table_file import write_table
 
     target, picture = claim_table(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)

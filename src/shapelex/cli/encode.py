@@ -85,7 +85,7 @@ def encode(
         screen.show({"out": str(target), "n_shapes": len(stored), "rmse": rmse, "worst": worst, "figure": None})
         return
     found = read_shapes_for(dictionary, shapes, screen)
-    from shapelex.io.code_table import write_codes
+    from shapelex.store.code_table import write_codes
 
     with screen.progress("coding"):
         codes, errors = dictionary.encode(found), dictionary.errors(found)
@@ -121,8 +121,8 @@ def draw_overlays(path: Path, shapes: Any, reconstructions: Any, errors: Any, ru
 
 
 def _check_table(path: Path) -> None:
-    from shapelex.io.code_table import SUFFIXES
-    from shapelex.io.table_file import check_table_path
+    from shapelex.store.code_table import SUFFIXES
+    from shapelex.store.table_file import check_table_path
 
     if path.suffix.lower() not in SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(SUFFIXES)}.", param_hint="-o")

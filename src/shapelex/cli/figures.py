@@ -42,8 +42,8 @@ def save_figure(
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from shapelex.io.atomic import write_atomically
-    from shapelex.io.run_records import KEY
+    from shapelex.store.atomic import write_atomically
+    from shapelex.store.run_records import KEY
 
     record = json.dumps(run)
     suffix = path.suffix.lower()

@@ -24,7 +24,7 @@ def info(
 
     Example: shapelex info model.npz
     """
-    from shapelex.io.run_records import npz_header, read_run, zarr_attributes
+    from shapelex.store.run_records import npz_header, read_run, zarr_attributes
 
     screen = Screen(as_json=as_json)
     path = Path(file)
@@ -90,8 +90,8 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
 
 
 def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
-    from shapelex.io.code_files import describe_codes
-    from shapelex.io.code_table import read_codes_npz
+    from shapelex.store.code_files import describe_codes
+    from shapelex.store.code_table import read_codes_npz
 
     if Path(file).is_dir():
         shape, n_atoms, errors = describe_codes(Path(file))
@@ -108,7 +108,7 @@ def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
 
 def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
     """Describe codes in a table; None where the file is something else."""
-    from shapelex.io.code_table import read_code_errors
+    from shapelex.store.code_table import read_code_errors
 
     errors = read_code_errors(path)
     if errors is None:

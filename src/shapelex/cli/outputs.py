@@ -24,7 +24,7 @@ def claim_folder(path: Path, force: bool) -> Path:
 
 def claim_file(path: Path, force: bool) -> Path:
     """Return a path to write to; refuse one where a file is, unless `force`."""
-    from shapelex.io.file_list import is_zarr_folder
+    from shapelex.store.folders import is_zarr_folder
 
     if path.is_dir() and not is_zarr_folder(path):
         raise CommandError(f"{path} is a folder: name a file in it.")
@@ -41,7 +41,7 @@ def claim_file(path: Path, force: bool) -> Path:
 
 def claim_table(path: Path, force: bool) -> Path:
     """Return a path to write a table to; a name that is none is wrong usage, a file that is there needs `force`."""
-    from shapelex.io.table_file import TABLE_SUFFIXES, check_table_path
+    from shapelex.store.table_file import TABLE_SUFFIXES, check_table_path
 
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="-o")
@@ -51,7 +51,7 @@ def claim_table(path: Path, force: bool) -> Path:
 
 def _check_sidecar(path: Path) -> None:
     """Refuse a path whose record would replace a file of others; that of an earlier run may go."""
-    from shapelex.io.run_records import has_sidecar, sidecar_path
+    from shapelex.store.run_records import has_sidecar, sidecar_path
 
     sidecar = sidecar_path(path)
     if sidecar.exists() and not has_sidecar(path):
@@ -67,6 +67,6 @@ def typed_command() -> str:
 
 def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
     """Return what makes the files of this command: its words, those before it, versions and seed."""
-    from shapelex.io.run_records import make_run
+    from shapelex.store.run_records import make_run
 
     return make_run(typed_command(), seed, [Path(path) for path in inputs])

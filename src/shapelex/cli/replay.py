@@ -18,7 +18,7 @@ def replay(
 
     Example: shapelex replay report.html --all
     """
-    from shapelex.io.run_records import read_run
+    from shapelex.store.run_records import read_run
 
     run = read_run(file)
     screen = Screen(as_json=as_json)

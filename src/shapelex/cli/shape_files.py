@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def claim_shapes(path: Path, force: bool) -> Path:
     """Return a path to write shapes to; refuse one where a file is, unless `force`, or that is of no format."""
-    from shapelex.io._extras import load_library
+    from shapelex._extras import load_zarr
     from shapelex.io.write import find_writable
 
     try:
@@ -25,14 +25,14 @@ def claim_shapes(path: Path, force: bool) -> Path:
         raise typer.BadParameter(message, param_hint="-o") from error
     if path.suffix.lower() == ".zarr":
         # Said before the work, not after it.
-        load_library("zarr", "zarr", "A Zarr folder", extra="large")
+        load_zarr()
     return claim_file(path, force)
 
 
 def write_shapes(shapes: "ShapeSet | ShapeSpool", path: Path, run: dict[str, Any]) -> None:
     """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar."""
     import shapelex as sx
-    from shapelex.io.run_records import write_sidecar
+    from shapelex.store.run_records import write_sidecar
 
     provenance = {**shapes.provenance, "run": run}
     if isinstance(shapes, sx.ShapeSet):

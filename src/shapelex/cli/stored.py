@@ -26,9 +26,9 @@ def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "StoredShap
     import shapelex as sx
     from shapelex.cli.shapes import with_hint
     from shapelex.exceptions import ShapelexError
-    from shapelex.io.file_list import is_zarr_folder
-    from shapelex.io.run_records import npz_header
     from shapelex.io.stored_shapes import SHAPES_FORMAT, is_large
+    from shapelex.store.folders import is_zarr_folder
+    from shapelex.store.run_records import npz_header
 
     file = Path(path)
     is_array = file.suffix.lower() == ".npy" and file.is_file()
@@ -56,8 +56,8 @@ def spooled_shapes(
     paths: Sequence[str], target: Path, screen: Screen, **options: Any
 ) -> "Iterator[ShapeSet | ShapeSpool]":
     """Read shapes that may be more than memory holds; what does not fit waits beside the file that is made of them."""
-    from shapelex.io.folders import remove
     from shapelex.io.spooling import read_or_spool
+    from shapelex.store.folders import remove
 
     folder = target.resolve().with_name(f".{target.name}.spool")
     remove(folder)

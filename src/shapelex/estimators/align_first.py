@@ -12,18 +12,19 @@ from shapelex._validation import as_numeric_array, check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
-from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
+from shapelex.estimators.saving import SavedEstimator
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry import mean_shape
 from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import Space
 from shapelex.spaces.plain import PlainRows
+from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor):
+class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstructor):
     """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
 
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
@@ -114,14 +115,15 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor
     dtype('float64')
     """
 
-    _parts = PeerParts(
-        stacks=("atoms_",),
-        configurations=("mean_",),
-        columns=("usage_",),
-        curves=("loss_curve_",),
-        floats=("rmse_",),
-        counts=("n_iter_",),
-        n_rows="n_atoms",
+    _schema = Schema(
+        (
+            Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
+            Array("mean_", "complex", ("n_coordinates",)),
+            Array("usage_", "float", ("n_atoms",)),
+            Array("loss_curve_", "float", ("n_losses",)),
+            Number("rmse_"),
+            Count("n_iter_"),
+        )
     )
 
     def __init__(
@@ -343,9 +345,10 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedAsFile, ShapeReconstructor
             n_threads=count_jobs(self.n_jobs),
         )
 
-    def _check_parameters(self) -> None:
+    def _check_loaded(self) -> None:
         check_count(self.verbose, 0, "verbose")
         self._options(self.space_, self.mean_)
+        self.errors(self.atoms_[:1])
 
     @property
     def _n_features_out(self) -> int:

@@ -9,15 +9,16 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_flag
 from shapelex.estimators.configurations import all_or_nothing
 from shapelex.estimators.modes import check_component_count, principal_modes
-from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
+from shapelex.estimators.saving import SavedEstimator
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry import mean_shape
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_norms
+from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class ComplexPCA(SavedAsFile, ShapeReconstructor):
+class ComplexPCA(SavedEstimator, ShapeReconstructor):
     """Orthonormal modes that, each scaled and turned, approximate pre-shapes best.
 
     The modes ``w_1, w_2, …`` minimize ``Σ_k |z_k − Σ_j (w_j* Phi z_k) w_j|²_Phi`` for every number of them (paper,
@@ -78,13 +79,16 @@ class ComplexPCA(SavedAsFile, ShapeReconstructor):
     True
     """
 
-    _parts = PeerParts(
-        stacks=("components_",),
-        configurations=("average_", "mean_"),
-        columns=("explained_energy_", "explained_energy_ratio_"),
-        floats=("loss_",),
-        counts=("n_components_",),
-        optional=("mean_",),
+    _schema = Schema(
+        (
+            Count("n_components_"),
+            Array("components_", "complex", ("n_components_", "n_coordinates")),
+            Array("average_", "complex", ("n_coordinates",)),
+            Array("mean_", "complex", ("n_coordinates",), optional=True),
+            Array("explained_energy_", "float", ("n_components_",)),
+            Array("explained_energy_ratio_", "float", ("n_components_",)),
+            Number("loss_"),
+        )
     )
 
     def __init__(
@@ -240,12 +244,13 @@ class ComplexPCA(SavedAsFile, ShapeReconstructor):
         codes: ComplexArray = (turned - self.space_.whiten(self.average_)) @ self._mode_rows(count).conj().T
         return codes
 
-    def _check_parameters(self) -> None:
+    def _check_loaded(self) -> None:
         subtracts, aligns = check_flag(self.subtract_average, "subtract_average"), check_flag(self.align, "align")
         if hasattr(self, "mean_") != (subtracts and aligns):
             raise ValueError("its mean does not fit its parameters")
         if self.n_components not in (None, self.n_components_):
             raise ValueError("its modes do not fit its parameters")
+        self.errors(self.components_[:1])
 
     @property
     def _n_features_out(self) -> int:

@@ -19,9 +19,9 @@ from shapelex.estimators.configurations import count_jobs
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.exceptions import CodesError
 from shapelex.geometry.distances import pairwise_row_distances
-from shapelex.io.code_files import open_codes_writer
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space
+from shapelex.store.code_files import open_codes_writer
 
 _REALISM_BLOCK = 1 << 16
 
@@ -73,7 +73,7 @@ class FittedDictionary(ShapeReconstructor):
         Returns
         -------
         Path
-            Where they went; :func:`shapelex.io.read_codes` reads them.
+            Where they went; :func:`shapelex.read_codes` reads them.
 
         Raises
         ------

@@ -11,15 +11,16 @@ from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.coding.feature_space import feature_rows
 from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing
-from shapelex.estimators.peer_files import PeerParts, SavedAsFile
+from shapelex.estimators.saving import SavedEstimator
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
 from shapelex.geometry.preshapes import resolve_space
 from shapelex.spaces import Space, from_columns
+from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+class ProcrustesKernel(SavedEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
     """Gaussian kernel of the full Procrustes distance, ``k(z, w) = exp(−gamma d_F²(z, w))`` (Jayasumana et al. 2013).
 
     It is positive definite for every ``gamma > 0``. As a transformer it turns shapes into their kernel values with the
@@ -70,7 +71,13 @@ class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, Transformer
     array(['round', 'long'], dtype='<U5')
     """
 
-    _parts = PeerParts(stacks=("shapes_",), floats=("gamma_",), counts=("n_samples_fit_",), n_rows="n_samples_fit_")
+    _schema = Schema(
+        (
+            Count("n_samples_fit_"),
+            Array("shapes_", "complex", ("n_samples_fit_", "n_coordinates")),
+            Number("gamma_"),
+        )
+    )
 
     def __init__(
         self,
@@ -258,13 +265,11 @@ class ProcrustesKernel(SavedAsFile, ClassNamePrefixFeaturesOutMixin, Transformer
             return X
         return from_columns(np.atleast_2d(columns), layout=self.layout)
 
-    def _check_parameters(self) -> None:
+    def _check_loaded(self) -> None:
         if _check_gamma(self.gamma_) != (_check_gamma(self.gamma) or self.gamma_):
             raise ValueError("its gamma_ is not the gamma among its parameters")
         if self.layout is not None:
             check_choice(self.layout, get_args(ColumnLayout), "layout")
-
-    def _try_out(self) -> None:
         self.transform(self.shapes_[:1])
 
     @property

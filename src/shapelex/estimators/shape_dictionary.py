@@ -1,34 +1,34 @@
 """The dictionary of planar shapes (paper, sections 4 and 5), as a scikit-learn transformer."""
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
 from shapelex.coding.threads import single_blas_thread
-from shapelex.estimators.checkpointing import Checkpoint, describe_fit
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.estimators.saving import save_estimator
+from shapelex.estimators.saving import SavedEstimator
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,
     Learner,
     LearningOptions,
     OnlineLearner,
+    Statistics,
 )
+from shapelex.learning.checkpoint import Checkpoint, describe_fit
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.spaces import Space
+from shapelex.store.schema import Array, Count, Group, Number, Schema
 
 
-class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
+class ShapeDictionary(CallbackSupportMixin, SavedEstimator, FittedDictionary):
     """Learn a small set of typical shapes (atoms) such that sums of a few of them approximate every shape of a set.
 
     In the sum, each atom is scaled and rotated individually: pre-shapes ``z_k`` (centered shapes of norm 1) are
@@ -132,6 +132,30 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     >>> model.transform(X).shape
     (200, 4)
     """
+
+    _schema = Schema(
+        (
+            Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
+            Array("usage_", "float", ("n_atoms",)),
+            Array("loss_curve_", "float", ("n_losses",)),
+            Number("rmse_"),
+            Count("n_iter_"),
+            Group(
+                "_statistics",
+                Statistics,
+                "memory_",
+                (
+                    Array("memory_gram", "complex128", ("n_atoms", "n_atoms")),
+                    Array("memory_products", "complex128", ("n_atoms", "n_coordinates")),
+                    Array("memory_usage", "float", ("n_atoms",)),
+                    Number("memory_weight"),
+                ),
+            ),
+        ),
+        # Where a fit saves its progress concerns that fit.
+        left_out=("checkpoint",),
+        removed=("update", "checkpoint_every"),
+    )
 
     def __init__(
         self,
@@ -273,29 +297,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self._online = online
         return self
 
-    def save(self, path: str | Path, *, run: Mapping[str, Any] | None = None) -> Path:
-        """Write the fitted dictionary to a model file, which :func:`shapelex.load` reads.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to; ``.npz`` is added where it is missing. An older file there is replaced in one step.
-        run : mapping, optional
-            What made it, to be kept in the file as it is: JSON values such as a command and its seed.
-
-        Returns
-        -------
-        Path
-            Where it went.
-
-        Raises
-        ------
-        ModelFileError
-            If the space holds functions, which a model file cannot.
-        """
-        check_is_fitted(self)
-        return save_estimator(self, path, run)
-
     def _prepare(self, shapes: Shapes) -> LearningOptions:
         """Check the parameters and return them as options of a learner."""
         check_count(self.verbose, 0, "verbose")
@@ -346,6 +347,10 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             n_threads=count_jobs(self.n_jobs),
             device=self.device,
         )
+
+    def _check_loaded(self) -> None:
+        self._options(self.space_)
+        self._atom_rows()
 
     def _store(self, learned: LearnedDictionary, space: Space) -> None:
         self.__dict__.pop("_online", None)

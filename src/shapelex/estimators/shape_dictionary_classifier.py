@@ -1,7 +1,6 @@
 """Sparse representation classification: a dictionary a class, and the least error wins."""
 
 import warnings
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -10,17 +9,18 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_weights
-from shapelex.estimators.classifier_files import save_classifier
 from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing, as_generator
 from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
+from shapelex.estimators.saving import SavedEstimator
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.within_class_metric import within_class_space
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Space
+from shapelex.store.estimator_file import EstimatorList
+from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema
 
 # Near the least log loss on held-out shapes of both sets that it was tried on, at all sizes of the dictionaries.
 _TEMPERATURE_SHARE = 0.25
@@ -28,7 +28,7 @@ _DEFAULT_SHRINKAGE = 0.1
 _SHRINKAGES = (0.03, 0.1, 0.3, 1.0)
 
 
-class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: ignore[misc]
+class ShapeDictionaryClassifier(SavedEstimator, ClassifierMixin, ConfigurationInput):  # type: ignore[misc]
     """Give a shape to the class whose dictionary reconstructs it best.
 
     Learns one :class:`ShapeDictionary` from the shapes of each class. The error of class ``c`` at a shape is the full
@@ -113,6 +113,27 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
     >>> model.class_errors(X).shape
     (40, 2)
     """
+
+    _schema = Schema(
+        (
+            Labels("classes_", "n_classes"),
+            Array("temperatures_", "float", ("n_classes",)),
+            Array("offsets_", "float", ("n_classes",)),
+            Number("temperature_"),
+            Number("shrinkage_"),
+            Count("n_iter_"),
+            OtherSpace("metric_space_", "metric"),
+            EstimatorList(
+                "dictionaries_",
+                ShapeDictionary,
+                size="n_classes",
+                space="metric_space_",
+                key="dictionaries",
+                prefix="class",
+            ),
+        ),
+        removed=("update",),
+    )
 
     def __init__(
         self,
@@ -260,27 +281,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
         probabilities: FloatArray = softmax(scores, axis=1)
         return probabilities
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted classifier to a model file, which :func:`shapelex.load` reads.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to; ``.npz`` is added where it is missing. An older file there is replaced in one step.
-
-        Returns
-        -------
-        Path
-            Where it went.
-
-        Raises
-        ------
-        ModelFileError
-            If the space holds functions, or the labels are neither text nor numbers: a model file holds neither.
-        """
-        check_is_fitted(self)
-        return save_classifier(self, path)
-
     def _check_sizes(self) -> None:
         """Refuse a number of atoms, a sparsity or a shrinkage that no shapes could be fitted with."""
         n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
@@ -288,9 +288,10 @@ class ShapeDictionaryClassifier(ClassifierMixin, ConfigurationInput):  # type: i
             raise ValueError(f"n_nonzero must be between 1 and n_atoms={self.n_atoms}, got {n_nonzero}.")
         _check_shrinkage(self.shrinkage, chooses=False)
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that no fit would take; a file may hold any."""
+    def _check_loaded(self) -> None:
         self._check_sizes()
+        if not (min(self.temperature_, *self.temperatures_) > 0 and 0 < self.shrinkage_ <= 1):
+            raise ValueError("its temperatures must be positive, its shrinkage_ above 0 and at most 1")
         if self.cv is not None:
             check_count(self.cv, 2, "cv")
         if self.temperature is not None:

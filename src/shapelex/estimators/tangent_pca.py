@@ -9,8 +9,8 @@ from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, name_rows
 from shapelex.estimators.configurations import all_or_nothing
 from shapelex.estimators.modes import check_component_count, principal_modes
-from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
+from shapelex.estimators.saving import SavedEstimator
 from shapelex.exceptions import CodesError, NonFiniteError, ShapeInputError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.distances import DISTANCE_KINDS, row_residuals
@@ -18,11 +18,12 @@ from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.geometry.preshapes import remove_along
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_inner, row_norms
+from shapelex.store.schema import Array, Count, Schema
 
 _PROJECTIONS = ("log", "orthogonal")
 
 
-class TangentPCA(SavedAsFile, ShapeReconstructor):
+class TangentPCA(SavedEstimator, ShapeReconstructor):
     """Principal component analysis of shapes as vectors tangent to the shape space at their mean.
 
     Shapes become horizontal vectors at the mean shape (paper, appendix on the Riemannian structure), with the real
@@ -83,11 +84,15 @@ class TangentPCA(SavedAsFile, ShapeReconstructor):
     True
     """
 
-    _parts = PeerParts(
-        stacks=("components_",),
-        configurations=("average_", "mean_"),
-        columns=("explained_variance_", "explained_variance_ratio_"),
-        counts=("n_components_",),
+    _schema = Schema(
+        (
+            Count("n_components_"),
+            Array("components_", "complex", ("n_components_", "n_coordinates")),
+            Array("average_", "complex", ("n_coordinates",)),
+            Array("mean_", "complex", ("n_coordinates",)),
+            Array("explained_variance_", "float", ("n_components_",)),
+            Array("explained_variance_ratio_", "float", ("n_components_",)),
+        )
     )
 
     def __init__(
@@ -269,11 +274,12 @@ class TangentPCA(SavedAsFile, ShapeReconstructor):
         reached: ComplexArray = cosines[:, None] * base + vectors
         return reached
 
-    def _check_parameters(self) -> None:
+    def _check_loaded(self) -> None:
         check_choice(self.projection, _PROJECTIONS, "projection")
         check_choice(self.mean, DISTANCE_KINDS, "mean")
         if self.n_components not in (None, self.n_components_):
             raise ValueError("its modes do not fit its parameters")
+        self.errors(self.components_[:1])
 
     @property
     def _n_features_out(self) -> int:

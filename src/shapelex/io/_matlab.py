@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._extras import load_library
 from shapelex._typing import ComplexArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._extras import load_library
 from shapelex.io._hdf5 import follow, read_values
 from shapelex.io._hdf5_points import as_rows, check_axes
 from shapelex.io._mat5 import find_variable

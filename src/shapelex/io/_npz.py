@@ -24,13 +24,13 @@ from numpy.lib import format as npy
 
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError, ShapelexError, UnsupportedBySpaceError, reason_of
-from shapelex.io.folders import work_folder
 from shapelex.io.guards import MAX_BYTES, zip_members
-from shapelex.io.npy_array import read_array, read_array_header, write_arrays
 from shapelex.io.shapeset import ShapeSet
-from shapelex.io.space_description import build_space, describe_space
 from shapelex.io.stored_shapes import METADATA, SHAPES_FORMAT, ShapeBlocks, StoredShapes, as_stored, column_of
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space, to_points
+from shapelex.store.folders import work_folder
+from shapelex.store.npy_array import read_array, read_array_header, write_arrays
+from shapelex.store.space_description import build_space, describe_space
 
 logger = logging.getLogger(__name__)
 

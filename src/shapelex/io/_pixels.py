@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._extras import load_library
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._extras import load_library
 
 Pixels = np.ndarray[Any, Any]
 

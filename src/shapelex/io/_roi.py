@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._extras import load_library
 from shapelex._typing import FloatArray
 from shapelex.io._archives import read_members
-from shapelex.io._extras import load_library
 from shapelex.io._region_kinds import select_kind
 from shapelex.io._rings import largest_ring, to_complex
 from shapelex.io.records import BadRecord, Record, Remark

@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._extras import load_zarr
 from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError, reason_of
-from shapelex.io._extras import load_library
-from shapelex.io.folders import replace_folder
 from shapelex.io.shapeset import ShapeSet
-from shapelex.io.space_description import build_space, describe_space
 from shapelex.io.stored_shapes import (
     METADATA,
     SHAPES_FORMAT,
@@ -31,6 +29,8 @@ from shapelex.io.stored_shapes import (
     stored_landmarks,
 )
 from shapelex.spaces import from_columns
+from shapelex.store.folders import replace_folder
+from shapelex.store.space_description import build_space, describe_space
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
 
 
 def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
-    zarr = load_library("zarr", "zarr", "A Zarr folder", extra="large")
+    zarr = load_zarr()
     table = zarr.open_array(str(path), mode="r")
     _check_size(table, path)
     return ShapeSet(from_columns(table[:], layout=layout), missing="allow")
@@ -65,7 +65,7 @@ def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
 
 def open_set(path: Path) -> StoredShapes:
     """Return the set that a folder holds, where it lies."""
-    zarr = load_library("zarr", "zarr", "A Zarr folder", extra="large")
+    zarr = load_zarr()
     try:
         found = zarr.open(str(path), mode="r")
         if not isinstance(found, zarr.Group):
@@ -84,7 +84,7 @@ def open_set(path: Path) -> StoredShapes:
 
 def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
     """Write a set block by block, whole or not at all."""
-    zarr = load_library("zarr", "zarr", "A Zarr folder", extra="large")
+    zarr = load_zarr()
     try:
         description, arrays = describe_space(shapes.space)
     except UnsupportedBySpaceError as error:
@@ -172,7 +172,7 @@ def _whole_chunks(blocks: Iterator[ShapeSet], n_rows: int) -> Iterator[ShapeSet]
 
 def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
     if header.get("format") == "shapelex codes":
-        raise ShapeFileError("it holds codes, not shapes: shapelex.io.read_codes reads them")
+        raise ShapeFileError("it holds codes, not shapes: shapelex.read_codes reads them")
     if header.get("format") != SHAPES_FORMAT:
         named = sorted(group.array_keys())
         example = f": name one array of it, as in {path / named[0]}" if named else ""

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats import FORMATS, Format, find_format
 from shapelex.io.guards import files_below
+from shapelex.store.folders import is_zarr_folder
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -74,12 +75,6 @@ def list_files(
     if not files:
         raise FileNotFoundError("paths is empty: give at least one file.")
     return files, ignored
-
-
-def is_zarr_folder(path: Path) -> bool:
-    """Tell whether a folder is a Zarr array or group, or one in a group."""
-    is_named = any(one.suffix.lower() == ".zarr" for one in (path, *path.parents))
-    return is_named and path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
 
 
 def _files_and_zarr_folders(folder: Path) -> Iterator[Path]:

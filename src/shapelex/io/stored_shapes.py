@@ -14,13 +14,14 @@ import numpy as np
 
 from shapelex._validation import check_count
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeFileError
-from shapelex.io.file_list import PathLike, check_not_empty, is_zarr_folder
+from shapelex.io.file_list import PathLike, check_not_empty
 from shapelex.io.formats import FORMATS, find_format
 from shapelex.io.shapeset import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.stored import ChunkReader, FileShapes, chunk_rows
 from shapelex.spaces import Space
+from shapelex.store.folders import is_zarr_folder
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28

@@ -10,8 +10,8 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import all_or_nothing, as_generator
-from shapelex.estimators.peer_files import PeerParts, SavedAsFile
 from shapelex.estimators.reconstruction import ShapeReconstructor
+from shapelex.estimators.saving import SavedEstimator
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning.initialization import initial_atoms
 from shapelex.riemannian.descent import intrinsic_codes, learn_intrinsic
@@ -19,9 +19,10 @@ from shapelex.riemannian.objective import logarithm_parts, tangent_energy, tange
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import Space
 from shapelex.spaces.plain import PlainRows
+from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class RiemannianDictionary(SavedAsFile, ShapeReconstructor):
+class RiemannianDictionary(SavedEstimator, ShapeReconstructor):
     """Dictionary whose atoms are combined in the tangent space of each shape.
 
     Learns pre-shape atoms ``d_j`` and real weights that minimize the mean over shapes ``z_k`` of
@@ -87,8 +88,13 @@ class RiemannianDictionary(SavedAsFile, ShapeReconstructor):
     True
     """
 
-    _parts = PeerParts(
-        stacks=("atoms_",), curves=("loss_curve_",), floats=("objective_",), counts=("n_iter_",), n_rows="n_atoms"
+    _schema = Schema(
+        (
+            Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
+            Array("loss_curve_", "float", ("n_losses",)),
+            Number("objective_"),
+            Count("n_iter_"),
+        )
     )
 
     def __init__(
@@ -253,11 +259,12 @@ class RiemannianDictionary(SavedAsFile, ShapeReconstructor):
     def _code(self, rows: ComplexArray) -> FloatArray:
         return intrinsic_codes(rows, self._atom_rows(), float(self.alpha))
 
-    def _check_parameters(self) -> None:
+    def _check_loaded(self) -> None:
         check_count(self.n_atoms, 1, "n_atoms")
         check_count(self.max_iter, 0, "max_iter")
         _check_nonnegative(self.alpha, "alpha")
         _check_nonnegative(self.tol, "tol")
+        self.errors(self.atoms_[:1])
 
     @property
     def _n_features_out(self) -> int:

@@ -12,7 +12,6 @@ import numpy as np
 
 from shapelex._typing import FloatArray, IntArray
 from shapelex.coding import SparseCodes, encode
-from shapelex.io.atomic import write_atomically
 from shapelex.plotting import (
     plot_atoms,
     plot_code,
@@ -23,6 +22,7 @@ from shapelex.plotting import (
     plot_rmse_curves,
 )
 from shapelex.report.reproduction.measure import ALIGN_FIRST, OURS, SetResult
+from shapelex.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,22 +6,20 @@ back, and the errors of a table.
 
 import csv
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import numpy as np
 
+from shapelex._extras import load_pyarrow
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes
-from shapelex.exceptions import ShapeFileError, ShapelexError
-from shapelex.io.atomic import write_atomically
-from shapelex.io.guards import zip_members
-from shapelex.io.npy_array import read_array, write_arrays
-from shapelex.io.shapeset import ShapeSet
-from shapelex.io.table_file import TABLE_SUFFIXES, load_pyarrow, write_table
+from shapelex.exceptions import CodesError, ShapelexError, reason_of
+from shapelex.store.archive import read_archive, write_archive
+from shapelex.store.atomic import write_atomically
+from shapelex.store.table_file import TABLE_SUFFIXES, write_table
 
 FORMAT_NAME = "shapelex codes"
 FORMAT_VERSION = 1
@@ -31,26 +29,25 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
 _TIMES = ("frame", "frames", "time", "t")
 
 
-def code_columns(codes: SparseCodes, errors: FloatArray, shapes: ShapeSet, layout: str = "slots") -> dict[str, Any]:
-    """Return codes as named columns, one row a shape.
+class NamedShapes(Protocol):
+    """What a set of shapes tells about its shapes, as :class:`shapelex.ShapeSet` does."""
 
-    Parameters
-    ----------
-    codes : SparseCodes
-        Codes of the shapes.
-    errors : ndarray of float, shape (n_shapes,)
-        Full Procrustes distance of each shape to its reconstruction.
-    shapes : ShapeSet
-        The shapes; their ids, labels, sequence and times become columns.
-    layout : {"slots", "atoms"}, default "slots"
-        ``"slots"``: for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
-        weightiest first. ``"atoms"``: for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0 and
-        no angle where a shape does not use it. Angles are in radians.
+    @property
+    def ids(self) -> np.ndarray[Any, Any]: ...  # noqa: D102
+    @property
+    def labels(self) -> np.ndarray[Any, Any] | None: ...  # noqa: D102
+    @property
+    def sequence(self) -> np.ndarray[Any, Any] | None: ...  # noqa: D102
+    @property
+    def metadata(self) -> Mapping[str, np.ndarray[Any, Any]]: ...  # noqa: D102
 
-    Returns
-    -------
-    dict
-        Columns by name.
+
+def code_columns(codes: SparseCodes, errors: FloatArray, shapes: NamedShapes, layout: str = "slots") -> dict[str, Any]:
+    """Return codes as named columns, one row per shape, with the ids, labels, sequence and times of the shapes.
+
+    Layout ``"slots"`` has for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
+    largest weight first; ``"atoms"`` has for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0
+    and no angle where a shape does not use it. Angles are in radians.
     """
     check_choice(layout, LAYOUTS, "layout")
     columns: dict[str, Any] = {"id": shapes.ids}
@@ -81,105 +78,41 @@ def write_codes(
     path: str | Path,
     codes: SparseCodes,
     errors: FloatArray,
-    shapes: ShapeSet,
+    shapes: NamedShapes,
     run: Mapping[str, Any],
     *,
     layout: str = "slots",
 ) -> Path:
-    """Write codes to a file; one that is there is replaced.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where to: ``.csv``, ``.tsv`` or ``.parquet`` for a table, ``.npz`` for the arrays ``support``, ``coefs``,
-        ``errors``, ``ids`` and ``labels``.
-    codes, errors, shapes, layout
-        As in :func:`code_columns`.
-    run : mapping
-        What made them, see :func:`~shapelex.io.run_records.make_run`.
-
-    Returns
-    -------
-    Path
-        Where it went.
-
-    Raises
-    ------
-    ShapeFileError
-        If the path ends in something else.
-    """
+    """Write codes as ``.npz``, or as a table (see :func:`code_columns`); a file that is there is replaced."""
     target = Path(path)
     if target.suffix.lower() != ".npz":
         return write_table(target, code_columns(codes, errors, shapes, layout), run)
     header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, "n_atoms": codes.n_atoms, "run": dict(run)}
-    arrays = {
-        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-        "support": codes.support,
-        "coefs": codes.coefs,
-        "errors": errors,
-        "ids": shapes.ids,
-    }
+    arrays = {"support": codes.support, "coefs": codes.coefs, "errors": errors, "ids": shapes.ids}
     if shapes.labels is not None:
         arrays["labels"] = shapes.labels
-
-    def write(stream: BinaryIO) -> None:
-        write_arrays(stream, arrays)
-
-    write_atomically(target, write)
+    write_atomically(target, lambda stream: write_archive(stream, json.dumps(header).encode(), arrays))
     return target
 
 
 def read_codes_npz(path: str | Path) -> tuple[SparseCodes, dict[str, Any]]:
-    """Read the codes of a ``.npz`` file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    codes : SparseCodes
-        The codes.
-    columns : dict
-        ``errors``, ``ids`` and, where there are some, ``labels``.
-
-    Raises
-    ------
-    ShapeFileError
-        If the file is damaged, or holds no codes. Nothing is unpickled.
-    """
+    """Read the codes of a ``.npz`` file, and its columns ``errors``, ``ids`` and, where there are some, ``labels``."""
     source = Path(path)
     try:
-        with source.open("rb") as stream, zipfile.ZipFile(stream) as archive:
-            arrays = {}
-            for member in zip_members(archive, source):
-                with archive.open(member) as part:
-                    arrays[member.filename.removesuffix(".npy")] = read_array(part, member.file_size)
-        header = json.loads(arrays.pop("header").tobytes())
+        with source.open("rb") as stream:
+            header, arrays = read_archive(stream)
         if header["format"] != FORMAT_NAME:
             raise ValueError("it is of another kind")
         codes = SparseCodes(arrays.pop("support"), arrays.pop("coefs"), int(header["n_atoms"]))
-    except FileNotFoundError:
-        raise
-    except (ShapelexError, ValueError, LookupError, TypeError, OSError, zipfile.BadZipFile) as error:
-        raise ShapeFileError(f"{source} holds no codes that can be read: {error}.") from error
+        if arrays["errors"].shape != (len(codes),):
+            raise ValueError("it does not have one error per shape")
+    except (ShapelexError, ValueError, LookupError, TypeError) as error:
+        raise CodesError(f"{source} holds no codes that can be read: {reason_of(error)}.") from error
     return codes, arrays
 
 
 def read_code_errors(path: str | Path) -> FloatArray | None:
-    """Read the errors of the shapes in a table of codes.
-
-    Parameters
-    ----------
-    path : str or Path
-        Any file.
-
-    Returns
-    -------
-    ndarray of float, shape (n_shapes,), or None
-        Their errors; None where the file is no such table.
-    """
+    """Return the errors of the shapes in a table of codes; None where the file is no such table."""
     source = Path(path)
     suffix = source.suffix.lower()
     if suffix not in TABLE_SUFFIXES or not source.is_file():

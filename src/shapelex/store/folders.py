@@ -11,18 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def replace_folder(path: Path) -> Iterator[Path]:
-    """Give a new folder to write to; at the end it is renamed to `path`, after an error it is removed.
-
-    Parameters
-    ----------
-    path : Path
-        Where the folder goes; what is there stays until the new one is whole.
-
-    Yields
-    ------
-    Path
-        The folder ``.NAME.partial`` beside it, empty.
-    """
+    """Give an empty folder to write to, which replaces `path` at the end, or is removed after an error."""
     target = path.resolve()
     old = target.with_name(f".{target.name}.old")
     if old.exists() and not target.exists():
@@ -35,18 +24,7 @@ def replace_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def work_folder(path: Path) -> Iterator[Path]:
-    """Give a folder to work in beside `path`, which is removed at the end; one that a killed process left too.
-
-    Parameters
-    ----------
-    path : Path
-        What is made there, in the end.
-
-    Yields
-    ------
-    Path
-        The folder ``.NAME.partial``, empty.
-    """
+    """Give the empty folder ``.NAME.partial`` beside `path`, which is removed at the end."""
     target = path.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to.")
@@ -82,3 +60,9 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def is_zarr_folder(path: Path) -> bool:
+    """Tell whether a folder is a Zarr array or group, or one in a group."""
+    is_named = any(one.suffix.lower() == ".zarr" for one in (path, *path.parents))
+    return is_named and path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from shapelex._extras import load_pyarrow
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.atomic import write_atomically
-from shapelex.io.file_list import is_zarr_folder
-from shapelex.io.npy_array import read_array
-from shapelex.io.provenance import describe_run
+from shapelex.store.atomic import write_atomically
+from shapelex.store.folders import is_zarr_folder
+from shapelex.store.npy_array import read_array
+from shapelex.store.provenance import describe_run
 
 KEY = "shapelex"
 """Name of the record in the metadata of files that have named entries."""
@@ -30,22 +31,7 @@ _SHOWN = ("command", "earlier", "seed", "versions")
 
 
 def make_run(command: str | None, seed: int | None, inputs: Iterable[Path] = ()) -> dict[str, Any]:
-    """Describe this run, with the commands that made what it reads.
-
-    Parameters
-    ----------
-    command : str or None
-        What was typed.
-    seed : int or None
-        Seed of all that is random.
-    inputs : iterable of Path
-        What it reads; files without a record are no error.
-
-    Returns
-    -------
-    dict
-        JSON values: ``command``, ``earlier`` (a list of commands, in order), ``seed``, ``versions``, ``processors``.
-    """
+    """Describe this run as JSON values, with the commands that made its inputs, in order, under ``earlier``."""
     earlier: dict[str, None] = {}
     for path in inputs:
         try:
@@ -122,20 +108,7 @@ def has_sidecar(path: Path) -> bool:
 
 
 def write_sidecar(path: Path, run: Mapping[str, Any]) -> Path:
-    """Write the record of a file that has no place for it beside the file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    run : mapping
-        The record.
-
-    Returns
-    -------
-    Path
-        Where it went.
-    """
+    """Write the record of a file that has no place for it beside the file, and return where it went."""
     text = json.dumps({"file": path.name, "run": dict(run)}, indent=2) + "\n"
 
     def write(stream: BinaryIO) -> None:
@@ -180,18 +153,7 @@ def _find(path: Path) -> Any:
 
 
 def npz_header(path: Path) -> dict[str, Any]:
-    """Return the JSON header of a ``.npz`` file of ours; nothing where there is none.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    dict
-        The header.
-    """
+    """Return the JSON header of a ``.npz`` file of ours; nothing where there is none."""
     try:
         with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
             member = archive.getinfo("header.npy")
@@ -204,18 +166,7 @@ def npz_header(path: Path) -> dict[str, Any]:
 
 
 def zarr_attributes(path: Path) -> dict[str, Any]:
-    """Return the attributes of a Zarr folder; nothing where they cannot be read.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-
-    Returns
-    -------
-    dict
-        The attributes of its group or array.
-    """
+    """Return the attributes of the group or array in a Zarr folder; nothing where they cannot be read."""
     metadata = path / "zarr.json"
     try:
         if metadata.stat().st_size > _LIMIT:
@@ -233,8 +184,6 @@ def _in_header(header: dict[str, Any]) -> Any:
 
 
 def _in_parquet(path: Path) -> Any:
-    from shapelex.io.table_file import load_pyarrow
-
     metadata = load_pyarrow().parquet.read_schema(path).metadata or {}
     return json.loads(metadata[KEY.encode()]) if KEY.encode() in metadata else None
 

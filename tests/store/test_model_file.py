@@ -92,7 +92,7 @@ def test_a_failed_write_loses_nothing(saved, tmp_path, monkeypatch):
     def full_disk(*arguments, **keywords):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shapelex.io.model_file.np.savez", full_disk)
+    monkeypatch.setattr("shapelex.store.model_file.np.savez", full_disk)
     with pytest.raises(OSError, match="No space left"):
         fit()[0].save(path)
     assert path.read_bytes() == before
@@ -161,29 +161,32 @@ def npy(array, **options):
         (lambda m: change_header(m, kind=None), "header is incomplete"),
         (lambda m: change_header(m, parameters=[1]), "header is incomplete"),
         (lambda m: change_header(m, parameters={"n_atoms": 4, "code": "x"}), "damaged"),
-        (lambda m: change_header(m, parameters={"n_atoms": 5}), "do not fit"),
-        (lambda m: change_header(m, space={"type": "Landmarks", "n_points": 7}), "but the space has 7"),
+        (
+            lambda m: change_header(m, parameters={"n_atoms": 5}),
+            r"atoms_ must be complex \(n_atoms=5, .*got .* \(4, 6\)",
+        ),
+        (lambda m: change_header(m, space={"type": "Landmarks", "n_points": 7}), "n_coordinates=7"),
         (lambda m: change_header(m, space={"type": "Landmarks", "n_points": -1}), "space cannot be built"),
         (lambda m: change_header(m, space={"type": "Space"}), "does not know"),
         (lambda m: change_header(m, results={}), "damaged"),
         (lambda m: change_results(m, n_iter_=float("inf")), "damaged"),
-        (lambda m: change_results(m, rmse_=float("nan")), "do not fit"),
-        (lambda m: change_results(m, n_features_in_=7), "do not fit"),
+        (lambda m: change_results(m, rmse_=float("nan")), "rmse_ must be a finite number, got nan"),
+        (lambda m: change_results(m, n_features_in_=7), "n_features_in_ must be 6, got 7"),
         (lambda m: change_header(m, parameters={"n_atoms": 4, "n_nonzero": 99}), "n_nonzero"),
         (lambda m: change_header(m, parameters={"n_atoms": 4, "n_nonzero": 2, "coder": "evil"}), "coder"),
         (lambda m: change_header(m, parameters={"n_atoms": 4, "n_nonzero": 2, "space": 5}), "not a parameter"),
         (lambda m: change_header(m, space={"type": "BSpline", "n_points": 6, "degree": 100_000}), "cannot be built"),
-        (lambda m: m.update({"usage_.npy": npy(np.full(4, np.nan))}), "do not fit"),
-        (lambda m: m.update({"loss_curve_.npy": npy(np.array([b"x"]))}), "do not fit"),
+        (lambda m: m.update({"usage_.npy": npy(np.full(4, np.nan))}), "usage_ must be finite"),
+        (lambda m: m.update({"loss_curve_.npy": npy(np.array([b"x"]))}), "loss_curve_ must be float"),
         (lambda m: m.update({"atoms_.npy": npy(np.zeros((4, 6), complex))}), "collapsed"),
-        (lambda m: m.update({"memory_gram.npy": npy(np.zeros((3, 3), complex))}), "do not fit"),
+        (lambda m: m.update({"memory_gram.npy": npy(np.zeros((3, 3), complex))}), r"memory_gram must be .*n_atoms=4"),
         (lambda m: m.pop("header.npy"), "no header"),
         (lambda m: m.pop("atoms_.npy"), "its header names"),
         (lambda m: m.update({"extra.npy": npy(np.ones(3))}), "its header names"),
         (lambda m: m.update({"header.npy": npy(np.frombuffer(b"{not json", np.uint8))}), "no JSON"),
         (lambda m: m.update({"header.npy": npy(np.frombuffer(b"[" * 100_000, np.uint8))}), "no JSON"),
         (lambda m: m.update({"atoms_.npy": npy(np.full((4, 6), np.nan + 0j))}), "NaN"),
-        (lambda m: m.update({"atoms_.npy": npy(np.ones((4, 6)))}), "real array"),
+        (lambda m: m.update({"atoms_.npy": npy(np.ones((4, 6)))}), "atoms_ must be complex"),
         (lambda m: m.update({"atoms_.npy": m["atoms_.npy"][:-8]}), "does not fit|shorter or longer"),
         (lambda m: m.update({"atoms_.npy": m["atoms_.npy"] + b"more"}), "shorter or longer"),
         (lambda m: m.update({"atoms_.npy": npy(np.array([{}]), allow_pickle=True)}), "objects"),

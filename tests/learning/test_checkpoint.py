@@ -13,9 +13,9 @@ import pytest
 from sklearn.base import clone
 
 import shapelex as sx
-from shapelex.estimators import checkpointing
 from shapelex.exceptions import CheckpointError, CheckpointWarning
-from shapelex.io.checkpoint_file import previous_path, read_checkpoint
+from shapelex.learning import checkpoint as checkpoint_module
+from shapelex.store.checkpoint_file import previous_path, read_checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -29,7 +29,7 @@ WAYS = {
 
 @pytest.fixture(autouse=True)
 def _write_every_iteration(monkeypatch):
-    monkeypatch.setattr(checkpointing, "_LEAST_SECONDS", 0)
+    monkeypatch.setattr(checkpoint_module, "_LEAST_SECONDS", 0)
 
 
 RESULTS = ("atoms_", "usage_", "loss_curve_", "rmse_", "n_iter_")
@@ -58,14 +58,14 @@ class CutOff(BaseException):
 
 def cut_after(n_writes, monkeypatch):
     written = iter(range(n_writes))
-    write = checkpointing.write_checkpoint
+    write = checkpoint_module.write_checkpoint
 
     def write_or_end(*arguments):
         if next(written, None) is None:
             raise CutOff
         write(*arguments)
 
-    monkeypatch.setattr(checkpointing, "write_checkpoint", write_or_end)
+    monkeypatch.setattr(checkpoint_module, "write_checkpoint", write_or_end)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -98,7 +98,7 @@ def test_finished_fits_return_at_once_and_go_on_with_more_iterations(tmp_path, m
 
 def test_short_iterations_are_written_once_at_the_end(tmp_path, monkeypatch):
     X, path = make_shapes(), tmp_path / "fit.checkpoint"
-    monkeypatch.setattr(checkpointing, "_LEAST_SECONDS", 1e9)
+    monkeypatch.setattr(checkpoint_module, "_LEAST_SECONDS", 1e9)
     first = make_model("plain", checkpoint=path).fit(X)
     assert not previous_path(path).exists()
     assert_same_fit(make_model("plain", checkpoint=path, max_iter=9).fit(X), make_model("plain", max_iter=9).fit(X))
@@ -109,7 +109,7 @@ def test_ctrl_c_keeps_all_complete_iterations(tmp_path, monkeypatch):
     import shapelex.estimators.progress as progress
 
     X, path = make_shapes(), tmp_path / "fit.checkpoint"
-    monkeypatch.setattr(checkpointing, "_LEAST_SECONDS", 1e9)
+    monkeypatch.setattr(checkpoint_module, "_LEAST_SECONDS", 1e9)
     with monkeypatch.context() as patch:
 
         def interrupt(self, iteration):
@@ -127,9 +127,9 @@ SCRIPT = """
 import sys, warnings
 import numpy as np
 sys.path.insert(0, {tests!r})
-from tests.estimators import test_checkpointing as here
+from tests.learning import test_checkpoint as here
 warnings.simplefilter("ignore")
-here.checkpointing._LEAST_SECONDS = 0
+here.checkpoint_module._LEAST_SECONDS = 0
 print("ready", flush=True)
 here.make_model("swaps", max_iter=30, n_restarts=2, checkpoint={path!r}).fit(here.make_shapes())
 print("done", flush=True)

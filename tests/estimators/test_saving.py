@@ -1,13 +1,14 @@
-"""Model files of the methods beside the dictionary, and what a failed refit leaves."""
+"""Model files of estimators, and what a failed refit leaves."""
 
 import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
-from shapelex.io.model_file import read_model, write_model
+from shapelex.store.model_file import read_model, write_model
 
 SPACE = sx.BSpline(6)
 PEERS = {
@@ -66,6 +67,28 @@ def test_single_precision_stays(shapes, tmp_path):
 def test_only_fitted_ones_are_saved(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         sx.ComplexPCA().save(tmp_path / "none")
+
+
+def test_what_made_it_is_kept(fitted, tmp_path):
+    run = {"command": "shapelex learn", "seed": 0}
+    assert read_model(fitted.save(tmp_path / "peer", run=run)).provenance["run"] == run
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (sx.ShapeDictionary(3, 2, max_iter=0, random_state=0), {"n_atoms": 9}),
+        (sx.ShapeDictionary(3, 2, max_iter=0, random_state=0), {"n_nonzero": 9}),
+        (sx.ComplexPCA(2), {"n_components": 3}),
+        (sx.TangentPCA(2), {"projection": "none"}),
+        (sx.ProcrustesKernel(), {"gamma": 99.0}),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_written(model, change, shapes, tmp_path):
+    model = clone(model).fit(shapes).set_params(**change)
+    with pytest.raises(ModelFileError, match=f"The estimator cannot be saved .*{next(iter(change))}|modes"):
+        model.save(tmp_path / "none")
+    assert list(tmp_path.iterdir()) == []
 
 
 def _damages(model):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
-from shapelex.io import model_file
-from shapelex.io.model_file import read_model, write_model
+from shapelex.store import model_file
+from shapelex.store.model_file import read_model, write_model
 from tests.conftest import FOURIER, custom_space
 
 LABELS = {

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._extras import load_pyarrow, load_zarr
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError
-from shapelex.io._extras import load_library
-from shapelex.io.folders import put_in_place, remove
-from shapelex.io.run_records import KEY
+from shapelex.store.code_table import read_codes_npz
+from shapelex.store.folders import put_in_place, remove
+from shapelex.store.run_records import KEY
 
 FORMAT_NAME = "shapelex codes"
 
@@ -28,18 +29,9 @@ _GROUP_ROWS = 1 << 16
 
 
 class CodesWriter(ABC):
-    """A file of codes in the making; a context that puts it in place when it ends well, and removes it when not.
+    """A file of codes that grows as ``.NAME.partial``; as a context it is put in place at the end, or removed on error.
 
-    Parameters
-    ----------
-    path : Path
-        Where the file goes. It grows beside it, under the name ``.NAME.partial``.
-    n_shapes, n_nonzero, n_atoms : int
-        Size of the codes.
-    dtype : dtype of complex
-        Precision of the weights.
-    run : mapping, optional
-        What makes them, see :func:`~shapelex.io.run_records.make_run`.
+    `dtype` is the precision of the weights, `run` the record of what makes them.
     """
 
     def __init__(
@@ -78,15 +70,7 @@ class CodesWriter(ABC):
             remove(self.partial)
 
     def add(self, codes: SparseCodes, errors: FloatArray) -> None:
-        """Append the next shapes.
-
-        Parameters
-        ----------
-        codes : SparseCodes
-            Their codes.
-        errors : ndarray of float, shape (n_rows,)
-            Their errors.
-        """
+        """Append the codes and the errors of the next shapes."""
         self._waiting.append((codes, errors))
         if sum(len(part) for part, _ in self._waiting) >= _GROUP_ROWS:
             self._flush()
@@ -112,7 +96,7 @@ class CodesWriter(ABC):
 
 class _ZarrWriter(CodesWriter):
     def _open(self) -> None:
-        zarr = _import_zarr()
+        zarr = load_zarr()
         self._group = zarr.open_group(str(self.partial), mode="w")
         told = {"format": FORMAT_NAME, "n_atoms": self.n_atoms}
         self._group.attrs.update(told if self.run is None else {**told, "run": dict(self.run)})
@@ -134,7 +118,7 @@ class _ZarrWriter(CodesWriter):
 
 class _ParquetWriter(CodesWriter):
     def _open(self) -> None:
-        pa, parquet = _import_parquet()
+        pa = load_pyarrow()
         real = pa.from_numpy_dtype(np.empty(0, dtype=self.dtype).real.dtype)
         columns = [
             ("support", pa.list_(pa.int32(), self.n_nonzero)),
@@ -144,10 +128,10 @@ class _ParquetWriter(CodesWriter):
         ]
         told = {"format": FORMAT_NAME, "n_atoms": str(self.n_atoms)}
         self._schema = pa.schema(columns, told if self.run is None else {**told, KEY: json.dumps(dict(self.run))})
-        self._writer = parquet.ParquetWriter(self.partial, self._schema)
+        self._writer = pa.parquet.ParquetWriter(self.partial, self._schema)
 
     def _write(self, start: int, support: IntArray, coefs: ComplexArray, errors: FloatArray) -> None:  # noqa: ARG002
-        pa, _ = _import_parquet()
+        pa = load_pyarrow()
         lists = [
             pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).ravel()), self.n_nonzero)
             for values in (support, coefs.real, coefs.imag)
@@ -170,32 +154,7 @@ def open_codes_writer(
     dtype: np.dtype[Any],
     run: Mapping[str, Any] | None = None,
 ) -> CodesWriter:
-    """Begin a file of codes.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where to; its ending says how: ``.zarr`` or ``.parquet``. An older file there is replaced when the new one is
-        whole.
-    n_shapes, n_nonzero, n_atoms : int
-        Size of the codes.
-    dtype : dtype of complex
-        Precision of the weights.
-    run : mapping, optional
-        What makes them, see :func:`~shapelex.io.run_records.make_run`.
-
-    Returns
-    -------
-    CodesWriter
-        A context; blocks are added inside it.
-
-    Raises
-    ------
-    CodesError
-        If the ending is another.
-    ImportError
-        If zarr or pyarrow is not installed.
-    """
+    """Begin a file of codes; its ending, ``.zarr`` or ``.parquet``, says in which format."""
     target = Path(path)
     if target.suffix.lower() not in _WRITERS:
         raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
@@ -208,7 +167,8 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
     Parameters
     ----------
     path : str or Path
-        What :meth:`shapelex.ShapeDictionary.encode_to` wrote.
+        What :meth:`shapelex.ShapeDictionary.encode_to` wrote, or the command ``shapelex encode`` as ``.npz`` or
+        ``.zarr``. Tables that it writes are for other programs: they do not say how many atoms there are.
 
     Returns
     -------
@@ -221,21 +181,25 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
     ------
     CodesError
         If the file holds something else.
+    FileNotFoundError
+        If there is no such file.
     """
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"There is no file {source}.")
     if source.suffix.lower() == ".zarr":
-        group = _import_zarr().open_group(str(source), mode="r")
+        group = load_zarr().open_group(str(source), mode="r")
         _check_format(group.attrs.get("format"), source)
         codes = SparseCodes(group["support"][:], group["coefs"][:], int(group.attrs["n_atoms"]))
         return codes, group["errors"][:]
+    if source.suffix.lower() == ".npz":
+        codes, columns = read_codes_npz(source)
+        return codes, columns["errors"]
     if source.suffix.lower() != ".parquet":
-        raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
-    _, parquet = _import_parquet()
+        raise CodesError(f"path must end in .zarr, .parquet or .npz, got {str(path)!r}.")
     # By file, not by path: pyarrow takes paths for folders of partitions.
     with source.open("rb") as stream:
-        table = parquet.read_table(stream)
+        table = load_pyarrow().parquet.read_table(stream)
     metadata = table.schema.metadata or {}
     _check_format(metadata.get(b"format", b"").decode(errors="replace"), source)
     support, real, imag = (
@@ -250,24 +214,8 @@ def read_codes(path: str | Path) -> tuple[SparseCodes, FloatArray]:
 
 
 def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
-    """Return the size of the codes in a Zarr folder and the errors of their shapes, without the codes.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-
-    Returns
-    -------
-    (int, int), int, ndarray of float
-        Shapes and atoms a shape; atoms of the dictionary; errors.
-
-    Raises
-    ------
-    CodesError
-        If the folder holds something else.
-    """
-    group = _import_zarr().open_group(str(path), mode="r")
+    """Return the codes' shape, the number of atoms and the errors in a Zarr folder, without reading the codes."""
+    group = load_zarr().open_group(str(path), mode="r")
     _check_format(group.attrs.get("format"), path)
     n_shapes, n_nonzero = group["support"].shape
     return (n_shapes, n_nonzero), int(group.attrs["n_atoms"]), group["errors"][:]
@@ -276,12 +224,3 @@ def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
 def _check_format(name: Any, source: Path) -> None:
     if name != FORMAT_NAME:
         raise CodesError(f"{source} holds no codes of shapelex: its format is {name!r}.")
-
-
-def _import_zarr() -> Any:
-    return load_library("zarr", "zarr", "Writing and reading Zarr folders", extra="large")
-
-
-def _import_parquet() -> tuple[Any, Any]:
-    parquet = load_library("pyarrow.parquet", "pyarrow", "Writing and reading Parquet tables", extra="large")
-    return load_library("pyarrow", "pyarrow", "Parquet", extra="large"), parquet

@@ -4,7 +4,7 @@ import json
 import platform
 
 import shapelex as sx
-from shapelex.io.provenance import describe_run
+from shapelex.store.provenance import describe_run
 
 
 def test_says_what_ran_and_with_what():

@@ -16,13 +16,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from shapelex.exceptions import CheckpointError
-from shapelex.io.atomic import write_atomically
-from shapelex.io.npy_array import write_arrays
+from shapelex.store.archive import read_archive, write_archive
+from shapelex.store.atomic import write_atomically
 
 _MAGIC = b"shapelex checkpoint 2\n"
 _MAGIC_0_1_0 = b"shapelex checkpoint 1\n"
 _DIGEST_BYTES = 32
-_HEADER = "header"
 
 
 def previous_path(path: Path) -> Path:
@@ -36,8 +35,7 @@ def write_checkpoint(path: Path, numbers: Mapping[str, Any], arrays: Mapping[str
     Where that fails with an OSError, the older ones are as they were.
     """
     payload = io.BytesIO()
-    header = np.frombuffer(json.dumps(dict(numbers)).encode(), dtype=np.uint8)
-    write_arrays(payload, {**arrays, _HEADER: header})
+    write_archive(payload, json.dumps(dict(numbers)).encode(), arrays)
     content = payload.getvalue()
     if path.exists():
         _keep_previous(path)
@@ -76,13 +74,9 @@ def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, An
     if hashlib.sha256(content[start:]).digest() != content[len(_MAGIC) : start]:
         raise CheckpointError("its checksum is wrong")
     try:
-        with np.load(io.BytesIO(content[start:]), allow_pickle=False) as archive:
-            arrays = dict(archive)
-        numbers = json.loads(arrays.pop(_HEADER).tobytes())
-    # zipfile and NumPy raise almost anything on bytes that someone made up.
-    except Exception as error:
+        return read_archive(io.BytesIO(content[start:]))
+    except ValueError as error:
         raise CheckpointError(f"its contents cannot be read: {error}") from error
-    return numbers, arrays
 
 
 def _keep_previous(path: Path) -> None:

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from shapelex.exceptions import CheckpointError, CheckpointWarning
-from shapelex.io.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
-from shapelex.learning import LearnerState, LearningOptions
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.states import LearnerState
 from shapelex.shapes.collection import Shapes
+from shapelex.store.archive import as_plain
+from shapelex.store.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
 
 logger = logging.getLogger("shapelex")
 
@@ -110,13 +112,9 @@ def describe_fit(shapes: Shapes, options: LearningOptions, batch_size: int | Non
     for field in fields(options):
         if field.name not in left_out:
             value = getattr(options, field.name)
-            described[field.name] = _digest(value) if isinstance(value, np.ndarray) else _as_plain(value)
+            described[field.name] = _digest(value) if isinstance(value, np.ndarray) else as_plain(value)
     return described
 
 
 def _digest(array: np.ndarray[Any, Any]) -> str:
     return hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=16).hexdigest()
-
-
-def _as_plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

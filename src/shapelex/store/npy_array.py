@@ -22,19 +22,7 @@ def write_arrays(stream: BinaryIO, arrays: Mapping[str, np.ndarray[Any, Any]]) -
 
 
 def read_array(part: Any, n_bytes: int) -> np.ndarray[Any, Any]:
-    """Return the array that a stream holds.
-
-    Parameters
-    ----------
-    part : file-like
-        The stream, at its start.
-    n_bytes : int
-        Its length.
-
-    Returns
-    -------
-    ndarray
-        The array, writable.
+    """Return the array that a stream of `n_bytes` bytes holds, writable.
 
     Raises
     ------
@@ -55,25 +43,7 @@ def read_array(part: Any, n_bytes: int) -> np.ndarray[Any, Any]:
 
 
 def read_array_header(part: Any, n_bytes: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order (whether Fortran's) and type of the array that a stream holds.
-
-    Parameters
-    ----------
-    part : file-like
-        The stream, at its start; it is then at the first value.
-    n_bytes : int
-        Its length.
-
-    Returns
-    -------
-    tuple of int, bool, dtype
-        What the header declares; as many bytes can be there.
-
-    Raises
-    ------
-    ValueError
-        As :func:`read_array`.
-    """
+    """Return shape, whether the order is Fortran's, and type as declared; the stream is then at the values."""
     version = npy.read_magic(part)
     readers: dict[tuple[int, int], Callable[[Any], Any]] = {
         (1, 0): npy.read_array_header_1_0,

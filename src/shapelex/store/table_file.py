@@ -1,6 +1,6 @@
 """Tables as files, for statistics elsewhere: columns come in; CSV, TSV or Parquet goes out, with what made it.
 
-CSV and TSV have no place for the record of a run, so it goes into a sidecar; see :mod:`shapelex.io.run_records`.
+CSV and TSV have no place for the record of a run, so it goes into a sidecar; see :mod:`shapelex.store.run_records`.
 """
 
 import csv
@@ -13,9 +13,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from shapelex._extras import load_pyarrow
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.atomic import write_atomically
-from shapelex.io.run_records import KEY, write_sidecar
+from shapelex.store.atomic import write_atomically
+from shapelex.store.run_records import KEY, write_sidecar
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 
@@ -32,7 +33,7 @@ def write_table(path: str | Path, columns: Mapping[str, Any], run: Mapping[str, 
     columns : mapping of str to array_like
         Columns of one length, by name. NaN and, in integers, masked entries are empty.
     run : mapping
-        What made it, see :func:`~shapelex.io.run_records.make_run`.
+        What made it, see :func:`~shapelex.store.run_records.make_run`.
 
     Returns
     -------
@@ -119,17 +120,6 @@ def check_table_path(path: Path) -> str:
         # Said before the work, not after it.
         load_pyarrow()
     return suffix
-
-
-def load_pyarrow() -> Any:
-    """Return the package pyarrow with its part for Parquet; where it is missing, say what to install."""
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(
-            "Parquet needs pyarrow, which is not installed: pip install pyarrow; or write .csv."
-        ) from error
-    return pyarrow
 
 
 def _cells(column: Any) -> list[Any]:

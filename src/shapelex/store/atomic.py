@@ -11,15 +11,7 @@ from typing import BinaryIO
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Write a file beside `path` and rename it, so that an interruption or a full disk loses nothing.
-
-    Parameters
-    ----------
-    path : Path
-        Where the file goes; an older one there stays as it is until the new one is whole.
-    write : callable
-        Writes the contents to the binary stream it is given.
-    """
+    """Write a file beside `path` and rename it, so that an interruption or a full disk loses nothing."""
     # A link stays a link, to the new file.
     path = path.resolve()
     if not path.parent.is_dir():

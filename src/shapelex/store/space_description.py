@@ -17,25 +17,7 @@ _SPACES: dict[str, type[Landmarks] | type[BSpline] | type[HermiteSpline]] = {
 
 
 def describe_space(space: Space) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """Return a description of a space, and its arrays.
-
-    Parameters
-    ----------
-    space : Space
-        The space.
-
-    Returns
-    -------
-    dict
-        JSON values.
-    dict of str to ndarray
-        Arrays, ``space_gram`` and ``space_shift`` or none.
-
-    Raises
-    ------
-    UnsupportedBySpaceError
-        If the space holds functions.
-    """
+    """Return JSON values and arrays that stand for a space; one that holds functions is refused."""
     name = type(space).__name__
     if isinstance(space, Landmarks | BSpline | HermiteSpline):
         return {"type": name, **asdict(space)}, {}
@@ -46,19 +28,7 @@ def describe_space(space: Space) -> tuple[dict[str, Any], dict[str, np.ndarray[A
 
 
 def build_space(description: Mapping[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> Space:
-    """Return the space that a description stands for.
-
-    Parameters
-    ----------
-    description : mapping
-        From :func:`describe_space`.
-    arrays : dict of str to ndarray
-        Arrays of the file; those of the space are taken out.
-
-    Returns
-    -------
-    Space
-        The space.
+    """Return the space that :func:`describe_space` described; its arrays are taken out of `arrays`.
 
     Raises
     ------

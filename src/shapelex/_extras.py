@@ -1,4 +1,4 @@
-"""Libraries that only some formats need: a name in, the module out, or an error that says what to install."""
+"""Libraries that only some files need: a name in, the module out, or an error that says what to install."""
 
 from importlib import import_module
 from typing import Any
@@ -34,3 +34,14 @@ def load_library(module: str, distribution: str, purpose: str, extra: str = "io"
         raise ImportError(
             f'{purpose} needs {distribution}, which is not installed: pip install "shapelex[{extra}]".'
         ) from error
+
+
+def load_pyarrow() -> Any:
+    """Return the package pyarrow with its part for Parquet, imported now."""
+    load_library("pyarrow.parquet", "pyarrow", "A Parquet table", extra="large")
+    return load_library("pyarrow", "pyarrow", "A Parquet table", extra="large")
+
+
+def load_zarr() -> Any:
+    """Return the package zarr, imported now."""
+    return load_library("zarr", "zarr", "A Zarr folder", extra="large")
