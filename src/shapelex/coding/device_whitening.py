@@ -23,16 +23,7 @@ _LEAST_ROUNDINGS = 1e3
 
 
 class DeviceWhitening:
-    """Whitens the configurations of one space, where they are.
-
-    Parameters
-    ----------
-    space : Space
-        Space of the configurations.
-    to_device : callable
-        Copies an array to the device, in the precision to work in: :meth:`DeviceCoder.to_device`.
-    name : str
-        What to call the configurations in errors.
+    """Whitens the configurations of one space, copied to the device by `to_device`; errors call them `name`.
 
     Examples
     --------
@@ -54,28 +45,10 @@ class DeviceWhitening:
         self._shift_norm = float(space.norm(space.shift.astype(np.complex128)))
 
     def preshapes(self, sent: "Tensor", precision: "np.dtype[Any]", first_row: int = 0) -> "Tensor":
-        """Whitened pre-shapes, as ``Space.whitened_preshapes`` gives them up to rounding.
+        """Whitened pre-shapes of configurations on the device: ``Space.whitened_preshapes``, up to rounding.
 
-        Parameters
-        ----------
-        sent : Tensor of complex, shape (n_shapes, n_coordinates)
-            Configurations on the device; not changed.
-        precision : dtype of complex
-            The one that they were stored in, which says how small a shape is a rounding error.
-        first_row : int, default 0
-            Number of the first row in errors, where this is a block of a larger set.
-
-        Returns
-        -------
-        Tensor of complex, shape (n_shapes, n_coordinates)
-            Rows of norm 1.
-
-        Raises
-        ------
-        NonFiniteError
-            If a coordinate is NaN or infinite.
-        CollapsedShapeError
-            If all points of a shape coincide.
+        `precision` is the one that they were stored in: it says how small a shape is a rounding error. Errors count
+        rows from `first_row`.
         """
         import torch
 
@@ -95,26 +68,7 @@ class DeviceWhitening:
 def preshape_blocks(
     coder: "DeviceCoder", configurations: ComplexArray | StoredConfigurations, space: Space, name: str = "X"
 ) -> "Iterator[tuple[int, Tensor]]":
-    """Bring a set to the device of a coder, block by block, and whiten it there.
-
-    Parameters
-    ----------
-    coder : DeviceCoder
-        What the rows are for; says the device, the precision and how many rows it takes at a time.
-    configurations : ndarray of complex, shape (n_shapes, n_coordinates), or StoredConfigurations
-        The set, with as many coordinates as the space.
-    space : Space
-        Its space.
-    name : str
-        What to call the set in errors.
-
-    Yields
-    ------
-    start : int
-        Number of the first row.
-    rows : Tensor of complex, shape (n_rows, n_coordinates)
-        Whitened pre-shapes.
-    """
+    """Yield the whitened pre-shapes of a set in the blocks of :meth:`DeviceCoder.upload`."""
     whitening = DeviceWhitening(space, coder.to_device, name)
     for start, sent in coder.upload(configurations):
         yield start, whitening.preshapes(sent, configurations.dtype, start)

@@ -10,7 +10,7 @@ import numpy as np
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
-from shapelex.coding.coders import CODERS, CoderOptions, KernelBlock, choose_coder
+from shapelex.coding.coders import CODERS, CoderOptions, KernelBlock, choose_coder, implementation, make_limits
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.decode import residual_norms
 from shapelex.coding.prepared import prepare_atoms
@@ -28,10 +28,6 @@ _NORM_LIMITS = {"f": np.array([1e-2, 1e-60, 1e60]), "d": np.array([1e-4, 1e-280,
 
 # Squared residuals below this are computed from coordinates, where errors are asked for.
 _SMALL_RESIDUAL = {"f": 1e-2, "d": 1e-4}
-
-# (independent, gain, refine) by precision: an atom within 1e-4 (3e-3 in single precision) of the span of the
-# chosen ones counts as dependent, which also bounds the weights; a gain below 1e-12 (1e-5) of the norm is noise.
-TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
 
 
 class RowCoder:
@@ -95,20 +91,18 @@ class RowCoder:
         width = check_count(width, 1, "width")
         if path:
             method = check_nested(method)
-        self._coder = CODERS[choose_coder(method, self.n_atoms, self.n_nonzero, width, tol is not None)]
+        coder = choose_coder(method, self.n_atoms, self.n_nonzero, width, tol is not None)
+        self._kernel = implementation(coder, "numba")
         self._atom_rows = np.ascontiguousarray(atoms, dtype=self.dtype)
         with single_blas_thread():
             self._prepared = prepare_atoms(self._atom_rows)
         self._real_dtype = real_dtype = self._prepared.gram.dtype
-        independent, gain, refine = TOLERANCES[real_dtype.char]
-        target = -1.0 if tol is None else float(tol) ** 2
-        limits = np.array([independent, gain, target, refine, np.finfo(real_dtype).eps], dtype=real_dtype)
-        self._options = CoderOptions(width, limits)
+        self._options = CoderOptions(width, make_limits(real_dtype, tol))
         # One division a weight brings the coefficients back to the atoms as they were given.
         norms = self._prepared.norms
         factor: FloatArray = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0).astype(norms.dtype)
         self._factor = factor if (factor != 1).any() else None
-        self.cost_ns = self._coder.cost_ns(self.n_coordinates, self.n_atoms, self.n_nonzero, width)
+        self.cost_ns = CODERS[coder].cost_ns(self.n_coordinates, self.n_atoms, self.n_nonzero, width)
 
     def encode(self, rows: ComplexArray, n_threads: int | None = None) -> SparseCodes:
         """Code whitened rows, which must be finite (not checked), on at most `n_threads` threads."""
@@ -226,7 +220,7 @@ class RowCoder:
         # The kernels want contiguous arrays; the outputs are slices of such.
         reals = out_coefs.view(self._real_dtype)
         block = KernelBlock(correlations, norms2, rows, out_support, reals, left, needs_row)
-        self._coder.code_block(self._prepared, block, self._options)
+        self._kernel(self._prepared, block, self._options)
         if self._factor is not None:
             out_coefs *= self._factor[out_support][:, None, :]
         return left, needs_row

@@ -110,8 +110,7 @@ class _Sums:
     def add(self, rows: "Tensor", weights: FloatArray) -> None:
         import torch
 
-        from shapelex.kernels.pursuit_torch import squares
-        from shapelex.kernels.weights_torch import densify
+        from shapelex.kernels.weights_torch import densify, squares
 
         n_atoms, distance = len(self._atom_rows), self._sums.options.distance
         support, coefs = self._coder.code(rows)
@@ -137,7 +136,7 @@ class _Sums:
     def _look_at_extremes(self, rows: "Tensor", values: FloatArray, weights: FloatArray) -> None:
         import torch
 
-        from shapelex.kernels.pursuit_torch import squares
+        from shapelex.kernels.weights_torch import squares
 
         counted = np.flatnonzero(weights > 0)
         if not len(counted):
