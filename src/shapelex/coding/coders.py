@@ -6,6 +6,7 @@ to add one.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,8 @@ A rounding is the machine epsilon times the squared norm of the row. Two squared
 that is itself smaller, are compared by the residuals of the coordinates.
 """
 
-# What selects each backend, for errors.
-_BACKENDS = {"numba": 'device="cpu"', "torch": 'a torch device such as "cuda"'}
+# What selects the other backend, for errors.
+_OTHER_DEVICE = {"numba": 'a torch device such as device="cuda"', "torch": 'device="cpu"'}
 
 
 def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
@@ -148,11 +149,9 @@ def implementation(name: str, backend: str) -> Any:
     """Implementation of a coder for the backend ``"numba"`` or ``"torch"``; raise DeviceError where there is none."""
     found = getattr(CODERS[name], backend)
     if found is None:
-        coders = [f'"{other}"' for other, coder in CODERS.items() if getattr(coder, backend) is not None]
-        devices = [device for other, device in _BACKENDS.items() if getattr(CODERS[name], other) is not None]
         raise DeviceError(
-            f'coder "{name}" has no implementation for the {backend} backend: use {" or ".join(devices)}, '
-            f"or a coder that has one: {', '.join(coders)}."
+            f'coder "{name}" has no implementation for the {backend} backend: use {_OTHER_DEVICE[backend]}, '
+            'or a coder such as "ormp", which has one for every backend.'
         )
     return found
 
@@ -168,19 +167,11 @@ def _arguments(prepared: PreparedAtoms, block: KernelBlock, options: CoderOption
     return *shared, *own, *block.outputs
 
 
-def _pursue(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions, by_correlation: int) -> None:
+def _numba_pursuit(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions, by_correlation: int) -> None:
     if prepared.n_atoms <= MAX_ATOMS:
         pursue_lanes_batch(*_arguments(prepared, block, options, by_correlation))
     else:
         pursue_batch(*_arguments(prepared, block, options, by_correlation, _score_workspace(prepared)))
-
-
-def _numba_ormp(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
-    _pursue(prepared, block, options, by_correlation=0)
-
-
-def _numba_omp(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
-    _pursue(prepared, block, options, by_correlation=1)
 
 
 def _numba_beam(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
@@ -202,16 +193,10 @@ def _numba_exact(prepared: PreparedAtoms, block: KernelBlock, options: CoderOpti
     block.needs_row[:] |= other.needs_row
 
 
-def _torch_ormp(problem: "Problem") -> "TorchCoder":
+def _torch_pursuit(problem: "Problem", by_correlation: bool) -> "TorchCoder":
     from shapelex.coding.torch_coders import PursuitCoder
 
-    return PursuitCoder(problem, by_correlation=False)
-
-
-def _torch_omp(problem: "Problem") -> "TorchCoder":
-    from shapelex.coding.torch_coders import PursuitCoder
-
-    return PursuitCoder(problem, by_correlation=True)
+    return PursuitCoder(problem, by_correlation)
 
 
 def _torch_beam(problem: "Problem") -> "TorchCoder":
@@ -239,9 +224,15 @@ def _cost_exact(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) ->
     return _cost_pursuit(n_coordinates, n_atoms, n_nonzero, width) + 0.8 * comb(n_atoms, n_nonzero)
 
 
+def _pursuit(by_correlation: bool) -> Coder:
+    numba = partial(_numba_pursuit, by_correlation=int(by_correlation))
+    torch = partial(_torch_pursuit, by_correlation=by_correlation)
+    return Coder(_cost_pursuit, is_nested=True, numba=numba, torch=torch)
+
+
 CODERS: dict[str, Coder] = {
-    "ormp": Coder(_cost_pursuit, is_nested=True, numba=_numba_ormp, torch=_torch_ormp),
-    "omp": Coder(_cost_pursuit, is_nested=True, numba=_numba_omp, torch=_torch_omp),
+    "ormp": _pursuit(by_correlation=False),
+    "omp": _pursuit(by_correlation=True),
     "beam": Coder(_cost_beam, is_nested=False, numba=_numba_beam, torch=_torch_beam),
     "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=_torch_exact),
 }

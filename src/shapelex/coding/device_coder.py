@@ -15,7 +15,6 @@ from shapelex._typing import ComplexArray
 from shapelex._validation import check_count
 from shapelex.coding.coders import choose_coder, implementation, make_limits
 from shapelex.coding.codes import CodePath, SparseCodes
-from shapelex.coding.device_upload import copy_to_device, upload_blocks
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.coding.row_coder import as_rows, check_nested, check_nonzero
 from shapelex.exceptions import CoordinateCountError, DeviceError
@@ -116,7 +115,11 @@ class DeviceCoder:
 
     def to_device(self, rows: ComplexArray) -> "Tensor":
         """Copy rows, atoms or any other array to the device, in the precision of the coder."""
-        return copy_to_device(rows, self.dtype, self.device)
+        import torch
+
+        array = np.ascontiguousarray(rows, dtype=self.dtype)
+        # On the CPU a tensor shares the memory of its array, and torch warns of arrays that are closed to writing.
+        return torch.from_numpy(array if array.flags.writeable else array.copy()).to(self.device)
 
     def encode(self, rows: ComplexArray) -> SparseCodes | CodePath:
         """Code whitened rows of host memory, which must be finite (not checked), block by block."""
@@ -145,7 +148,12 @@ class DeviceCoder:
     def upload(self, rows: ComplexArray | StoredConfigurations) -> Iterator[tuple[int, "Tensor"]]:
         """Yield rows on the device in blocks that :meth:`code` takes, each with the number of its first row."""
         travelling = max(1, _TRAVEL_BYTES // (self.n_coordinates * self.dtype.itemsize))
-        return upload_blocks(rows, min(self.block_rows(), travelling), self.dtype, self.device)
+        size = min(self.block_rows(), travelling)
+        if self.device.type == "cuda":
+            from shapelex.coding.device_upload import upload_ahead
+
+            return upload_ahead(rows, size, self._atoms.dtype, self.device)
+        return ((start, self.to_device(rows[start : start + size])) for start in range(0, len(rows), size))
 
     def block_rows(self) -> int:
         """Rows whose coding fits in the scratch memory; the same for all devices of a kind."""
@@ -159,20 +167,15 @@ class DeviceCoder:
         Returns supports of int32, ``(n_rows, n_nonzero)``, padded with −1, and weights ``(n_rows, 1, n_nonzero)``, or
         ``(n_rows, n_nonzero, n_nonzero)`` for a path.
         """
-        import torch
-
         from shapelex.kernels.weights_torch import Block
 
         support, coefs = self._coder.code(Block(rows, rows @ self._atoms.mH))
         if self._scale is not None:
             coefs = coefs * self._scale[support.clamp_min(0).long()][:, None, :]
-        return support.to(torch.int32), coefs
+        return support.int(), coefs
 
     def residual_norms(self, rows: "Tensor", atoms: "Tensor", support: "Tensor", coefs: "Tensor") -> "Tensor":
         """Norms of ``rows - sum_j alpha_j atoms_j``, on the device, for atoms as they were given."""
-        import torch
+        from shapelex.kernels.weights_torch import squared_errors
 
-        from shapelex.kernels.weights_torch import residuals
-
-        norms: Tensor = torch.linalg.vector_norm(residuals(rows, atoms, support, coefs), dim=1)
-        return norms
+        return squared_errors(rows, atoms, support, coefs).sqrt()

@@ -32,7 +32,7 @@ class TorchCoder(Protocol):
 class PursuitCoder:
     """ORMP, or OMP, which chooses atoms by their correlation: one fused kernel where it applies."""
 
-    def __init__(self, problem: Problem, *, by_correlation: bool) -> None:
+    def __init__(self, problem: Problem, by_correlation: bool) -> None:
         self._problem, self._by_correlation = problem, by_correlation
         self._fused = fused_pursuit(problem, by_correlation)
         self.values_per_row = 2 * problem.n_nonzero * len(problem.atoms) if self._fused is None else 0
@@ -67,6 +67,7 @@ class ExactCoder:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        self._without_target = replace(problem, limits=replace(problem.limits, target=-1.0))
         self._tables, has_skipped = prepare_supports(problem)
         n_atoms, n_nonzero = len(problem.atoms), problem.n_nonzero
         n_scored = min(comb(n_atoms, n_nonzero), SUPPORTS_AT_ONCE)
@@ -87,21 +88,17 @@ class ExactCoder:
         best = best_supports(block, self._tables[:size], limits.eps)
         # The support is pursued by itself, so that atoms without use drop out, and the rest comes in order of gain.
         allowed = torch.zeros_like(block.correlations, dtype=torch.bool).scatter_(1, best, True)
-        support, coefs = self._pursue(block, size, allowed)
+        support, coefs = pursue(block, self._without_target, size, allowed=allowed)
         # Where hardly anything is left, gains tie to rounding: there the support must beat a plain pursuit.
         errors = squared_errors(block.rows, self._problem.atoms, support, coefs[:, 0])
         unsure = torch.nonzero(errors <= limits.unsure * block.norms2)[:, 0]
         if len(unsure):
             part = block[unsure]
-            found = support[unsure], coefs[unsure]
-            support[unsure], coefs[unsure] = self._better(part, found, self._pursue(part, size), 0)
+            found, pursued = (support[unsure], coefs[unsure]), pursue(part, self._without_target, size)
+            support[unsure], coefs[unsure] = self._better(part, found, pursued, 0)
         if self._beam is not None:
             return self._better(block, (support, coefs), self._beam.code_size(block, size), 16 * limits.eps)
         return support, coefs
-
-    def _pursue(self, block: Block, size: int, allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        without_target = replace(self._problem, limits=replace(self._problem.limits, target=-1.0))
-        return pursue(block, without_target, size, allowed=allowed)
 
     def _better(
         self, block: Block, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], margin: float

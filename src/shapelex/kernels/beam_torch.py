@@ -23,15 +23,15 @@ def atom_keys(n_atoms: int, device: torch.device) -> Tensor:
 
 def search(block: Block, problem: Problem, size: int) -> Tensor:
     """Supports ``(B, size)`` of the best members of the beam, padded with −1; a target is not heeded."""
-    correlations, norms2, gram, limits = block.correlations, block.norms2, problem.gram, problem.limits
-    n_rows, n_atoms = correlations.shape
-    device = correlations.device
+    norms2, gram, limits, width = block.norms2, problem.gram, problem.limits, problem.width
+    n_rows, n_atoms = block.correlations.shape
+    device = gram.device
     margin = 16 * limits.eps * norms2
     stop_gain = (limits.gain * norms2)[:, None]
     rows = torch.arange(n_rows, device=device)[:, None]
     keys_of_atoms = atom_keys(n_atoms, device)
     # Members: residual correlations, norms left, chosen basis rows, supports, gains, keys.
-    corr = correlations[:, None]
+    corr = block.correlations[:, None]
     left = gram.diagonal().real.expand(n_rows, 1, n_atoms)
     basis = torch.zeros((n_rows, 1, 0, n_atoms), dtype=corr.dtype, device=device)
     support = torch.full((n_rows, 1, size), -1, dtype=torch.int64, device=device)
@@ -61,9 +61,7 @@ def search(block: Block, problem: Problem, size: int) -> Tensor:
             winner[:, level] = favorite[rows[:, 0], best]
             keep_done = torch.isinf(best_gain) | (done_gain > best_gain)
             return torch.where(keep_done[:, None], done_support, winner)
-        parents, atoms, new_keys, exists = _choose_children(
-            totals, favorite, keys, keys_of_atoms, has_greedy, problem.width
-        )
+        parents, atoms, new_keys, exists = _choose_children(totals, favorite, keys, keys_of_atoms, has_greedy, width)
         old = rows, parents
         chosen_left = left[(*old, atoms)]
         inv_norm = torch.where(exists, chosen_left, 1).rsqrt() * exists

@@ -39,14 +39,14 @@ def fused_pursuit(problem: Problem, by_correlation: bool) -> Fused | None:
     is_cuda = device.type == "cuda" and torch.version.hip is None and hasattr(torch.cuda, "_compile_kernel")
     if not is_cuda or problem.path or problem.has_target:
         return None
-    (n_atoms, n_coordinates), n_nonzero = problem.atoms.shape, problem.n_nonzero
+    n_nonzero = problem.n_nonzero
     n_bytes = torch.finfo(real).bits // 8
-    group = _group(n_atoms, n_nonzero)
+    group = _group(len(problem.atoms), n_nonzero)
     n_shared = 2 * n_bytes * n_nonzero * (n_nonzero + 2 * (group // 32) + 4)
     if n_nonzero > _MOST_NONZERO[n_bytes] or group > _MOST_THREADS or n_shared >= _MOST_SHARED_BYTES:
         return None
     n_together = _SMALL_THREADS // group if group <= 32 else 1
-    kernel = _compile(device, real, n_atoms, n_nonzero, n_coordinates, group, n_together, int(by_correlation))
+    kernel = _compile(device, _defines(problem, group, n_together, by_correlation))
     if kernel is None:
         return None
     tolerances = torch.tensor([problem.limits.independent, problem.limits.gain], dtype=real, device=device)
@@ -75,29 +75,24 @@ def _group(n_atoms: int, n_nonzero: int) -> int:
     return max(64, -(-n_atoms // 32) * 32)
 
 
-@cache
-def _compile(
-    device: torch.device,
-    real: torch.dtype,
-    n_atoms: int,
-    n_nonzero: int,
-    n_coordinates: int,
-    group: int,
-    n_together: int,
-    by_correlation: int,
-) -> Any:
-    types = ("float", "unsigned") if real == torch.float32 else ("double", "unsigned long long")
+def _defines(problem: Problem, group: int, n_together: int, by_correlation: bool) -> str:
+    """The sizes that the kernel is compiled for."""
+    is_single = problem.gram.dtype == torch.complex64
     sizes = {
-        "REAL": types[0],
-        "WORD": types[1],
-        "N_ATOMS": n_atoms,
-        "N_NONZERO": n_nonzero,
-        "N_COORDINATES": n_coordinates,
+        "REAL": "float" if is_single else "double",
+        "WORD": "unsigned" if is_single else "unsigned long long",
+        "N_ATOMS": problem.atoms.shape[0],
+        "N_NONZERO": problem.n_nonzero,
+        "N_COORDINATES": problem.atoms.shape[1],
         "GROUP": group,
         "ROWS": n_together,
-        "BY_CORRELATION": by_correlation,
+        "BY_CORRELATION": int(by_correlation),
     }
-    defines = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+    return "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+
+
+@cache
+def _compile(device: torch.device, defines: str) -> Any:
     source = defines + files("shapelex.kernels").joinpath("pursuit.cu").read_text(encoding="utf-8")
     try:
         with torch.cuda.device(device):

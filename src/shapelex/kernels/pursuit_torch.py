@@ -4,26 +4,10 @@ In: a block of rows with their correlations, and a dictionary. Out: supports in 
 arithmetic, the tolerances and the rules for ties are those of the numba kernels; sums may round otherwise.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
 from shapelex.kernels.weights_torch import Block, Problem, refine_weights, solve_triangle, squared_errors, squares
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What a pursuit leaves: supports ``(B, S)`` padded with −1, and their triangular factors.
-
-    ``triangle[b, i, l] = q_i^H d_l`` is upper triangular with ones on the diagonal of unused levels, ``targets[b, l]``
-    is ``q_l^H x``, and ``lowest[b]`` the smallest squared norm that a chosen atom had left.
-    """
-
-    support: Tensor
-    triangle: Tensor
-    targets: Tensor
-    lowest: Tensor
 
 
 def first_largest(scores: Tensor) -> tuple[Tensor, Tensor]:
@@ -46,21 +30,12 @@ def score_atoms(corr: Tensor, left: Tensor, independent: float, by_correlation: 
 def pursue(
     block: Block, problem: Problem, size: int, *, by_correlation: bool = False, allowed: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Supports ``(B, size)`` by ORMP, or by OMP, and weights ``(B, 1, size)``, or ``(B, size, size)`` for a path."""
-    found = choose_atoms(block, problem, size, by_correlation, allowed)
-    levels = range(1, size + 1) if problem.path else [size]
-    coefs = block.rows.new_zeros((len(block.rows), len(levels), size))
-    for place, n_chosen in enumerate(levels):
-        solved = solve_triangle(found.triangle[:, :n_chosen, :n_chosen], found.targets[:, :n_chosen])
-        refined = refine_weights(block, problem, found.support[:, :n_chosen], solved, found.lowest)
-        coefs[:, place, :n_chosen] = refined
-    return found.support, coefs
+    """Supports ``(B, size)`` by ORMP, or by OMP, and weights ``(B, 1, size)``, or ``(B, size, size)`` for a path.
 
-
-def choose_atoms(
-    block: Block, problem: Problem, size: int, by_correlation: bool = False, allowed: Tensor | None = None
-) -> Chosen:
-    """Choose at most `size` atoms for every row, of all or of those that are `allowed` ``(B, J)``."""
+    Rows choose of all atoms, or of those that are `allowed` ``(B, J)``.
+    """
+    # triangle[b, i, l] = q_i^H d_l is upper triangular with ones on the diagonal of unused levels, targets[b, l] is
+    # q_l^H x, and lowest[b] the smallest squared norm that a chosen atom had left.
     corr, norms2, gram, limits = block.correlations, block.norms2, problem.gram, problem.limits
     n_rows, n_atoms = corr.shape
     device = corr.device
@@ -104,4 +79,9 @@ def choose_atoms(
         corr = corr - new.conj() * targets[:, level, None]
         left = left - squares(new)
         left[every, best] = torch.where(going, 0, left[every, best])
-    return Chosen(support, triangle, targets, lowest)
+    levels = range(1, size + 1) if problem.path else [size]
+    coefs = block.rows.new_zeros((n_rows, len(levels), size))
+    for place, n_chosen in enumerate(levels):
+        solved = solve_triangle(triangle[:, :n_chosen, :n_chosen], targets[:, :n_chosen])
+        coefs[:, place, :n_chosen] = refine_weights(block, problem, support[:, :n_chosen], solved, lowest)
+    return support, coefs
