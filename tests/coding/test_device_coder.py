@@ -147,6 +147,8 @@ def test_errors_name_what_does_not_fit(device):
         DeviceCoder(atoms, 2, device=device).encode(rows[:, :-1].copy())
     with pytest.raises(ValueError, match="n_nonzero must be between 1 and n_atoms=8, got 9"):
         DeviceCoder(atoms, 9, device=device)
+    with pytest.raises(ValueError, match="width must be at least 1"):
+        DeviceCoder(atoms, 2, method="beam", width=0, device=device)
 
 
 @on_devices
