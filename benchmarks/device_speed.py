@@ -12,8 +12,9 @@ import numpy as np
 from measure import find_peer, print_table, skip
 from shapelex import ShapeDictionary
 from shapelex._typing import ComplexArray
-from shapelex.coding import RowCoder, encode_rows, squared_residuals
+from shapelex.coding import encode_rows, squared_residuals
 from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.settings import Coding
 
 # (n_coordinates, n_atoms, n_nonzero): the paper's largest set, its Hermite worms and its leaves.
 SIZES = [(200, 230, 30), (12, 10, 5), (40, 20, 5)]
@@ -70,7 +71,7 @@ def throughput(device: str, scale: float) -> None:
                 continue
             n_rows = max(1000, int(scale * N_ROWS[n_coordinates]))
             atoms = make_rows(n_atoms, n_coordinates, np.complex64, 1)
-            coder = DeviceCoder(atoms, n_nonzero, method=method, device=device)
+            coder = DeviceCoder(Coding(atoms, n_nonzero, method, device=device), atoms.dtype)
             n_here = n_rows if method == "ormp" else max(500, n_rows // (200 if n_atoms > 30 else 40))
             rows = torch.from_numpy(make_rows(n_here, n_coordinates, np.complex64)).to(coder.device)
             rate = measure_rate(coder, rows, n_here, device, 7 if method == "ormp" else 3)
@@ -111,7 +112,7 @@ def parity(device: str) -> None:
             for method in ("ormp", "omp", "beam", "exact"):
                 if (method == "exact" and n_atoms > 30) or (method == "beam" and n_atoms > 100):
                     continue
-                ours = RowCoder(atoms, n_nonzero, method=method).encode(rows)
+                ours = encode_rows(rows, atoms, n_nonzero, method=method)
                 theirs = encode_rows(rows, atoms, n_nonzero, method=method, device=device)
                 same = (np.sort(ours.support, axis=1) == np.sort(theirs.support, axis=1)).all(axis=1)
                 errors = np.sqrt(squared_residuals(rows, atoms, ours)), np.sqrt(squared_residuals(rows, atoms, theirs))

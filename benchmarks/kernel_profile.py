@@ -10,6 +10,7 @@ import numpy as np
 from device_speed import SIZES, make_rows
 from measure import find_peer, print_table, skip
 from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.settings import Coding
 
 N_ROWS = 1_000_000
 _SUFFIX = "avg.pct_of_peak_sustained_active"
@@ -60,7 +61,8 @@ def code_here(n_coordinates: int, n_atoms: int, n_nonzero: int) -> None:
     """Code the same rows twice in this process."""
     import torch
 
-    coder = DeviceCoder(make_rows(n_atoms, n_coordinates, np.complex64, 1), n_nonzero, method="ormp", device="cuda")
+    atoms = make_rows(n_atoms, n_coordinates, np.complex64, 1)
+    coder = DeviceCoder(Coding(atoms, n_nonzero, "ormp", device="cuda"), atoms.dtype)
     rows = torch.from_numpy(make_rows(N_ROWS, n_coordinates, np.complex64)).to(coder.device)
     for _ in range(2):
         coder.code(rows)

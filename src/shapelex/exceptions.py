@@ -76,7 +76,7 @@ class SearchTooLargeError(ShapelexError, ValueError):
 
 
 class DeviceError(ShapelexError, ValueError):
-    """There is no such device to compute on, or it lacks the memory."""
+    """There is no such device to compute on, it lacks the memory, or the coder has no implementation for it."""
 
 
 class ModelFileError(ShapelexError, ValueError):

@@ -9,6 +9,7 @@ import shapelex as sx
 from shapelex.coding import device_coder as device_coder_module
 from shapelex.coding import encode_rows, residual_norms
 from shapelex.coding.device_coder import DeviceCoder
+from shapelex.coding.settings import Coding
 from shapelex.exceptions import CoordinateCountError, DeviceError
 from tests.coding_oracles import best_error, ormp_support, random_rows
 from tests.devices import on_devices
@@ -144,15 +145,11 @@ def test_the_size_of_blocks_changes_nothing(method, device, monkeypatch):
 def test_errors_name_what_does_not_fit(device):
     rows, atoms = problem(6, 5, 6, 8)
     with pytest.raises(CoordinateCountError, match="same number of coordinates"):
-        DeviceCoder(atoms, 2, device=device).encode(rows[:, :-1].copy())
+        encode_rows(rows[:, :-1].copy(), atoms, 2, device=device)
     with pytest.raises(ValueError, match="n_nonzero must be between 1 and n_atoms=8, got 9"):
-        DeviceCoder(atoms, 9, device=device)
-
-
-@on_devices
-def test_no_rows_give_no_codes(device):
-    rows, atoms = problem(7, 5, 6, 8)
-    assert DeviceCoder(atoms, 2, method="ormp", device=device).encode(rows[:0]).support.shape == (0, 2)
+        encode_rows(rows, atoms, 9, device=device)
+    with pytest.raises(ValueError, match="width must be at least 1"):
+        encode_rows(rows, atoms, 2, method="beam", width=0, device=device)
 
 
 @on_devices
@@ -177,7 +174,7 @@ def test_public_encode_whitens_and_codes_curves(device):
 
 def test_blocks_do_not_depend_on_free_memory(monkeypatch):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    coder = DeviceCoder(np.eye(4, dtype=complex), 2, device="torch")
+    coder = DeviceCoder(Coding(np.eye(4, dtype=complex), 2, device="torch"), np.dtype(complex))
     monkeypatch.setattr(coder, "device", torch.device("cuda"))
     sizes = []
     for free in (1 << 20, 1 << 36):

@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms
-from shapelex.coding.blocks import Coding, coded_blocks
+from shapelex.coding.blocks import coded_blocks
+from shapelex.coding.settings import Coding
 from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks
 from tests.coding_oracles import random_rows
+from tests.devices import on_all_devices
 from tests.rounding import assert_close_codes
 
 SPACES = [Landmarks(7), BSpline(8), HermiteSpline(4)]
@@ -154,14 +156,16 @@ def test_a_target_is_met_by_no_more_atoms_than_needed_beside_a_near_copy(tol):
     assert (more <= few).all()
 
 
+@on_all_devices
 @pytest.mark.parametrize("angle", [1e-3, 3e-4, 1e-4, 3e-5])
-def test_exact_is_never_worse_than_a_beam_over_nearly_dependent_atoms(angle):
+def test_exact_is_never_worse_than_a_beam_over_nearly_dependent_atoms(angle, device):
     rng = np.random.default_rng(3)
     basis = random_rows(rng, 4, 9)
     atoms = np.repeat(basis, 3, axis=0) + angle * random_rows(rng, 12, 9)
     rows = random_rows(rng, 500, 9)
     exact, beam = (
-        residual_norms(rows, atoms, encode_rows(rows, atoms, 3, method=method)) for method in ("exact", "beam")
+        residual_norms(rows, atoms, encode_rows(rows, atoms, 3, method=method, device=device))
+        for method in ("exact", "beam")
     )
     assert (exact <= beam + 1e-7).all()
 

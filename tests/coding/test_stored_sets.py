@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.coding import device_coder, residual_norms
+from shapelex.coding import device_coder, encode_rows, residual_norms
 from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.device_whitening import DeviceWhitening
+from shapelex.coding.settings import Coding
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, ShapeInputError
 from shapelex.shapes import collection
 from tests.devices import on_all_devices, on_devices
@@ -111,7 +112,7 @@ def test_whitening_on_a_device_is_that_of_the_space(space, dtype, tolerance, off
     X = make_shapes(30, space.n_coordinates)
     X = X * offset if 0 < offset < 1 else X + offset * space.shift
     X = X.astype(dtype)
-    coder = DeviceCoder(X[:2], 1, method="ormp", device=device)
+    coder = DeviceCoder(Coding(X[:2], 1, "ormp", device=device), X.dtype)
     rows = DeviceWhitening(space, coder.to_device).preshapes(coder.to_device(X), X.dtype)
     expected = space.whitened_preshapes(X)
     np.testing.assert_allclose(rows.cpu().numpy(), expected, atol=tolerance * (1 + offset))
@@ -157,9 +158,9 @@ def test_masked_errors_name_rows_of_the_whole_set(stored):
 @on_devices
 def test_errors_on_a_device_are_those_of_the_cpu(device):
     rows, atoms = make_set(None)
-    coder = DeviceCoder(atoms, 2, method="ormp", device=device)
+    coder = DeviceCoder(Coding(atoms, 2, "ormp", device=device), rows.dtype)
     there = coder.to_device(rows)
     support, coefs = coder.code(there)
     found = coder.residual_norms(there, coder.to_device(atoms), support, coefs[:, 0]).cpu().numpy()
-    codes = coder.encode(rows)
+    codes = encode_rows(rows, atoms, 2, method="ormp", device=device)
     np.testing.assert_allclose(found, residual_norms(rows, atoms, codes), rtol=1e-12)

@@ -12,23 +12,10 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding.codes import CodePath, SparseCodes, as_codes
 from shapelex.coding.device_coder import DeviceCoder
-from shapelex.coding.device_whitening import preshape_blocks
+from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.coding.row_coder import RowCoder
+from shapelex.coding.settings import Coding
 from shapelex.shapes.collection import Shapes
-
-
-@dataclass(frozen=True)
-class Coding:
-    """How to code: the dictionary as whitened rows, and the arguments of :func:`shapelex.encode`."""
-
-    atom_rows: ComplexArray
-    n_nonzero: int | None = None
-    method: str = "auto"
-    width: int = 16
-    tol: float | None = None
-    path: bool = False
-    n_threads: int | None = None
-    device: str = "cpu"
 
 
 @dataclass(frozen=True)
@@ -68,12 +55,9 @@ def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) ->
 
         return coded_chunks(shapes, coding)
     dtype = np.result_type(shapes.dtype, coding.atom_rows.dtype)
-    settings = {name: getattr(coding, name) for name in ("n_nonzero", "method", "width", "tol", "path")}
     if coding.device == "cpu":
-        coder = RowCoder(coding.atom_rows, shapes.space, dtype=dtype, **settings)
-        return _code_on_cpu(coder, shapes, coding.n_threads, with_errors)
-    on_device = DeviceCoder(coding.atom_rows, dtype=dtype, device=coding.device, **settings)
-    return _code_on_device(on_device, shapes, coding.atom_rows, with_errors)
+        return _code_on_cpu(RowCoder(coding, shapes.space, dtype), shapes, coding.n_threads, with_errors)
+    return _code_on_device(DeviceCoder(coding, dtype), shapes, coding.atom_rows, with_errors)
 
 
 def shape_errors(shapes: Shapes, coding: Coding) -> FloatArray:
@@ -119,7 +103,9 @@ def _code_on_device(
     coder: DeviceCoder, shapes: Shapes, atom_rows: ComplexArray, with_errors: bool
 ) -> Iterator[CodedBlock]:
     atoms_there = coder.to_device(atom_rows)
-    for start, rows in preshape_blocks(coder, shapes, shapes.space, shapes.name):
+    whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)
+    for start, sent in coder.upload(shapes):
+        rows = whitening.preshapes(sent, shapes.dtype, shapes.first_row + start)
         support, coefs = coder.code(rows)
         errors = np.empty(0)
         if with_errors:

@@ -1,46 +1,68 @@
-"""The registry of coders: one entry each, one dispatcher.
+"""The registry of coders: one entry for each, with an implementation for each backend that it supports.
 
-A coder turns the correlations of a block of rows with a prepared dictionary into supports and weights. To add one,
-write its kernel, a function with the arguments of :func:`_code_beam`, and an entry in ``CODERS``.
+A coder turns the correlations of a block of rows with a dictionary into supports and weights. CONTRIBUTING.md says how
+to add one.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shapelex._typing import BoolArray, FloatArray, IntArray
 from shapelex._validation import check_choice
 from shapelex.coding.prepared import PreparedAtoms
-from shapelex.exceptions import SearchTooLargeError
+from shapelex.exceptions import DeviceError, SearchTooLargeError
 from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.pursuit import pursue_batch
 from shapelex.kernels.pursuit_lanes import MAX_ATOMS, pursue_lanes_batch
 from shapelex.kernels.triangle import EPS, TARGET
 
+if TYPE_CHECKING:
+    from shapelex.coding.torch_coders import TorchCoder
+    from shapelex.kernels.weights_torch import Problem
+
 _OUTPUTS = ("support", "coefs", "left", "needs_row")
 
 EXACT_MAX_SUPPORTS = 10_000_000
-"""Most supports, ``comb(n_atoms, n_nonzero)``, that ``"exact"`` will search: about 8 ms a shape and core."""
+"""Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of ``"exact"``: about 8 ms per shape and core."""
 
 AUTO_MAX_SUPPORTS = 50_000
-"""Most supports for which ``"auto"`` means ``"exact"``: at most 40 µs a shape and core, about the price of a beam."""
+"""Maximum number of supports for which ``"auto"`` is ``"exact"``: 40 µs per shape and core, about as long as a beam."""
+
+TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
+"""``(independent, gain, refine)`` by precision, see :mod:`shapelex.kernels.triangle`.
+
+An atom within 1e-4 (3e-3 in single precision) of the span of the chosen ones counts as dependent, which also bounds the
+weights; a gain below 1e-12 (1e-5) of the norm is noise.
+"""
+
+UNSURE_ROUNDINGS = 64
+"""Sums of gains, and squared residuals that are differences to them, are only known to this many roundings.
+
+A rounding is the machine epsilon times the squared norm of the row. Two squared residuals closer than this, or one
+that is itself smaller, are compared by the residuals of the coordinates.
+"""
+
+# What selects the other backend, for errors.
+_OTHER_DEVICE = {"numba": 'a torch device such as device="cuda"', "torch": 'device="cpu"'}
+
+
+def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
+    """Tolerances of all coders, in the order that :mod:`shapelex.kernels.triangle` names."""
+    independent, gain, refine = TOLERANCES[real_dtype.char]
+    eps = float(np.finfo(real_dtype).eps)
+    target = -1.0 if tol is None else float(tol) ** 2
+    return np.array([independent, gain, target, refine, eps, UNSURE_ROUNDINGS * eps], dtype=real_dtype)
 
 
 @dataclass(frozen=True)
 class CoderOptions:
-    """What a coder is asked for.
-
-    Parameters
-    ----------
-    width : int
-        Width of a beam.
-    limits : ndarray of float, shape (5,)
-        Tolerances, in the order that :mod:`shapelex.kernels.triangle` names.
-    """
+    """What a numba coder is asked for: the width of a beam, and the tolerances of :func:`make_limits`."""
 
     width: int
     limits: FloatArray
@@ -48,7 +70,7 @@ class CoderOptions:
 
 @dataclass(frozen=True)
 class KernelBlock:
-    """A block of rows, what every coder needs of them, and the arrays that it fills.
+    """A block of rows, what every numba coder needs of them, and the arrays that it fills.
 
     Parameters
     ----------
@@ -80,55 +102,34 @@ class KernelBlock:
         return self.support, self.coefs, self.left, self.needs_row
 
 
-CodeBlock = Callable[[PreparedAtoms, KernelBlock, CoderOptions], None]
-
-
 @dataclass(frozen=True)
 class Coder:
-    """One way to code.
+    """One way to code, and its implementation for each backend, None where there is none.
 
     Parameters
     ----------
-    code_block : callable
-        Codes a block of rows into its preallocated arrays.
     cost_ns : callable
-        Estimated nanoseconds a shape, from ``(n_coordinates, n_atoms, n_nonzero, width)``; it only
+        Estimated nanoseconds per shape on one core, from ``(n_coordinates, n_atoms, n_nonzero, width)``; it only
         decides how many threads are worth starting.
     is_nested : bool
         Whether the codes of smaller sparsities are the first atoms of larger ones.
+    numba : callable, optional
+        Codes a block of rows into its preallocated arrays.
+    torch : callable, optional
+        Prepares a dictionary that is on a torch device; it imports what needs torch when it is called.
     """
 
-    code_block: CodeBlock
     cost_ns: Callable[[int, int, int, int], float]
     is_nested: bool
+    numba: Callable[[PreparedAtoms, KernelBlock, CoderOptions], None] | None = None
+    torch: "Callable[[Problem], TorchCoder] | None" = None
 
 
 def choose_coder(method: str, n_atoms: int, n_nonzero: int, width: int, has_target: bool) -> str:
-    """Resolve ``"auto"``, and refuse what cannot be done.
-
-    Parameters
-    ----------
-    method : str
-        A name in ``CODERS``, or ``"auto"``.
-    n_atoms, n_nonzero, width : int
-        The size of the problem.
-    has_target : bool
-        Whether an error target is given: then all smaller supports are searched as well.
-
-    Returns
-    -------
-    str
-        A name in ``CODERS``.
-
-    Raises
-    ------
-    ValueError
-        If no coder has this name.
-    SearchTooLargeError
-        If ``"exact"`` would visit more than ``EXACT_MAX_SUPPORTS`` supports.
-    """
+    """Name in ``CODERS``: resolve ``"auto"``, and refuse unknown names and searches that would take too long."""
     check_choice(method, ("auto", *CODERS), "method")
-    n_supports = count_supports(n_atoms, n_nonzero, has_target)
+    sizes = range(1, n_nonzero + 1) if has_target else [n_nonzero]
+    n_supports = sum(comb(n_atoms, size) for size in sizes)
     if method == "auto":
         return "exact" if n_supports <= AUTO_MAX_SUPPORTS else "beam"
     if method == "exact" and n_supports > EXACT_MAX_SUPPORTS:
@@ -144,24 +145,15 @@ def choose_coder(method: str, n_atoms: int, n_nonzero: int, width: int, has_targ
     return "ormp" if method == "beam" and width == 1 else method
 
 
-def count_supports(n_atoms: int, n_nonzero: int, has_target: bool) -> int:
-    """Supports that an exact search visits.
-
-    Parameters
-    ----------
-    n_atoms, n_nonzero : int
-        The size of the problem.
-    has_target : bool
-        Whether supports of fewer atoms are searched as well.
-
-    Returns
-    -------
-    int
-        ``comb(n_atoms, n_nonzero)``, or the sum of it over smaller sparsities.
-    """
-    if has_target:
-        return sum(comb(n_atoms, size) for size in range(1, n_nonzero + 1))
-    return comb(n_atoms, n_nonzero)
+def implementation(name: str, backend: str) -> Any:
+    """Implementation of a coder for the backend ``"numba"`` or ``"torch"``; raise DeviceError where there is none."""
+    found = getattr(CODERS[name], backend)
+    if found is None:
+        raise DeviceError(
+            f'coder "{name}" has no implementation for the {backend} backend: use {_OTHER_DEVICE[backend]}, '
+            'or a coder such as "ormp", which has one for every backend.'
+        )
+    return found
 
 
 def _score_workspace(prepared: PreparedAtoms) -> IntArray:
@@ -175,26 +167,18 @@ def _arguments(prepared: PreparedAtoms, block: KernelBlock, options: CoderOption
     return *shared, *own, *block.outputs
 
 
-def _code_pursuit(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions, by_correlation: int) -> None:
+def _numba_pursuit(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions, by_correlation: int) -> None:
     if prepared.n_atoms <= MAX_ATOMS:
         pursue_lanes_batch(*_arguments(prepared, block, options, by_correlation))
     else:
         pursue_batch(*_arguments(prepared, block, options, by_correlation, _score_workspace(prepared)))
 
 
-def _code_ormp(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
-    _code_pursuit(prepared, block, options, by_correlation=0)
-
-
-def _code_omp(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
-    _code_pursuit(prepared, block, options, by_correlation=1)
-
-
-def _code_beam(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
+def _numba_beam(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
     beam_batch(*_arguments(prepared, block, options, options.width, _score_workspace(prepared)))
 
 
-def _code_exact(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
+def _numba_exact(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
     has_skipped = enumerate_batch(*_arguments(prepared, block, options))
     # With an error target the smallest support that meets it is wanted, and a beam might use more atoms.
     if not has_skipped or options.limits[TARGET] >= 0:
@@ -202,11 +186,29 @@ def _code_exact(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptio
     # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration, so
     # it may use supports that the enumeration skipped.
     other = replace(block, **{name: np.zeros_like(getattr(block, name)) for name in _OUTPUTS})
-    _code_beam(prepared, other, options)
+    _numba_beam(prepared, other, options)
     is_better = other.left < block.left - 16 * options.limits[EPS] * block.norms2
     for mine, found in zip(block.outputs, other.outputs, strict=True):
         mine[is_better] = found[is_better]
     block.needs_row[:] |= other.needs_row
+
+
+def _torch_pursuit(problem: "Problem", by_correlation: bool) -> "TorchCoder":
+    from shapelex.coding.torch_coders import PursuitCoder
+
+    return PursuitCoder(problem, by_correlation)
+
+
+def _torch_beam(problem: "Problem") -> "TorchCoder":
+    from shapelex.coding.torch_coders import BeamCoder
+
+    return BeamCoder(problem)
+
+
+def _torch_exact(problem: "Problem") -> "TorchCoder":
+    from shapelex.coding.torch_coders import ExactCoder
+
+    return ExactCoder(problem)
 
 
 def _cost_pursuit(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) -> float:
@@ -222,9 +224,15 @@ def _cost_exact(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) ->
     return _cost_pursuit(n_coordinates, n_atoms, n_nonzero, width) + 0.8 * comb(n_atoms, n_nonzero)
 
 
+def _pursuit(by_correlation: bool) -> Coder:
+    numba = partial(_numba_pursuit, by_correlation=int(by_correlation))
+    torch = partial(_torch_pursuit, by_correlation=by_correlation)
+    return Coder(_cost_pursuit, is_nested=True, numba=numba, torch=torch)
+
+
 CODERS: dict[str, Coder] = {
-    "ormp": Coder(_code_ormp, _cost_pursuit, is_nested=True),
-    "omp": Coder(_code_omp, _cost_pursuit, is_nested=True),
-    "beam": Coder(_code_beam, _cost_beam, is_nested=False),
-    "exact": Coder(_code_exact, _cost_exact, is_nested=False),
+    "ormp": _pursuit(by_correlation=False),
+    "omp": _pursuit(by_correlation=True),
+    "beam": Coder(_cost_beam, is_nested=False, numba=_numba_beam, torch=_torch_beam),
+    "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=_torch_exact),
 }

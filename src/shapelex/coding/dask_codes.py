@@ -10,8 +10,9 @@ import dask
 import dask.array as da
 import numpy as np
 
-from shapelex.coding.blocks import CodedBlock, Coding, code_all, coded_blocks
+from shapelex.coding.blocks import CodedBlock, code_all, coded_blocks
 from shapelex.coding.codes import SparseCodes
+from shapelex.coding.settings import Coding
 from shapelex.shapes.collection import Shapes
 
 # Chunks of codes that are held here, for every thread of the cluster.

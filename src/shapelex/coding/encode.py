@@ -10,10 +10,10 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
-from shapelex.coding.blocks import Coding, code_all
+from shapelex.coding.blocks import code_all
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.masked import encode_masked
-from shapelex.coding.row_coder import as_rows
+from shapelex.coding.settings import Coding, as_rows
 from shapelex.exceptions import CoordinateCountError
 from shapelex.shapes.collection import ArrayShapes
 from shapelex.shapes.opening import as_shapes

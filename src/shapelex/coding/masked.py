@@ -12,10 +12,10 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_present, name_rows
-from shapelex.coding.blocks import Coding, code_all
+from shapelex.coding.blocks import code_all
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.decode import decode
-from shapelex.coding.row_coder import check_nonzero
+from shapelex.coding.settings import Coding, check_nonzero
 from shapelex.exceptions import CollapsedShapeError, NonFiniteError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.spaces import Landmarks

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array
 from shapelex.coding import SparseCodes, decode
-from shapelex.coding.blocks import CodedBlock, Coding, code_all, coded_blocks, shape_errors
+from shapelex.coding.blocks import CodedBlock, code_all, coded_blocks, shape_errors
+from shapelex.coding.settings import Coding
 from shapelex.estimators.configurations import count_jobs
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.exceptions import CodesError

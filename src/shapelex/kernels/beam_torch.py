@@ -1,13 +1,14 @@
 """Beam search on any torch device: the twin of :mod:`shapelex.kernels.beam`.
 
-In: correlations ``(B, J)`` and the Gram matrix of the atoms. Out: for every row the best support that a beam finds. The
-path of ORMP is always a member; the others are the best supports that one more atom gives, each once.
+In: a block of rows with their correlations, and a dictionary. Out: for every row the best support that a beam finds.
+The path of ORMP is always a member; the others are the best supports that one more atom gives, each once.
 """
 
 import torch
 from torch import Tensor
 
-from shapelex.kernels.pursuit_torch import Limits, first_largest, score_atoms, squares
+from shapelex.kernels.pursuit_torch import first_largest, score_atoms
+from shapelex.kernels.weights_torch import Block, Problem, squares
 
 _MULTIPLIERS = (-0x61C8864680B583EB, -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15)
 
@@ -20,40 +21,27 @@ def atom_keys(n_atoms: int, device: torch.device) -> Tensor:
     return keys ^ ((keys >> 31) & ((1 << 33) - 1))
 
 
-def search(correlations: Tensor, norms2: Tensor, gram: Tensor, limits: Limits, n_nonzero: int, width: int) -> Tensor:
-    """Supports ``(B, n_nonzero)`` of the best members, padded with −1.
-
-    Parameters
-    ----------
-    correlations : Tensor of complex, shape (B, J)
-        ``d_j^H x``.
-    norms2 : Tensor of float, shape (B,)
-        Squared norms of the rows.
-    gram : Tensor of complex, shape (J, J)
-        ``gram[i, j] = d_i^H d_j``.
-    limits : Limits
-        Tolerances; a target is not heeded.
-    n_nonzero, width : int
-        Most atoms a row, and members of the beam.
-    """
-    n_rows, n_atoms = correlations.shape
-    device = correlations.device
+def search(block: Block, problem: Problem, size: int) -> Tensor:
+    """Supports ``(B, size)`` of the best members of the beam, padded with −1; a target is not heeded."""
+    norms2, gram, limits, width = block.norms2, problem.gram, problem.limits, problem.width
+    n_rows, n_atoms = block.correlations.shape
+    device = gram.device
     margin = 16 * limits.eps * norms2
     stop_gain = (limits.gain * norms2)[:, None]
     rows = torch.arange(n_rows, device=device)[:, None]
     keys_of_atoms = atom_keys(n_atoms, device)
     # Members: residual correlations, norms left, chosen basis rows, supports, gains, keys.
-    corr = correlations[:, None]
+    corr = block.correlations[:, None]
     left = gram.diagonal().real.expand(n_rows, 1, n_atoms)
     basis = torch.zeros((n_rows, 1, 0, n_atoms), dtype=corr.dtype, device=device)
-    support = torch.full((n_rows, 1, n_nonzero), -1, dtype=torch.int64, device=device)
+    support = torch.full((n_rows, 1, size), -1, dtype=torch.int64, device=device)
     gains = torch.zeros((n_rows, 1), dtype=norms2.dtype, device=device)
     keys = torch.zeros((n_rows, 1), dtype=torch.int64, device=device)
     alive = torch.ones((n_rows, 1), dtype=torch.bool, device=device)
     has_greedy = torch.ones(n_rows, dtype=torch.bool, device=device)  # member 0 is the path of ORMP
     done_gain = -norms2.clone()
-    done_support = torch.full((n_rows, n_nonzero), -1, dtype=torch.int64, device=device)
-    for level in range(n_nonzero):
+    done_support = torch.full((n_rows, size), -1, dtype=torch.int64, device=device)
+    for level in range(size):
         scores = score_atoms(corr, left, limits.independent, by_correlation=False)
         scores = torch.where(alive[:, :, None] & (scores > stop_gain[:, :, None]), scores, -torch.inf)
         top, favorite = first_largest(scores)
@@ -65,7 +53,7 @@ def search(correlations: Tensor, norms2: Tensor, gram: Tensor, limits: Limits, n
             done_support = torch.where(better[:, None], support[:, member], done_support)
         has_greedy = has_greedy & ~has_ended[:, 0]
         totals = gains[:, :, None] + scores
-        if level == n_nonzero - 1:
+        if level == size - 1:
             finals, _ = totals.max(dim=2)
             finals[:, 0] = torch.where(has_greedy, finals[:, 0] + margin, finals[:, 0])
             best_gain, best = first_largest(finals)

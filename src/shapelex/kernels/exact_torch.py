@@ -1,6 +1,6 @@
 """The best of all supports on any torch device: the twin of :mod:`shapelex.kernels.exact`.
 
-In: correlations ``(B, J)`` and the Gram matrix of the atoms. Out: for every row, the atoms of the support with the
+In: a block of rows with their correlations, and a dictionary. Out: for every row, the atoms of the support with the
 largest gain. The last orthonormal vector of a support is a fixed combination of its atoms, whatever the row: with these
 combinations as the rows of a matrix, the coordinates of all rows along all such vectors are one matrix product, and
 the gain of a support is that of the support without its last atom, plus one squared coordinate.
@@ -12,11 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from shapelex.kernels.pursuit_torch import squares
-from shapelex.kernels.weights_torch import gather_gram
+from shapelex.kernels.weights_torch import Block, Problem, gather_gram, squares
 
 # Supports of the largest size that are scored in one go: bounds the scratch memory, not the result.
-_SUPPORTS_AT_ONCE = 16384
+SUPPORTS_AT_ONCE = 16384
 
 
 @dataclass(frozen=True)
@@ -42,22 +41,26 @@ def extend_supports(supports: np.ndarray, n_atoms: int) -> tuple[np.ndarray, np.
     return np.concatenate([supports[parents], added[:, None]], axis=1), parents
 
 
-def prepare_supports(gram: Tensor, size: int, independent: float) -> list[Supports]:
-    """Tables of all supports up to a size: they depend on the dictionary alone, and serve all rows.
+def prepare_supports(problem: Problem) -> tuple[list[Supports], bool]:
+    """Tables of all supports up to a size, which serve all rows, and whether some supports were skipped.
 
     An atom that those before it span is passed over, as if it were not in the support.
     """
+    gram, independent = problem.gram, problem.limits.independent
     device, n_atoms = gram.device, len(gram)
     precise = gram.to(torch.complex128)
+    has_skipped = False
     found = np.empty((1, 0), dtype=np.int64)
     used = torch.empty((1, 0), dtype=torch.bool, device=device)
     tables = []
-    for n_chosen in range(1, size + 1):
+    for n_chosen in range(1, problem.n_nonzero + 1):
         found, parent_places = extend_supports(found, n_atoms)
         atoms, parents = torch.from_numpy(found).to(device), torch.from_numpy(parent_places).to(device)
         used = torch.cat([used[parents], torch.ones((len(atoms), 1), dtype=torch.bool, device=device)], dim=1)
         factor, failed = torch.linalg.cholesky_ex(gather_gram(precise, torch.where(used, atoms, -1)))
         used[:, -1] = (failed == 0) & (factor[:, -1, -1].real.square() > independent)
+        is_atom = gram.diagonal().real[atoms[:, -1]] > independent
+        has_skipped |= bool((is_atom & ~used[:, -1]).any())
         identity = torch.eye(n_chosen, dtype=factor.dtype, device=device)
         factor = torch.where(used[:, -1, None, None], factor, identity)
         # Last row of the inverse factor: q^H x = Σ_i last_i (d_i^H x).
@@ -66,11 +69,12 @@ def prepare_supports(gram: Tensor, size: int, independent: float) -> list[Suppor
         directions = torch.zeros((len(atoms), n_atoms), dtype=factor.dtype, device=device)
         directions.scatter_(1, atoms, weights)
         tables.append(Supports(atoms, parents, directions.to(gram.dtype)))
-    return tables
+    return tables, has_skipped
 
 
-def best_supports(correlations: Tensor, norms2: Tensor, tables: list[Supports], eps: float) -> tuple[Tensor, Tensor]:
-    """Support of the largest gain of every row, the first of those that are equal to rounding, and the gain."""
+def best_supports(block: Block, tables: list[Supports], eps: float) -> Tensor:
+    """Support of the largest gain of every row, the first of those that are equal to rounding."""
+    correlations, norms2 = block.correlations, block.norms2
     n_rows = len(correlations)
     gains = torch.zeros((n_rows, 1), dtype=norms2.dtype, device=norms2.device)
     margin = 16 * eps * norms2
@@ -79,8 +83,8 @@ def best_supports(correlations: Tensor, norms2: Tensor, tables: list[Supports], 
     last = tables[-1]
     best_gain = torch.full((n_rows,), -torch.inf, dtype=norms2.dtype, device=norms2.device)
     best = torch.zeros(n_rows, dtype=torch.int64, device=norms2.device)
-    for start in range(0, len(last.atoms), _SUPPORTS_AT_ONCE):
-        part = slice(start, start + _SUPPORTS_AT_ONCE)
+    for start in range(0, len(last.atoms), SUPPORTS_AT_ONCE):
+        part = slice(start, start + SUPPORTS_AT_ONCE)
         found = gains[:, last.parents[part]] + squares(correlations @ last.directions[part].T)
         top = found.amax(dim=1)
         places = torch.arange(found.shape[1], device=found.device)
@@ -88,4 +92,4 @@ def best_supports(correlations: Tensor, norms2: Tensor, tables: list[Supports], 
         better = top > best_gain + margin
         best = torch.where(better, first + start, best)
         best_gain = torch.where(better, top, best_gain)
-    return last.atoms[best], best_gain
+    return last.atoms[best]

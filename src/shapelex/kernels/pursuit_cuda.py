@@ -1,9 +1,11 @@
 """Fused greedy pursuit for NVIDIA GPUs: compiles ``pursuit.cu`` for a dictionary size and launches it.
 
-In and out as in :mod:`shapelex.kernels.pursuit_torch`, which does the same wherever this kernel does not apply.
+In and out as in :mod:`shapelex.kernels.pursuit_torch`, which does the same wherever this kernel does not apply: with an
+error target, for paths, on other devices, and for more atoms than it has threads or registers for.
 """
 
 import logging
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -11,9 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapelex.kernels.pursuit_torch import Limits
+from shapelex.kernels.weights_torch import Block, Problem
 
 _LOGGER = logging.getLogger(__name__)
+
+Fused = Callable[[Block], tuple[Tensor, Tensor, Tensor]]
 
 _MOST_THREADS = 1024
 _MOST_SHARED_BYTES = 48 * 1024
@@ -25,41 +29,43 @@ _MOST_NONZERO = {4: 64, 8: 32}
 _MOST_SMALL_NONZERO = 8
 
 
-def applies(device: torch.device, dtype: torch.dtype, n_atoms: int, n_nonzero: int) -> bool:
-    """Tell whether the fused kernel can do this size on this device."""
-    if device.type != "cuda" or torch.version.hip is not None or not hasattr(torch.cuda, "_compile_kernel"):
-        return False
-    n_bytes = torch.finfo(dtype).bits // 8
-    group = _group(n_atoms, n_nonzero)
+def fused_pursuit(problem: Problem, by_correlation: bool) -> Fused | None:
+    """Return a function that codes blocks by the fused kernel; None where the kernel does not apply or compile.
+
+    It returns supports ``(B, S)``, weights ``(B, S)`` before refinement, and the smallest squared norm that a chosen
+    atom of each row had left.
+    """
+    device, real = problem.gram.device, problem.gram.real.dtype
+    is_cuda = device.type == "cuda" and torch.version.hip is None and hasattr(torch.cuda, "_compile_kernel")
+    if not is_cuda or problem.path or problem.has_target:
+        return None
+    n_nonzero = problem.n_nonzero
+    n_bytes = torch.finfo(real).bits // 8
+    group = _group(len(problem.atoms), n_nonzero)
     n_shared = 2 * n_bytes * n_nonzero * (n_nonzero + 2 * (group // 32) + 4)
-    return n_nonzero <= _MOST_NONZERO[n_bytes] and group <= _MOST_THREADS and n_shared < _MOST_SHARED_BYTES
-
-
-def pursue_fused(
-    rows: Tensor, correlations: Tensor, gram: Tensor, limits: Limits, n_nonzero: int, by_correlation: bool
-) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Supports, weights and the smallest norm left of every row; None where the kernel does not compile."""
-    n_rows, n_atoms = correlations.shape
-    real = rows.real.dtype
-    group = _group(n_atoms, n_nonzero)
+    if n_nonzero > _MOST_NONZERO[n_bytes] or group > _MOST_THREADS or n_shared >= _MOST_SHARED_BYTES:
+        return None
     n_together = _SMALL_THREADS // group if group <= 32 else 1
-    kernel = _compile(
-        rows.device.index or 0, real, n_atoms, n_nonzero, rows.shape[1], group, n_together, int(by_correlation)
-    )
+    kernel = _compile(device, _defines(problem, group, n_together, by_correlation))
     if kernel is None:
         return None
-    support = torch.empty((n_rows, n_nonzero), dtype=torch.int32, device=rows.device)
-    coefs = torch.empty((n_rows, n_nonzero), dtype=rows.dtype, device=rows.device)
-    lowest = torch.empty(n_rows, dtype=real, device=rows.device)
-    tolerances = torch.tensor([limits.independent, limits.gain], dtype=real, device=rows.device)
-    if n_rows:
-        with torch.cuda.device(rows.device):
-            kernel(
-                grid=(-(-n_rows // n_together), 1, 1),
-                block=(group * n_together, 1, 1),
-                args=[rows, correlations, gram, tolerances, n_rows, support, coefs, lowest],
-            )
-    return support, coefs, lowest
+    tolerances = torch.tensor([problem.limits.independent, problem.limits.gain], dtype=real, device=device)
+
+    def pursue(block: Block) -> tuple[Tensor, Tensor, Tensor]:
+        n_rows = len(block.rows)
+        support = torch.empty((n_rows, n_nonzero), dtype=torch.int32, device=device)
+        coefs = torch.empty((n_rows, n_nonzero), dtype=block.rows.dtype, device=device)
+        lowest = torch.empty(n_rows, dtype=real, device=device)
+        if n_rows:
+            with torch.cuda.device(device):
+                kernel(
+                    grid=(-(-n_rows // n_together), 1, 1),
+                    block=(group * n_together, 1, 1),
+                    args=[block.rows, block.correlations, problem.gram, tolerances, n_rows, support, coefs, lowest],
+                )
+        return support, coefs, lowest
+
+    return pursue
 
 
 def _group(n_atoms: int, n_nonzero: int) -> int:
@@ -69,29 +75,24 @@ def _group(n_atoms: int, n_nonzero: int) -> int:
     return max(64, -(-n_atoms // 32) * 32)
 
 
-@cache
-def _compile(
-    device: int,
-    real: torch.dtype,
-    n_atoms: int,
-    n_nonzero: int,
-    n_coordinates: int,
-    group: int,
-    n_together: int,
-    by_correlation: int,
-) -> Any:
-    types = ("float", "unsigned") if real == torch.float32 else ("double", "unsigned long long")
+def _defines(problem: Problem, group: int, n_together: int, by_correlation: bool) -> str:
+    """The sizes that the kernel is compiled for."""
+    is_single = problem.gram.dtype == torch.complex64
     sizes = {
-        "REAL": types[0],
-        "WORD": types[1],
-        "N_ATOMS": n_atoms,
-        "N_NONZERO": n_nonzero,
-        "N_COORDINATES": n_coordinates,
+        "REAL": "float" if is_single else "double",
+        "WORD": "unsigned" if is_single else "unsigned long long",
+        "N_ATOMS": problem.atoms.shape[0],
+        "N_NONZERO": problem.n_nonzero,
+        "N_COORDINATES": problem.atoms.shape[1],
         "GROUP": group,
         "ROWS": n_together,
-        "BY_CORRELATION": by_correlation,
+        "BY_CORRELATION": int(by_correlation),
     }
-    defines = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+    return "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+
+
+@cache
+def _compile(device: torch.device, defines: str) -> Any:
     source = defines + files("shapelex.kernels").joinpath("pursuit.cu").read_text(encoding="utf-8")
     try:
         with torch.cuda.device(device):

@@ -22,6 +22,7 @@ GAIN = 1  # a pursuit stops at a gain below this part of the squared norm of the
 TARGET = 2  # and at a squared residual below this part of it; negative: no target
 REFINE = 3  # coefficients are refined when a chosen atom had less than this left
 EPS = 4  # machine epsilon of the dtype
+UNSURE = 5  # a squared residual is known to this part of the squared norm of the row
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

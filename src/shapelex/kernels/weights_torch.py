@@ -4,21 +4,64 @@ In: supports ``(B, S)`` padded with −1 and their triangular factors, or the at
 ``(B, S)``, zero where the support is padded.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
 
-def solve_triangle(triangle: Tensor, targets: Tensor) -> Tensor:
-    """Solve ``R a = y`` for upper triangular ``R`` of every row."""
-    if targets.shape[-1] == 0:
-        return targets
-    solved: Tensor = torch.linalg.solve_triangular(triangle, targets[..., None], upper=True)[..., 0]
-    return solved
+@dataclass(frozen=True)
+class Limits:
+    """Tolerances of all coders, in the order of :mod:`shapelex.kernels.triangle`."""
+
+    independent: float
+    gain: float
+    target: float
+    refine: float
+    eps: float
+    unsure: float
 
 
-def residuals(rows: Tensor, atoms: Tensor, support: Tensor, coefs: Tensor) -> Tensor:
-    """Rows minus what their codes stand for."""
-    return rows - densify(support, coefs, len(atoms)) @ atoms
+@dataclass(frozen=True)
+class Problem:
+    """A dictionary on a device, and what is asked of codes over it.
+
+    ``atoms`` is ``(J, N)`` with rows of norm 1 or 0, and ``gram[i, j] = d_i^H d_j``.
+    """
+
+    atoms: Tensor
+    gram: Tensor
+    limits: Limits
+    n_nonzero: int
+    width: int
+    path: bool
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a row needs no more atoms than reach an error target."""
+        return self.limits.target >= 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows ``(B, N)`` on a device, and their correlations ``(B, J)`` with the atoms, ``d_j^H x``."""
+
+    rows: Tensor
+    correlations: Tensor
+
+    @cached_property
+    def norms2(self) -> Tensor:
+        """Squared norms of the rows."""
+        return squares(self.rows).sum(dim=1)
+
+    def __getitem__(self, chosen: Tensor) -> "Block":
+        return Block(self.rows[chosen], self.correlations[chosen])
+
+
+def squares(values: Tensor) -> Tensor:
+    """Squared moduli."""
+    return values.real.square() + values.imag.square()
 
 
 def densify(support: Tensor, coefs: Tensor, n_atoms: int) -> Tensor:
@@ -27,6 +70,24 @@ def densify(support: Tensor, coefs: Tensor, n_atoms: int) -> Tensor:
     # Padding goes to a column of its own.
     dense.scatter_(1, torch.where(support < 0, n_atoms, support).long(), coefs)
     return dense[:, :n_atoms]
+
+
+def residuals(rows: Tensor, atoms: Tensor, support: Tensor, coefs: Tensor) -> Tensor:
+    """Rows minus what their codes stand for."""
+    return rows - densify(support, coefs, len(atoms)) @ atoms
+
+
+def squared_errors(rows: Tensor, atoms: Tensor, support: Tensor, coefs: Tensor) -> Tensor:
+    """Squared norms of the residuals, from the rows themselves."""
+    return squares(residuals(rows, atoms, support, coefs)).sum(dim=1)
+
+
+def solve_triangle(triangle: Tensor, targets: Tensor) -> Tensor:
+    """Solve ``R a = y`` for upper triangular ``R`` of every row."""
+    if targets.shape[-1] == 0:
+        return targets
+    solved: Tensor = torch.linalg.solve_triangular(triangle, targets[..., None], upper=True)[..., 0]
+    return solved
 
 
 def gather_gram(gram: Tensor, support: Tensor) -> Tensor:
@@ -38,27 +99,33 @@ def gather_gram(gram: Tensor, support: Tensor) -> Tensor:
     return torch.where(both, gram[places[:, :, None], places[:, None, :]], identity)
 
 
-def refine(rows: Tensor, atoms: Tensor, gram: Tensor, support: Tensor, coefs: Tensor) -> Tensor:
-    """Correct weights once, from the true residuals (the corrected seminormal equations)."""
-    used = support >= 0
-    remaining = residuals(rows, atoms, support, coefs)
-    right = (remaining @ atoms.mH).gather(1, support.clamp_min(0).long()) * used
-    factor, _ = torch.linalg.cholesky_ex(gather_gram(gram, support))
-    steps: Tensor = torch.cholesky_solve(right[..., None], factor)[..., 0]
-    # A factor that broke down has no correction to offer.
-    steps = torch.where(torch.isfinite(steps.real) & torch.isfinite(steps.imag), steps, 0)
-    return coefs + steps * used
-
-
-def solve_support(
-    rows: Tensor, correlations: Tensor, atoms: Tensor, gram: Tensor, support: Tensor, refine_below: float
-) -> Tensor:
+def solve_support(block: Block, problem: Problem, support: Tensor) -> Tensor:
     """Weights of given supports of independent atoms, refined where the atoms are nearly dependent."""
-    used = support >= 0
-    right = correlations.gather(1, support.clamp_min(0)) * used
-    factor, _ = torch.linalg.cholesky_ex(gather_gram(gram, support))
-    coefs: Tensor = torch.cholesky_solve(right[..., None], factor)[..., 0] * used
-    unsure = torch.nonzero(factor.diagonal(dim1=1, dim2=2).real.square().amin(dim=1) < refine_below)[:, 0]
+    factor, _ = torch.linalg.cholesky_ex(gather_gram(problem.gram, support))
+    coefs = _solve_factor(factor, block.correlations, support)
+    lowest = factor.diagonal(dim1=1, dim2=2).real.square().amin(dim=1)
+    return refine_weights(block, problem, support, coefs, lowest)
+
+
+def refine_weights(block: Block, problem: Problem, support: Tensor, coefs: Tensor, lowest: Tensor) -> Tensor:
+    """Correct weights once, in place, where a chosen atom had little of its squared norm left, `lowest`.
+
+    The steps come from the true residuals (the corrected seminormal equations).
+    """
+    unsure = torch.nonzero(lowest < problem.limits.refine)[:, 0]
     if len(unsure):
-        coefs[unsure] = refine(rows[unsure], atoms, gram, support[unsure], coefs[unsure])
+        chosen = support[unsure]
+        remaining = residuals(block.rows[unsure], problem.atoms, chosen, coefs[unsure])
+        factor, _ = torch.linalg.cholesky_ex(gather_gram(problem.gram, chosen))
+        steps = _solve_factor(factor, remaining @ problem.atoms.mH, chosen)
+        # A factor that broke down has no correction to offer.
+        coefs[unsure] += torch.where(torch.isfinite(steps.real) & torch.isfinite(steps.imag), steps, 0)
     return coefs
+
+
+def _solve_factor(factor: Tensor, correlations: Tensor, support: Tensor) -> Tensor:
+    """Solve the normal equations of every support by a Cholesky factor; 0 where the support is padded."""
+    used = support >= 0
+    right = correlations.gather(1, support.clamp_min(0).long()) * used
+    solved: Tensor = torch.cholesky_solve(right[..., None], factor)[..., 0] * used
+    return solved

@@ -11,6 +11,7 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.device_whitening import DeviceWhitening
+from shapelex.coding.settings import Coding
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import WORST_PER_ATOM, PassSums
@@ -32,7 +33,7 @@ _TRAVEL_ROWS = 1 << 18
 def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> PassSums:
     """Code shapes on the torch device that the options name, and sum up what was found."""
     dtype = np.result_type(shapes.dtype, atoms.dtype)
-    coder = DeviceCoder(atoms, options.n_nonzero, method=options.coder, dtype=dtype, device=options.device)
+    coder = DeviceCoder(Coding(atoms, options.n_nonzero, options.coder, device=options.device), dtype)
     atom_rows = coder.to_device(atoms)
     total: PassSums | None = None
     start = 0
@@ -86,8 +87,7 @@ def _sum_block(
     """Code rows that are on the device; only sums and a few rows come back."""
     import torch
 
-    from shapelex.kernels.pursuit_torch import squares
-    from shapelex.kernels.weights_torch import densify
+    from shapelex.kernels.weights_torch import densify, squares
 
     n_atoms, n_coordinates = atom_rows.shape
     support, coefs = coder.code(rows)

@@ -11,6 +11,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import RowCoder, SparseCodes
+from shapelex.coding.settings import Coding
 from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.kernels.nearest import nearest_batch
 from shapelex.learning.objectives import objective_slopes, objective_values
@@ -129,7 +130,7 @@ def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, ke
 
         return sum_on_device(shapes, atoms, options, keeps_values)
     dtype = np.result_type(shapes.dtype, atoms.dtype)
-    coder = RowCoder(atoms, shapes.space, options.n_nonzero, method=options.coder, dtype=dtype)
+    coder = RowCoder(Coding(atoms, options.n_nonzero, options.coder), shapes.space, dtype)
     total: PassSums | None = None
     for block in shapes.blocks(BLOCK_ROWS):
         found = _sum_block(coder, block, shapes, options)

@@ -1,0 +1,84 @@
+"""How to code shapes, and what coders of every backend prepare once for a dictionary."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shapelex._blas import single_blas_thread
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex._validation import check_count
+from shapelex.coding.coders import CODERS, choose_coder, implementation, make_limits
+from shapelex.coding.prepared import prepare_atoms
+from shapelex.exceptions import ShapeInputError
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How to code: the dictionary as whitened rows of any norm, and the arguments of :func:`shapelex.encode`."""
+
+    atom_rows: ComplexArray
+    n_nonzero: int | None = None
+    method: str = "auto"
+    width: int = 16
+    tol: float | None = None
+    path: bool = False
+    n_threads: int | None = None
+    device: str = "cpu"
+
+
+class DictionaryCoder:
+    """What the coders of all backends have: the arguments, checked, and the atoms, prepared in one precision."""
+
+    def __init__(self, coding: Coding, backend: str, dtype: np.dtype[np.complexfloating]) -> None:
+        atoms = as_rows(coding.atom_rows, "atom_rows")
+        self.dtype: np.dtype[np.complexfloating] = np.dtype(dtype)
+        self.n_atoms, self.n_coordinates = atoms.shape
+        self.n_nonzero = check_nonzero(coding.n_nonzero, self.n_atoms, self.n_coordinates, coding.tol)
+        self.n_levels = self.n_nonzero if coding.path else 1
+        width = check_count(coding.width, 1, "width")
+        method = _check_nested(coding.method) if coding.path else coding.method
+        name = choose_coder(method, self.n_atoms, self.n_nonzero, width, coding.tol is not None)
+        self.implementation = implementation(name, backend)
+        self.cost_ns = CODERS[name].cost_ns(self.n_coordinates, self.n_atoms, self.n_nonzero, width)
+        with single_blas_thread():
+            self.prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
+        norms = self.prepared.norms
+        self.limits = make_limits(norms.dtype, coding.tol)
+        # Weights are divided by the norms that the atoms had.
+        factors: FloatArray = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0).astype(norms.dtype)
+        self.factors = factors if (factors != 1).any() else None
+
+
+def as_rows(rows: ComplexArray, name: str) -> ComplexArray:
+    """Return the array; refuse what is no stack of complex rows."""
+    array = np.asarray(rows)
+    if array.ndim != 2 or not np.iscomplexobj(array) or array.shape[1] == 0:
+        raise ShapeInputError(
+            f"{name} must be a 2-D complex array (rows, n_coordinates), got shape {array.shape}, dtype {array.dtype}."
+        )
+    return array
+
+
+def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: float | None) -> int:
+    """Return the maximum number of atoms per shape; refuse sparsities that a dictionary does not have."""
+    if tol is not None and not (np.isfinite(tol) and tol >= 0):
+        raise ValueError(f"tol must be a distance, finite and not negative, got {tol}.")
+    if n_nonzero is None:
+        if tol is None:
+            raise ValueError("give n_nonzero, tol or both: without them no pursuit knows where to stop.")
+        return min(n_atoms, n_coordinates)
+    if type(n_nonzero) is bool or not isinstance(n_nonzero, int | np.integer):
+        raise TypeError(f"n_nonzero must be an integer, got {n_nonzero!r}.")
+    if not 1 <= n_nonzero <= n_atoms:
+        raise ValueError(f"n_nonzero must be between 1 and n_atoms={n_atoms}, got {n_nonzero}.")
+    return int(n_nonzero)
+
+
+def _check_nested(method: str) -> str:
+    """Return the pursuit to use for a path of codes; refuse methods that give none."""
+    if method == "auto":
+        return "ormp"
+    if method in CODERS and not CODERS[method].is_nested:
+        nested = " or ".join(f'"{name}"' for name, entry in CODERS.items() if entry.is_nested)
+        raise ValueError(f"path=True needs a nested pursuit, method {nested}, got {method!r}.")
+    return method
