@@ -120,16 +120,6 @@ def test_zero_repeated_and_dependent_atoms_are_passed_over(method, device):
 
 
 @on_devices
-def test_zero_rows_get_no_atom(device):
-    rows, atoms = problem(4, 5, 6, 8)
-    rows[2] = 0
-    for method in ("ormp", "beam", "exact"):
-        codes = encode_rows(rows, atoms, 3, method=method, device=device)
-        assert (codes.support[2] == -1).all()
-        assert (codes.coefs[2] == 0).all()
-
-
-@on_devices
 @pytest.mark.parametrize("method", ["ormp", "beam", "exact"])
 def test_the_size_of_blocks_changes_nothing(method, device, monkeypatch):
     rows, atoms = problem(5, 57, 9, 8)
