@@ -13,24 +13,37 @@ from shapelex.coding.settings import Coding, DictionaryCoder
 from shapelex.coding.threads import count_threads, run_blocks, single_blas_thread
 from shapelex.exceptions import ShapeInputError
 from shapelex.kernels.reconstruction import squared_residuals_batch
+from shapelex.kernels.triangle import REFINE
 from shapelex.spaces import Space
 
 # A block of rows and its correlations fill about this many bytes: they stay in a core's cache.
 _BLOCK_BYTES = 1 << 19
 
-# Squared residuals below this are computed from coordinates, where they are asked for.
+# By precision: squared residuals below this have too few correct digits as differences to 1. Those of a learner are
+# right to three digits (seven in double precision), and so are its weights of nearly dependent atoms.
 _SMALL_RESIDUAL = {"f": 1e-2, "d": 1e-4}
+_SMALL_FOR_LEARNING = {"f": 1e-3, "d": 1e-8}
+_REFINE_FOR_LEARNING = {"f": 1e-3, "d": 1e-6}
 
 
 class RowCoder(DictionaryCoder):
-    """Codes shapes of one space over one dictionary, on the CPU, in the precision `dtype`."""
+    """Codes shapes of one space over one dictionary, on the CPU, in the precision `dtype`.
 
-    def __init__(self, coding: Coding, space: Space, dtype: np.dtype[np.complexfloating]) -> None:
+    For learning, fewer shapes are coded by their coordinates, where correlations give fewer digits of their weights.
+    """
+
+    def __init__(
+        self, coding: Coding, space: Space, dtype: np.dtype[np.complexfloating], *, for_learning: bool = False
+    ) -> None:
         super().__init__(coding, "numba", dtype)
         self.space = space
         with single_blas_thread():
             self._folded = space.fold(self.prepared.atoms.view(self.dtype))
         self._real_dtype = self.prepared.gram.dtype
+        self._small_residual = _SMALL_RESIDUAL[self._real_dtype.char]
+        if for_learning:
+            self._small_residual = _SMALL_FOR_LEARNING[self._real_dtype.char]
+            self.limits[REFINE] = _REFINE_FOR_LEARNING[self._real_dtype.char]
         self._options = CoderOptions(coding.width, self.limits)
         row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
         self._block_rows = min(max(_BLOCK_BYTES // row_bytes // 128 * 128, 128), 1024)
@@ -85,10 +98,10 @@ class RowCoder(DictionaryCoder):
     ) -> tuple[ComplexArray, FloatArray, FloatArray]:
         """Code the pre-shapes of configurations into arrays of :meth:`allocate`.
 
-        Fills `out_squares`, where it is given, with squared residuals. Returns configurations and scales whose products
-        are the pre-shapes up to translation, and the correlations of the pre-shapes with the normalized atoms, real and
-        imaginary parts interleaved. `scales` are those of the space, where they are known. Error messages call the
-        configurations `name`, and count rows from `first_row`.
+        Fills `out_squares`, where it is given, with squared residuals. Returns configurations and scales whose
+        products are the pre-shapes up to translation, and the correlations of the pre-shapes with the normalized atoms,
+        real and imaginary parts interleaved. `scales` are those of the space, where they are known. Error
+        messages call the configurations `name`, and count rows from `first_row`.
         """
         block = np.ascontiguousarray(configurations, dtype=self.dtype)
         if scales is None:
@@ -103,8 +116,7 @@ class RowCoder(DictionaryCoder):
         no_rows = np.empty((len(block), 0), dtype=self._real_dtype)
         left, again = self._run_kernel(correlations, no_rows, out_support, out_coefs)
         if out_squares is not None:
-            # The residual is a difference to 1: a small one has few correct digits.
-            again |= ~(left > _SMALL_RESIDUAL[self._real_dtype.char])
+            again |= ~(left > self._small_residual)
             out_squares[:] = np.maximum(left, 0)
         if again.any():
             rows = np.ascontiguousarray(self.space.whitened_preshapes(block[again], name), dtype=self.dtype)

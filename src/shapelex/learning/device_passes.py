@@ -14,7 +14,7 @@ from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.coding.settings import Coding
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import WORST_PER_ATOM, PassSums
+from shapelex.learning.passes import WORST_PER_ATOM, PassSums, add_all, largest_values
 from shapelex.learning.statistics import Statistics
 from shapelex.shapes.collection import Shapes
 
@@ -35,38 +35,35 @@ def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions,
     dtype = np.result_type(shapes.dtype, atoms.dtype)
     coder = DeviceCoder(Coding(atoms, options.n_nonzero, options.coder, device=options.device), dtype)
     atom_rows = coder.to_device(atoms)
-    total: PassSums | None = None
-    start = 0
-    for large in _resident_blocks(shapes, coder):
-        for rows in large.split(coder.block_rows()):
-            weights = shapes.weights_of(slice(start, start + len(rows)))
-            found = _sum_block(coder, rows, weights, atom_rows, options)
-            if not keeps_values:
-                found.values = found.values[:0]
-            if total is None:
-                total = found
-            else:
-                total.add(found)
-            start += len(rows)
-    assert total is not None
+    blocks = (
+        (start + first, large[first : first + coder.block_rows()])
+        for start, large in _resident_blocks(shapes, coder)
+        for first in range(0, len(large), coder.block_rows())
+    )
+    total = add_all(
+        _sum_block(coder, rows, shapes.weights_of(slice(start, start + len(rows))), atom_rows, options, keeps_values)
+        for start, rows in blocks
+    )
+    if len(total.worst_rows):
+        total.worst_rows = shapes.space.unwhiten(total.worst_rows)
     return total
 
 
-def _resident_blocks(shapes: Shapes, coder: DeviceCoder) -> "Iterator[Tensor]":
-    """Yield the whitened pre-shapes in large blocks on the device, and keep them there if there is room."""
+def _resident_blocks(shapes: Shapes, coder: DeviceCoder) -> "Iterator[tuple[int, Tensor]]":
+    """Yield the whitened pre-shapes in large blocks on the device, with their first numbers; keep them if they fit."""
     key = (str(coder.device), coder.dtype)
     if key in shapes.kept:
         yield from shapes.kept[key]
         return
     whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)
     keeps = len(shapes) * shapes.shape[1] * coder.dtype.itemsize <= _room(coder)
-    kept: list[Tensor] = []
+    kept: list[tuple[int, Tensor]] = []
     for start in range(0, len(shapes), _TRAVEL_ROWS):
         block = shapes[start : start + _TRAVEL_ROWS]
         rows = whitening.preshapes(coder.to_device(block), block.dtype, shapes.first_row + start)
         if keeps:
-            kept.append(rows)
-        yield rows
+            kept.append((start, rows))
+        yield start, rows
     if keeps:
         shapes.kept[key] = kept
 
@@ -82,7 +79,12 @@ def _room(coder: DeviceCoder) -> int:
 
 
 def _sum_block(
-    coder: DeviceCoder, rows: "Tensor", weights: FloatArray, atom_rows: "Tensor", options: LearningOptions
+    coder: DeviceCoder,
+    rows: "Tensor",
+    weights: FloatArray,
+    atom_rows: "Tensor",
+    options: LearningOptions,
+    keeps_values: bool,
 ) -> PassSums:
     """Code rows that are on the device; only sums and a few rows come back."""
     import torch
@@ -107,13 +109,13 @@ def _sum_block(
         gram += weighted @ codes
         products += weighted @ rows[part]
         usage += plain[part] @ used[part].to(torch.float64)
-    counted = np.flatnonzero(weights > 0)
-    worst = counted[np.argsort(-values[counted], kind="stable")[: WORST_PER_ATOM * n_atoms]]
-    closeness = torch.where(plain[:, None] > 0, squares(rows @ atom_rows.mH), -1)
+    worst = largest_values(values, weights, WORST_PER_ATOM * n_atoms)
+    nearest_atoms = atom_rows if options.tie > 0 else atom_rows[:0]
+    closeness = torch.where(plain[:, None] > 0, squares(rows @ nearest_atoms.mH), -1)
     nearest_squares, nearest = closeness.max(dim=0)
     return PassSums(
         statistics=Statistics(gram.cpu().numpy(), products.cpu().numpy(), usage.cpu().numpy(), float(weights.sum())),
-        values=values,
+        values=values if keeps_values else values[:0],
         loss=float((weights * values).sum()),
         worst_values=values[worst],
         worst_rows=rows[torch.from_numpy(worst).to(coder.device)].cpu().numpy(),

@@ -135,7 +135,7 @@ class OnlineLearner:
         self._loss = kept * self._loss + found.loss * found.statistics.weight
         self._curve.append(found.loss)
         updated = update_mod(self._statistics, self.atoms)
-        self.atoms, n_replaced = replace_atoms(updated, self._statistics.usage, found.worst)
+        self.atoms, n_replaced = replace_atoms(updated, self._statistics.usage, found.worst, batch.space)
         if n_replaced:
             # What is remembered of atoms that were replaced is about their predecessors.
             self._statistics = self._statistics.without_atoms((self.atoms != updated).any(axis=1))

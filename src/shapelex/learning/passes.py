@@ -4,6 +4,7 @@ In come shapes, a dictionary and options; out goes a :class:`Survey`, of a size 
 shapes. The CPU, a torch device and Dask workers fill the same :class:`PassSums`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -29,12 +30,12 @@ WORST_PER_ATOM = 4
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass found out about a dictionary; all rows are whitened.
+    """What one pass found out about a dictionary.
 
     Parameters
     ----------
     atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        The dictionary.
+        The dictionary, whitened rows.
     loss : float
         Weighted mean of the squared distances from the shapes to their approximations.
     mean_nearest_distance2 : float
@@ -42,9 +43,9 @@ class Survey:
     statistics : Statistics
         Sums over the shapes, each with the slope of its distance.
     worst : ndarray of complex, shape (n_candidates, n_coordinates)
-        The worst approximated shapes, worst first.
+        The worst approximated shapes, worst first, as configurations.
     nearest : ndarray of complex, shape (n_atoms, n_coordinates)
-        The shape nearest to each atom; no row where ``tie`` is 0.
+        The shape nearest to each atom, whitened; no row where ``tie`` is 0.
     values : ndarray of float, shape (n_shapes,), or None
         Squared distance from each shape to its approximation, where it was asked for.
     """
@@ -71,9 +72,10 @@ class PassSums:
     loss : float
         Weighted sum of these.
     worst_values, worst_rows : ndarray
-        The largest of them among the shapes of positive weight, and these shapes.
+        The largest of them among the shapes of positive weight, and these shapes as configurations.
     nearest_squares, nearest_rows : ndarray
-        For each atom, the largest squared modulus of its products with the shapes, and that shape.
+        For each atom, the largest squared modulus of its products with the shapes, and that shape as a whitened row;
+        no entry where ``tie`` is 0.
     """
 
     statistics: Statistics
@@ -102,56 +104,56 @@ def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, kee
     """Code all shapes over a dictionary of whitened rows of norm 1, and sum up what the next update needs."""
     if shapes.is_remote:
         options = replace(options, n_threads=1)
-    found = shapes.reduce(partial(sum_shapes, atoms=atoms, options=options, keeps_values=keeps_values), _merge)
-    nearest = found.nearest_rows if options.tie > 0 else atoms[:0]
+    found = shapes.reduce(partial(sum_shapes, atoms=atoms, options=options, keeps_values=keeps_values), add_all)
     return Survey(
         atoms=atoms,
         loss=found.loss / found.statistics.weight,
-        mean_nearest_distance2=mean_nearest_distance2(atoms, nearest),
+        mean_nearest_distance2=float(np.maximum(1 - found.nearest_squares, 0).mean()) if options.tie > 0 else 0.0,
         statistics=found.statistics,
         worst=found.worst_rows,
-        nearest=nearest,
+        nearest=found.nearest_rows,
         values=found.values if keeps_values else None,
     )
 
 
-def mean_nearest_distance2(atoms: ComplexArray, nearest: ComplexArray) -> float:
-    """Return the mean squared full distance of each atom to the row beside it; 0 without rows."""
-    if not len(nearest):
-        return 0.0
-    remaining = nearest - np.vecdot(atoms, nearest)[:, None] * atoms
-    return float(np.vecdot(remaining, remaining).real.astype(np.float64).mean())
-
-
 def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> PassSums:
-    """Code shapes on the device that the options name, and sum up what was found, in whitened coordinates."""
+    """Code shapes on the device that the options name, and sum up what was found."""
     if options.device != "cpu":
         from shapelex.learning.device_passes import sum_on_device
 
         return sum_on_device(shapes, atoms, options, keeps_values)
     dtype = np.result_type(shapes.dtype, atoms.dtype)
-    coder = RowCoder(Coding(atoms, options.n_nonzero, options.coder), shapes.space, dtype)
+    coder = RowCoder(Coding(atoms, options.n_nonzero, options.coder), shapes.space, dtype, for_learning=True)
+    total = add_all(_sum_block(coder, block, shapes, options, keeps_values) for block in shapes.blocks(BLOCK_ROWS))
+    # The shapes were neither centered nor whitened, so what they add up to is.
+    whitened = shapes.space.whiten(np.concatenate([total.statistics.products, total.nearest_rows]))
+    total.statistics = replace(total.statistics, products=whitened[: len(atoms)])
+    total.nearest_rows = whitened[len(atoms) :].astype(atoms.dtype)
+    return total
+
+
+def add_all(parts: Iterable[PassSums]) -> PassSums:
+    """Return what a pass found in all parts of a collection; the parts stay as they are."""
+    # Dask may use results of tasks again after a worker is lost.
     total: PassSums | None = None
-    for block in shapes.blocks(BLOCK_ROWS):
-        found = _sum_block(coder, block, shapes, options)
-        if not keeps_values:
-            found.values = found.values[:0]
+    for part in parts:
         if total is None:
-            total = found
+            total = replace(part)
         else:
-            total.add(found)
+            total.add(part)
     assert total is not None
-    return _whitened(total, shapes)
+    return total
 
 
-def _sum_block(coder: RowCoder, block: Block, shapes: Shapes, options: LearningOptions) -> PassSums:
+def _sum_block(coder: RowCoder, block: Block, shapes: Shapes, options: LearningOptions, keeps_values: bool) -> PassSums:
     """Code the shapes of a block in parts, on several threads, and sum up what was found, in their own coordinates."""
     n_rows, n_atoms = len(block), coder.n_atoms
+    n_nearest = n_atoms if options.tie > 0 else 0
     # Parts of about equal length, whatever the number of threads.
     part_rows = -(-n_rows // -(-n_rows // _PART_ROWS))
     values = np.empty(n_rows)
     statistics: dict[int, Statistics] = {}
-    nearest: dict[int, tuple[FloatArray, IntArray]] = {}
+    nearest: dict[int, tuple[FloatArray, ComplexArray]] = {}
 
     def sum_part(start: int, stop: int) -> None:
         part = slice(start, stop)
@@ -170,42 +172,34 @@ def _sum_block(coder: RowCoder, block: Block, shapes: Shapes, options: LearningO
         slopes = None if options.distance == "full" else objective_slopes(squares, options.distance)
         codes = SparseCodes._from_coder(support, coefs[:, 0], n_atoms)
         statistics[start] = Statistics.of(rows, codes, block.weights[part], slopes, scales)
-        index, closeness = np.empty(n_atoms, dtype=np.int64), np.empty(n_atoms)
+        index, closeness = np.empty(n_nearest, dtype=np.int64), np.empty(n_nearest)
         nearest_batch(correlations, block.weights[part], index, closeness)
         # Of equal atoms the coder uses the first one alone.
-        nearest[start] = closeness[coder.prepared.originals], start + index[coder.prepared.originals]
+        originals = coder.prepared.originals[:n_nearest]
+        index = index[originals]
+        nearest[start] = closeness[originals], scales[index, None] * rows[index]
 
     # Statistics take about a nanosecond for each atom and coordinate.
     cost_ns = coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates
     run_blocks(sum_part, n_rows, part_rows, count_threads(options.n_threads, cost_ns * n_rows))
     starts = sorted(statistics)
-    counted = np.flatnonzero(block.weights > 0)
-    worst = counted[np.argsort(-values[counted], kind="stable")[: WORST_PER_ATOM * n_atoms]]
-    best_part = np.argmax([nearest[start][0] for start in starts], axis=0)
-    chosen = np.array([nearest[start][1] for start in starts])[best_part, np.arange(n_atoms)]
+    worst = largest_values(values, block.weights, WORST_PER_ATOM * n_atoms)
+    closeness, nearest_rows = (np.array([nearest[start][which] for start in starts]) for which in (0, 1))
+    best = closeness.argmax(axis=0), np.arange(n_nearest)
     return PassSums(
         statistics=sum((statistics[start] for start in starts[1:]), statistics[0]),
-        values=values,
+        values=values if keeps_values else values[:0],
         loss=float((block.weights * values).sum()),
         worst_values=values[worst],
         worst_rows=block.configurations[worst],
-        nearest_squares=np.max([nearest[start][0] for start in starts], axis=0),
-        nearest_rows=block.configurations[chosen],
+        nearest_squares=closeness[best],
+        nearest_rows=nearest_rows[best],
     )
 
 
-def _whitened(found: PassSums, shapes: Shapes) -> PassSums:
-    """Return sums over configurations as those over whitened pre-shapes."""
-    statistics = replace(found.statistics, products=shapes.space.whiten(found.statistics.products))
-    rows = np.concatenate([found.worst_rows, found.nearest_rows])
-    whitened = shapes.space.whitened_preshapes(rows, shapes.name)
-    n_worst = len(found.worst_rows)
-    return replace(found, statistics=statistics, worst_rows=whitened[:n_worst], nearest_rows=whitened[n_worst:])
-
-
-def _merge(parts: list[PassSums]) -> PassSums:
-    # Results of other tasks must stay as they are: Dask may use them again after a worker is lost.
-    total = replace(parts[0])
-    for part in parts[1:]:
-        total.add(part)
-    return total
+def largest_values(values: FloatArray, weights: FloatArray, n_largest: int) -> IntArray:
+    """Return the places of the largest values of positive weight, the largest first."""
+    places = np.flatnonzero(weights > 0)
+    if len(places) > n_largest:
+        places = places[np.argpartition(values[places], -n_largest)[-n_largest:]]
+    return places[np.argsort(-values[places], kind="stable")]

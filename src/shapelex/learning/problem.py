@@ -46,7 +46,7 @@ class LearningProblem:
         Where the distance is not the full one and no step lowers the objective, it returns `current` itself.
         """
         updated = self._update(current)
-        replaced, n_replaced = replace_atoms(updated, current.statistics.usage, current.worst)
+        replaced, n_replaced = replace_atoms(updated, current.statistics.usage, current.worst, self.shapes.space)
         following = self.survey(replaced)
         if self.options.distance == "full":
             return following, n_replaced
@@ -71,7 +71,7 @@ class LearningProblem:
         """Return the statistics of the nearest shapes as further samples, each coded by its atom alone."""
         n_atoms = self.options.n_atoms
         coefs = np.vecdot(current.atoms, current.nearest)[:, None].astype(current.atoms.dtype)
-        codes = SparseCodes(np.arange(n_atoms, dtype=np.int32)[:, None], coefs, n_atoms)
+        codes = SparseCodes._from_coder(np.arange(n_atoms, dtype=np.int32)[:, None], coefs, n_atoms)
         # The root is concave: its tangent at the current loss bounds it from above, so an update that lowers the
         # tangent lowers the objective.
         share = 2 * self.options.tie * np.sqrt(current.loss) / n_atoms

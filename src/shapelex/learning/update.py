@@ -11,6 +11,7 @@ from scipy.linalg import eigh
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex.kernels.hermitian import solve_cholesky
 from shapelex.learning.statistics import Statistics
+from shapelex.spaces import Space
 from shapelex.spaces.rows import row_norms
 
 DUPLICATE_COHERENCE = 0.9995
@@ -71,14 +72,15 @@ def replace_atoms(
     atoms: ComplexArray,
     usage: FloatArray,
     worst: ComplexArray,
+    space: Space,
     *,
     duplicate_coherence: float = DUPLICATE_COHERENCE,
 ) -> tuple[ComplexArray, int]:
     """Put badly approximated shapes in the place of idle atoms; return the dictionary and how many were replaced.
 
-    Atoms above the coherence are duplicates, of which the less used one is idle. A shape takes a place only if it is
-    below the coherence with all other atoms, so copies of one shape never fill two places. Without idle atoms, `atoms`
-    itself is returned.
+    `worst` are the candidates, as configurations. Of atoms above the coherence, the less used one is idle. A shape
+    takes a place only if it is below the coherence with all other atoms, so copies of one shape never fill two places.
+    Without idle atoms, `atoms` itself is returned.
     """
     idle = np.flatnonzero(find_idle(atoms, usage, duplicate_coherence))
     if idle.size == 0:
@@ -86,7 +88,7 @@ def replace_atoms(
     replaced = atoms.copy()
     # A place that is to be filled must not keep a shape out.
     replaced[idle] = 0
-    candidates = iter(worst)
+    candidates = iter(space.whitened_preshapes(worst))
     for n_filled, place in enumerate(idle):
         for candidate in candidates:
             if np.abs(replaced.conj() @ candidate).max() <= duplicate_coherence:

@@ -195,9 +195,8 @@ class ArrayShapes(Shapes):
         return ArrayShapes(self.configurations, space, self.weights, self.name)
 
     def keep_scales(self) -> None:
-        """Compute the scales of all shapes once, for the many passes of a fit; those of landmarks cost little."""
-        if not isinstance(self.space, Landmarks):
-            self._scales = self.space.unit_scales(self.configurations)
+        """Compute the scales of all shapes once, for the many passes of a fit."""
+        self._scales = self.space.unit_scales(self.configurations)
 
 
 def _hash_part(part: Shapes) -> list[str]:

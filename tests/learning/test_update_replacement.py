@@ -1,11 +1,17 @@
 import numpy as np
 import pytest
 
-from shapelex.learning import find_idle, replace_atoms
+from shapelex.learning import find_idle
+from shapelex.learning import update as module
 from shapelex.learning.update import DUPLICATE_COHERENCE, UNUSED_SHARE
+from shapelex.spaces.plain import PlainRows
 
 EYE = np.eye(8, dtype=complex)
 USED = np.full(4, 10.0)
+
+
+def replace_atoms(atoms, usage, worst):
+    return module.replace_atoms(atoms, usage, worst, PlainRows(8))
 
 
 def test_nothing_to_replace():
