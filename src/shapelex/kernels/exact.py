@@ -17,6 +17,7 @@ from shapelex.kernels.triangle import (
     GAIN,
     INDEPENDENT,
     TARGET,
+    UNSURE,
     allocate_chosen,
     meets_target,
     solve_row,
@@ -96,9 +97,9 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     """Code a block of rows by the best of all supports.
 
     The support found is pursued once more by itself, so that atoms without use drop out, and the rest comes in order
-    of gain. Where hardly anything of a row is left, gains tie to rounding: there the support must beat ORMP, which sees
-    smaller residuals than the sums of gains can tell apart. With an error target, sizes are tried from 1 on and a row
-    stops at the first that meets it.
+    of gain. Where what is left of a row is ``UNSURE``, the support must beat ORMP, whose residuals are smaller than the
+    sums of gains can tell apart. With an error target, sizes are tried from 1 on, and a row stops at the first that
+    meets it.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     has_target = limits[TARGET] >= 0
     # Sums of gains round: a support that wins by less is equal, and the first of equals is taken.
     margin = dtype.type(1) + 4 * limits[EPS]
-    unsure = 64 * np.sqrt(limits[EPS])
+    unsure = UNSURE * limits[EPS]
     for first in range(0, n_samples, LANE):
         n_here = min(LANE, n_samples - first)
         if n_here < LANE:
