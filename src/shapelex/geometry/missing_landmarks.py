@@ -46,7 +46,7 @@ def incomplete_rows(Z: ArrayLike, name: str, space: Space | None) -> tuple[Compl
 
 def normalized_on(Z: ComplexArray, present: BoolArray, name: str) -> ComplexArray:
     """Return rows centered on the entries present, of norm 1 there, and 0 elsewhere."""
-    centers, centered = _centered_on(Z, present)
+    centers, centered = centered_on(Z, present)
     sizes = row_norms(centered)
     extents = np.abs(centers) * np.sqrt(present.sum(axis=1)).astype(sizes.dtype)
     check_not_collapsed(sizes, np.maximum(sizes, extents), name)
@@ -99,7 +99,7 @@ def shared_products(
 
 def complete_by(mean: ComplexArray, rows: ComplexArray, present: BoolArray) -> ComplexArray:
     """Return pre-shapes whose missing landmarks are those of `mean`, aligned to the landmarks that are present."""
-    offsets, base = _centered_on(np.broadcast_to(mean, rows.shape), present)
+    offsets, base = centered_on(np.broadcast_to(mean, rows.shape), present)
     squares = row_inner(base, base).real
     factors = row_inner(base, rows) / np.where(squares > 0, squares, 1)
     laid = factors[:, None] * (mean - offsets[:, None])
@@ -117,7 +117,8 @@ def check_landmarks_present(present: BoolArray) -> None:
         )
 
 
-def _centered_on(Z: ComplexArray, present: BoolArray) -> tuple[ComplexArray, ComplexArray]:
+def centered_on(Z: ComplexArray, present: BoolArray) -> tuple[ComplexArray, ComplexArray]:
+    """Return the centers of the landmarks that are present, and rows centered there, 0 where landmarks are missing."""
     counts = present.sum(axis=1).astype(Z.real.dtype)
     centers = np.where(present, Z, 0).sum(axis=1) / counts
     centered = np.where(present, Z - centers[:, None], 0)
