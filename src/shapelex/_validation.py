@@ -209,10 +209,10 @@ def check_count(value: int, minimum: int, name: str) -> int:
     return int(value)
 
 
-def check_number(value: float, name: str) -> float:
-    """Refuse what is no number; return it as a float."""
+def check_number(value: float | str, name: str, expected: str = "a number") -> float:
+    """Refuse what is no number by saying what is expected; return it as a float."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
+        raise TypeError(f"{name} must be {expected}, got {value!r}.")
     return float(value)
 
 

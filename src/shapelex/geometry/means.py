@@ -197,16 +197,16 @@ def _full_mean(blocks: WeightedBlocks) -> tuple[ComplexArray, bool]:
     first, second = next(parts), next(parts, None)
     if second is None:
         return full_mean_row(*first)
-    return _leading_row(_sum(_moments(*part) for part in chain([first, second], parts)))
+    return leading_row(_sum(_moments(*part) for part in chain([first, second], parts)))
 
 
 def full_mean_row(rows: ComplexArray, shares: FloatArray) -> tuple[ComplexArray, bool]:
     """Return the leading eigenvector of ``Σ share_k x_k x_k*``, by way of the smaller of its two Gram matrices."""
     n_samples, n_coordinates = rows.shape
     if n_samples >= n_coordinates:
-        return _leading_row(_moments(rows, shares))
+        return leading_row(_moments(rows, shares))
     scaled = np.sqrt(shares)[:, None] * rows
-    leading, is_unique = _leading_row(scaled.conj() @ scaled.T)
+    leading, is_unique = leading_row(scaled.conj() @ scaled.T)
     mean = scaled.T @ leading
     return np.asarray(mean / np.linalg.norm(mean)), is_unique
 
@@ -217,7 +217,8 @@ def _moments(rows: ComplexArray, shares: FloatArray) -> ComplexArray:
     return moments
 
 
-def _leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
+def leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
+    """Return the leading eigenvector of a Hermitian matrix, of norm 1, and whether it is the only one."""
     size = len(matrix)
     values, vectors = eigh(matrix, subset_by_index=[max(size - 2, 0), size - 1], check_finite=False)
     is_unique = size == 1 or bool(values[1] - values[0] > 100 * np.finfo(values.dtype).eps * size)
