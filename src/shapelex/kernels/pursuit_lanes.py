@@ -27,7 +27,6 @@ from shapelex.kernels.triangle import (
     refine,
     solve_triangle,
     write_coefs,
-    write_support,
 )
 
 LANE = 32
@@ -198,6 +197,7 @@ def pursue_lanes_batch(
     chosen = allocate_chosen(n_nonzero, rows)
     independent = limits[INDEPENDENT]
     has_target = limits[TARGET] >= 0
+    unsure_target = limits[TARGET] + UNSURE * limits[EPS]
 
     for first in range(0, n_samples, LANE):
         n_here = min(LANE, n_samples - first)
@@ -233,8 +233,7 @@ def pursue_lanes_batch(
                 inv_norm = along[level, 2 * LANE + s]
                 is_going = lengths[s] == n_nonzero
                 k = first + s
-                unsure_stop = (limits[TARGET] + UNSURE * limits[EPS]) * norms2[k]
-                if is_going and has_target and left_norms2[s] <= unsure_stop:
+                if is_going and has_target and left_norms2[s] <= unsure_target * norms2[k]:
                     read_lane(triangles, along, supports, s, level, chosen)
                     is_going = not meets_target(
                         left_norms2[s], norms2[k], limits, rows[k], atoms, chosen, level, out_needs_row[k : k + 1]
@@ -271,7 +270,8 @@ def pursue_lanes_batch(
         n_longest = 0
         for s in range(n_here):
             n_longest = max(n_longest, lengths[s])
-            write_support(supports[:, s], lengths[s], out_support[first + s])
+            for level in range(n_nonzero):
+                out_support[first + s, level] = supports[level, s] if level < lengths[s] else -1
             out_left[first + s] = left_norms2[s]
         n_levels = out_coefs.shape[1]
         for out_level in range(n_levels):
