@@ -209,12 +209,24 @@ def check_count(value: int, minimum: int, name: str) -> int:
     return int(value)
 
 
+def check_number(value: float | str, name: str, expected: str = "a number") -> float:
+    """Refuse what is no number by saying what is expected; return it as a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be {expected}, got {value!r}.")
+    return float(value)
+
+
 def check_not_negative(value: float, name: str) -> float:
     """Refuse what is no number, negative, NaN or infinite."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not (np.isfinite(value) and value >= 0):
+    if not (np.isfinite(check_number(value, name)) and value >= 0):
         raise ValueError(f"{name} must be finite and not negative, got {value}.")
+    return float(value)
+
+
+def check_positive(value: float, name: str) -> float:
+    """Refuse what is no number, not positive, NaN or infinite."""
+    if not (np.isfinite(check_number(value, name)) and value > 0):
+        raise ValueError(f"{name} must be finite and positive, got {value}.")
     return float(value)
 
 

@@ -11,8 +11,9 @@ from shapelex.coding import encode_rows, residual_norms
 from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.settings import Coding
 from shapelex.exceptions import CoordinateCountError, DeviceError
+from shapelex.kernels.triangle import UNSURE
 from tests.coding_oracles import best_error, ormp_support, random_rows
-from tests.devices import on_devices
+from tests.devices import on_all_devices, on_devices
 
 # (n_coordinates, n_atoms, n_nonzero): several rows a warp, one row a warp, one warp and a bit, several warps.
 SIZES = [(12, 10, 5), (40, 20, 5), (9, 3, 3), (30, 33, 9), (50, 120, 12)]
@@ -171,3 +172,34 @@ def test_blocks_do_not_depend_on_free_memory(monkeypatch):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_, free=free: (free, 1 << 37))
         sizes.append(coder.block_rows())
     assert sizes[0] == sizes[1]
+
+
+@on_all_devices
+def test_exact_prefers_the_pursuit_only_where_residuals_are_unsure(device):
+    # The supports (0, 1) and (1, 2) are equal to rounding, and a pursuit takes the second.
+    atoms = np.zeros((3, 6), complex)
+    atoms[0, 1] = atoms[1, 0] = 1
+    atoms[2, [1, 3]] = np.array([1, 1e-4]) / np.hypot(1, 1e-4)
+    row = np.array([[1, 1e-4, 0, 1e-8, 1e-4, 0]], complex)
+    eps = np.finfo(float).eps
+    codes = encode_rows(row, atoms, 2, method="exact", device=device)
+    assert residual_norms(row, atoms, codes)[0] ** 2 > 2 * UNSURE * eps
+    assert sorted(codes.support[0]) == [0, 1]
+    row[0, 4] = 0
+    codes = encode_rows(row, atoms, 2, method="exact", device=device)
+    assert residual_norms(row, atoms, codes)[0] ** 2 < UNSURE * eps / 2
+    assert sorted(codes.support[0]) == [1, 2]
+
+
+@on_all_devices
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("nearness", [1e-1, 1e-2])
+def test_exact_is_not_beaten_by_a_pursuit_by_more_than_is_unsure(nearness, dtype, device):
+    rng = np.random.default_rng(0)
+    atoms = random_rows(rng, 9, 8)
+    atoms[4:8] = atoms[:4] + nearness * atoms[4:8]
+    rows = random_rows(rng, 200, 3) @ atoms[[0, 4, 8]] + 1e-2 * random_rows(rng, 200, 8)
+    rows, atoms = (np.asarray(part / np.linalg.norm(part, axis=1, keepdims=True), dtype) for part in (rows, atoms))
+    exact, pursuit = (encode_rows(rows, atoms, 3, method=name, device=device) for name in ("exact", "ormp"))
+    excess = residual_norms(rows, atoms, exact) ** 2 - residual_norms(rows, atoms, pursuit) ** 2
+    assert excess.max() <= UNSURE * np.finfo(dtype).eps

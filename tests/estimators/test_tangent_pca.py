@@ -199,7 +199,7 @@ class TestBadInput:
         for same in (X[:1], np.repeat(X[:1], 4, axis=0)):
             with pytest.raises(ShapeInputError, match="nothing varies"):
                 sx.TangentPCA().fit(same)
-        with pytest.raises(CodesError, match=r"scores must be real, of shape \(n_shapes, 4\), got \(2, 3\)"):
+        with pytest.raises(CodesError, match=r"scores must have shape \(n_shapes, 4\), got \(2, 3\)"):
             model.inverse_transform(np.ones((2, 3)))
         with pytest.raises(CodesError, match="scores must be real"):
             model.inverse_transform(1j * np.ones((2, 4)))

@@ -151,6 +151,13 @@ class TestErrors:
         with pytest.raises(NonFiniteError, match="shapes 0 and 1 share fewer than three landmarks"):
             sx.pairwise_distances(pair, missing="allow")
 
+    def test_a_pair_in_a_later_block_is_named_by_its_rows(self, monkeypatch):
+        monkeypatch.setattr("shapelex.geometry.distances._BLOCK_ENTRIES", 1)
+        Z = np.array([np.arange(6) + 1j * np.arange(6) ** 2] * 4)
+        Z[2, 3:], Z[3, :2] = np.nan, np.nan
+        with pytest.raises(NonFiniteError, match="shapes 2 and 3 share fewer than three landmarks"):
+            sx.pairwise_distances(Z, missing="allow")
+
     def test_a_landmark_that_no_shape_has(self):
         Z = self.Z.copy()
         Z[:, 4] = np.nan

@@ -173,7 +173,7 @@ def test_errors(model, rng):
         sx.impute(X, sx.ShapeDictionary(space=sx.BSpline(14)))
     with pytest.raises(ValueError, match="hide must be a share"):
         sx.impute(X, model, hide=1.5)
-    with pytest.raises(ValueError, match="noise must be a positive variance"):
+    with pytest.raises(ValueError, match="noise must be finite and positive"):
         sx.impute(X, model, noise=0)
     with pytest.raises(ValueError, match="method must be one of"):
         sx.impute(X, model, method="best")

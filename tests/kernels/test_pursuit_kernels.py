@@ -7,9 +7,9 @@ import pytest
 
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.kernels.beam import beam_batch
-from shapelex.kernels.exact import unrank
 from shapelex.kernels.pursuit import pursue_batch
 from shapelex.kernels.pursuit_lanes import pursue_lanes_batch
+from shapelex.kernels.support_tree import unrank
 from tests.coding_oracles import random_rows
 
 

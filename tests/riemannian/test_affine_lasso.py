@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize
 
 from shapelex.exceptions import ConvergenceWarning
-from shapelex.riemannian.affine_lasso import affine_lasso, optimality_gap
+from shapelex.riemannian.affine_lasso import affine_lasso, optimality_gaps
 
 
 def make_grams(n_samples, n_atoms, rank, seed=0):
@@ -68,11 +68,11 @@ def test_optimality_conditions(n_atoms, rank, alpha):
     grams = make_grams(40, n_atoms, rank, seed=n_atoms)
     codes = affine_lasso(grams, alpha)
     scales = 2 * np.abs(grams).max(axis=(1, 2)) + alpha
-    assert (optimality_gap(grams, alpha, codes) <= 1e-9 * scales).all()
+    assert (optimality_gaps(2 * grams, np.full(len(grams), alpha), codes) <= 1e-9 * scales).all()
     np.testing.assert_allclose(codes.sum(axis=1), 1, atol=1e-12)
     moved = codes + 1e-3 * np.random.default_rng(0).normal(size=codes.shape)
     if n_atoms > 1:
-        assert (optimality_gap(grams, alpha, moved) > 1e-9 * scales).all()
+        assert (optimality_gaps(2 * grams, np.full(len(grams), alpha), moved) > 1e-9 * scales).all()
 
 
 def test_a_large_price_gives_convex_combinations():

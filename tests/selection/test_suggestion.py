@@ -117,7 +117,7 @@ def test_interrupt_goes_through(small):
         ({"cv": None}, ValueError, "cv must hold out some shapes"),
         ({"min_gain": 0}, ValueError, "min_gain must be a share"),
         ({"min_gain": "3 %"}, TypeError, "min_gain must be a number"),
-        ({"n_atoms": []}, ValueError, "at least one size"),
+        ({"n_atoms": []}, ValueError, "n_atoms must hold at least one number"),
         ({"n_atoms": [61]}, ValueError, "n_atoms must be at most 60"),
         ({"n_nonzero": []}, ValueError, "at least one number"),
         ({"n_nonzero": [0]}, ValueError, "n_nonzero must be at least 1"),

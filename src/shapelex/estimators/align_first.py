@@ -8,14 +8,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_count, check_weights
+from shapelex._validation import check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
+from shapelex.estimators.reconstruction import ShapeReconstructor, check_dense_codes, turns_onto
 from shapelex.estimators.saving import SavedEstimator
-from shapelex.exceptions import CodesError, NonFiniteError
+from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
 from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions
 from shapelex.shapes.opening import as_shapes
@@ -259,14 +259,7 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstruc
             if codes.coefs.imag.any():
                 raise CodesError("codes must be real: complex weights are those of another dictionary.")
             return decode(codes, self.atoms_)
-        dense = as_numeric_array(codes, "codes")
-        if dense.ndim != 2 or dense.shape[1] != len(self.atoms_):
-            raise CodesError(f"codes must have shape (n_shapes, {len(self.atoms_)}), got {dense.shape}.")
-        if np.iscomplexobj(dense):
-            raise CodesError(f"codes must be real, got {dense.dtype}: complex weights are those of another dictionary.")
-        if not np.isfinite(dense).all():
-            raise NonFiniteError("codes must be finite.")
-        configurations: ComplexArray = dense @ self.atoms_
+        configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_), is_real=True) @ self.atoms_
         return configurations
 
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
@@ -324,11 +317,7 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstruc
         )
 
     def _store(self, learned: LearnedDictionary, mean: ComplexArray, space: Space) -> None:
-        self.space_ = space
-        self.n_features_in_ = space.n_coordinates
-        self.mean_ = mean
-        self.atoms_ = space.unwhiten(_as_complex_rows(learned.atoms))
-        self.rmse_ = learned.rmse
+        self.__dict__.update(_attributes_at(learned, mean, space))
         self.usage_ = learned.usage
         self.loss_curve_ = learned.loss_curve
         self.n_iter_ = learned.n_iter
@@ -363,14 +352,14 @@ def _turned(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArra
     return _turns(rows, mean, space) * rows
 
 
-def _attributes_at(iteration: Iteration, mean: ComplexArray, space: Space) -> dict[str, Any]:
-    """Attributes of an estimator that had stopped at this iteration."""
+def _attributes_at(found: Iteration | LearnedDictionary, mean: ComplexArray, space: Space) -> dict[str, Any]:
+    """Return the attributes of an estimator that stopped at this iteration."""
     return {
         "mean_": mean,
-        "atoms_": space.unwhiten(_as_complex_rows(iteration.atoms)),
+        "atoms_": space.unwhiten(_as_complex_rows(found.atoms)),
         "space_": space,
         "n_features_in_": space.n_coordinates,
-        "rmse_": iteration.rmse,
+        "rmse_": found.rmse,
     }
 
 

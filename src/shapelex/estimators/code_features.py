@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,6 +19,7 @@ from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.configurations import numbered_names
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError
+from shapelex.geometry.means import leading_row
 from shapelex.geometry.preshapes import phases
 
 _KINDS = ("auto", "modulus", "phase", "similarity", "tangent")
@@ -248,10 +248,7 @@ def _check_atoms(atoms: ArrayLike, n_atoms: int) -> ComplexArray:
 
 def _leading_direction(blocks: Iterable[ComplexArray]) -> ComplexArray:
     """Return the unit vector of least summed squared full distance: the mean shape, for reconstructions."""
-    matrix = functools.reduce(np.add, (vectors.T @ vectors.conj() for vectors in blocks))
-    size = len(matrix)
-    _, leading = eigh(matrix, subset_by_index=[size - 1, size - 1])
-    reference = leading[:, 0]
+    reference, _ = leading_row(functools.reduce(np.add, (vectors.T @ vectors.conj() for vectors in blocks)))
     # The sign of an eigenvector is chance; the largest entry is made positive.
     largest = reference[np.argmax(np.abs(reference))]
     turned: ComplexArray = reference * np.conj(largest) / np.abs(largest)

@@ -6,19 +6,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_flag
+from shapelex._validation import check_flag
 from shapelex.estimators.configurations import all_or_nothing
-from shapelex.estimators.modes import check_component_count, principal_modes
-from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
-from shapelex.estimators.saving import SavedEstimator
-from shapelex.exceptions import CodesError, NonFiniteError
+from shapelex.estimators.modes import ModesReconstructor, principal_modes
+from shapelex.estimators.reconstruction import check_dense_codes, turns_onto
 from shapelex.geometry import mean_shape
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_norms
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class ComplexPCA(SavedEstimator, ShapeReconstructor):
+class ComplexPCA(ModesReconstructor):
     """Orthonormal modes that, each scaled and turned, approximate pre-shapes best.
 
     The modes ``w_1, w_2, …`` minimize ``Σ_k |z_k − Σ_j (w_j* Phi z_k) w_j|²_Phi`` for every number of them (paper,
@@ -135,8 +133,7 @@ class ComplexPCA(SavedEstimator, ShapeReconstructor):
         self.components_ = self.space_.unwhiten(_in_common_phase(modes.directions))
         self.average_ = self.space_.unwhiten(average)
         self.explained_energy_ = modes.energies
-        total = float(modes.energies.sum(dtype=np.float64)) + modes.remainder
-        self.explained_energy_ratio_ = modes.energies / modes.energies.dtype.type(total)
+        self.explained_energy_ratio_ = modes.ratios
         self.loss_ = modes.remainder
         self.n_components_ = len(self.components_)
         return self
@@ -177,11 +174,7 @@ class ComplexPCA(SavedEstimator, ShapeReconstructor):
             If the codes belong to another number of modes.
         """
         check_is_fitted(self)
-        dense = as_numeric_array(codes, "codes")
-        if dense.ndim != 2 or dense.shape[1] != self.n_components_:
-            raise CodesError(f"codes must have shape (n_shapes, {self.n_components_}), got {dense.shape}.")
-        if not np.isfinite(dense).all():
-            raise NonFiniteError("codes must be finite.")
+        dense = check_dense_codes(codes, self.n_components_)
         configurations: ComplexArray = self.average_ + dense @ self.components_
         return configurations
 
@@ -201,7 +194,7 @@ class ComplexPCA(SavedEstimator, ShapeReconstructor):
             Approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
         rows = self._check_new_rows(X)
-        count = check_component_count(n_components, self.n_components_)
+        count = self._count_modes(n_components)
         turns = self._turns(rows)
         return np.conj(turns) * (self.average_ + self._code(turns * rows, count) @ self.components_[:count])
 
@@ -222,7 +215,7 @@ class ComplexPCA(SavedEstimator, ShapeReconstructor):
             the shapes to their reconstructions.
         """
         rows = self._check_new_rows(X)
-        count = check_component_count(n_components, self.n_components_)
+        count = self._count_modes(n_components)
         turned = self._turns(rows) * rows
         modes = self._mode_rows(count)
         remaining = turned - self.space_.whiten(self.average_)
@@ -248,13 +241,7 @@ class ComplexPCA(SavedEstimator, ShapeReconstructor):
         subtracts, aligns = check_flag(self.subtract_average, "subtract_average"), check_flag(self.align, "align")
         if hasattr(self, "mean_") != (subtracts and aligns):
             raise ValueError("its mean does not fit its parameters")
-        if self.n_components not in (None, self.n_components_):
-            raise ValueError("its modes do not fit its parameters")
-        self.errors(self.components_[:1])
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
+        super()._check_loaded()
 
 
 def _in_common_phase(directions: ComplexArray) -> ComplexArray:

@@ -35,20 +35,6 @@ def calibrate(errors: FloatArray, numbers: IntArray, weights: FloatArray) -> Err
 
     Minimizes ``−Σ_k weight_k log softmax_c(b_c − exp(s + t_c) d_kc²)[number_k] + 6 |t|² + 3/2 |b|²``, with weights that
     sum to the number of shapes.
-
-    Parameters
-    ----------
-    errors : ndarray of float, shape (n_shapes, n_classes)
-        Errors of shapes that the dictionaries have not seen.
-    numbers : ndarray of int, shape (n_shapes,)
-        True classes.
-    weights : ndarray of float, shape (n_shapes,)
-        How much each shape counts.
-
-    Returns
-    -------
-    ErrorCalibration
-        Temperatures ``exp(−s − t_c)`` and offsets ``b_c``.
     """
     n_shapes, n_classes = errors.shape
     squares = errors.astype(np.float64) ** 2

@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.linalg import svd
 
-from shapelex._typing import FloatArray
+from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
+from shapelex.estimators.reconstruction import ShapeReconstructor
+from shapelex.estimators.saving import SavedEstimator
 from shapelex.exceptions import ShapeInputError
 
 Rows = TypeVar("Rows", bound=np.ndarray[Any, Any])
@@ -21,45 +23,51 @@ Rows = TypeVar("Rows", bound=np.ndarray[Any, Any])
 class Modes:
     """Modes of a set of rows, by falling energy.
 
-    Parameters
-    ----------
-    directions : ndarray, shape (n_components, n_columns)
-        Orthonormal modes ``w_j``; each is fixed up to a phase, or a sign.
-    energies : ndarray of float, shape (n_components,)
-        ``λ_j = Σ_k |w_j* x_k|²``.
-    remainder : float
-        ``Σ_k |x_k|² − Σ_j λ_j``, summed from the modes left out: small ones are not lost in rounding.
+    `directions` holds the orthonormal modes ``w_j``, each fixed up to a phase or a sign, `energies` the sums
+    ``λ_j = Σ_k |w_j* x_k|²``, and `remainder` what the modes that were left out would add to them.
     """
 
     directions: Any
     energies: FloatArray
     remainder: float
 
+    @property
+    def ratios(self) -> FloatArray:
+        """Share of the summed squares of the rows that each mode holds."""
+        total = float(self.energies.sum(dtype=np.float64)) + self.remainder
+        return np.asarray(self.energies / self.energies.dtype.type(total))
+
+
+class ModesReconstructor(SavedEstimator, ShapeReconstructor):
+    """An estimator whose codes are the weights of nested principal modes."""
+
+    n_components: int | None
+    n_components_: int
+    components_: ComplexArray
+
+    def _count_modes(self, n_components: int | None) -> int:
+        """Return how many of the first modes to use; None is all that were fitted."""
+        if n_components is None:
+            return self.n_components_
+        count = check_count(n_components, 1, "n_components")
+        if count > self.n_components_:
+            raise ValueError(
+                f"n_components must be between 1 and the {self.n_components_} that were fitted, got {count}."
+            )
+        return count
+
+    def _check_loaded(self) -> None:
+        if self.n_components not in (None, self.n_components_):
+            raise ValueError("its modes do not fit its parameters")
+        self.errors(self.components_[:1])
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
 
 def principal_modes(rows: Rows, n_components: int | None, most: int) -> Modes:
-    """Find the modes of rows.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (n_samples, n_columns)
-        Real or complex rows of norm 1 or less, or differences of such rows.
-    n_components : int or None
-        How many modes; None for as many as the rows have dimensions.
-    most : int
-        Dimensions that rows of this kind can have.
-
-    Returns
-    -------
-    Modes
-        The modes, in the precision of `rows`.
-
-    Raises
-    ------
-    ShapeInputError
-        If all rows vanish.
-    TypeError, ValueError
-        If `n_components` is no number from 1 to the dimensions that the rows have.
-    """
+    """Find the modes of rows."""
     if n_components is not None:
         check_count(n_components, 1, "n_components")
     # The triangle of a tall matrix has its singular values and modes; squares would cost half of the digits.
@@ -75,13 +83,3 @@ def principal_modes(rows: Rows, n_components: int | None, most: int) -> Modes:
     if kept > rank:
         raise ValueError(f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}.")
     return Modes(np.ascontiguousarray(directions[:kept]), energies[:kept], float(energies[kept:].sum(dtype=np.float64)))
-
-
-def check_component_count(n_components: int | None, n_fitted: int) -> int:
-    """Return how many of the first modes to use; None is all that were fitted."""
-    if n_components is None:
-        return n_fitted
-    count = check_count(n_components, 1, "n_components")
-    if count > n_fitted:
-        raise ValueError(f"n_components must be between 1 and the {n_fitted} that were fitted, got {count}.")
-    return count

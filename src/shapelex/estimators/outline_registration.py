@@ -142,18 +142,8 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Con
     def _register(self, X: ComplexArray, space: Space, to: str | ComplexArray) -> Registration:
         # Collapsed outlines are named here by the argument of this class; register would call it Z.
         space.whitened_preshapes(X, "X")
-        return register(
-            X,
-            space,
-            to,
-            start=self.start,
-            direction=self.direction,
-            reflection=self.reflection,
-            subsample=self.subsample,
-            n_starts=self.n_starts,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-        )
+        options = self.get_params(deep=False)
+        return register(X, **{**options, "space": space, "to": to})
 
     def _read_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
         configurations, space = super()._read_fit_input(X)

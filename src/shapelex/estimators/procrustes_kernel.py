@@ -7,7 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_choice
+from shapelex._validation import as_numeric_array, check_choice, check_number, check_positive
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.coding.feature_space import feature_rows
 from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing
@@ -279,12 +279,8 @@ class ProcrustesKernel(SavedEstimator, ClassNamePrefixFeaturesOutMixin, Transfor
 
 def _check_gamma(gamma: float | str) -> float | None:
     """Return `gamma` as a number, None for "scale"."""
-    if isinstance(gamma, str):
-        if gamma == "scale":
-            return None
+    if isinstance(gamma, str) and gamma != "scale":
         raise ValueError(f'gamma must be a positive number or "scale", got {gamma!r}.')
-    if isinstance(gamma, bool) or not isinstance(gamma, int | float | np.integer | np.floating):
-        raise TypeError(f'gamma must be a positive number or "scale", got {gamma!r}.')
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma must be finite and positive, got {gamma}.")
-    return float(gamma)
+    if isinstance(gamma, str):
+        return None
+    return check_positive(check_number(gamma, "gamma", 'a positive number or "scale"'), "gamma")

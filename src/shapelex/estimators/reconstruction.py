@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import check_weights
+from shapelex._validation import as_numeric_array, check_weights
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import ConfigurationInput
+from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry.preshapes import phases
 from shapelex.spaces.rows import row_inner
 
@@ -61,6 +62,18 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Conf
     def __sklearn_is_fitted__(self) -> bool:
         # A fit that failed half way leaves a space, but nothing to transform by.
         return hasattr(self, "_n_features_out")
+
+
+def check_dense_codes(codes: ArrayLike, n_columns: int, name: str = "codes", *, is_real: bool = False) -> Any:
+    """Return codes as a finite array with `n_columns`; refuse others, and complex ones where `is_real`."""
+    dense = as_numeric_array(codes, name)
+    if dense.ndim != 2 or dense.shape[1] != n_columns:
+        raise CodesError(f"{name} must have shape (n_shapes, {n_columns}), got {dense.shape}.")
+    if is_real and np.iscomplexobj(dense):
+        raise CodesError(f"{name} must be real, got {dense.dtype}: complex weights are those of another method.")
+    if not np.isfinite(dense).all():
+        raise NonFiniteError(f"{name} must be finite.")
+    return dense
 
 
 def turns_onto(rows: ComplexArray, base: ComplexArray) -> ComplexArray:

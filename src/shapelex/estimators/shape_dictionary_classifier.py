@@ -11,7 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count, check_weights
+from shapelex._validation import check_count, check_number, check_positive, check_weights
 from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing, as_generator
 from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
 from shapelex.estimators.saving import SavedEstimator
@@ -26,6 +26,8 @@ from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Sche
 _TEMPERATURE_SHARE = 0.25
 _DEFAULT_SHRINKAGE = 0.1
 _SHRINKAGES = (0.03, 0.1, 0.3, 1.0)
+# Parameters that go to the dictionary of each class as they are.
+_SHARED_PARAMETERS = ("coder", "tie", "n_swaps", "n_restarts", "max_iter", "tol", "n_jobs")
 
 
 class ShapeDictionaryClassifier(SavedEstimator, ClassifierMixin, ConfigurationInput):  # type: ignore[misc]
@@ -277,8 +279,7 @@ class ShapeDictionaryClassifier(SavedEstimator, ClassifierMixin, ConfigurationIn
             Rows sum to 1, classes as in ``classes_``.
         """
         errors = self.class_errors(X)
-        scores = self._calibration().scores(errors)
-        probabilities: FloatArray = softmax(scores, axis=1)
+        probabilities: FloatArray = softmax(self._calibration().scores(errors), axis=1)
         return probabilities
 
     def _check_sizes(self) -> None:
@@ -295,7 +296,7 @@ class ShapeDictionaryClassifier(SavedEstimator, ClassifierMixin, ConfigurationIn
         if self.cv is not None:
             check_count(self.cv, 2, "cv")
         if self.temperature is not None:
-            _check_temperature(self.temperature)
+            check_positive(self.temperature, "temperature")
 
     def _learn(
         self,
@@ -322,19 +323,9 @@ class ShapeDictionaryClassifier(SavedEstimator, ClassifierMixin, ConfigurationIn
 
     def _make_dictionary(self, is_member: BoolArray, seed: int) -> ShapeDictionary:
         n_atoms = min(self.n_atoms, int(is_member.sum()))
-        return ShapeDictionary(
-            n_atoms,
-            min(self.n_nonzero, n_atoms),
-            space=self.metric_space_,
-            coder=self.coder,
-            tie=self.tie,
-            n_swaps=self.n_swaps,
-            n_restarts=self.n_restarts,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-        )
+        shared = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
+        n_nonzero = min(self.n_nonzero, n_atoms)
+        return ShapeDictionary(n_atoms, n_nonzero, space=self.metric_space_, random_state=seed, **shared)
 
     def _class_errors(self, configurations: Any) -> FloatArray:
         return np.stack([np.asarray(dictionary.errors(configurations)) for dictionary in self.dictionaries_], axis=1)
@@ -366,7 +357,7 @@ class ShapeDictionaryClassifier(SavedEstimator, ClassifierMixin, ConfigurationIn
 
     def _find_temperature(self, configurations: ComplexArray, numbers: IntArray, weights: FloatArray) -> float:
         if self.temperature is not None:
-            return _check_temperature(self.temperature)
+            return check_positive(self.temperature, "temperature")
         if len(self.classes_) == 1:
             return 1.0
         squares = self._class_errors(configurations).astype(np.float64) ** 2
@@ -388,23 +379,14 @@ def _check_labels(y: ArrayLike, n_shapes: int) -> np.ndarray[Any, Any]:
     return found
 
 
-def _check_temperature(temperature: float) -> float:
-    if isinstance(temperature, bool) or not isinstance(temperature, int | float | np.integer | np.floating):
-        raise TypeError(f"temperature must be a number or None, got {temperature!r}.")
-    if not (np.isfinite(temperature) and temperature > 0):
-        raise ValueError(f"temperature must be finite and positive, got {temperature}.")
-    return float(temperature)
-
-
 def _check_shrinkage(shrinkage: float | str, *, chooses: bool) -> tuple[float, ...]:
     """Return the values to choose from."""
     if isinstance(shrinkage, str) and shrinkage == "auto":
         return _SHRINKAGES if chooses else (_DEFAULT_SHRINKAGE,)
-    if isinstance(shrinkage, bool) or not isinstance(shrinkage, int | float | np.integer | np.floating):
-        raise TypeError(f'shrinkage must be a number or "auto", got {shrinkage!r}.')
-    if not 0 < shrinkage <= 1:
+    value = check_number(shrinkage, "shrinkage", 'a number or "auto"')
+    if not 0 < value <= 1:
         raise ValueError(f"shrinkage must be above 0 and at most 1, got {shrinkage}.")
-    return (float(shrinkage),)
+    return (value,)
 
 
 def _count_folds(cv: int | None, temperature: float | None, class_sizes: IntArray) -> int:

@@ -6,24 +6,23 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
-from shapelex._validation import as_numeric_array, check_choice, name_rows
+from shapelex._validation import check_choice, name_rows
 from shapelex.estimators.configurations import all_or_nothing
-from shapelex.estimators.modes import check_component_count, principal_modes
-from shapelex.estimators.reconstruction import ShapeReconstructor, turns_onto
-from shapelex.estimators.saving import SavedEstimator
-from shapelex.exceptions import CodesError, NonFiniteError, ShapeInputError
+from shapelex.estimators.modes import ModesReconstructor, principal_modes
+from shapelex.estimators.reconstruction import check_dense_codes, turns_onto
+from shapelex.exceptions import ShapeInputError
 from shapelex.geometry import mean_shape
-from shapelex.geometry.distances import DISTANCE_KINDS, row_residuals
+from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.geometry.preshapes import remove_along
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_inner, row_norms
+from shapelex.spaces.rows import row_norms
 from shapelex.store.schema import Array, Count, Schema
 
 _PROJECTIONS = ("log", "orthogonal")
 
 
-class TangentPCA(SavedEstimator, ShapeReconstructor):
+class TangentPCA(ModesReconstructor):
     """Principal component analysis of shapes as vectors tangent to the shape space at their mean.
 
     Shapes become horizontal vectors at the mean shape (paper, appendix on the Riemannian structure), with the real
@@ -124,8 +123,7 @@ class TangentPCA(SavedEstimator, ShapeReconstructor):
         TangentPCA
             The estimator itself.
         """
-        check_choice(self.projection, _PROJECTIONS, "projection")
-        check_choice(self.mean, DISTANCE_KINDS, "mean")
+        self._check_choices()
         configurations = self._check_fit_input(X)
         rows = self.space_.whitened_preshapes(configurations, "X")
         self.mean_ = mean_shape(configurations, self.mean, space=self.space_)
@@ -141,8 +139,7 @@ class TangentPCA(SavedEstimator, ShapeReconstructor):
         self.components_ = self.space_.unwhiten(directions.view(rows.dtype))
         self.average_ = self.space_.unwhiten(average)
         self.explained_variance_ = modes.energies / modes.energies.dtype.type(len(rows) - 1)
-        total = float(modes.energies.sum(dtype=np.float64)) + modes.remainder
-        self.explained_variance_ratio_ = modes.energies / modes.energies.dtype.type(total)
+        self.explained_variance_ratio_ = modes.ratios
         self.n_components_ = len(self.components_)
         return self
 
@@ -182,13 +179,7 @@ class TangentPCA(SavedEstimator, ShapeReconstructor):
             If ``projection="orthogonal"`` and a tangent vector is longer than 1: no shape projects there.
         """
         check_is_fitted(self)
-        dense = as_numeric_array(scores, "scores")
-        if dense.ndim != 2 or dense.shape[1] != self.n_components_ or np.iscomplexobj(dense):
-            raise CodesError(
-                f"scores must be real, of shape (n_shapes, {self.n_components_}), got {dense.shape}, {dense.dtype}."
-            )
-        if not np.isfinite(dense).all():
-            raise NonFiniteError("scores must be finite.")
+        dense = check_dense_codes(scores, self.n_components_, "scores", is_real=True)
         return self.space_.unwhiten(self._shape_rows(dense))
 
     def reconstruct(self, X: ArrayLike, n_components: int | None = None) -> ComplexArray:
@@ -225,8 +216,7 @@ class TangentPCA(SavedEstimator, ShapeReconstructor):
             Distances between 0 and 1.
         """
         rows = self._check_new_rows(X)
-        reconstructed = self._reconstruct_rows(rows, n_components)
-        return np.minimum(row_residuals(reconstructed, rows, row_inner(reconstructed, rows)), 1)
+        return row_distances(self._reconstruct_rows(rows, n_components), rows)
 
     def _base(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.mean_, "mean_")
@@ -240,7 +230,7 @@ class TangentPCA(SavedEstimator, ShapeReconstructor):
 
     def _reconstruct_rows(self, rows: ComplexArray, n_components: int | None) -> ComplexArray:
         """Return whitened pre-shapes in the poses of `rows`."""
-        count = check_component_count(n_components, self.n_components_)
+        count = self._count_modes(n_components)
         reached: ComplexArray = self._shape_rows(self._score_rows(rows, count), shortens=True)
         return np.conj(turns_onto(rows, self._base())) * reached
 
@@ -274,16 +264,13 @@ class TangentPCA(SavedEstimator, ShapeReconstructor):
         reached: ComplexArray = cosines[:, None] * base + vectors
         return reached
 
-    def _check_loaded(self) -> None:
+    def _check_choices(self) -> None:
         check_choice(self.projection, _PROJECTIONS, "projection")
         check_choice(self.mean, DISTANCE_KINDS, "mean")
-        if self.n_components not in (None, self.n_components_):
-            raise ValueError("its modes do not fit its parameters")
-        self.errors(self.components_[:1])
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
+    def _check_loaded(self) -> None:
+        self._check_choices()
+        super()._check_loaded()
 
 
 def _as_reals(rows: ComplexArray) -> FloatArray:

@@ -5,9 +5,9 @@ configurations with another Gram matrix.
 """
 
 import numpy as np
-from scipy.linalg import eigh
 
 from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex.geometry.means import full_mean_row
 from shapelex.spaces import CustomSpace, Space
 
 
@@ -19,24 +19,6 @@ def within_class_space(
     Let ``r`` be what a pre-shape has across the full mean of its class, and ``W`` the sum of all ``r r*``, scaled to
     trace 1. In whitened coordinates the new Gram matrix is ``((1 − shrinkage) W + shrinkage I / N)⁻¹``. It is complex
     linear, so rotations stay rotations, and ``W`` has no part along the shift, so centers stay centers.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_shapes, n_coordinates)
-        Whitened pre-shapes in `space`.
-    numbers : ndarray of int, shape (n_shapes,)
-        Class of each, from 0.
-    weights : ndarray of float, shape (n_shapes,)
-        How much each counts.
-    space : Space
-        Space of the configurations.
-    shrinkage : float
-        Above 0; 1 keeps the product of `space`.
-
-    Returns
-    -------
-    Space
-        `space` itself where there is nothing to learn: for ``shrinkage=1``, or where no class varies.
     """
     scatter = _scatter_within(rows, numbers, weights)
     total = float(np.trace(scatter).real)
@@ -62,9 +44,7 @@ def _scatter_within(rows: ComplexArray, numbers: IntArray, weights: FloatArray) 
     for number in np.unique(numbers):
         is_member = numbers == number
         members = rows[is_member].astype(np.complex128)
-        moments = (members * weights[is_member, None]).T @ members.conj()
-        _, leading = eigh(moments, subset_by_index=[n_coordinates - 1, n_coordinates - 1])
-        mean = leading[:, 0]
+        mean, _ = full_mean_row(members, weights[is_member])
         across = members - (members @ mean.conj())[:, None] * mean
         scatter += (across * weights[is_member, None]).T @ across.conj()
     return scatter

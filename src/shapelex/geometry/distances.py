@@ -4,11 +4,12 @@ All are functions of the full distance ``d_F = |w − (z* Phi w) z|``. Where ``1
 computed from that residual: shapes 1e-7 apart are measured as 1e-7 apart.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray, IntArray
 from shapelex._validation import check_choice, check_same_count
 from shapelex.geometry.missing_landmarks import allows_missing, incomplete_rows, shared_pairs, shared_products
 from shapelex.geometry.preshapes import preshape_pair, resolve_space
@@ -64,7 +65,7 @@ def distance(
     else:
         pair = preshape_pair(z, w, space)
         first, second, is_single = pair.first, pair.second, pair.is_single
-    distances = _row_distances(first, second, kind)
+    distances = row_distances(first, second, kind)
     return distances[0] if is_single else distances
 
 
@@ -118,38 +119,25 @@ def pairwise_distances(
 def pairwise_row_distances(
     first: ComplexArray, other: ComplexArray | None = None, kind: DistanceKind = "full"
 ) -> FloatArray:
-    """Distances between whitened pre-shapes, see :func:`pairwise_distances`.
-
-    Parameters
-    ----------
-    first : ndarray of complex, shape (n_first, n_coordinates)
-        Whitened pre-shapes.
-    other : ndarray of complex, shape (n_second, n_coordinates), optional
-        Whitened pre-shapes; `first` itself when not given.
-    kind : {"full", "partial", "geodesic"}, default "full"
-        Which distance.
-
-    Returns
-    -------
-    ndarray of float, shape (n_first, n_second)
-        The distances.
-    """
+    """Return the distances between whitened pre-shapes, see :func:`pairwise_distances`."""
     second = first if other is None else other
-    dtype = np.result_type(first.real.dtype, second.real.dtype)
-    distances = np.empty((len(first), len(second)), dtype=dtype)
-    rows_per_block = max(1, _BLOCK_ENTRIES // len(second))
-    for start in range(0, len(first), rows_per_block):
-        block = slice(start, start + rows_per_block)
-        if other is not None:
-            distances[block] = _block_distances(first[block], second, kind)
-            continue
-        # The lower half is the upper one mirrored: half the work, and symmetric to the bit.
-        distances[block, start:] = _block_distances(first[block], second[start:], kind)
-        distances[start:, block] = distances[block, start:].T
-        corner = distances[block, block]
-        upper = np.triu(corner, 1)
-        corner[...] = upper + upper.T
-    return distances
+
+    def compute(block: slice, columns: slice) -> FloatArray:
+        rows, others = first[block], second[columns]
+        return _block_distances(rows.conj() @ others.T, lambda r, c: (rows[r], others[c]), rows.shape[1], kind)
+
+    return _in_blocks(first, second, compute, n_temporaries=1)
+
+
+def row_distances(first: ComplexArray, second: ComplexArray, kind: DistanceKind = "full") -> FloatArray:
+    """Return the distances of whitened pre-shapes, pair by pair."""
+    products = row_inner(first, second)
+    return _from_parts(row_residuals(first, second, products), np.abs(products), kind)
+
+
+def row_residuals(first: ComplexArray, second: ComplexArray, products: ComplexArray) -> FloatArray:
+    """Return ``|second − (first* second) first|`` for rows of norm 1."""
+    return row_norms(second - products[:, None] * first)
 
 
 def _shared_pair(z: ArrayLike, w: ArrayLike, space: Space | None) -> tuple[ComplexArray, ComplexArray, bool]:
@@ -163,53 +151,61 @@ def _shared_pair(z: ArrayLike, w: ArrayLike, space: Space | None) -> tuple[Compl
 
 def _incomplete_pairwise(Z: ArrayLike, W: ArrayLike | None, kind: DistanceKind, space: Space | None) -> FloatArray:
     first, first_present, _ = incomplete_rows(Z, "Z", space)
-    second, second_present, _ = (
-        (first, first_present, False) if W is None else incomplete_rows(W, "W", space or Landmarks(first.shape[1]))
-    )
-    distances = np.empty((len(first), len(second)), dtype=np.result_type(first.real.dtype, second.real.dtype))
-    rows_per_block = max(1, _BLOCK_ENTRIES // (4 * len(second)))
+    second, second_present = first, first_present
+    if W is not None:
+        second, second_present, _ = incomplete_rows(W, "W", space or Landmarks(first.shape[1]))
+
+    def compute(block: slice, columns: slice) -> FloatArray:
+        rows, present = first[block], first_present[block]
+        others, others_present = second[columns], second_present[columns]
+        products = shared_products(rows, present, others, others_present, (block.start, columns.start))
+
+        def pairs_at(r: IntArray, c: IntArray) -> tuple[ComplexArray, ComplexArray]:
+            return shared_pairs(rows[r], present[r], others[c], others_present[c])
+
+        return _block_distances(products, pairs_at, rows.shape[1], kind)
+
+    return _in_blocks(first, second, compute, n_temporaries=4)
+
+
+def _in_blocks(
+    first: ComplexArray, second: ComplexArray, compute: Callable[[slice, slice], FloatArray], n_temporaries: int
+) -> FloatArray:
+    """Return the distances of all pairs, from a function that computes a block of rows and columns."""
+    dtype = np.result_type(first.real.dtype, second.real.dtype)
+    distances = np.empty((len(first), len(second)), dtype=dtype)
+    rows_per_block = max(1, _BLOCK_ENTRIES // (n_temporaries * len(second)))
     for start in range(0, len(first), rows_per_block):
         block = slice(start, start + rows_per_block)
-        rows, present = first[block], first_present[block]
-        cosines = np.minimum(np.abs(shared_products(rows, present, second, second_present)), 1)
-        squares = (1 - cosines) * (1 + cosines)
-        distances[block] = _from_parts(np.sqrt(squares), cosines, kind)
-        near_rows, near_columns = np.nonzero(squares < np.finfo(squares.dtype).eps ** 0.25)
-        pairs_per_chunk = max(1, _BLOCK_ENTRIES // first.shape[1])
-        for begin in range(0, len(near_rows), pairs_per_chunk):
-            r, c = near_rows[begin : begin + pairs_per_chunk], near_columns[begin : begin + pairs_per_chunk]
-            pairs = shared_pairs(rows[r], present[r], second[c], second_present[c])
-            distances[start + r, c] = _row_distances(*pairs, kind)
-    if W is None:
-        upper = np.triu(distances, 1)
-        return np.asarray(upper + upper.T)
+        if second is not first:
+            distances[block] = compute(block, slice(0, None))
+            continue
+        # The lower half is the upper one mirrored: half the work, and symmetric to the bit.
+        distances[block, start:] = compute(block, slice(start, None))
+        distances[start:, block] = distances[block, start:].T
+        corner = distances[block, block]
+        upper = np.triu(corner, 1)
+        corner[...] = upper + upper.T
     return distances
 
 
-def _row_distances(first: ComplexArray, second: ComplexArray, kind: DistanceKind) -> FloatArray:
-    """Return the distances of rows of norm 1, pair by pair."""
-    products = row_inner(first, second)
-    return _from_parts(row_residuals(first, second, products), np.abs(products), kind)
-
-
-def row_residuals(first: ComplexArray, second: ComplexArray, products: ComplexArray) -> FloatArray:
-    """Return ``|second − (first* second) first|`` for rows of norm 1."""
-    return row_norms(second - products[:, None] * first)
-
-
-def _block_distances(first: ComplexArray, second: ComplexArray, kind: DistanceKind) -> FloatArray:
-    products = first.conj() @ second.T
-    moduli = np.minimum(np.abs(products), 1)
-    squares = (1 - moduli) * (1 + moduli)
-    sines: FloatArray = np.sqrt(squares)
+def _block_distances(
+    products: ComplexArray,
+    pairs_at: Callable[[IntArray, IntArray], tuple[ComplexArray, ComplexArray]],
+    n_coordinates: int,
+    kind: DistanceKind,
+) -> FloatArray:
+    """Return the distances of all pairs of a block from their products, or from the rows where products cancel."""
+    cosines = np.minimum(np.abs(products), 1)
+    squares = (1 - cosines) * (1 + cosines)
+    distances = _from_parts(np.sqrt(squares), cosines, kind)
     # Below this bound 1 − |p|² cancels: the residual is taken. Above it, its relative error is a few eps^(3/4).
-    cancelled = squares < np.finfo(squares.dtype).eps ** 0.25
-    rows, columns = np.nonzero(cancelled)
-    pairs_per_chunk = max(1, _BLOCK_ENTRIES // first.shape[1])
+    rows, columns = np.nonzero(squares < np.finfo(squares.dtype).eps ** 0.25)
+    pairs_per_chunk = max(1, _BLOCK_ENTRIES // n_coordinates)
     for start in range(0, len(rows), pairs_per_chunk):
         row, column = rows[start : start + pairs_per_chunk], columns[start : start + pairs_per_chunk]
-        sines[row, column] = row_residuals(first[row], second[column], products[row, column])
-    return _from_parts(sines, moduli, kind)
+        distances[row, column] = row_distances(*pairs_at(row, column), kind)
+    return distances
 
 
 def _from_parts(sines: FloatArray, cosines: FloatArray, kind: DistanceKind) -> FloatArray:

@@ -10,24 +10,10 @@ from shapelex.geometry.distances import pairwise_row_distances
 
 
 def gaussian_kernel(rows: ComplexArray, other: ComplexArray | None = None, *, gamma: float) -> FloatArray:
-    """Kernel values ``exp(−gamma d_F²)`` between all shapes of one set and all shapes of another.
+    """Return kernel values ``exp(−gamma d_F²)`` between all shapes of one set and all shapes of another.
 
     It is positive definite for every ``gamma > 0``: ``d_F² = 1 − |x* y|²`` for whitened pre-shapes, and ``|x* y|²`` is
     the product of the matrices ``x x*`` and ``y y*``.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_first, n_coordinates)
-        Whitened pre-shapes.
-    other : ndarray of complex, shape (n_second, n_coordinates), optional
-        Whitened pre-shapes; `rows` itself when not given, and then the result is symmetric with a diagonal of ones.
-    gamma : float
-        Inverse square of the width.
-
-    Returns
-    -------
-    ndarray of float, shape (n_first, n_second)
-        The values.
 
     Examples
     --------

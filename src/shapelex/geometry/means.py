@@ -4,9 +4,10 @@ In come configurations and weights; out goes one pre-shape that minimizes the we
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -15,13 +16,19 @@ from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, F
 from shapelex._validation import check_choice, check_count, check_weights
 from shapelex.exceptions import NonUniqueMeanWarning
 from shapelex.geometry.alignment import rotate_onto
-from shapelex.geometry.distances import DISTANCE_KINDS
+from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
-from shapelex.geometry.missing_landmarks import allows_missing, incomplete_mean, incomplete_rows
+from shapelex.geometry.missing_landmarks import (
+    allows_missing,
+    check_landmarks_present,
+    complete_by,
+    incomplete_rows,
+)
 from shapelex.geometry.preshapes import phases
 from shapelex.geometry.weighted_blocks import WeightedBlocks, one_block, preshape_blocks
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import Space
+from shapelex.spaces.rows import row_inner
 
 
 def mean_shape(
@@ -86,12 +93,12 @@ def mean_shape(
         raise ValueError(f"tol must be positive, got {tol}.")
     if allows_missing(missing, space, Z=Z):
         mean, completed, _ = _incomplete_mean(Z, kind, weights, space, tol, max_iter)
-        return np.asarray(phases(np.vdot(mean, completed[0])[None])[0] * mean)
+        return turned_along(mean, completed[0])
     shapes = as_shapes(Z, space, name="Z")
     first = shapes.space.whitened_preshapes(shapes[:1], "Z")
     blocks = preshape_blocks(shapes, check_weights(weights, len(shapes), first.real.dtype))
     mean = _mean_row(blocks, kind, _resolve_tol(tol, first), max_iter, warn=True)
-    return shapes.space.unwhiten(phases(np.vdot(mean, first[0])[None])[0] * mean)
+    return shapes.space.unwhiten(turned_along(mean, first[0]))
 
 
 def align_to_mean(
@@ -133,9 +140,7 @@ def align_to_mean(
     """
     if allows_missing(missing, space, Z=Z):
         mean, completed, present = _incomplete_mean(Z, kind, weights, space, None, 1000)
-        # Turned to the mean as mean_shape gives it: along the first shape.
-        pose = phases(np.vdot(mean, completed[0])[None])[0] * mean
-        turned = phases(completed.conj() @ pose)[:, None] * completed
+        turned = phases(completed.conj() @ turned_along(mean, completed[0]))[:, None] * completed
         return np.where(present, turned, np.nan).astype(turned.dtype)
     shapes = as_shapes(Z, space, name="Z")
     mean = mean_shape(Z, kind, weights, shapes.space)
@@ -148,15 +153,25 @@ def _incomplete_mean(
     """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
     rows, present, _ = incomplete_rows(as_shapes(Z, space, name="Z")[:], "Z", space)
     shares = check_weights(weights, len(rows), rows.real.dtype)
+    check_landmarks_present(present)
     limit = _resolve_tol(tol, rows)
-
-    def average(completed: ComplexArray) -> ComplexArray:
-        return _mean_row(one_block(completed, shares), kind, limit, max_iter, warn=False)
-
-    mean, completed, moved = incomplete_mean(rows, present, average, limit, max_iter)
-    if moved > limit:
-        _warn_not_converged(kind, max_iter, moved, limit)
+    # The most complete shape is the first mean; what it misses starts at its center.
+    mean = rows[int(np.argmax(present.sum(axis=1)))]
+    completed = complete_by(mean, rows, present)
+    for _ in range(max_iter):
+        following = _mean_row(one_block(completed, shares), kind, limit, max_iter, warn=False)
+        moved = _angle_between(mean, following)
+        mean = following
+        completed = complete_by(mean, rows, present)
+        if moved <= limit:
+            return mean, completed, present
+    _warn_not_converged(kind, max_iter, moved, limit)
     return mean, completed, present
+
+
+def turned_along(mean: ComplexArray, first: ComplexArray) -> ComplexArray:
+    """Return the mean in the pose that is documented: optimally rotated along the first shape."""
+    return np.asarray(phases(row_inner(mean[None], first[None])) * mean)
 
 
 def _resolve_tol(tol: float | None, rows: ComplexArray) -> float:
@@ -165,16 +180,15 @@ def _resolve_tol(tol: float | None, rows: ComplexArray) -> float:
 
 def _mean_row(blocks: WeightedBlocks, kind: DistanceKind, tol: float, max_iter: int, *, warn: bool) -> ComplexArray:
     mean, is_unique = _full_mean(blocks)
-    if warn and kind == "full" and not is_unique:
+    if kind != "full":
+        return _iterate_mean(mean, blocks, _partial_step if kind == "partial" else _geodesic_step, kind, tol, max_iter)
+    if warn and not is_unique:
         warnings.warn(
             "The full mean shape is not unique: several shapes are equally close to the set; one of them is returned.",
             NonUniqueMeanWarning,
             stacklevel=3,
         )
-    if kind == "full":
-        return mean
-    refine = _partial_mean if kind == "partial" else _geodesic_mean
-    return refine(mean, blocks, tol, max_iter)
+    return mean
 
 
 def _full_mean(blocks: WeightedBlocks) -> tuple[ComplexArray, bool]:
@@ -183,16 +197,16 @@ def _full_mean(blocks: WeightedBlocks) -> tuple[ComplexArray, bool]:
     first, second = next(parts), next(parts, None)
     if second is None:
         return full_mean_row(*first)
-    return _leading_row(_sum(_moments(*part) for part in chain([first, second], parts)))
+    return leading_row(_sum(_moments(*part) for part in chain([first, second], parts)))
 
 
 def full_mean_row(rows: ComplexArray, shares: FloatArray) -> tuple[ComplexArray, bool]:
     """Return the leading eigenvector of ``Σ share_k x_k x_k*``, by way of the smaller of its two Gram matrices."""
     n_samples, n_coordinates = rows.shape
     if n_samples >= n_coordinates:
-        return _leading_row(_moments(rows, shares))
+        return leading_row(_moments(rows, shares))
     scaled = np.sqrt(shares)[:, None] * rows
-    leading, is_unique = _leading_row(scaled.conj() @ scaled.T)
+    leading, is_unique = leading_row(scaled.conj() @ scaled.T)
     mean = scaled.T @ leading
     return np.asarray(mean / np.linalg.norm(mean)), is_unique
 
@@ -203,7 +217,8 @@ def _moments(rows: ComplexArray, shares: FloatArray) -> ComplexArray:
     return moments
 
 
-def _leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
+def leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
+    """Return the leading eigenvector of a Hermitian matrix, of norm 1, and whether it is the only one."""
     size = len(matrix)
     values, vectors = eigh(matrix, subset_by_index=[max(size - 2, 0), size - 1], check_finite=False)
     is_unique = size == 1 or bool(values[1] - values[0] > 100 * np.finfo(values.dtype).eps * size)
@@ -211,34 +226,34 @@ def _leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
     return np.asarray(leading / np.linalg.norm(leading)), is_unique
 
 
-def _partial_mean(mean: ComplexArray, blocks: WeightedBlocks, tol: float, max_iter: int) -> ComplexArray:
-    """Average optimally rotated pre-shapes until the average stays: the objective falls at every step."""
+def _iterate_mean(
+    mean: ComplexArray, blocks: WeightedBlocks, step: Callable[..., Any], kind: str, tol: float, max_iter: int
+) -> ComplexArray:
+    """Repeat a step until it moves the mean by no more than `tol`."""
     for _ in range(max_iter):
-        average = _sum(shares @ (phases(rows.conj() @ mean)[:, None] * rows) for rows, shares in blocks())
-        average /= np.linalg.norm(average)
-        moved = _angle_between(mean, average)
-        mean = average
+        mean, moved = step(mean, blocks)
         if moved <= tol:
             return mean
-    _warn_not_converged("partial", max_iter, moved, tol)
+    _warn_not_converged(kind, max_iter, moved, tol)
     return mean
 
 
-def _geodesic_mean(mean: ComplexArray, blocks: WeightedBlocks, tol: float, max_iter: int) -> ComplexArray:
-    """Follow the average of the logarithms.
+def _partial_step(mean: ComplexArray, blocks: WeightedBlocks) -> tuple[ComplexArray, float]:
+    """Average optimally rotated pre-shapes, which lowers the objective; return how far that moved as well."""
+    average = _sum(shares @ (phases(rows.conj() @ mean)[:, None] * rows) for rows, shares in blocks())
+    average /= np.linalg.norm(average)
+    return average, _angle_between(mean, average)
+
+
+def _geodesic_step(mean: ComplexArray, blocks: WeightedBlocks) -> tuple[ComplexArray, float]:
+    """Follow the average of the logarithms; return how far that moved as well.
 
     The shape space has non-negative curvature, so half the squared distance has no second derivative above 1 and a
     full step never raises the objective.
     """
-    for _ in range(max_iter):
-        velocity = _sum(shares @ log_rows(mean[None], rows) for rows, shares in blocks())
-        moved = float(np.linalg.norm(velocity))
-        mean = exp_rows(mean[None], velocity[None])[0]
-        mean /= np.linalg.norm(mean)
-        if moved <= tol:
-            return mean
-    _warn_not_converged("geodesic", max_iter, moved, tol)
-    return mean
+    velocity = _sum(shares @ log_rows(mean[None], rows) for rows, shares in blocks())
+    following = exp_rows(mean[None], velocity[None])[0]
+    return following / np.linalg.norm(following), float(np.linalg.norm(velocity))
 
 
 def _sum(parts: Iterable[ComplexArray]) -> ComplexArray:
@@ -246,8 +261,7 @@ def _sum(parts: Iterable[ComplexArray]) -> ComplexArray:
 
 
 def _angle_between(first: ComplexArray, second: ComplexArray) -> float:
-    product = np.vdot(first, second)
-    return float(np.arctan2(np.linalg.norm(second - product * first), abs(product)))
+    return float(row_distances(first[None], second[None], "geodesic")[0])
 
 
 def _warn_not_converged(kind: str, max_iter: int, moved: float, tol: float) -> None:

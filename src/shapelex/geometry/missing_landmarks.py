@@ -5,7 +5,6 @@ that both have: re-centered there, of norm 1 there, and then as always. A mean i
 every missing landmark is that of the mean, laid over the landmarks that are present.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,11 +46,10 @@ def incomplete_rows(Z: ArrayLike, name: str, space: Space | None) -> tuple[Compl
 
 def normalized_on(Z: ComplexArray, present: BoolArray, name: str) -> ComplexArray:
     """Return rows centered on the entries present, of norm 1 there, and 0 elsewhere."""
-    centers, centered = _centered_on(Z, present)
+    centers, centered = centered_on(Z, present)
     sizes = row_norms(centered)
-    check_not_collapsed(
-        sizes, np.maximum(sizes, np.abs(centers) * np.sqrt(present.sum(axis=1)).astype(sizes.dtype)), name
-    )
+    extents = np.abs(centers) * np.sqrt(present.sum(axis=1)).astype(sizes.dtype)
+    check_not_collapsed(sizes, np.maximum(sizes, extents), name)
     return np.asarray(centered / sizes[:, None])
 
 
@@ -65,24 +63,27 @@ def shared_pairs(
         raise NonFiniteError(
             f"z and w share fewer than three landmarks in {name_rows(too_few)}: too few to compare their shapes."
         )
-    return normalized_on(np.where(shared, first, 0), shared, "z"), normalized_on(
-        np.where(shared, second, 0), shared, "w"
-    )
+    return normalized_on(first, shared, "z"), normalized_on(second, shared, "w")
 
 
 def shared_products(
-    first: ComplexArray, first_present: BoolArray, second: ComplexArray, second_present: BoolArray
+    first: ComplexArray,
+    first_present: BoolArray,
+    second: ComplexArray,
+    second_present: BoolArray,
+    first_pair: tuple[int, int],
 ) -> ComplexArray:
     """Return products ``z* w`` of all pairs, each re-centered and of norm 1 on the landmarks that it shares.
 
-    From sums over the shared landmarks, which are matrix products; near 1 they are only as good as those sums.
+    They come from sums over the shared landmarks, which are matrix products; near 1 they are only as good as those
+    sums. Errors count pairs from `first_pair`.
     """
     real = first.real.dtype
     a, b = first_present.astype(real), second_present.astype(real)
     counts = a @ b.T
     too_few = counts < min(_LEAST_SHARED, a.shape[1]) - 0.5
     if too_few.any():
-        row, column = np.argwhere(too_few)[0]
+        row, column = np.argwhere(too_few)[0] + first_pair
         raise NonFiniteError(
             f"shapes {row} and {column} share fewer than three landmarks, as do {np.count_nonzero(too_few)} pairs in "
             "all: too few to compare their shapes; remove the least complete ones."
@@ -97,11 +98,8 @@ def shared_products(
 
 
 def complete_by(mean: ComplexArray, rows: ComplexArray, present: BoolArray) -> ComplexArray:
-    """Return pre-shapes that have the landmarks of `rows`, and those of `mean`, laid over them, where they miss some.
-
-    The mean is scaled, turned and moved to lie closest to the landmarks that are present.
-    """
-    offsets, base = _centered_on(np.broadcast_to(mean, rows.shape), present)
+    """Return pre-shapes whose missing landmarks are those of `mean`, aligned to the landmarks that are present."""
+    offsets, base = centered_on(np.broadcast_to(mean, rows.shape), present)
     squares = row_inner(base, base).real
     factors = row_inner(base, rows) / np.where(squares > 0, squares, 1)
     laid = factors[:, None] * (mean - offsets[:, None])
@@ -109,63 +107,18 @@ def complete_by(mean: ComplexArray, rows: ComplexArray, present: BoolArray) -> C
     return normalized_on(completed, np.ones_like(present), "Z")
 
 
-def incomplete_mean(
-    rows: ComplexArray,
-    present: BoolArray,
-    average: Callable[[ComplexArray], ComplexArray],
-    tol: float,
-    max_iter: int,
-) -> tuple[ComplexArray, ComplexArray, float]:
-    """Complete shapes by their mean and average them, until the mean stays.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_shapes, n_points)
-        Landmarks as :func:`incomplete_rows` gives them.
-    present : ndarray of bool, shape (n_shapes, n_points)
-        Which landmarks are present.
-    average : callable
-        Mean of complete pre-shapes.
-    tol : float
-        Stop when the mean moves by no more.
-    max_iter : int
-        Most iterations.
-
-    Returns
-    -------
-    mean : ndarray of complex, shape (n_points,)
-        The mean, of norm 1.
-    completed : ndarray of complex, shape (n_shapes, n_points)
-        Pre-shapes whose missing landmarks are those of the mean.
-    moved : float
-        How far the last iteration moved the mean.
-
-    Raises
-    ------
-    NonFiniteError
-        If no shape has some landmark.
-    """
+def check_landmarks_present(present: BoolArray) -> None:
+    """Refuse landmarks that no shape has."""
     never = ~present.any(axis=0)
     if never.any():
         raise NonFiniteError(
             f"Z has NaN in every shape for landmark{'s' if never.sum() > 1 else ''} "
             f"{', '.join(map(str, np.flatnonzero(never)))}: leave these columns out."
         )
-    # The most complete shape is the first mean; what it misses comes to its center, and moves from there.
-    mean = rows[int(np.argmax(present.sum(axis=1)))]
-    completed = complete_by(mean, rows, present)
-    for _ in range(max_iter):
-        following = average(completed)
-        product = np.vdot(mean, following)
-        moved = float(np.arctan2(np.linalg.norm(following - product * mean), abs(product)))
-        mean = following
-        completed = complete_by(mean, rows, present)
-        if moved <= tol:
-            break
-    return mean, completed, moved
 
 
-def _centered_on(Z: ComplexArray, present: BoolArray) -> tuple[ComplexArray, ComplexArray]:
+def centered_on(Z: ComplexArray, present: BoolArray) -> tuple[ComplexArray, ComplexArray]:
+    """Return the centers of the landmarks that are present, and rows centered there, 0 where landmarks are missing."""
     counts = present.sum(axis=1).astype(Z.real.dtype)
     centers = np.where(present, Z, 0).sum(axis=1) / counts
     centered = np.where(present, Z - centers[:, None], 0)

@@ -14,15 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
-from shapelex._validation import as_incomplete_configurations, check_choice, check_count
+from shapelex._validation import as_incomplete_configurations, check_choice, check_count, check_positive
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
 from shapelex.geometry import mean_shape
-from shapelex.geometry.missing_landmarks import complete_by, normalized_on
+from shapelex.geometry.missing_landmarks import centered_on, complete_by, normalized_on
 from shapelex.imputation.landmark_guesses import LandmarkGuesser
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Landmarks
 from shapelex.spaces.base import choose_space
+from shapelex.spaces.rows import row_norms
 
 # A learned dictionary and the shapes it completes have settled when landmarks move by less of the size of their shape.
 _ROUND_TOL = 1e-3
@@ -165,8 +166,8 @@ def impute(
     check_count(max_rounds, 1, "max_rounds")
     if not 0 < hide < 1:
         raise ValueError(f"hide must be a share between 0 and 1, got {hide}.")
-    if noise is not None and not (np.isfinite(noise) and noise > 0):
-        raise ValueError(f"noise must be a positive variance, got {noise}.")
+    if noise is not None:
+        check_positive(noise, "noise")
     space = _landmarks_of(dictionary, X)
     configurations, present, _ = as_incomplete_configurations(as_shapes(X, space)[:], name="X")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
@@ -180,20 +181,16 @@ def impute(
         dictionary = clone(dictionary).set_params(space=space)
         final = _learn(configurations, present, dictionary, method, max_rounds)
         # What a dictionary has seen it finds again: each trial learns without the landmarks that it hides.
-        trials = _hide_often(present, hide, min(n_repeats, _MOST_LEARNED_TRIALS), generator)
-        trials = [_show_once(kept, present) for kept in trials]
+        hidden = _hide_often(present, hide, min(n_repeats, _MOST_LEARNED_TRIALS), generator)
+        # Landmarks that are hidden in every shape are shown again: they could not be learned.
+        trials = [kept | (present & ~kept.any(axis=0)) for kept in hidden]
         guessers = [_learn(configurations, kept, dictionary, method, max_rounds) for kept in trials]
     noises = final.noises if noise is None else np.array([noise])
-    errors = [
-        _squared_errors(configurations, present, kept, guesser.guess(configurations, kept, noises))
-        for kept, guesser in zip(trials, guessers, strict=True)
-    ]
-    mean_errors = [
-        _squared_errors(configurations, present, kept, guesser.lay_mean(configurations, kept)[None])
-        for kept, guesser in zip(trials, guessers, strict=True)
-    ]
+    totals, mean_total = np.zeros(len(noises)), 0.0
+    for kept, guesser in zip(trials, guessers, strict=True):
+        totals += _squared_errors(configurations, present, kept, guesser.guess(configurations, kept, noises))
+        mean_total += _squared_errors(configurations, present, kept, guesser.lay_mean(configurations, kept)[None])[0]
     n_hidden = int(sum(np.count_nonzero(present & ~kept) for kept in trials))
-    totals = np.sum(errors, axis=0)
     best = int(np.argmin(totals))
     guess = final.guess(configurations, present, noises[best : best + 1])[0]
     return Imputation(
@@ -202,7 +199,7 @@ def impute(
         dictionary=final.dictionary,
         noise=None if method == "sparse" else float(noises[best]),
         hidden_error=float(np.sqrt(totals[best] / n_hidden)),
-        hidden_error_of_mean=float(np.sqrt(np.sum(mean_errors) / n_hidden)),
+        hidden_error_of_mean=float(np.sqrt(mean_total / n_hidden)),
         n_hidden=n_hidden,
     )
 
@@ -255,16 +252,10 @@ def _hide_often(present: BoolArray, share: float, n_times: int, generator: np.ra
     return masks
 
 
-def _show_once(kept: BoolArray, present: BoolArray) -> BoolArray:
-    """Show landmarks that are hidden in every shape again: they could not be learned."""
-    return kept | (present & ~kept.any(axis=0))
-
-
 def _squared_errors(Z: ComplexArray, present: BoolArray, kept: BoolArray, guesses: ComplexArray) -> FloatArray:
     """Return summed squared errors on hidden landmarks, in centroid sizes, for each stack of guesses."""
-    centers = np.where(present, Z, 0).sum(axis=1, keepdims=True) / present.sum(axis=1, keepdims=True)
-    sizes2 = np.where(present, np.abs(Z - centers) ** 2, 0).sum(axis=1, keepdims=True)
-    errors: FloatArray = np.where(present & ~kept, np.abs(guesses - Z) ** 2 / sizes2, 0).sum(axis=(1, 2))
+    sizes = row_norms(centered_on(Z, present)[1])[:, None]
+    errors: FloatArray = np.where(present & ~kept, np.abs((guesses - Z) / sizes) ** 2, 0).sum(axis=(1, 2))
     return errors
 
 

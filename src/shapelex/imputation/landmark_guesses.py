@@ -12,7 +12,7 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex.coding import decode, encode
 from shapelex.coding.masked import equal_masks
 from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.geometry.missing_landmarks import complete_by, normalized_on
+from shapelex.geometry.missing_landmarks import centered_on, complete_by, normalized_on
 from shapelex.geometry.preshapes import phases
 from shapelex.spaces.rows import row_inner, row_norms
 
@@ -20,23 +20,8 @@ from shapelex.spaces.rows import row_inner, row_norms
 NOISE_FACTORS = (1.0, 3.0, 10.0, 30.0)
 
 
-_AnyArray = ComplexArray | FloatArray
-
-
 class LandmarkGuesser:
-    """Guesses missing landmarks by a fitted dictionary.
-
-    Parameters
-    ----------
-    dictionary : ShapeDictionary
-        Fitted, over landmarks.
-    method : {"posterior", "sparse"}
-        All atoms with the weights to be expected, or sparse codes.
-    reference : ndarray of complex, shape (n_shapes, n_points), optional
-        Complete shapes like those that were fitted. Then a second model is averaged with the first: their
-        reconstructions, turned along their mean, as real coordinates with a mean and a covariance. It knows in which
-        directions shapes vary, where the first only knows how much.
-    """
+    """Guesses missing landmarks by a fitted dictionary."""
 
     def __init__(self, dictionary: ShapeDictionary, method: str, reference: ComplexArray | None = None) -> None:
         self.dictionary = dictionary
@@ -60,22 +45,7 @@ class LandmarkGuesser:
         return np.asarray(scale * np.array(NOISE_FACTORS))
 
     def guess(self, Z: ComplexArray, present: BoolArray, noises: FloatArray) -> ComplexArray:
-        """Guess all landmarks.
-
-        Parameters
-        ----------
-        Z : ndarray of complex, shape (n_shapes, n_points)
-            Landmarks.
-        present : ndarray of bool, shape (n_shapes, n_points)
-            Which ones to guess from.
-        noises : array_like of float, shape (n_noises,)
-            Variances of a coordinate, for shapes of centroid size 1.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_noises, n_shapes, n_points)
-            The guesses for each variance.
-        """
+        """Guess all landmarks."""
         rows = normalized_on(np.where(present, Z, 0), present, "X")
         completed = complete_by(self.mean, rows, present)
         guesses = np.empty((len(noises), *Z.shape), dtype=np.complex128)
@@ -107,7 +77,7 @@ class LandmarkGuesser:
         """Return the sparse reconstructions, laid over the landmarks that are present."""
         model = self.dictionary
         rebuilt = decode(encode(completed, model.atoms_, model.n_nonzero, model.coder, mask=present), model.atoms_)
-        known, found = _centered(completed, present), _centered(rebuilt, present)
+        (_, known), (_, found) = centered_on(completed, present), centered_on(rebuilt, present)
         squares = row_inner(found, found).real
         return np.asarray((row_inner(found, known) / np.where(squares > 0, squares, 1))[:, None] * rebuilt)
 
@@ -140,7 +110,9 @@ class _AlignedModel:
         return expected
 
 
-def _expected_weights(part: _AnyArray, known: _AnyArray, noises: FloatArray) -> ComplexArray:
+def _expected_weights(
+    part: ComplexArray | FloatArray, known: ComplexArray | FloatArray, noises: FloatArray
+) -> ComplexArray:
     """Return weights of unit variance to be expected where ``weights @ part``, plus noise, is known."""
     values, vectors = np.linalg.eigh(part.conj() @ part.T)
     along = vectors.conj().T @ (part.conj() @ known.T)
@@ -160,14 +132,9 @@ def _as_reals(Z: ComplexArray) -> FloatArray:
 
 def _laid_over(guesses: ComplexArray, completed: ComplexArray, Z: ComplexArray, present: BoolArray) -> ComplexArray:
     """Bring guesses from the size and place of completed shapes to those of the given ones."""
-    counts = present.sum(axis=1)[:, None]
-    sizes = row_norms(_centered(Z, present)) / row_norms(_centered(completed, present))
-    guesses -= np.where(present, guesses, 0).sum(axis=2, keepdims=True) / counts
+    centers, centered = centered_on(Z, present)
+    sizes = row_norms(centered) / row_norms(centered_on(completed, present)[1])
+    guesses -= np.where(present, guesses, 0).sum(axis=2, keepdims=True) / present.sum(axis=1)[:, None]
     guesses *= sizes[:, None]
-    guesses += np.where(present, Z, 0).sum(axis=1, keepdims=True) / counts
+    guesses += centers[:, None]
     return guesses
-
-
-def _centered(Z: ComplexArray, present: BoolArray) -> ComplexArray:
-    centers = np.where(present, Z, 0).sum(axis=1, keepdims=True) / present.sum(axis=1, keepdims=True)
-    return np.where(present, Z - centers, 0)

@@ -9,19 +9,27 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.pursuit import append_basis_row, first_largest, project_out, read_column, score_atoms
+from shapelex.kernels.pursuit import (
+    append_basis_row,
+    first_largest,
+    project_out,
+    read_column,
+    score_atoms,
+    start_state,
+)
 from shapelex.kernels.triangle import (
     EPS,
+    FAST,
     GAIN,
     INDEPENDENT,
     TARGET,
+    Chosen,
+    allocate_chosen,
     meets_target,
     solve_levels,
     sum_of_squares,
     write_support,
 )
-
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -31,16 +39,6 @@ def atom_key(atom):
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def start_member(correlations, gram, state):
-    """State of the empty support."""
-    state[:] = 0
-    for j in range(gram.shape[0]):
-        state[0, j] = correlations[2 * j]
-        state[1, j] = correlations[2 * j + 1]
-        state[2, j] = gram[j, 0, j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -69,45 +67,31 @@ def write_step(level, atom, place, state, ints, floats):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def read_triangle(basis, places, support, n_chosen, inv_diag, out_triangle):
-    """Triangular factor of the atoms of a member."""
+def read_chosen(basis, ints, floats, n_chosen, space):
+    """The chosen atoms of a member, with their triangular factor; `space` lends the other arrays."""
     for level in range(n_chosen):
-        read_column(basis, places, level, support[level], inv_diag, out_triangle[level])
+        read_column(basis, ints[0], level, ints[1, level], floats[0], space.triangle[level])
+    return Chosen(
+        ints[1], space.triangle, floats[0], floats[1], floats[2:],
+        space.coef, space.residual, space.step, space.update,
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def search(
-    correlations,
-    norm2,
-    gram,
-    row,
-    atoms,
-    limits,
-    n_nonzero,
-    basis,
-    states,
-    ints,
-    floats,
-    gains,
-    keys,
-    score_bits,
-    favorite,
-    triangle,
-    coef,
-    residual,
-    out_ints,
-    out_floats,
-    needs_row,
-):
-    """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats``, give back their number.
+    correlations, norm2, gram, row, atoms, limits, basis, states, ints, floats, gains, keys, score_bits, favorite,
+    space, out_ints, out_floats, needs_row,
+):  # fmt: skip
+    """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats`` and return their number.
 
     ``states``, ``ints``, ``floats``, ``gains``, ``keys`` hold two generations of members.
     """
+    n_nonzero = out_ints.shape[1]
     beam_width = states.shape[1]
     scores = score_bits.view(states.dtype)
     stop_gain = limits[GAIN] * norm2
     margin = 16 * limits[EPS] * norm2
-    start_member(correlations, gram, states[0, 0])
+    start_state(correlations, gram, states[0, 0])
     gains[0, 0] = 0
     keys[0, 0] = np.uint64(0)
     n_members = 1
@@ -122,30 +106,14 @@ def search(
             for m in range(1, n_members):
                 if gains[old, m] > gains[old, best] + margin:
                     best = m
-            steps = floats[old, best]
-            support = ints[old, best, 1]
-            read_triangle(basis, ints[old, best, 0], support, level, steps[0], triangle)
-            if meets_target(
-                norm2 - gains[old, best],
-                norm2,
-                limits,
-                row,
-                atoms,
-                triangle,
-                steps[0],
-                support,
-                level,
-                steps[2:],
-                coef,
-                residual,
-                needs_row,
-            ):
-                copy_history(level, ints[old, best], steps, out_ints, out_floats)
+            chosen = read_chosen(basis, ints[old, best], floats[old, best], level, space)
+            if meets_target(norm2 - gains[old, best], norm2, limits, row, atoms, chosen, level, needs_row):
+                copy_history(level, ints[old, best], floats[old, best], out_ints, out_floats)
                 return level
         # What each member would take next; a member with nothing to gain has ended.
         n_going = 0
         for m in range(n_members):
-            score_atoms(states[old, m, 0], states[old, m, 1], states[old, m, 2], limits[INDEPENDENT], 0, scores[m])
+            score_atoms(states[old, m], limits[INDEPENDENT], 0, scores[m])
             favorite[m] = first_largest(score_bits[m])
             if scores[m, favorite[m]] > stop_gain:
                 n_going += 1
@@ -201,26 +169,15 @@ def search(
                 place = level * beam_width + n_new
                 child = states[new, n_new]
                 parent = states[old, best]
-                for part in range(3):
-                    for j in range(parent.shape[1]):
-                        child[part, j] = parent[part, j]
+                child[:] = parent
                 steps = floats[new, n_new]
                 history = ints[new, n_new]
                 copy_history(level, ints[old, best], floats[old, best], history, steps)
                 gains[new, n_new] = gains[old, best] + write_step(level, atom, place, child, history, steps)
                 keys[new, n_new] = key
-                read_column(basis, history[0], level, atom, steps[0], triangle[level])
-                append_basis_row(gram, basis, history[0], level, atom, triangle[level], steps[0])
-                project_out(
-                    basis[place, 0],
-                    basis[place, 1],
-                    steps[0, level],
-                    steps[2, level],
-                    steps[3, level],
-                    child[0],
-                    child[1],
-                    child[2],
-                )
+                read_column(basis, history[0], level, atom, steps[0], space.triangle[level])
+                append_basis_row(gram, basis, history[0], level, atom, space.triangle[level], steps[0])
+                project_out(basis[place], steps[0, level], steps[2, level], steps[3, level], child)
                 child[2, atom] = 0
                 n_new += 1
             scores[best, atom] = 0
@@ -234,19 +191,9 @@ def search(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def beam_batch(
-    correlations,
-    norms2,
-    gram,
-    rows,
-    atoms,
-    limits,
-    beam_width,
-    bits_dtype,
-    out_support,
-    out_coefs,
-    out_left,
-    out_needs_row,
-):
+    correlations, norms2, gram, rows, atoms, limits, beam_width, bits_dtype,
+    out_support, out_coefs, out_left, out_needs_row,
+):  # fmt: skip
     """Code a block of rows by beam search.
 
     Parameters
@@ -271,55 +218,16 @@ def beam_batch(
     keys = np.empty((2, beam_width), dtype=np.uint64)
     score_bits = np.empty((beam_width, width), dtype=bits_dtype.dtype)
     favorite = np.empty(beam_width, dtype=np.int64)
-    triangle = np.empty((n_nonzero, 2, n_nonzero), dtype=dtype)
-    coef = np.empty((2, n_nonzero), dtype=dtype)
-    step = np.empty((2, n_nonzero), dtype=dtype)
-    update = np.empty((2, n_nonzero), dtype=dtype)
-    residual = np.empty(rows.shape[1], dtype=dtype)
+    space = allocate_chosen(n_nonzero, rows)
     history = np.empty((2, n_nonzero), dtype=np.int64)
     steps = np.empty((4, n_nonzero), dtype=dtype)
     for k in range(n_samples):
+        row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_chosen = search(
-            correlations[k],
-            norms2[k],
-            gram,
-            rows[k],
-            atoms,
-            limits,
-            n_nonzero,
-            basis,
-            states,
-            ints,
-            floats,
-            gains,
-            keys,
-            score_bits,
-            favorite,
-            triangle,
-            coef,
-            residual,
-            history,
-            steps,
-            out_needs_row[k : k + 1],
-        )
-        support = history[1]
-        read_triangle(basis, history[0], support, n_chosen, steps[0], triangle)
-        write_support(support, n_chosen, out_support[k])
-        out_left[k] = norms2[k] - sum_of_squares(steps[2:], n_chosen)
-        solve_levels(
-            rows[k],
-            atoms,
-            limits,
-            triangle,
-            steps[0],
-            steps[1],
-            support,
-            n_chosen,
-            steps[2:],
-            coef,
-            residual,
-            step,
-            update,
-            out_coefs[k],
-            out_needs_row[k : k + 1],
-        )
+            correlations[k], norms2[k], gram, row, atoms, limits, basis, states, ints, floats, gains, keys, score_bits,
+            favorite, space, history, steps, needs_row,
+        )  # fmt: skip
+        chosen = read_chosen(basis, history, steps, n_chosen, space)
+        write_support(chosen.support, n_chosen, out_support[k])
+        out_left[k] = norms2[k] - sum_of_squares(chosen.target, n_chosen)
+        solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)

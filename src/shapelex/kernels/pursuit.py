@@ -22,15 +22,16 @@ from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.triangle import (
+    FAST,
     GAIN,
     INDEPENDENT,
+    TARGET,
+    allocate_chosen,
     meets_target,
     solve_levels,
     sum_of_squares,
     write_support,
 )
-
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -54,68 +55,33 @@ def append_basis_row(gram, basis, places, level, atom, weights, inv_diag):
     width = gram.shape[2]
     new_re, new_im = basis[places[level], 0], basis[places[level], 1]
     gram_re, gram_im = gram[atom, 0], gram[atom, 1]
-    odd = level % 4
-    i = 0
-    if level == 0:
+    i = level % 4
+    if i == 0:
         for j in range(width):
             new_re[j] = gram_re[j]
             new_im[j] = gram_im[j]
-    elif odd == 0:
-        re0, im0 = basis[places[i], 0], basis[places[i], 1]
-        re1, im1 = basis[places[i + 1], 0], basis[places[i + 1], 1]
-        re2, im2 = basis[places[i + 2], 0], basis[places[i + 2], 1]
-        re3, im3 = basis[places[i + 3], 0], basis[places[i + 3], 1]
-        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
-        a1, b1 = weights[0, i + 1] * inv_diag[i + 1], weights[1, i + 1] * inv_diag[i + 1]
-        a2, b2 = weights[0, i + 2] * inv_diag[i + 2], weights[1, i + 2] * inv_diag[i + 2]
-        a3, b3 = weights[0, i + 3] * inv_diag[i + 3], weights[1, i + 3] * inv_diag[i + 3]
-        for j in range(width):
-            new_re[j] = gram_re[j] - (
-                a0 * re0[j]
-                + b0 * im0[j]
-                + a1 * re1[j]
-                + b1 * im1[j]
-                + a2 * re2[j]
-                + b2 * im2[j]
-                + a3 * re3[j]
-                + b3 * im3[j]
-            )
-            new_im[j] = gram_im[j] - (
-                a0 * im0[j]
-                - b0 * re0[j]
-                + a1 * im1[j]
-                - b1 * re1[j]
-                + a2 * im2[j]
-                - b2 * re2[j]
-                + a3 * im3[j]
-                - b3 * re3[j]
-            )
-        i = 4
-    elif odd == 3:
-        re0, im0 = basis[places[i], 0], basis[places[i], 1]
-        re1, im1 = basis[places[i + 1], 0], basis[places[i + 1], 1]
-        re2, im2 = basis[places[i + 2], 0], basis[places[i + 2], 1]
-        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
-        a1, b1 = weights[0, i + 1] * inv_diag[i + 1], weights[1, i + 1] * inv_diag[i + 1]
-        a2, b2 = weights[0, i + 2] * inv_diag[i + 2], weights[1, i + 2] * inv_diag[i + 2]
+    elif i == 3:
+        re0, im0 = basis[places[0], 0], basis[places[0], 1]
+        re1, im1 = basis[places[1], 0], basis[places[1], 1]
+        re2, im2 = basis[places[2], 0], basis[places[2], 1]
+        a0, b0 = weights[0, 0] * inv_diag[0], weights[1, 0] * inv_diag[0]
+        a1, b1 = weights[0, 1] * inv_diag[1], weights[1, 1] * inv_diag[1]
+        a2, b2 = weights[0, 2] * inv_diag[2], weights[1, 2] * inv_diag[2]
         for j in range(width):
             new_re[j] = gram_re[j] - (a0 * re0[j] + b0 * im0[j] + a1 * re1[j] + b1 * im1[j] + a2 * re2[j] + b2 * im2[j])
             new_im[j] = gram_im[j] - (a0 * im0[j] - b0 * re0[j] + a1 * im1[j] - b1 * re1[j] + a2 * im2[j] - b2 * re2[j])
-        i = 3
     else:
-        re0, im0 = basis[places[i], 0], basis[places[i], 1]
-        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
+        re0, im0 = basis[places[0], 0], basis[places[0], 1]
+        a0, b0 = weights[0, 0] * inv_diag[0], weights[1, 0] * inv_diag[0]
         for j in range(width):
             new_re[j] = gram_re[j] - (a0 * re0[j] + b0 * im0[j])
             new_im[j] = gram_im[j] - (a0 * im0[j] - b0 * re0[j])
-        i = 1
-    if odd == 2:
-        re0, im0 = basis[places[i], 0], basis[places[i], 1]
-        a0, b0 = weights[0, i] * inv_diag[i], weights[1, i] * inv_diag[i]
+    if i == 2:
+        re0, im0 = basis[places[1], 0], basis[places[1], 1]
+        a0, b0 = weights[0, 1] * inv_diag[1], weights[1, 1] * inv_diag[1]
         for j in range(width):
             new_re[j] -= a0 * re0[j] + b0 * im0[j]
             new_im[j] -= a0 * im0[j] - b0 * re0[j]
-        i = 2
     while i < level:
         re0, im0 = basis[places[i], 0], basis[places[i], 1]
         re1, im1 = basis[places[i + 1], 0], basis[places[i + 1], 1]
@@ -127,31 +93,21 @@ def append_basis_row(gram, basis, places, level, atom, weights, inv_diag):
         a3, b3 = weights[0, i + 3] * inv_diag[i + 3], weights[1, i + 3] * inv_diag[i + 3]
         for j in range(width):
             new_re[j] -= (
-                a0 * re0[j]
-                + b0 * im0[j]
-                + a1 * re1[j]
-                + b1 * im1[j]
-                + a2 * re2[j]
-                + b2 * im2[j]
-                + a3 * re3[j]
-                + b3 * im3[j]
-            )
+                a0 * re0[j] + b0 * im0[j] + a1 * re1[j] + b1 * im1[j]
+                + a2 * re2[j] + b2 * im2[j] + a3 * re3[j] + b3 * im3[j]
+            )  # fmt: skip
             new_im[j] -= (
-                a0 * im0[j]
-                - b0 * re0[j]
-                + a1 * im1[j]
-                - b1 * re1[j]
-                + a2 * im2[j]
-                - b2 * re2[j]
-                + a3 * im3[j]
-                - b3 * re3[j]
-            )
+                a0 * im0[j] - b0 * re0[j] + a1 * im1[j] - b1 * re1[j]
+                + a2 * im2[j] - b2 * re2[j] + a3 * im3[j] - b3 * re3[j]
+            )  # fmt: skip
         i += 4
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def project_out(new_re, new_im, inv_norm, target_re, target_im, corr_re, corr_im, left):
+def project_out(new, inv_norm, target_re, target_im, state):
     """Take the direction of a basis row out of correlations and norms."""
+    new_re, new_im = new[0], new[1]
+    corr_re, corr_im, left = state[0], state[1], state[2]
     c_re, c_im, inv_norm2 = target_re * inv_norm, target_im * inv_norm, inv_norm * inv_norm
     for j in range(new_re.shape[0]):
         w_re, w_im = new_re[j], new_im[j]
@@ -161,9 +117,11 @@ def project_out(new_re, new_im, inv_norm, target_re, target_im, corr_re, corr_im
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def project_and_score(new_re, new_im, inv_norm, target_re, target_im, corr_re, corr_im, left, independent, out_score):
+def project_and_score(new, inv_norm, target_re, target_im, state, independent, out_score):
     """Do the work of :func:`project_out` and of ORMP's :func:`score_atoms` in one pass."""
-    zero = left.dtype.type(0)
+    new_re, new_im = new[0], new[1]
+    corr_re, corr_im, left = state[0], state[1], state[2]
+    zero = state.dtype.type(0)
     c_re, c_im, inv_norm2 = target_re * inv_norm, target_im * inv_norm, inv_norm * inv_norm
     for j in range(new_re.shape[0]):
         w_re, w_im = new_re[j], new_im[j]
@@ -178,9 +136,10 @@ def project_and_score(new_re, new_im, inv_norm, target_re, target_im, corr_re, c
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def score_atoms(corr_re, corr_im, left, independent, by_correlation, out_score):
+def score_atoms(state, independent, by_correlation, out_score):
     """Score every atom: its gain ``|corr|^2 / left`` (ORMP), or ``|corr|^2`` (OMP)."""
-    zero = left.dtype.type(0)
+    corr_re, corr_im, left = state[0], state[1], state[2]
+    zero = state.dtype.type(0)
     if by_correlation:
         for j in range(left.shape[0]):
             square = corr_re[j] * corr_re[j] + corr_im[j] * corr_im[j]
@@ -209,109 +168,67 @@ def first_largest(bits):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def pursue(
-    correlations,
-    norm2,
-    gram,
-    row,
-    atoms,
-    limits,
-    by_correlation,
-    n_nonzero,
-    basis,
-    places,
-    state,
-    score_bits,
-    inv_diag,
-    smallest_left,
-    target,
-    triangle,
-    coef,
-    residual,
-    support,
-    needs_row,
-):
-    """Choose the atoms of one row; give back their number.
+def start_state(correlations, gram, out_state):
+    """Correlations and norms of all atoms before any is chosen; columns beyond the atoms are zero."""
+    out_state[:] = 0
+    for j in range(gram.shape[0]):
+        out_state[0, j] = correlations[2 * j]
+        out_state[1, j] = correlations[2 * j + 1]
+        out_state[2, j] = gram[j, 0, j]
 
-    Leaves ``support``, ``target``, ``inv_diag``, ``triangle`` and ``smallest_left`` for
-    :func:`shapelex.kernels.triangle.solve_row`.
-    """
-    n_atoms = gram.shape[0]
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def pursue(
+    correlations, norm2, gram, row, atoms, limits, by_correlation, basis, places, state, score_bits, chosen, needs_row
+):
+    """Choose the atoms of one row; return their number."""
     corr_re, corr_im, left = state[0], state[1], state[2]
+    support, inv_diag, target = chosen.support, chosen.inv_diag, chosen.target
     score = score_bits.view(state.dtype)
     one = state.dtype.type(1)
-    state[:] = 0
-    for j in range(n_atoms):
-        corr_re[j] = correlations[2 * j]
-        corr_im[j] = correlations[2 * j + 1]
-        left[j] = gram[j, 0, j]
+    start_state(correlations, gram, state)
+    n_nonzero = support.shape[0]
+    has_target = limits[TARGET] >= 0
     stop_gain = limits[GAIN] * norm2
     left_norm2 = norm2
     lowest = one
-    n_chosen = n_nonzero
-    score_atoms(corr_re, corr_im, left, limits[INDEPENDENT], by_correlation, score)
+    score_atoms(state, limits[INDEPENDENT], by_correlation, score)
     for level in range(n_nonzero):
-        if meets_target(
-            left_norm2, norm2, limits, row, atoms, triangle, inv_diag, support, level, target, coef, residual, needs_row
-        ):
-            n_chosen = level
-            break
+        if has_target and meets_target(left_norm2, norm2, limits, row, atoms, chosen, level, needs_row):
+            return level
         best = first_largest(score_bits)
         square = corr_re[best] * corr_re[best] + corr_im[best] * corr_im[best]
         if not (score[best] > 0 and square > stop_gain * left[best]):
-            n_chosen = level
-            break
+            return level
         inv_norm = one / np.sqrt(left[best])
         lowest = min(lowest, left[best])
         support[level] = best
         inv_diag[level] = inv_norm
-        smallest_left[level] = lowest
+        chosen.smallest_left[level] = lowest
         target[0, level] = corr_re[best] * inv_norm
         target[1, level] = corr_im[best] * inv_norm
         left_norm2 -= target[0, level] ** 2 + target[1, level] ** 2
-        weights = triangle[level]
+        weights = chosen.triangle[level]
         read_column(basis, places, level, best, inv_diag, weights)
         if level == n_nonzero - 1:
             break
         append_basis_row(gram, basis, places, level, best, weights, inv_diag)
-        new_re, new_im = basis[places[level], 0], basis[places[level], 1]
-        target_re, target_im = target[0, level], target[1, level]
+        new = basis[places[level]]
         if by_correlation:
-            project_out(new_re, new_im, inv_norm, target_re, target_im, corr_re, corr_im, left)
-            score_atoms(corr_re, corr_im, left, limits[INDEPENDENT], by_correlation, score)
+            project_out(new, inv_norm, target[0, level], target[1, level], state)
+            score_atoms(state, limits[INDEPENDENT], by_correlation, score)
         else:
-            project_and_score(
-                new_re,
-                new_im,
-                inv_norm,
-                target_re,
-                target_im,
-                corr_re,
-                corr_im,
-                left,
-                limits[INDEPENDENT],
-                score,
-            )
+            project_and_score(new, inv_norm, target[0, level], target[1, level], state, limits[INDEPENDENT], score)
         left[best] = 0
         score[best] = 0
-    return n_chosen
+    return n_nonzero
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def pursue_batch(
-    correlations,
-    norms2,
-    gram,
-    rows,
-    atoms,
-    limits,
-    by_correlation,
-    score_bits,
-    out_support,
-    out_coefs,
-    out_left,
-    out_needs_row,
-):
+    correlations, norms2, gram, rows, atoms, limits, by_correlation, score_bits,
+    out_support, out_coefs, out_left, out_needs_row,
+):  # fmt: skip
     """Code a block of rows by ORMP or OMP.
 
     Parameters
@@ -345,54 +262,13 @@ def pursue_batch(
     basis = aligned_like(n_nonzero * 2 * width, rows).reshape((n_nonzero, 2, width))
     places = np.arange(n_nonzero)
     state = aligned_like(3 * width, rows).reshape((3, width))
-    inv_diag = np.empty(n_nonzero, dtype=rows.dtype)
-    smallest_left = np.empty(n_nonzero, dtype=rows.dtype)
-    target = np.empty((2, n_nonzero), dtype=rows.dtype)
-    triangle = np.empty((n_nonzero, 2, n_nonzero), dtype=rows.dtype)
-    coef = np.empty((2, n_nonzero), dtype=rows.dtype)
-    step = np.empty((2, n_nonzero), dtype=rows.dtype)
-    update = np.empty((2, n_nonzero), dtype=rows.dtype)
-    residual = np.empty(rows.shape[1], dtype=rows.dtype)
-    support = np.empty(n_nonzero, dtype=np.int64)
+    chosen = allocate_chosen(n_nonzero, rows)
     for k in range(n_samples):
+        row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_chosen = pursue(
-            correlations[k],
-            norms2[k],
-            gram,
-            rows[k],
-            atoms,
-            limits,
-            by_correlation,
-            n_nonzero,
-            basis,
-            places,
-            state,
-            score_bits,
-            inv_diag,
-            smallest_left,
-            target,
-            triangle,
-            coef,
-            residual,
-            support,
-            out_needs_row[k : k + 1],
-        )
-        out_left[k] = norms2[k] - sum_of_squares(target, n_chosen)
-        write_support(support, n_chosen, out_support[k])
-        solve_levels(
-            rows[k],
-            atoms,
-            limits,
-            triangle,
-            inv_diag,
-            smallest_left,
-            support,
-            n_chosen,
-            target,
-            coef,
-            residual,
-            step,
-            update,
-            out_coefs[k],
-            out_needs_row[k : k + 1],
-        )
+            correlations[k], norms2[k], gram, row, atoms, limits,
+            by_correlation, basis, places, state, score_bits, chosen, needs_row,
+        )  # fmt: skip
+        out_left[k] = norms2[k] - sum_of_squares(chosen.target, n_chosen)
+        write_support(chosen.support, n_chosen, out_support[k])
+        solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)

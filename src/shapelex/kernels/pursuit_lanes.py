@@ -16,17 +16,19 @@ from numba import njit
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.triangle import (
     EPS,
+    FAST,
     GAIN,
     INDEPENDENT,
     REFINE,
     TARGET,
+    UNSURE,
+    allocate_chosen,
     meets_target,
     refine,
     solve_triangle,
     write_coefs,
 )
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 LANE = 32
 MAX_ATOMS = 32
 """Largest dictionary for which lanes are the faster way; beyond it their arrays leave the cache."""
@@ -139,22 +141,16 @@ def solve_lane(triangles, along, n_levels, out_coefs):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def read_lane_triangle(triangles, supports, s, n_chosen, out_triangle, out_support):
-    """Take the triangular factor and the support of row `s` out of its lane."""
+def read_lane(triangles, along, supports, s, n_chosen, out_chosen):
+    """Take the chosen atoms of row `s`, with their triangular factor and targets, out of its lane."""
     for level in range(n_chosen):
-        out_support[level] = supports[level, s]
+        out_chosen.support[level] = supports[level, s]
+        out_chosen.target[0, level] = along[level, s]
+        out_chosen.target[1, level] = along[level, LANE + s]
+        out_chosen.inv_diag[level] = along[level, 2 * LANE + s]
         for i in range(level):
-            out_triangle[level, 0, i] = triangles[level, i, s]
-            out_triangle[level, 1, i] = triangles[level, i, LANE + s]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def read_lane_steps(along, s, n_chosen, out_inv_diag, out_target):
-    """Take the targets and the diagonal of row `s` out of its lane."""
-    for level in range(n_chosen):
-        out_target[0, level] = along[level, s]
-        out_target[1, level] = along[level, LANE + s]
-        out_inv_diag[level] = along[level, 2 * LANE + s]
+            out_chosen.triangle[level, 0, i] = triangles[level, i, s]
+            out_chosen.triangle[level, 1, i] = triangles[level, i, LANE + s]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -165,13 +161,6 @@ def has_small_diagonal(along, s, n_chosen, threshold):
         if inv_norm * inv_norm * threshold > 1:
             return True
     return False
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def write_lane_support(supports, s, n_chosen, out_support):
-    """Copy the support of row `s`, and fill up with -1."""
-    for level in range(out_support.shape[0]):
-        out_support[level] = supports[level, s] if level < n_chosen else -1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -205,31 +194,22 @@ def pursue_lanes_batch(
     lengths = np.empty(LANE, dtype=np.int64)
     left_norms2 = np.empty(LANE, dtype=dtype)
 
-    inv_diag = np.empty(n_nonzero, dtype=dtype)
-    target = np.empty((2, n_nonzero), dtype=dtype)
-    triangle = np.empty((n_nonzero, 2, n_nonzero), dtype=dtype)
-    coef = np.empty((2, n_nonzero), dtype=dtype)
-    step = np.empty((2, n_nonzero), dtype=dtype)
-    update = np.empty((2, n_nonzero), dtype=dtype)
-    residual = np.empty(rows.shape[1], dtype=dtype)
-    support = np.empty(n_nonzero, dtype=np.int64)
+    chosen = allocate_chosen(n_nonzero, rows)
     independent = limits[INDEPENDENT]
     has_target = limits[TARGET] >= 0
+    unsure_target = limits[TARGET] + UNSURE * limits[EPS]
 
     for first in range(0, n_samples, LANE):
         n_here = min(LANE, n_samples - first)
         for s in range(LANE):
             lengths[s] = n_nonzero if s < n_here else 0
             left_norms2[s] = norms2[first + s] if s < n_here else 0
-        for s in range(LANE):
-            if s < n_here:
-                for j in range(n_atoms):
-                    state[j, s] = correlations[first + s, 2 * j]
-                    state[j, LANE + s] = correlations[first + s, 2 * j + 1]
-            else:
-                for j in range(n_atoms):
-                    state[j, s] = 0
-                    state[j, LANE + s] = 0
+        if n_here < LANE:
+            state[:] = 0
+        for s in range(n_here):
+            for j in range(n_atoms):
+                state[j, s] = correlations[first + s, 2 * j]
+                state[j, LANE + s] = correlations[first + s, 2 * j + 1]
         for j in range(n_atoms):
             for s in range(LANE):
                 state[j, 2 * LANE + s] = gram[j, 0, j]
@@ -253,26 +233,13 @@ def pursue_lanes_batch(
                 inv_norm = along[level, 2 * LANE + s]
                 is_going = lengths[s] == n_nonzero
                 k = first + s
-                if is_going and has_target and left_norms2[s] <= (limits[TARGET] + 64 * limits[EPS]) * norms2[k]:
-                    read_lane_triangle(triangles, supports, s, level, triangle, support)
-                    read_lane_steps(along, s, level, inv_diag, target)
+                if is_going and has_target and left_norms2[s] <= unsure_target * norms2[k]:
+                    read_lane(triangles, along, supports, s, level, chosen)
                     is_going = not meets_target(
-                        left_norms2[s],
-                        norms2[k],
-                        limits,
-                        rows[k],
-                        atoms,
-                        triangle,
-                        inv_diag,
-                        support,
-                        level,
-                        target,
-                        coef,
-                        residual,
-                        out_needs_row[k : k + 1],
+                        left_norms2[s], norms2[k], limits, rows[k], atoms, chosen, level, out_needs_row[k : k + 1]
                     )
                 if is_going:
-                    is_going = square > limits[GAIN] * norms2[first + s] * left
+                    is_going = square > limits[GAIN] * norms2[k] * left
                 if is_going:
                     n_going += 1
                     along[level, s] = state[atom, s] * inv_norm
@@ -303,7 +270,8 @@ def pursue_lanes_batch(
         n_longest = 0
         for s in range(n_here):
             n_longest = max(n_longest, lengths[s])
-            write_lane_support(supports, s, lengths[s], out_support[first + s])
+            for level in range(n_nonzero):
+                out_support[first + s, level] = supports[level, s] if level < lengths[s] else -1
             out_left[first + s] = left_norms2[s]
         n_levels = out_coefs.shape[1]
         for out_level in range(n_levels):
@@ -323,8 +291,7 @@ def pursue_lanes_batch(
                 if rows.shape[1] == 0:
                     out_needs_row[k] = True
                     continue
-                read_lane_triangle(triangles, supports, s, n_chosen, triangle, support)
-                read_lane_steps(along, s, n_chosen, inv_diag, target)
-                solve_triangle(triangle, inv_diag, n_chosen, target, coef)
-                refine(rows[k], atoms, triangle, inv_diag, support, n_chosen, coef, residual, step, update)
-                write_coefs(coef, n_chosen, out_coefs[k, out_level])
+                read_lane(triangles, along, supports, s, n_chosen, chosen)
+                solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.coef)
+                refine(rows[k], atoms, chosen, n_chosen)
+                write_coefs(chosen.coef, n_chosen, out_coefs[k, out_level])

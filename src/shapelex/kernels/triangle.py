@@ -1,17 +1,19 @@
 """Coefficients of a chosen support, from its triangular factor.
 
-In: ``triangle[l, :, i] = q_i^H d_l`` for ``i < l``, with `d_l` the chosen atoms and `q_i` the orthonormal vectors
-they span, both in order of choice; ``inv_diag[l] = 1 / (q_l^H d_l)``; ``target[:, l] = q_l^H x``. Out: coefficients and
-residuals. Complex numbers are pairs of reals: parts first in the small arrays, interleaved in rows and atoms.
+In: the :class:`Chosen` atoms of a row. Out: coefficients and residuals. Complex numbers are pairs of reals: the real
+parts come first in the small arrays, and both parts alternate in rows and atoms.
 
 Rows are needed only where rounding matters: to compare a residual with a target to the last digits, and to refine the
-weights of nearly dependent atoms. A caller that has no rows at hand passes rows of length 0; ``needs_row`` is then set
-for a row whose code must be computed again with its coordinates.
+weights of nearly dependent atoms. A caller without rows passes rows of length 0; ``needs_row`` is then set for a row
+whose code must be computed again with its coordinates.
 
-The pursuit kernels call these functions; numba's disk cache does not see such a dependency, so a change here calls for
-an empty cache.
+The pursuit kernels call these functions. The disk cache of numba does not see such a dependency, so a change here
+requires an empty cache.
 """
 
+from typing import Any, NamedTuple
+
+import numpy as np
 from numba import njit
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -23,6 +25,49 @@ TARGET = 2  # and at a squared residual below this part of it; negative: no targ
 REFINE = 3  # coefficients are refined when a chosen atom had less than this left
 EPS = 4  # machine epsilon of the dtype
 UNSURE = 5  # a squared residual is known to this part of the squared norm of the row
+
+UNSURE = 64
+"""A squared residual that is tracked as a difference is known to ``UNSURE * eps`` of the squared norm of its row.
+
+Below that, and that close to a target, all coders compare what is left of the row itself.
+"""
+
+
+class Chosen(NamedTuple):
+    """What is known of the atoms `d_l` that a row has chosen so far, in order of choice, and space to solve for them.
+
+    With `q_l` the orthonormal vectors that the atoms span: ``triangle[l, :, i] = q_i^H d_l`` for ``i < l``,
+    ``inv_diag[l] = 1 / (q_l^H d_l)``, ``target[:, l] = q_l^H x``, and ``smallest_left[l]`` is the smallest squared norm
+    that the first ``l + 1`` atoms had left when they were chosen. The last four arrays are workspace, of which
+    :func:`solve_row` leaves the coefficients in ``coef``.
+    """
+
+    support: Any
+    triangle: Any
+    inv_diag: Any
+    smallest_left: Any
+    target: Any
+    coef: Any
+    residual: Any
+    step: Any
+    update: Any
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def allocate_chosen(n_nonzero, rows):
+    """Uninitialized arrays for up to `n_nonzero` atoms of one of the rows."""
+    dtype = rows.dtype
+    return Chosen(
+        np.empty(n_nonzero, dtype=np.int64),
+        np.empty((n_nonzero, 2, n_nonzero), dtype=dtype),
+        np.empty(n_nonzero, dtype=dtype),
+        np.empty(n_nonzero, dtype=dtype),
+        np.empty((2, n_nonzero), dtype=dtype),
+        np.empty((2, n_nonzero), dtype=dtype),
+        np.empty(rows.shape[1], dtype=dtype),
+        np.empty((2, n_nonzero), dtype=dtype),
+        np.empty((2, n_nonzero), dtype=dtype),
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -61,38 +106,38 @@ def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def meets_target(
-    left_norm2, norm2, limits, row, atoms, triangle, inv_diag, support, n_chosen, target, coef, residual, needs_row
-):
-    """Whether the squared residual, tracked as `left_norm2`, has reached the target.
+def meets_target(left_norm2, norm2, limits, row, atoms, chosen, n_chosen, needs_row):
+    """Whether the squared residual, tracked as `left_norm2`, has reached the target, which must be given.
 
-    Within rounding of the target the true residual decides.
+    Where that is unsure the true residual decides. ``coef`` stays as it is.
     """
     stop_norm2 = limits[TARGET] * norm2
-    unsure = 64 * limits[EPS] * norm2
-    if limits[TARGET] < 0 or left_norm2 > stop_norm2 + unsure:
+    unsure = UNSURE * limits[EPS] * norm2
+    if left_norm2 > stop_norm2 + unsure:
         return False
     if left_norm2 <= stop_norm2 - unsure:
         return True
     if row.shape[0] == 0:
         needs_row[0] = True
         return True
-    solve_triangle(triangle, inv_diag, n_chosen, target, coef)
-    return residual_norm2(row, atoms, support, n_chosen, coef, residual) <= stop_norm2
+    solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.update)
+    return residual_norm2(row, atoms, chosen.support, n_chosen, chosen.update, chosen.residual) <= stop_norm2
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def refine(row, atoms, triangle, inv_diag, support, n_chosen, coef, residual, step, update):
+def refine(row, atoms, chosen, n_chosen):
     """Correct the coefficients once, from the true residual.
 
     The Gram matrix squares the condition number; one step of refinement with the residual of the
-    row (the corrected seminormal equations) brings back what that loses.
+    row (the corrected seminormal equations) recovers what that loses.
     """
-    residual_norm2(row, atoms, support, n_chosen, coef, residual)
+    triangle, inv_diag = chosen.triangle, chosen.inv_diag
+    coef, residual, step = chosen.coef, chosen.residual, chosen.step
+    residual_norm2(row, atoms, chosen.support, n_chosen, coef, residual)
     for level in range(n_chosen):
         re = row.dtype.type(0)
         im = row.dtype.type(0)
-        atom = atoms[support[level]]
+        atom = atoms[chosen.support[level]]
         for n in range(0, row.shape[0], 2):
             re += atom[n] * residual[n] + atom[n + 1] * residual[n + 1]
             im += atom[n] * residual[n + 1] - atom[n + 1] * residual[n]
@@ -102,86 +147,37 @@ def refine(row, atoms, triangle, inv_diag, support, n_chosen, coef, residual, st
             im -= t_re * step[1, i] - t_im * step[0, i]
         step[0, level] = re * inv_diag[level]
         step[1, level] = im * inv_diag[level]
-    solve_triangle(triangle, inv_diag, n_chosen, step, update)
+    solve_triangle(triangle, inv_diag, n_chosen, step, chosen.update)
     for level in range(n_chosen):
-        coef[0, level] += update[0, level]
-        coef[1, level] += update[1, level]
+        coef[0, level] += chosen.update[0, level]
+        coef[1, level] += chosen.update[1, level]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def solve_row(
-    row,
-    atoms,
-    limits,
-    triangle,
-    inv_diag,
-    smallest_left,
-    support,
-    n_chosen,
-    target,
-    coef,
-    residual,
-    step,
-    update,
-    needs_row,
-):
-    """Coefficients of one row, refined where the chosen atoms are nearly dependent.
-
-    ``smallest_left[l]`` is the smallest squared norm that the first ``l + 1`` atoms had left when they were chosen.
-    """
-    solve_triangle(triangle, inv_diag, n_chosen, target, coef)
-    if n_chosen == 0 or smallest_left[n_chosen - 1] >= limits[REFINE]:
+def solve_row(row, atoms, limits, chosen, n_chosen, needs_row):
+    """Coefficients of one row, refined where the chosen atoms are nearly dependent."""
+    solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.coef)
+    if n_chosen == 0 or chosen.smallest_left[n_chosen - 1] >= limits[REFINE]:
         return
     if row.shape[0] == 0:
         needs_row[0] = True
     else:
-        refine(row, atoms, triangle, inv_diag, support, n_chosen, coef, residual, step, update)
+        refine(row, atoms, chosen, n_chosen)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def solve_levels(
-    row,
-    atoms,
-    limits,
-    triangle,
-    inv_diag,
-    smallest_left,
-    support,
-    n_chosen,
-    target,
-    coef,
-    residual,
-    step,
-    update,
-    out_coefs,
-    needs_row,
-):
+def solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs, needs_row):
     """Write the coefficients of the whole support (one level), or of each of its beginnings."""
     n_levels = out_coefs.shape[0]
     for out_level in range(n_levels):
         n_here = n_chosen if n_levels == 1 else min(out_level + 1, n_chosen)
-        solve_row(
-            row,
-            atoms,
-            limits,
-            triangle,
-            inv_diag,
-            smallest_left,
-            support,
-            n_here,
-            target,
-            coef,
-            residual,
-            step,
-            update,
-            needs_row,
-        )
-        write_coefs(coef, n_here, out_coefs[out_level])
+        solve_row(row, atoms, limits, chosen, n_here, needs_row)
+        write_coefs(chosen.coef, n_here, out_coefs[out_level])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sum_of_squares(target, n_chosen):
-    """Squared norm of the projection on the chosen span."""
+    """Squared norm of the projection onto the chosen span."""
     total = target.dtype.type(0)
     for level in range(n_chosen):
         total += target[0, level] * target[0, level] + target[1, level] * target[1, level]
@@ -190,7 +186,7 @@ def sum_of_squares(target, n_chosen):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def write_coefs(coef, n_chosen, out_coefs):
-    """Interleave the coefficients, and fill up with zeros."""
+    """Interleave the parts of the coefficients, and pad with zeros."""
     for level in range(out_coefs.shape[0] // 2):
         used = level < n_chosen
         out_coefs[2 * level] = coef[0, level] if used else 0
@@ -199,6 +195,6 @@ def write_coefs(coef, n_chosen, out_coefs):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def write_support(support, n_chosen, out_support):
-    """Copy the support, and fill up with -1."""
+    """Copy the support, and pad with -1."""
     for level in range(out_support.shape[0]):
         out_support[level] = support[level] if level < n_chosen else -1

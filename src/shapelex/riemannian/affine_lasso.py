@@ -28,27 +28,8 @@ def affine_lasso(grams: FloatArray, alpha: float, *, tol: float = 1e-9, max_iter
     there atoms leave one by one, where a weight would change its sign on the way to the solution, and enter one by one,
     where the optimality conditions are missed (active set). No step raises the objective.
 
-    Parameters
-    ----------
-    grams : ndarray of float, shape (n_samples, n_atoms, n_atoms)
-        Symmetric, positive semi-definite matrices.
-    alpha : float
-        Price of the absolute values. As ``|a|₁ ≥ 1``, with equality for weights that are not negative, a large one
-        gives convex combinations, not ever sparser ones.
-    tol : float, default 1e-9
-        Largest :func:`optimality_gap` of a solution, as a share of ``alpha`` plus twice the largest entry of ``G``.
-    max_iter : int, default 1000
-        Most atoms that enter or leave.
 
-    Returns
-    -------
-    ndarray of float64, shape (n_samples, n_atoms)
-        Weights; those off the support are exactly 0. Where ``G`` is singular there may be others as good.
 
-    Warns
-    -----
-    ConvergenceWarning
-        If `max_iter` iterations did not reach `tol`.
 
     Examples
     --------
@@ -81,35 +62,6 @@ def affine_lasso(grams: FloatArray, alpha: float, *, tol: float = 1e-9, max_iter
         stacklevel=2,
     )
     return solved
-
-
-def optimality_gap(grams: FloatArray, alpha: float, codes: FloatArray) -> FloatArray:
-    """How far weights are from the optimality conditions of :func:`affine_lasso`.
-
-    Weights ``a`` of sum one are a minimum if and only if a number ``nu`` has ``2 (G a)_j + alpha sign(a_j) = nu`` where
-    ``a_j ≠ 0``, and ``|2 (G a)_j − nu| ≤ alpha`` elsewhere.
-
-    Parameters
-    ----------
-    grams : ndarray of float, shape (n_samples, n_atoms, n_atoms)
-        Gram matrices.
-    alpha : float
-        Price of the absolute values.
-    codes : ndarray of float, shape (n_samples, n_atoms)
-        Weights that sum to one.
-
-    Returns
-    -------
-    ndarray of float, shape (n_samples,)
-        Largest amount by which one of the conditions is missed, for the ``nu`` that fits the support best.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> optimality_gap(np.eye(2)[None], 0.5, np.array([[0.5, 0.5], [1.0, 0.0]]))
-    array([0., 2.])
-    """
-    return _gaps(2 * grams, np.full(len(grams), alpha), codes)
 
 
 def _guess(quadratic: FloatArray, prices: FloatArray) -> FloatArray:
@@ -167,7 +119,7 @@ class _ActiveSet:
         blocked = np.flatnonzero(is_blocked)
         self.weights[blocked, leaving[blocked]] = 0
         self.signs[blocked, leaving[blocked]] = 0
-        is_done: BoolArray = ~is_blocked & (_gaps(self.quadratic, self.prices, self.weights) <= tol)
+        is_done: BoolArray = ~is_blocked & (optimality_gaps(self.quadratic, self.prices, self.weights) <= tol)
         self._enter(~is_blocked & ~is_done)
         return is_done
 
@@ -209,7 +161,19 @@ def _levels(gradient: FloatArray, prices: FloatArray, codes: FloatArray) -> Floa
     return level
 
 
-def _gaps(quadratic: FloatArray, prices: FloatArray, codes: FloatArray) -> FloatArray:
+def optimality_gaps(quadratic: FloatArray, prices: FloatArray, codes: FloatArray) -> FloatArray:
+    """Return how far weights are from the optimality conditions of ``min a' Q a / 2 + price |a|₁`` at sum one.
+
+    They are a minimum if and only if a number ``nu`` has ``(Q a)_j + price sign(a_j) = nu`` where ``a_j ≠ 0``, and
+    ``|(Q a)_j − nu| ≤ price`` elsewhere. The gap is the largest amount by which a condition is missed, for the ``nu``
+    that fits the support best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> optimality_gaps(2 * np.eye(2)[None], np.array([0.5]), np.array([[0.5, 0.5], [1.0, 0.0]]))
+    array([0., 2.])
+    """
     gradient = np.einsum("kij,kj->ki", quadratic, codes)
     slopes = gradient - _levels(gradient, prices, codes)[:, None]
     on_support = np.abs(slopes + prices[:, None] * np.sign(codes))

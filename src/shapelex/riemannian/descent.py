@@ -27,17 +27,7 @@ _BLOCK_ENTRIES = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class IntrinsicDictionary:
-    """What a descent found.
-
-    Parameters
-    ----------
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        Atoms of norm 1.
-    loss_curve : ndarray of float, shape (n_iter + 1,)
-        Loss of every dictionary with its codes, the first one included.
-    converged : bool
-        Whether the last update gained no more than the tolerance.
-    """
+    """What a descent found."""
 
     atoms: ComplexArray
     loss_curve: FloatArray
@@ -45,22 +35,7 @@ class IntrinsicDictionary:
 
 
 def intrinsic_codes(rows: ComplexArray, atoms: ComplexArray, alpha: float) -> FloatArray:
-    """Weights that solve ``min |Σ_j a_j log_z(d_j)|² + alpha |a|₁  subject to  Σ_j a_j = 1``, for each row ``z``.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_samples, n_coordinates)
-        Rows of norm 1.
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        Rows of norm 1.
-    alpha : float
-        Price of the absolute values.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_samples, n_atoms)
-        Weights, see :func:`~shapelex.riemannian.affine_lasso.affine_lasso`.
-    """
+    """Weights that solve ``min |Σ_j a_j log_z(d_j)|² + alpha |a|₁  subject to  Σ_j a_j = 1``, for each row ``z``."""
     codes = np.empty((len(rows), len(atoms)))
     rows_per_block = max(1, _BLOCK_ENTRIES // len(atoms) ** 2)
     for start in range(0, len(rows), rows_per_block):
@@ -73,28 +48,7 @@ def intrinsic_codes(rows: ComplexArray, atoms: ComplexArray, alpha: float) -> Fl
 def learn_intrinsic(
     rows: ComplexArray, shares: FloatArray, atoms: ComplexArray, alpha: float, max_iter: int, tol: float
 ) -> IntrinsicDictionary:
-    """Minimize ``Σ_k share_k (|Σ_j a_kj log_{z_k}(d_j)|² + alpha |a_k|₁)`` over codes of sum one and atoms.
-
-    Parameters
-    ----------
-    rows : ndarray of complex128, shape (n_samples, n_coordinates)
-        Rows of norm 1.
-    shares : ndarray of float64, shape (n_samples,)
-        Weights of the rows; they sum to one.
-    atoms : ndarray of complex128, shape (n_atoms, n_coordinates)
-        First dictionary, rows of norm 1.
-    alpha : float
-        Price of the absolute values.
-    max_iter : int
-        Most updates of the dictionary.
-    tol : float
-        Ends when an update lowers the loss by no more than this share.
-
-    Returns
-    -------
-    IntrinsicDictionary
-        Atoms and losses.
-    """
+    """Minimize ``Σ_k share_k (|Σ_j a_kj log_{z_k}(d_j)|² + alpha |a_k|₁)`` over codes of sum one and atoms."""
     codes = intrinsic_codes(rows, atoms, alpha)
     losses = _losses(rows, atoms, codes, alpha)
     curve = [float(shares @ losses)]

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import check_count, check_weights
+from shapelex._validation import check_count, check_not_negative, check_weights
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import all_or_nothing, as_generator
 from shapelex.estimators.reconstruction import ShapeReconstructor
@@ -150,24 +150,22 @@ class RiemannianDictionary(SavedEstimator, ShapeReconstructor):
         ConvergenceWarning
             If the objective still fell after `max_iter` updates.
         """
-        n_atoms = check_count(self.n_atoms, 1, "n_atoms")
-        max_iter = check_count(self.max_iter, 0, "max_iter")
-        alpha, tol = _check_nonnegative(self.alpha, "alpha"), _check_nonnegative(self.tol, "tol")
+        self._check_parameters()
         configurations = self._check_fit_input(X)
         rows = self._as_rows(configurations)
         shares = check_weights(sample_weight, len(rows), np.dtype(np.float64), "sample_weight")
         init = self.init if isinstance(self.init, str) else self.space_.whitened_preshapes(self.init, "init")
         shapes = as_shapes(rows, PlainRows(rows.shape[1]), sample_weight)
-        atoms = initial_atoms(shapes, n_atoms, init, as_generator(self.random_state))
-        learned = learn_intrinsic(rows, shares, atoms.astype(np.complex128), alpha, max_iter, tol)
+        atoms = initial_atoms(shapes, self.n_atoms, init, as_generator(self.random_state))
+        learned = learn_intrinsic(rows, shares, atoms.astype(np.complex128), self.alpha, self.max_iter, self.tol)
         self.atoms_ = self.space_.unwhiten(learned.atoms.astype(configurations.dtype))
         self.loss_curve_ = learned.loss_curve
         self.objective_ = float(learned.loss_curve[-1])
         self.n_iter_ = len(learned.loss_curve) - 1
-        if not learned.converged and max_iter > 0:
+        if not learned.converged and self.max_iter > 0:
             warnings.warn(
-                f"The objective still fell after max_iter={max_iter} iterations, by more than tol={tol:g} of it: raise "
-                "max_iter, or tol.",
+                f"The objective still fell after max_iter={self.max_iter} iterations, by more than tol={self.tol:g} of "
+                "it: raise max_iter, or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -259,21 +257,16 @@ class RiemannianDictionary(SavedEstimator, ShapeReconstructor):
     def _code(self, rows: ComplexArray) -> FloatArray:
         return intrinsic_codes(rows, self._atom_rows(), float(self.alpha))
 
-    def _check_loaded(self) -> None:
+    def _check_parameters(self) -> None:
         check_count(self.n_atoms, 1, "n_atoms")
         check_count(self.max_iter, 0, "max_iter")
-        _check_nonnegative(self.alpha, "alpha")
-        _check_nonnegative(self.tol, "tol")
+        check_not_negative(self.alpha, "alpha")
+        check_not_negative(self.tol, "tol")
+
+    def _check_loaded(self) -> None:
+        self._check_parameters()
         self.errors(self.atoms_[:1])
 
     @property
     def _n_features_out(self) -> int:
         return len(self.atoms_)
-
-
-def _check_nonnegative(value: float, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not (np.isfinite(value) and value >= 0):
-        raise ValueError(f"{name} must be finite and not negative, got {value}.")
-    return float(value)

@@ -20,16 +20,7 @@ _SMALL_ANGLE = 3e-3
 class LogarithmParts:
     """What the logarithms ``ratio (d_j / rotation − cosine z_k)`` are made of, for all pairs ``(k, j)``.
 
-    Parameters
-    ----------
-    rotations : ndarray of complex, shape (n_samples, n_atoms)
-        Phases of ``z_k* d_j``.
-    cosines : ndarray of float, shape (n_samples, n_atoms)
-        Moduli of ``z_k* d_j``.
-    ratios : ndarray of float, shape (n_samples, n_atoms)
-        Geodesic distance over its sine.
-    slopes : ndarray of float, shape (n_samples, n_atoms)
-        Derivative of `ratios` with respect to `cosines`.
+    `slopes` are the derivatives of `ratios` (geodesic distance over its sine) with respect to `cosines`.
     """
 
     rotations: ComplexArray
@@ -39,20 +30,7 @@ class LogarithmParts:
 
 
 def logarithm_parts(rows: ComplexArray, atoms: ComplexArray) -> LogarithmParts:
-    """Parts of the logarithms of all atoms at all rows.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_samples, n_coordinates)
-        Rows of norm 1.
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        Rows of norm 1.
-
-    Returns
-    -------
-    LogarithmParts
-        The parts.
-    """
+    """Parts of the logarithms of all atoms at all rows."""
     products = rows.conj() @ atoms.T
     cosines = np.minimum(np.abs(products), 1)
     sines = np.sqrt((1 - cosines) * (1 + cosines))
@@ -64,20 +42,7 @@ def logarithm_parts(rows: ComplexArray, atoms: ComplexArray) -> LogarithmParts:
 
 
 def tangent_grams(atoms: ComplexArray, parts: LogarithmParts) -> FloatArray:
-    """Real products of the logarithms of all atoms, for each row.
-
-    Parameters
-    ----------
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        Rows of norm 1.
-    parts : LogarithmParts
-        Their logarithms at the rows.
-
-    Returns
-    -------
-    ndarray of float, shape (n_samples, n_atoms, n_atoms)
-        Positive semi-definite matrices.
-    """
+    """Real products of the logarithms of all atoms, for each row."""
     turned = parts.rotations[:, :, None] * parts.rotations.conj()[:, None, :]
     products = (turned * (atoms.conj() @ atoms.T)).real
     products -= parts.cosines[:, :, None] * parts.cosines[:, None, :]
@@ -86,24 +51,7 @@ def tangent_grams(atoms: ComplexArray, parts: LogarithmParts) -> FloatArray:
 
 
 def tangent_sums(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, parts: LogarithmParts) -> ComplexArray:
-    """Weighted sums of the logarithms of the atoms.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_samples, n_coordinates)
-        Rows of norm 1.
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        Rows of norm 1.
-    codes : ndarray of float, shape (n_samples, n_atoms)
-        Weights.
-    parts : LogarithmParts
-        Logarithms of the atoms at the rows.
-
-    Returns
-    -------
-    ndarray of complex, shape (n_samples, n_coordinates)
-        Horizontal vectors at the rows.
-    """
+    """Weighted sums of the logarithms of the atoms."""
     weights = codes * parts.ratios
     along = np.einsum("kj,kj->k", weights, parts.cosines)
     return remove_along(rows, (weights * parts.rotations.conj()) @ atoms - along[:, None] * rows)
@@ -114,26 +62,6 @@ def atom_gradient(
 ) -> tuple[float, ComplexArray]:
     """Weighted sum of the squared norms of the tangent sums, and its Riemannian gradient with respect to the atoms.
 
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_samples, n_coordinates)
-        Rows of norm 1.
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        Rows of norm 1.
-    codes : ndarray of float, shape (n_samples, n_atoms)
-        Weights of the atoms.
-    shares : ndarray of float, shape (n_samples,)
-        Weights of the rows.
-
-    Returns
-    -------
-    value : float
-        ``Σ_k share_k |v_k|²``.
-    gradient : ndarray of complex, shape (n_atoms, n_coordinates)
-        Horizontal vectors at the atoms.
-
-    Notes
-    -----
     With ``f`` the ratio, ``c`` the cosine, ``e`` the rotation and ``w = d_j / e``, a change ``h`` of the atom changes
     ``<v, log_z(d_j)>`` by ``Re(g* h)`` for ``g = e (f v + (f' Re(v* w) + i f / c Im(v* w)) z)``. At ``c = 0``, the
     cut locus, the last term has no limit and is left out.
@@ -151,22 +79,7 @@ def atom_gradient(
 
 
 def tangent_energy(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray) -> FloatArray:
-    """Squared norms of the tangent sums.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_samples, n_coordinates)
-        Rows of norm 1.
-    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        Rows of norm 1.
-    codes : ndarray of float, shape (n_samples, n_atoms)
-        Weights.
-
-    Returns
-    -------
-    ndarray of float, shape (n_samples,)
-        ``|Σ_j a_kj log_{z_k}(d_j)|²``.
-    """
+    """Squared norms of the tangent sums."""
     sums = tangent_sums(rows, atoms, codes, logarithm_parts(rows, atoms))
     energy: FloatArray = np.einsum("kn,kn->k", sums.conj(), sums).real
     return energy

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from shapelex._typing import ComplexArray, FloatArray
+from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.selection.tidy_table import TidyTable, format_grid
 
 _N_CHANCE_PAIRS = 10
@@ -58,17 +59,7 @@ class AtomStability(TidyTable):
 
 
 def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
-    """Full distances of atoms to their partners, in the matching of least squared distances.
-
-    Parameters
-    ----------
-    first, second : ndarray of complex, shape (n_atoms, n_coordinates)
-        Whitened atoms of norm 1.
-
-    Returns
-    -------
-    ndarray of float, shape (n_atoms,)
-        Distance of each atom of `first` to its partner in `second`; rotations of single atoms do not count.
+    """Return full distances of whitened atoms to their partners, in the matching of least squared distances.
 
     Examples
     --------
@@ -77,31 +68,14 @@ def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
     >>> matched_distances(atoms, 1j * atoms[[2, 0, 1]])
     array([0., 0., 0.])
     """
-    squares = np.maximum(1 - np.abs(first.conj() @ second.T) ** 2, 0)
-    rows, columns = linear_sum_assignment(squares)
-    distances: FloatArray = np.sqrt(squares[rows, columns])
-    return distances
+    distances = pairwise_row_distances(first, second)
+    return np.asarray(distances[linear_sum_assignment(distances**2)])
 
 
 def measure_stability(
     dictionaries: Sequence[ComplexArray], shapes: ComplexArray, generator: np.random.Generator
 ) -> dict[str, Any]:
-    """Compare dictionaries of one size with each other, and with shapes drawn at random.
-
-    Parameters
-    ----------
-    dictionaries : sequence of ndarray of complex, shape (n_atoms, n_coordinates)
-        Whitened atoms of norm 1.
-    shapes : ndarray of complex, shape (n_shapes, n_coordinates)
-        Whitened pre-shapes of the set.
-    generator : numpy.random.Generator
-        Draws the shapes.
-
-    Returns
-    -------
-    dict
-        ``distance``, ``chance`` and ``stability``, see :class:`AtomStability`.
-    """
+    """Compare whitened dictionaries of one size with each other, and with shapes drawn at random."""
     n_atoms = len(dictionaries[0])
     distance = float(np.mean([matched_distances(*pair).mean() for pair in combinations(dictionaries, 2)]))
     draws = [

@@ -21,11 +21,12 @@ from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.configurations import as_generator
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.tangent_pca import TangentPCA
-from shapelex.selection.folds import make_folds
+from shapelex.geometry.distances import row_distances
+from shapelex.selection.folds import check_counts, make_folds
 from shapelex.selection.tidy_table import TidyTable, format_grid
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_inner, row_norms
+from shapelex.spaces.rows import row_norms
 
 logger = logging.getLogger("shapelex")
 
@@ -39,6 +40,9 @@ METHODS: dict[str, Callable[[int], Any]] = {
 """The methods that :func:`compare` knows by name: from a number of atoms to an estimator."""
 
 MEASURES = ("loss", "distance")
+
+# Their first modes are those of a fit of fewer.
+_NESTED = (ComplexPCA, TangentPCA)
 
 Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
@@ -210,7 +214,8 @@ def compare(
     RMSE in percent of 60 shapes
     """
     check_choice(measure, MEASURES, "measure")
-    sparsities = _check_sparsities(n_nonzero, check_count(n_atoms, 1, "n_atoms"))
+    check_count(n_atoms, 1, "n_atoms")
+    sparsities = check_counts(range(1, min(10, n_atoms) + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
     configurations, space = read_configurations(X, space)
     estimators = _make_estimators(methods, n_atoms, space, n_jobs)
     for name, estimator in estimators.items():
@@ -242,64 +247,47 @@ def _measure_all(
     unconverged: list[str],
 ) -> Iterator[dict[str, Any]]:
     for number, ((learned, measured), seed) in enumerate(zip(folds, seeds, strict=True)):
-        split = "train" if number == 0 else "held out"
         for method, estimator in estimators.items():
-            sweep = _Sweep(estimator, configurations[learned], int(seed))
+            if estimator.get_params(deep=False).get("random_state", seed) is None:
+                estimator = clone(estimator).set_params(random_state=int(seed))
+            fitted, fit_seconds = None, 0.0
             for n_nonzero in sparsities:
                 start = time.perf_counter()
-                model = sweep.model(n_nonzero)
-                if sweep.n_unconverged:
-                    unconverged.append(f"{method} at {n_nonzero}" + (f", fold {number - 1}" if number else ""))
-                    sweep.n_unconverged = 0
-                errors = _errors(model, configurations[measured], n_nonzero, measure)
-                seconds = time.perf_counter() - start + sweep.seconds_before
+                # Modes are nested: one fit serves all sparsities, and its time counts for each.
+                if fitted is None or not isinstance(estimator, _NESTED):
+                    model = clone(estimator)
+                    if not isinstance(estimator, _NESTED):
+                        model.set_params(n_nonzero=n_nonzero)
+                    fitted, has_converged = _fit(model, configurations[learned])
+                    fit_seconds = time.perf_counter() - start
+                    start += fit_seconds
+                    if not has_converged:
+                        unconverged.append(f"{method} at {n_nonzero}" + (f", fold {number - 1}" if number else ""))
+                errors = _errors(fitted, configurations[measured], n_nonzero, measure)
                 yield {
                     "method": method,
                     "n_nonzero": n_nonzero,
-                    "split": split,
+                    "split": "train" if number == 0 else "held out",
                     "fold": number - 1,
                     "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
-                    "seconds": seconds,
+                    "seconds": fit_seconds + time.perf_counter() - start,
                 }
 
 
-class _Sweep:
-    """One estimator and one set, at several sparsities; fits no more often than it must."""
-
-    def __init__(self, estimator: Any, configurations: ComplexArray, seed: int) -> None:
-        self._estimator = clone(estimator)
-        parameters = self._estimator.get_params(deep=False)
-        if "random_state" in parameters and parameters["random_state"] is None:
-            self._estimator.set_params(random_state=seed)
-        self._configurations = configurations
-        self._fitted: Any = None
-        self._seconds = 0.0
-        self.n_unconverged = 0
-        self.seconds_before = 0.0
-
-    def model(self, n_nonzero: int) -> Any:
-        """Return the estimator fitted for this sparsity; ``seconds_before`` says what an earlier fit took."""
-        is_nested = isinstance(self._estimator, ComplexPCA | TangentPCA)
-        if is_nested and self._fitted is not None:
-            self.seconds_before = self._seconds
-            return self._fitted
-        model = self._estimator if is_nested else self._estimator.set_params(n_nonzero=n_nonzero)
-        start = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            self._fitted = model.fit(self._configurations)
-        self._seconds = time.perf_counter() - start
-        for warning in caught:
-            if issubclass(warning.category, ConvergenceWarning):
-                self.n_unconverged += 1
-            else:
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        return self._fitted
+def _fit(estimator: Any, configurations: ComplexArray) -> tuple[Any, bool]:
+    """Fit an estimator; return it, and whether it converged, without a warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(configurations)
+    others = [warning for warning in caught if not issubclass(warning.category, ConvergenceWarning)]
+    for warning in others:
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return estimator, len(others) == len(caught)
 
 
 def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: str) -> FloatArray:
     options = {}
-    if isinstance(model, ComplexPCA | TangentPCA):
+    if isinstance(model, _NESTED):
         count = 2 * n_nonzero if isinstance(model, TangentPCA) else n_nonzero
         options["n_components"] = min(count, model.n_components_)
     if measure == "loss":
@@ -309,27 +297,14 @@ def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: s
     reconstructed = model.space_.whiten(model.reconstruct(configurations, **options))
     # A reconstruction of nothing is no shape; the distance to it counts as 1, the largest there is.
     norms = np.maximum(row_norms(reconstructed), np.finfo(rows.real.dtype).tiny)[:, None]
-    directions = reconstructed / norms
-    return row_norms(rows - row_inner(directions, rows)[:, None] * directions)
-
-
-def _check_sparsities(n_nonzero: int | Iterable[int] | None, n_atoms: int) -> list[int]:
-    if n_nonzero is None:
-        return list(range(1, min(10, n_atoms) + 1))
-    given = [n_nonzero] if not isinstance(n_nonzero, Iterable) else list(n_nonzero)
-    if not given:
-        raise ValueError("n_nonzero must name at least one number of atoms per shape, got none.")
-    return sorted({check_count(value, 1, "n_nonzero") for value in given})
+    return row_distances(reconstructed / norms, rows)
 
 
 def _make_estimators(
     methods: Iterable[str] | Mapping[str, Any] | None, n_atoms: int, space: Space, n_jobs: int | None
 ) -> dict[str, Any]:
-    if isinstance(methods, str):
-        methods = [methods]
-    given = (
-        methods if isinstance(methods, Mapping) else {name: name for name in (METHODS if methods is None else methods)}
-    )
+    names = METHODS if methods is None else [methods] if isinstance(methods, str) else methods
+    given = methods if isinstance(methods, Mapping) else {name: name for name in names}
     if not given:
         raise ValueError("methods must name at least one method, got none.")
     estimators = {}
@@ -350,7 +325,7 @@ def _make_estimators(
 
 
 def _check_estimator(name: str, estimator: Any, largest: int) -> None:
-    if isinstance(estimator, ComplexPCA | TangentPCA):
+    if isinstance(estimator, _NESTED):
         return
     parameters = estimator.get_params(deep=False)
     if "n_nonzero" not in parameters or not hasattr(estimator, "errors"):

@@ -20,20 +20,7 @@ _CLOSE_ERROR = 1.03
 
 
 def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
-    """Return size and sparsity at the elbow of a surface.
-
-    Parameters
-    ----------
-    surface : ErrorSurface
-        Held-out errors.
-    min_gain : float
-        Share of the error that a further atom must save.
-
-    Returns
-    -------
-    n_atoms, n_nonzero : int
-        The elbow.
-    """
+    """Return size and sparsity at the elbow of a surface."""
     cells = sorted({(int(row["n_atoms"]), int(row["n_nonzero"])) for row in surface.rows()})
     _, n_nonzero = min(cells, key=lambda cell: (surface.description_length(*cell), cell))
     n_atoms = choose_size(surface, n_nonzero, min_gain)
@@ -52,20 +39,6 @@ def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
 
     Savings are those along the lower convex hull of the logarithm of the error, so that sizes that happened to be
     learned badly do not hide what larger ones save.
-
-    Parameters
-    ----------
-    surface : ErrorSurface
-        Held-out errors.
-    n_nonzero : int
-        Sparsity.
-    min_gain : float
-        Share of the error that a further atom must save.
-
-    Returns
-    -------
-    int
-        The size.
     """
     sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
     errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
@@ -90,22 +63,7 @@ def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
 
 
 def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
-    """Return a smaller size of nearly the same error whose atoms come back clearly better, if there is one.
-
-    Parameters
-    ----------
-    surface : ErrorSurface
-        Held-out errors.
-    stability : AtomStability
-        Stability of the sizes.
-    n_atoms, n_nonzero : int
-        The elbow.
-
-    Returns
-    -------
-    int
-        The size: `n_atoms`, or a smaller one.
-    """
+    """Return a smaller size of nearly the same error whose atoms come back clearly better, if there is one."""
     best = n_atoms
     for row in stability.rows():
         size = int(row["n_atoms"])

@@ -16,53 +16,17 @@ import numpy as np
 from shapelex._typing import ComplexArray, IntArray
 from shapelex.coding import encode_rows, residual_norms
 from shapelex.coding.threads import single_blas_thread
-from shapelex.learning import LearnedDictionary, learn
+from shapelex.learning import learn
 from shapelex.selection.tidy_table import TidyTable, format_grid
 
-N_SWAPS = 30
-MAX_ITER = 50
-TOLERANCE = 1e-4
-"""Quick fits: their errors lie a few percent above those of a full fit, alike for all sizes."""
+# Quick fits: their errors lie a few percent above those of a full fit, alike for all sizes.
+_QUICK: dict[str, Any] = {"n_swaps": 30, "max_iter": 50, "tol": 1e-4, "tie": 0.0}
 
 PRECISION = 1e-3
 """Errors below this are as good as none: nobody measures shapes to a thousandth of their size."""
 
 # Nats that every single shape would cost more: no chance event in a set.
 _MUCH_LONGER = 3.0
-
-
-def learn_quickly(
-    rows: ComplexArray, n_atoms: int, n_nonzero: int, seed: int, n_threads: int | None
-) -> LearnedDictionary:
-    """Learn a dictionary with few swaps, a coarse tolerance and no tie of atoms to shapes.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_shapes, n_coordinates)
-        Whitened pre-shapes.
-    n_atoms, n_nonzero : int
-        Size and sparsity.
-    seed : int
-        Seed of all that is random.
-    n_threads : int or None
-        Most threads.
-
-    Returns
-    -------
-    LearnedDictionary
-        The best dictionary seen.
-    """
-    return learn(
-        rows,
-        n_atoms,
-        n_nonzero,
-        max_iter=MAX_ITER,
-        tol=TOLERANCE,
-        tie=0.0,
-        n_swaps=N_SWAPS,
-        generator=seed,
-        n_threads=n_threads,
-    )
 
 
 class ErrorSurface(TidyTable):
@@ -184,21 +148,7 @@ def code_length(n_atoms: int, n_nonzero: int, precision: float) -> float:
 
 
 class SurfaceMeasurer:
-    """Learns and measures, cell by cell.
-
-    Parameters
-    ----------
-    rows : ndarray of complex, shape (n_shapes, n_coordinates)
-        Whitened pre-shapes.
-    folds : sequence of tuple of ndarray of int
-        Rows to learn from and rows to hold out.
-    seeds : ndarray of int, shape (n_folds,)
-        Seed of each fold.
-    n_threads : int or None
-        Most threads.
-    tell : callable
-        Called with every new row.
-    """
+    """Learns from whitened pre-shapes and measures, cell by cell; calls `tell` with every new row."""
 
     def __init__(
         self,
@@ -238,7 +188,14 @@ class SurfaceMeasurer:
         for fold, ((learned_from, held_out), seed) in enumerate(zip(self._folds, self._seeds, strict=True)):
             start = time.perf_counter()
             with single_blas_thread():
-                learned = learn_quickly(self._rows[learned_from], n_atoms, n_nonzero, int(seed), self._n_threads)
+                learned = learn(
+                    self._rows[learned_from],
+                    n_atoms,
+                    n_nonzero,
+                    **_QUICK,
+                    generator=int(seed),
+                    n_threads=self._n_threads,
+                )
                 codes = encode_rows(self._rows[held_out], learned.atoms, n_nonzero, n_threads=self._n_threads)
                 errors = residual_norms(self._rows[held_out], learned.atoms, codes)
             row = {

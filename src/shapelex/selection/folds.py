@@ -3,6 +3,7 @@
 In come a number of folds, a splitter of scikit-learn or pairs of rows, and groups; out go pairs of row numbers.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,26 +19,7 @@ Fold = tuple[IntArray, IntArray]
 def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int) -> list[Fold]:
     """Return the rows to learn from and the rows to hold out, for every fold.
 
-    Parameters
-    ----------
-    cv : int, splitter, iterable of pairs, or None
-        A number of folds holds out contiguous blocks of rows, or whole groups where there are any; None is no fold.
-    groups : array_like of shape (n_shapes,) or None
-        What each shape belongs to.
-    n_shapes : int
-        Number of shapes.
-
-    Returns
-    -------
-    list of tuple of ndarray of int
-        Pairs of row numbers.
-
-    Raises
-    ------
-    ShapeInputError
-        If `groups` has another length than the set, or rows do not exist.
-    TypeError, ValueError
-        If `cv` is none of these, or there are fewer shapes or groups than folds.
+    A number of folds holds out contiguous blocks of rows, or whole groups where there are any; None is no fold.
 
     Examples
     --------
@@ -87,3 +69,11 @@ def _as_row_numbers(part: Any, n_shapes: int) -> IntArray:
     if array.min() < 0 or array.max() >= n_shapes:
         raise ShapeInputError(f"cv must give row numbers between 0 and {n_shapes - 1}, the rows of X.")
     return array
+
+
+def check_counts(values: int | Iterable[int], name: str) -> list[int]:
+    """Return the positive integers that were given, ascending; refuse none."""
+    given = sorted({check_count(v, 1, name) for v in (values if isinstance(values, Iterable) else [values])})
+    if not given:
+        raise ValueError(f"{name} must hold at least one number, got none.")
+    return given

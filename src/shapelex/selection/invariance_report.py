@@ -212,12 +212,6 @@ def invariance_report(
 def _changes(space: Space, rng: np.random.Generator) -> dict[str, Callable[[ComplexArray], ComplexArray]]:
     """Return the changes by name; each shape is changed by an amount of its own."""
 
-    def turned(Z: ComplexArray) -> ComplexArray:
-        return np.asarray(Z * np.exp(2j * np.pi * rng.random((len(Z), 1))))
-
-    def scaled(Z: ComplexArray) -> ComplexArray:
-        return np.asarray(Z * np.exp(rng.normal(size=(len(Z), 1))))
-
     def moved(Z: ComplexArray) -> ComplexArray:
         steps = (rng.normal(size=(len(Z), 2)) @ [1, 1j]) * np.asarray(space.norm(Z))
         return np.asarray(Z + steps[:, None] * space.shift)
@@ -233,17 +227,14 @@ def _changes(space: Space, rng: np.random.Generator) -> dict[str, Callable[[Comp
             raise UnsupportedBySpaceError("conjugates are no mirror images")
         return np.ascontiguousarray(Z.conj())
 
-    def mirrored_and_reversed(Z: ComplexArray) -> ComplexArray:
-        return space.reverse(mirrored(Z))
-
     return {
-        "rotation": turned,
-        "scale": scaled,
+        "rotation": lambda Z: Z * np.exp(2j * np.pi * rng.random((len(Z), 1))),
+        "scale": lambda Z: Z * np.exp(rng.normal(size=(len(Z), 1))),
         "translation": moved,
         "start point": rolled,
         "direction": space.reverse,
         "mirror image": mirrored,
-        "mirror image in the other direction": mirrored_and_reversed,
+        "mirror image in the other direction": lambda Z: space.reverse(mirrored(Z)),
         "other points on the same curve": lambda Z: _resampled(Z, space),
     }
 

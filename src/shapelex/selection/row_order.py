@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, FloatArray
-from shapelex.spaces.rows import row_inner
+from shapelex._typing import ComplexArray
+from shapelex.geometry.distances import row_distances
 
 # Neighbors this much closer than random pairs are no accident.
 _ORDERED = 0.7
@@ -18,17 +18,7 @@ _ORDERED = 0.7
 
 @dataclass(frozen=True)
 class RowOrder:
-    """What the order of the rows says.
-
-    Parameters
-    ----------
-    n_copies : int
-        Rows that repeat an earlier one exactly.
-    n_shapes : int
-        Number of rows.
-    neighbor_distance, pair_distance : float
-        Median full distance of consecutive rows, and of random pairs.
-    """
+    """How many rows repeat an earlier one, and the median full distances of consecutive rows and of random pairs."""
 
     n_copies: int
     n_shapes: int
@@ -41,20 +31,7 @@ class RowOrder:
         return self.neighbor_distance < _ORDERED * self.pair_distance
 
     def say(self, folds: Sequence[Any], has_groups: bool) -> str:
-        """Say what it means for the folds; nothing where rows are in no order.
-
-        Parameters
-        ----------
-        folds : sequence of tuple of ndarray of int
-            Rows to learn from and rows that were held out.
-        has_groups : bool
-            Whether groups were held out.
-
-        Returns
-        -------
-        str
-            A sentence or two, or nothing.
-        """
+        """Return what it means for the folds, or an empty text where rows are in no order."""
         parts = []
         if self.n_copies:
             parts.append(f"{self.n_copies} of {self.n_shapes} rows are copies of others")
@@ -82,32 +59,11 @@ class RowOrder:
 
 
 def describe_order(configurations: ComplexArray, rows: ComplexArray, generator: np.random.Generator) -> RowOrder:
-    """Compare consecutive rows with random pairs.
-
-    Parameters
-    ----------
-    configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-        Configurations; only exact copies count as copies.
-    rows : ndarray of complex, shape (n_shapes, n_coordinates)
-        Their whitened pre-shapes.
-    generator : numpy.random.Generator
-        Draws the pairs.
-
-    Returns
-    -------
-    RowOrder
-        What was found.
-    """
-    n_distinct = len({configuration.tobytes() for configuration in configurations})
+    """Compare consecutive rows with random pairs; only exact copies of configurations count as copies."""
     others = generator.permutation(len(rows))
     return RowOrder(
-        n_copies=len(rows) - n_distinct,
+        n_copies=len(rows) - len({configuration.tobytes() for configuration in configurations}),
         n_shapes=len(rows),
-        neighbor_distance=float(np.median(_full_distances(rows[:-1], rows[1:]))),
-        pair_distance=float(np.median(_full_distances(rows, rows[others]))),
+        neighbor_distance=float(np.median(row_distances(rows[:-1], rows[1:]))),
+        pair_distance=float(np.median(row_distances(rows, rows[others]))),
     )
-
-
-def _full_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
-    distances: FloatArray = np.sqrt(np.maximum(1 - np.abs(row_inner(first, second)) ** 2, 0))
-    return distances

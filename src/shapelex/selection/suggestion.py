@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import check_count
+from shapelex._validation import check_count, check_number
 from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.exceptions import ShapeInputError
@@ -20,7 +20,7 @@ from shapelex.learning import learn
 from shapelex.selection.atom_stability import AtomStability, measure_stability
 from shapelex.selection.elbow import choose, most_stable
 from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
-from shapelex.selection.folds import make_folds
+from shapelex.selection.folds import check_counts, make_folds
 from shapelex.selection.row_order import RowOrder, describe_order
 from shapelex.selection.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
 from shapelex.shapes.opening import read_configurations
@@ -167,7 +167,9 @@ def suggest(
     (4, 2)
     """
     configurations, space = read_configurations(X, space)
-    gain = _check_gain(min_gain)
+    gain = check_number(min_gain, "min_gain")
+    if not 0 < gain < 1:
+        raise ValueError(f"min_gain must be a share between 0 and 1, got {min_gain}.")
     chosen = _spaced_rows(len(configurations), check_count(max_shapes, 6, "max_shapes"))
     rows = space.whitened_preshapes(configurations, "X")
     part = None if groups is None else np.asarray(groups)
@@ -178,7 +180,7 @@ def suggest(
     folds = make_folds(cv, part, len(chosen))
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     sizes = _check_sizes(n_atoms, most)
-    sparsities = _check_sparsities(n_nonzero)
+    sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
     generator = as_generator(random_state)
     seeds = generator.integers(2**31, size=len(folds) + check_count(n_seeds, 0, "n_seeds"))
     order = describe_order(configurations, rows, generator)
@@ -289,35 +291,12 @@ def _spaced_rows(n_rows: int, most: int) -> np.ndarray[Any, np.dtype[np.intp]]:
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(np.intp))
 
 
-def _check_gain(min_gain: float) -> float:
-    if isinstance(min_gain, bool) or not isinstance(min_gain, int | float | np.integer | np.floating):
-        raise TypeError(f"min_gain must be a number, got {min_gain!r}.")
-    if not 0 < min_gain < 1:
-        raise ValueError(f"min_gain must be a share between 0 and 1, got {min_gain}.")
-    return float(min_gain)
-
-
 def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:
     if most < 1:
         raise ShapeInputError("X holds too few shapes to hold some out and learn from the others: give at least 6.")
     if n_atoms is None:
         return [size for size in DEFAULT_SIZES if size <= most] or list(range(1, most + 1))
-    given = sorted({check_count(size, 1, "n_atoms") for size in _as_list(n_atoms)})
-    if not given:
-        raise ValueError("n_atoms must name at least one size, got none.")
+    given = check_counts(n_atoms, "n_atoms")
     if given[-1] > 2 * most:
         raise ValueError(f"n_atoms must be at most {2 * most}, the shapes that are learned from, got {given[-1]}.")
     return given
-
-
-def _check_sparsities(n_nonzero: Iterable[int] | None) -> list[int]:
-    if n_nonzero is None:
-        return list(range(1, MOST_NONZERO + 1))
-    given = sorted({check_count(value, 1, "n_nonzero") for value in _as_list(n_nonzero)})
-    if not given:
-        raise ValueError("n_nonzero must name at least one number of atoms per shape, got none.")
-    return given
-
-
-def _as_list(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, Iterable) else [values]

@@ -15,8 +15,8 @@ from scipy import fft
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex.exceptions import UnsupportedBySpaceError
+from shapelex.geometry.distances import row_distances
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_inner, row_norms
 
 # Products that are held at a time: 16 MB, and twice that in squares and comparisons.
 _BLOCK_PRODUCTS = 1 << 20
@@ -24,15 +24,7 @@ _BLOCK_PRODUCTS = 1 << 20
 
 @dataclass(frozen=True)
 class Changes:
-    """What is done to each shape of a set: mirror, then reverse, then shift.
-
-    Parameters
-    ----------
-    shift : ndarray of int, shape (n_shapes,)
-        Point to start at.
-    is_reversed, is_mirrored : ndarray of bool, shape (n_shapes,)
-        Whether the shape is run through the other way, and whether it is mirrored at the x axis.
-    """
+    """What is done to each shape of a set: mirror at the x axis, then reverse, then start at point `shift`."""
 
     shift: IntArray
     is_reversed: BoolArray
@@ -74,22 +66,7 @@ def _is_minority(flags: BoolArray) -> bool:
 
 
 class CyclicSearch:
-    """Finds the closest change of each pre-shape to a target.
-
-    Parameters
-    ----------
-    Z : ndarray of complex, shape (n_shapes, n_coordinates)
-        Pre-shapes.
-    space : Space
-        Their space.
-    start, direction, reflection : bool
-        Which changes to try.
-
-    Raises
-    ------
-    UnsupportedBySpaceError
-        If the space does not know the changes.
-    """
+    """Finds the closest change of each pre-shape of `Z` to a target; refuses changes that the space has not."""
 
     def __init__(self, Z: ComplexArray, space: Space, *, start: bool, direction: bool, reflection: bool) -> None:
         _check_changes(space, start=start, direction=direction, reflection=reflection)
@@ -111,20 +88,10 @@ class CyclicSearch:
         return part
 
     def closest(self, targets: ComplexArray) -> tuple[Changes, FloatArray]:
-        """Find the changes of the largest products.
+        """Return the changes of the largest products with one target, or one per shape, and the squared products.
 
-        Parameters
-        ----------
-        targets : ndarray of complex, shape (1 or n_shapes, n_coordinates)
-            One pre-shape for all, or one a shape.
-
-        Returns
-        -------
-        changes : Changes
-            Of all that are equal to rounding, the first: unmirrored before mirrored, unreversed before reversed, then
-            the smallest shift.
-        squares : ndarray of float, shape (n_shapes,)
-            ``|m* Phi g(z)|²``, which is 1 less the squared full distance.
+        Of changes that are equal to rounding the first is taken: unmirrored before mirrored, unreversed before
+        reversed, then the smallest shift.
         """
         chosen, largest = [], []
         for _, squares in self._squared_products(targets):
@@ -138,16 +105,6 @@ class CyclicSearch:
 
         Products of 1 − 1e-16 belong to distances of 1e-8. Where several changes have the largest product to
         rounding, the smallest residual decides, and the first one where those are equal to rounding too.
-
-        Parameters
-        ----------
-        targets : ndarray of complex, shape (1 or n_shapes, n_coordinates)
-            One pre-shape for all, or one a shape.
-
-        Returns
-        -------
-        Changes
-            The closest.
         """
         chosen = []
         for block, squares in self._squared_products(targets):
@@ -157,7 +114,8 @@ class CyclicSearch:
                 candidates = np.flatnonzero(is_close[row])
                 whole = self.Z[block][row : row + 1]
                 changed = self._changes(candidates).apply(np.repeat(whole, len(candidates), axis=0), self.space)
-                residuals = self._residuals(changed, targets[block][row] if len(targets) > 1 else targets[0])
+                target = targets[block][row] if len(targets) > 1 else targets[0]
+                residuals = row_distances(self.space.whiten(target)[None], self.space.whiten(changed))
                 noise = 32 * np.finfo(residuals.dtype).eps
                 first[row] = candidates[np.argmax(residuals <= residuals.min() + noise)]
             chosen.append(first)
@@ -203,10 +161,6 @@ class CyclicSearch:
     def _changes(self, columns: IntArray) -> Changes:
         variants = np.array(self._variants)[columns // self.n_points]
         return Changes(columns % self.n_points, variants[:, 0], variants[:, 1])
-
-    def _residuals(self, changed: ComplexArray, target: ComplexArray) -> FloatArray:
-        rows, base = self.space.whiten(changed), self.space.whiten(target)
-        return row_norms(rows - row_inner(base[None], rows)[:, None] * base)
 
 
 def _check_changes(space: Space, *, start: bool, direction: bool, reflection: bool) -> None:

@@ -4,12 +4,10 @@ In comes a search over the changes of pre-shapes; out go the changes that lie cl
 of a turn lower ``Σ_k d_F(m, g_k(z_k))²``, so it ends where neither changes anything.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.geometry.means import full_mean_row
+from shapelex.geometry.means import full_mean_row, turned_along
 from shapelex.geometry.registration.cyclic_search import Changes, CyclicSearch
 from shapelex.geometry.registration.subsample_shifts import closest_fractions, shift_landmarks
 from shapelex.spaces import Space
@@ -25,77 +23,44 @@ def mean_preshape(Z: ComplexArray, space: Space) -> ComplexArray:
     """Return the full mean of pre-shapes, turned along the first of them, as a stack of one."""
     rows = space.whiten(Z)
     mean, _ = full_mean_row(rows, np.full(len(rows), 1 / len(rows), dtype=rows.real.dtype))
-    product = np.vdot(mean, rows[0])
-    turned = mean * (product / abs(product)) if abs(product) > 0 else mean
-    return space.unwhiten(turned.astype(rows.dtype))[None]
-
-
-@dataclass(frozen=True)
-class _Descent:
-    """Where a descent ended."""
-
-    mean: ComplexArray
-    changes: Changes
-    loss: float
-    n_iter: int
-    converged: bool
+    return space.unwhiten(turned_along(mean, rows[0]).astype(rows.dtype))[None]
 
 
 def register_to_mean(
     search: CyclicSearch, n_starts: int, max_iter: int, generator: np.random.Generator
 ) -> tuple[Changes, int, bool]:
-    """Register shapes to their own mean.
+    """Register shapes to their own mean; return the changes, the iterations over all shapes, and whether they settled.
 
-    Parameters
-    ----------
-    search : CyclicSearch
-        The shapes and the changes to try.
-    n_starts : int
-        From how many first means to begin.
-    max_iter : int
-        Most iterations of each.
-    generator : Generator
-        Chooses the shapes that are first means, and those on which they compete.
-
-    Returns
-    -------
-    changes : Changes
-        What to do to each shape.
-    n_iter : int
-        Iterations of the descent over all shapes.
-    converged : bool
-        Whether its last iteration changed nothing.
+    Of `n_starts` first means, which `generator` draws, the best goes on with all shapes.
     """
-    first_means = [mean_preshape(search.Z, search.space)]
+    mean = mean_preshape(search.Z, search.space)
     n_shapes = len(search.Z)
     if n_starts > 1 and n_shapes > 1:
         drawn = generator.permutation(n_shapes)
         trial = search if n_shapes <= _MOST_TRIAL_SHAPES else search.of(np.sort(drawn[:_MOST_TRIAL_SHAPES]))
-        first_means += [search.Z[number][None] for number in drawn[: n_starts - 1]]
-        ends = [_descend(trial, mean, max_iter) for mean in first_means]
+        first_means = [mean, *(search.Z[number][None] for number in drawn[: n_starts - 1])]
+        means, losses, _, _ = zip(*(_descend(trial, first, max_iter) for first in first_means), strict=True)
         # The first of equals, so that shapes that are registered already stay.
-        least = min(end.loss for end in ends)
-        best = next(end for end in ends if end.loss <= least * (1 + 1e-9) + 1e-15)
-        first_means = [best.mean]
-    end = _descend(search, first_means[0], max_iter)
-    settled = search.settle(end.mean).as_most_are(search.n_points)
-    return settled, end.n_iter, end.converged
+        mean = means[np.argmax(np.array(losses) <= min(losses) * (1 + 1e-9) + 1e-15)]
+    mean, _, n_iter, converged = _descend(search, mean, max_iter)
+    return search.settle(mean).as_most_are(search.n_points), n_iter, converged
 
 
-def _descend(search: CyclicSearch, mean: ComplexArray, max_iter: int) -> _Descent:
+def _descend(search: CyclicSearch, mean: ComplexArray, max_iter: int) -> tuple[ComplexArray, float, int, bool]:
+    """Register and average in turn; return the mean, its loss, the iterations, and whether nothing changed any more."""
     previous: Changes | None = None
-    exact = False
-    for n_iter in range(1, max_iter + 1):
+    exact = converged = False
+    for n_iter in range(max_iter + 1):
         changes, squares = search.closest(mean)
         settled = previous is not None and changes == previous
-        if settled and exact:
-            return _Descent(mean, changes, 1 - float(squares.mean(dtype=np.float64)), n_iter - 1, True)
+        converged = settled and exact and n_iter < max_iter
+        if converged or n_iter == max_iter:
+            break
         changed = changes.apply(search.Z, search.space)
         # One step of the power method already lowers the loss, at a small part of the price of an eigenvector.
         mean = mean_preshape(changed, search.space) if settled else _power_step(changed, mean, search.space)
         previous, exact = changes, settled
-    changes, squares = search.closest(mean)
-    return _Descent(mean, changes, 1 - float(squares.mean(dtype=np.float64)), max_iter, False)
+    return mean, 1 - float(squares.mean(dtype=np.float64)), n_iter, converged
 
 
 def _power_step(Z: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
@@ -116,31 +81,10 @@ def _around_zero(shifts: FloatArray, n_points: int) -> FloatArray:
 def refine_with_mean(
     Z: ComplexArray, mean: ComplexArray, space: Space, max_iter: int, converged: bool
 ) -> tuple[FloatArray, ComplexArray, int, bool]:
-    """Shift registered closed landmarks by fractions of a point, by turns with their mean.
+    """Shift registered closed landmarks by fractions of a point, in turn with their mean.
 
-    Parameters
-    ----------
-    Z : ndarray of complex, shape (n_shapes, n_points)
-        Pre-shapes that are registered by whole points.
-    mean : ndarray of complex, shape (1, n_points)
-        Their mean.
-    space : Space
-        Their space.
-    max_iter : int
-        Most iterations.
-    converged : bool
-        Whether the whole shifts had settled.
-
-    Returns
-    -------
-    fractions : ndarray of float, shape (n_shapes,)
-        Shifts that follow; that of the first shape is 0.
-    mean : ndarray of complex, shape (1, n_points)
-        The mean of the shifted shapes.
-    n_iter : int
-        Iterations.
-    converged : bool
-        Whether shifts have settled to 1e-4 of a point.
+    Returns the shifts, that of the first shape being 0, the mean of the shifted shapes, the iterations, and whether
+    the whole shifts had `converged` and the fractions settled to 1e-4 of a point.
     """
     fractions: FloatArray = np.zeros(len(Z))
     for n_iter in range(1, max_iter + 1):

@@ -14,7 +14,7 @@ from shapelex._validation import check_count, check_flag, check_same_count
 from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.geometry.alignment import optimal_rotation
 from shapelex.geometry.distances import distance
-from shapelex.geometry.registration.cyclic_search import Changes, CyclicSearch
+from shapelex.geometry.registration.cyclic_search import CyclicSearch
 from shapelex.geometry.registration.descent import mean_preshape, refine_with_mean, register_to_mean
 from shapelex.geometry.registration.subsample_shifts import closest_fractions, shift_landmarks
 from shapelex.shapes.opening import read_configurations
@@ -193,35 +193,22 @@ def register(
         shift = np.where(fractions == 0, changes.shift, (changes.shift + fractions) % space.n_coordinates)
         moved = fractions != 0
         registered[moved] = shift_landmarks(registered[moved], fractions[moved])
-    return _summarize(configurations, registered, targets, shift, changes, space, n_iter, converged)
-
-
-def _plural(count: int) -> str:
-    return "" if count == 1 else "s"
-
-
-def _summarize(
-    before: ComplexArray,
-    after: ComplexArray,
-    targets: ComplexArray,
-    shift: IntArray | FloatArray,
-    changes: Changes,
-    space: Space,
-    n_iter: int,
-    converged: bool,
-) -> Registration:
     return Registration(
-        configurations=after,
+        configurations=registered,
         target=targets[0] if len(targets) == 1 else targets,
         shift=shift,
         is_reversed=changes.is_reversed,
         is_mirrored=changes.is_mirrored,
-        rotation=optimal_rotation(after, targets, space),
-        distance_before=distance(before, targets, space=space),
-        distance_after=distance(after, targets, space=space),
+        rotation=optimal_rotation(registered, targets, space),
+        distance_before=distance(configurations, targets, space=space),
+        distance_after=distance(registered, targets, space=space),
         n_iter=n_iter,
         converged=converged,
     )
+
+
+def _plural(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def _is_mean(to: str | ArrayLike) -> bool:

@@ -32,18 +32,7 @@ def closest_fractions(Z: ComplexArray, targets: ComplexArray) -> FloatArray:
 
     All of the outline is looked at: midway between two points a product may be less than at a whole shift elsewhere,
     and yet have the highest peak beside it.
-
-    Parameters
-    ----------
-    Z : ndarray of complex, shape (n_shapes, n_points)
-        Pre-shapes.
-    targets : ndarray of complex, shape (1 or n_shapes, n_points)
-        One pre-shape for all, or one a shape.
-
-    Returns
-    -------
-    ndarray of float, shape (n_shapes,)
-        The shifts, at most half of the points either way; 0 where no other is better.
+    Shifts are at most half of the points either way, and 0 where no other is better.
     """
     n_points = Z.shape[1]
     steps = _angular_steps(n_points)
