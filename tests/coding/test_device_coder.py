@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.coding import device_coder as device_coder_module
 from shapelex.coding import encode_rows, residual_norms
+from shapelex.coding.coders import UNSURE_ROUNDINGS
 from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.settings import Coding
 from shapelex.exceptions import CoordinateCountError, DeviceError
-from shapelex.kernels.triangle import UNSURE
 from tests.coding_oracles import best_error, ormp_support, random_rows
 from tests.devices import on_all_devices, on_devices
 
@@ -183,11 +183,11 @@ def test_exact_prefers_the_pursuit_only_where_residuals_are_unsure(device):
     row = np.array([[1, 1e-4, 0, 1e-8, 1e-4, 0]], complex)
     eps = np.finfo(float).eps
     codes = encode_rows(row, atoms, 2, method="exact", device=device)
-    assert residual_norms(row, atoms, codes)[0] ** 2 > 2 * UNSURE * eps
+    assert residual_norms(row, atoms, codes)[0] ** 2 > 2 * UNSURE_ROUNDINGS * eps
     assert sorted(codes.support[0]) == [0, 1]
     row[0, 4] = 0
     codes = encode_rows(row, atoms, 2, method="exact", device=device)
-    assert residual_norms(row, atoms, codes)[0] ** 2 < UNSURE * eps / 2
+    assert residual_norms(row, atoms, codes)[0] ** 2 < UNSURE_ROUNDINGS * eps / 2
     assert sorted(codes.support[0]) == [1, 2]
 
 
@@ -202,4 +202,4 @@ def test_exact_is_not_beaten_by_a_pursuit_by_more_than_is_unsure(nearness, dtype
     rows, atoms = (np.asarray(part / np.linalg.norm(part, axis=1, keepdims=True), dtype) for part in (rows, atoms))
     exact, pursuit = (encode_rows(rows, atoms, 3, method=name, device=device) for name in ("exact", "ormp"))
     excess = residual_norms(rows, atoms, exact) ** 2 - residual_norms(rows, atoms, pursuit) ** 2
-    assert excess.max() <= UNSURE * np.finfo(dtype).eps
+    assert excess.max() <= UNSURE_ROUNDINGS * np.finfo(dtype).eps

@@ -97,8 +97,8 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     """Code a block of rows by the best of all supports.
 
     The support found is pursued once more by itself, so that atoms without use drop out, and the rest comes in order
-    of gain. Where what is left of a row is ``UNSURE``, the support must beat ORMP, whose residuals are smaller than the
-    sums of gains can tell apart. With an error target, sizes are tried from 1 on, and a row stops at the first that
+    of gain. Where only rounding is left of a row, the support must beat ORMP, whose residuals are smaller than the sums
+    of gains can tell apart. With an error target, sizes are tried from 1 on, and a row stops at the first that
     meets it.
 
     Parameters
@@ -136,7 +136,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     has_target = limits[TARGET] >= 0
     # Sums of gains round: a support that wins by less is equal, and the first of equals is taken.
     margin = dtype.type(1) + 4 * limits[EPS]
-    unsure = UNSURE * limits[EPS]
+    unsure = limits[UNSURE]
     for first in range(0, n_samples, LANE):
         n_here = min(LANE, n_samples - first)
         if n_here < LANE:

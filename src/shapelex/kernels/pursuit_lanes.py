@@ -15,7 +15,6 @@ from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.triangle import (
-    EPS,
     FAST,
     GAIN,
     INDEPENDENT,
@@ -197,7 +196,7 @@ def pursue_lanes_batch(
     chosen = allocate_chosen(n_nonzero, rows)
     independent = limits[INDEPENDENT]
     has_target = limits[TARGET] >= 0
-    unsure_target = limits[TARGET] + UNSURE * limits[EPS]
+    unsure_target = limits[TARGET] + limits[UNSURE]
 
     for first in range(0, n_samples, LANE):
         n_here = min(LANE, n_samples - first)

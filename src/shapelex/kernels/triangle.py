@@ -26,12 +26,6 @@ REFINE = 3  # coefficients are refined when a chosen atom had less than this lef
 EPS = 4  # machine epsilon of the dtype
 UNSURE = 5  # a squared residual is known to this part of the squared norm of the row
 
-UNSURE = 64
-"""A squared residual that is tracked as a difference is known to ``UNSURE * eps`` of the squared norm of its row.
-
-Below that, and that close to a target, all coders compare what is left of the row itself.
-"""
-
 
 class Chosen(NamedTuple):
     """What is known of the atoms `d_l` that a row has chosen so far, in order of choice, and space to solve for them.
@@ -112,7 +106,7 @@ def meets_target(left_norm2, norm2, limits, row, atoms, chosen, n_chosen, needs_
     Where that is unsure the true residual decides. ``coef`` stays as it is.
     """
     stop_norm2 = limits[TARGET] * norm2
-    unsure = UNSURE * limits[EPS] * norm2
+    unsure = limits[UNSURE] * norm2
     if left_norm2 > stop_norm2 + unsure:
         return False
     if left_norm2 <= stop_norm2 - unsure:
