@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex.selection import error_surface
 from shapelex.exceptions import UnsupportedBySpaceError
 from tests.conftest import custom_space
 from tests.devices import DEVICES
@@ -64,8 +65,8 @@ def make_shapes(dtype, incomplete=False):
 @pytest.fixture(autouse=True)
 def _fast_suggestions(monkeypatch):
     """Let suggest learn poor dictionaries: the same ones from any input."""
-    monkeypatch.setattr("shapelex.selection.error_surface.N_SWAPS", 0)
-    monkeypatch.setattr("shapelex.selection.error_surface.MAX_ITER", 2)
+    monkeypatch.setitem(error_surface._QUICK, "n_swaps", 0)
+    monkeypatch.setitem(error_surface._QUICK, "max_iter", 2)
 
 
 def make_dictionary(space, dtype, **changes):
