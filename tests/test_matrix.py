@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.selection import error_surface
 from shapelex.exceptions import UnsupportedBySpaceError
+from shapelex.selection import error_surface
 from tests.conftest import custom_space
 from tests.devices import DEVICES
 from tests.rounding import assert_close
