@@ -12,8 +12,8 @@ import numpy as np
 
 import shapelex as sx
 from measure import find_peer, median_times, print_table
+from shapelex._blas import single_blas_thread
 from shapelex.coding import encode_rows
-from shapelex.coding.threads import single_blas_thread
 
 Array = np.ndarray[Any, Any]
 SIZES = [(12, 10, 5), (40, 20, 5), (200, 20, 5), (200, 230, 30)]

@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 
 import shapelex as sx
 from measure import find_peer, median_times, print_table
-from shapelex.coding.threads import single_blas_thread
+from shapelex._blas import single_blas_thread
 
 N_SHAPES, N_POINTS = 5000, 20
 

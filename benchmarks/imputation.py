@@ -17,7 +17,7 @@ from sklearn.impute import IterativeImputer
 import shapelex as sx
 from measure import print_table
 from shape_data import open_set
-from shapelex.coding.threads import single_blas_thread
+from shapelex._blas import single_blas_thread
 
 Array = np.ndarray[Any, Any]
 

@@ -12,7 +12,7 @@ import numpy as np
 import shapelex as sx
 from measure import print_table, print_title
 from shape_data import open_set
-from shapelex.coding.threads import single_blas_thread
+from shapelex._blas import single_blas_thread
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "registered": {},

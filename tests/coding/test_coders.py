@@ -15,11 +15,11 @@ from tests.coding_oracles import random_rows
 from tests.devices import on_all_devices, on_devices
 
 
-def first_atom_numba(prepared, block, options):
+def first_atom_numba(inputs, outputs, width):
     """Code every row by the first atom alone."""
-    block.support[:], block.support[:, 0] = -1, 0
-    block.coefs[:], block.coefs[:, 0, :2] = 0, block.correlations[:, :2]
-    block.left[:] = block.norms2 - (block.correlations[:, :2] ** 2).sum(axis=1)
+    outputs.support[:], outputs.support[:, 0] = -1, 0
+    outputs.coefs[:], outputs.coefs[:, 0, :2] = 0, inputs.correlations[:, :2]
+    outputs.left[:] = inputs.norms2 - (inputs.correlations[:, :2] ** 2).sum(axis=1)
 
 
 class FirstAtomTorch:

@@ -318,7 +318,7 @@ def test_threads_do_not_change_a_bit_and_neighbors_only_the_rounding(monkeypatch
     tolerance = 1e-12 if dtype == np.complex128 else 1e-4
     for part in (slice(0, 1), slice(3, 8), slice(127, 130), slice(500, 700)):
         assert_close_codes(encode_rows(rows[part], atoms, n_nonzero, method=method), whole[part], tolerance)
-    monkeypatch.setattr(import_module("shapelex.coding.row_coder"), "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(import_module("shapelex.coding.row_coder"), "_PART_BYTES", 1)
     assert_close_codes(encode_rows(rows, atoms, n_nonzero, method=method, n_threads=2), whole, tolerance)
 
 

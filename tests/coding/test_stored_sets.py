@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.coding import device_coder, encode_rows, residual_norms
+from shapelex.coding import device_coder
+from shapelex.coding.blocks import shape_errors
 from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.coding.settings import Coding
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, ShapeInputError
 from shapelex.shapes import collection
+from shapelex.shapes.opening import as_shapes
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close_codes
 from tests.shapes.test_stored import KINDS, Recorder, make_shapes
@@ -157,10 +159,6 @@ def test_masked_errors_name_rows_of_the_whole_set(stored):
 
 @on_devices
 def test_errors_on_a_device_are_those_of_the_cpu(device):
-    rows, atoms = make_set(None)
-    coder = DeviceCoder(Coding(atoms, 2, "ormp", device=device), rows.dtype)
-    there = coder.to_device(rows)
-    support, coefs = coder.code(there)
-    found = coder.residual_norms(there, coder.to_device(atoms), support, coefs[:, 0]).cpu().numpy()
-    codes = encode_rows(rows, atoms, 2, method="ormp", device=device)
-    np.testing.assert_allclose(found, residual_norms(rows, atoms, codes), rtol=1e-12)
+    X, atoms = make_set(None)
+    found, expected = (shape_errors(as_shapes(X), Coding(atoms, 2, "ormp", device=where)) for where in (device, "cpu"))
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)

@@ -5,7 +5,8 @@ import threading
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from shapelex.coding.threads import count_threads, run_blocks, single_blas_thread
+from shapelex._blas import single_blas_thread
+from shapelex.coding.threads import count_threads, run_blocks
 
 
 def test_small_work_gets_one_thread():

@@ -5,47 +5,20 @@ with the number of shapes.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._validation import check_count
 from shapelex.coding.codes import CodePath, SparseCodes, as_codes
 from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.coding.row_coder import RowCoder
-from shapelex.coding.settings import Coding
+from shapelex.coding.settings import CodedBlock, Coding
+from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.shapes.collection import Shapes
-
-
-@dataclass(frozen=True)
-class CodedBlock:
-    """Consecutive shapes with their codes.
-
-    Parameters
-    ----------
-    start : int
-        Number of the first one.
-    support : ndarray of int32, shape (n_rows, n_nonzero)
-        Atoms, padded with −1.
-    coefs : ndarray of complex, shape (n_rows, n_levels, n_nonzero)
-        Weights: one level, or one for every sparsity of a path.
-    errors : ndarray of float, shape (n_rows,)
-        Full distances to the reconstructions; no entry where they were not asked for.
-    n_atoms : int
-        Number of atoms of the dictionary.
-    """
-
-    start: int
-    support: IntArray
-    coefs: ComplexArray
-    errors: FloatArray
-    n_atoms: int
-
-    @property
-    def codes(self) -> SparseCodes:
-        """The codes, of the highest sparsity where they are a path."""
-        return SparseCodes._from_coder(self.support, self.coefs[:, -1], self.n_atoms)
 
 
 def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) -> Iterator[CodedBlock]:
@@ -54,6 +27,8 @@ def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) ->
         from shapelex.coding.dask_codes import coded_chunks
 
         return coded_chunks(shapes, coding)
+    if coding.n_threads is not None:
+        check_count(coding.n_threads, 1, "n_threads")
     dtype = np.result_type(shapes.dtype, coding.atom_rows.dtype)
     if coding.device == "cpu":
         return _code_on_cpu(RowCoder(coding, shapes.space, dtype), shapes, coding.n_threads, with_errors)
@@ -84,30 +59,24 @@ def code_all(shapes: Shapes, coding: Coding) -> SparseCodes | CodePath:
 
 def _code_on_cpu(coder: RowCoder, shapes: Shapes, n_threads: int | None, with_errors: bool) -> Iterator[CodedBlock]:
     for block in shapes.blocks():
-        support, coefs = coder.allocate(len(block))
-        squares = np.empty(len(block) if with_errors else 0, dtype=coefs.real.dtype)
-        coder.code(
-            block.configurations,
-            support,
-            coefs,
-            squares if with_errors else None,
-            scales=block.scales,
-            n_threads=n_threads,
-            name=shapes.name,
-            first_row=shapes.first_row + block.start,
-        )
-        yield CodedBlock(block.start, support, coefs, np.sqrt(squares), coder.n_atoms)
+        coded = coder.allocate(block.start, len(block), with_squares=with_errors)
+        with single_blas_thread():
+            threads = count_threads(n_threads, coder.cost_ns * len(block))
+            run_blocks(partial(coder.code_part, block, coded), len(block), coder.part_rows, threads)
+        yield coded
 
 
 def _code_on_device(
     coder: DeviceCoder, shapes: Shapes, atom_rows: ComplexArray, with_errors: bool
 ) -> Iterator[CodedBlock]:
+    from shapelex.kernels.weights_torch import squared_errors
+
     atoms_there = coder.to_device(atom_rows)
     whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)
     for start, sent in coder.upload(shapes):
         rows = whitening.preshapes(sent, shapes.dtype, shapes.first_row + start)
         support, coefs = coder.code(rows)
-        errors = np.empty(0)
+        squares = np.empty(0)
         if with_errors:
-            errors = coder.residual_norms(rows, atoms_there, support, coefs[:, -1]).cpu().numpy()
-        yield CodedBlock(start, support.cpu().numpy(), coefs.cpu().numpy(), errors, coder.n_atoms)
+            squares = squared_errors(rows, atoms_there, support, coefs[:, -1]).cpu().numpy()
+        yield CodedBlock(start, support.cpu().numpy(), coefs.cpu().numpy(), squares, coder.n_atoms)

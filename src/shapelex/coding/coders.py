@@ -5,16 +5,15 @@ to add one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shapelex._typing import BoolArray, FloatArray, IntArray
 from shapelex._validation import check_choice
-from shapelex.coding.prepared import PreparedAtoms
 from shapelex.exceptions import DeviceError, SearchTooLargeError
 from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.exact import enumerate_batch
@@ -25,8 +24,6 @@ from shapelex.kernels.triangle import EPS, TARGET
 if TYPE_CHECKING:
     from shapelex.coding.torch_coders import TorchCoder
     from shapelex.kernels.weights_torch import Problem
-
-_OUTPUTS = ("support", "coefs", "left", "needs_row")
 
 EXACT_MAX_SUPPORTS = 10_000_000
 """Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of ``"exact"``: about 8 ms per shape and core."""
@@ -60,46 +57,34 @@ def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
     return np.array([independent, gain, target, refine, eps, UNSURE_ROUNDINGS * eps], dtype=real_dtype)
 
 
-@dataclass(frozen=True)
-class CoderOptions:
-    """What a numba coder is asked for: the width of a beam, and the tolerances of :func:`make_limits`."""
+class KernelInputs(NamedTuple):
+    """The first arguments of every numba kernel.
 
-    width: int
-    limits: FloatArray
-
-
-@dataclass(frozen=True)
-class KernelBlock:
-    """A block of rows, what every numba coder needs of them, and the arrays that it fills.
-
-    Parameters
-    ----------
-    correlations : ndarray of float, shape (n_rows, 2 * n_atoms)
-        With the atoms, real and imaginary parts interleaved.
-    norms2 : ndarray of float, shape (n_rows,)
-        Squared norms of the rows.
-    rows : ndarray of float, shape (n_rows, 2 * n_coordinates)
-        The rows, real and imaginary parts interleaved; of length 0 where only correlations are at hand.
-    support, coefs : ndarray
-        Filled with atoms and weights.
-    left : ndarray of float, shape (n_rows,)
-        Filled with the squared norms of the residuals.
-    needs_row : ndarray of bool, shape (n_rows,)
-        Set where a row must be coded again with its coordinates.
+    Complex numbers have real and imaginary parts interleaved. `rows` (n_rows, 2 * n_coordinates) are of length 0 where
+    only the `correlations` (n_rows, 2 * n_atoms) with the atoms are at hand; `norms2` are the squared norms of the
+    rows, `gram` and `atoms` those of :class:`~shapelex.coding.prepared.PreparedAtoms`, `limits` those of
+    :func:`make_limits`.
     """
 
     correlations: FloatArray
     norms2: FloatArray
+    gram: FloatArray
     rows: FloatArray
+    atoms: FloatArray
+    limits: FloatArray
+
+
+class KernelOutputs(NamedTuple):
+    """The last arguments of every numba kernel, which it fills.
+
+    `left` are the squared norms of the residuals; `needs_row` tells which rows must be coded again with their
+    coordinates.
+    """
+
     support: IntArray
     coefs: FloatArray
     left: FloatArray
     needs_row: BoolArray
-
-    @property
-    def outputs(self) -> tuple[Any, ...]:
-        """The arrays that a coder fills, in the order of the kernels."""
-        return self.support, self.coefs, self.left, self.needs_row
 
 
 @dataclass(frozen=True)
@@ -114,14 +99,14 @@ class Coder:
     is_nested : bool
         Whether the codes of smaller sparsities are the first atoms of larger ones.
     numba : callable, optional
-        Codes a block of rows into its preallocated arrays.
+        Codes a block of rows into preallocated arrays; the last argument is the width of a beam.
     torch : callable, optional
         Prepares a dictionary that is on a torch device; it imports what needs torch when it is called.
     """
 
     cost_ns: Callable[[int, int, int, int], float]
     is_nested: bool
-    numba: Callable[[PreparedAtoms, KernelBlock, CoderOptions], None] | None = None
+    numba: Callable[[KernelInputs, KernelOutputs, int], None] | None = None
     torch: "Callable[[Problem], TorchCoder] | None" = None
 
 
@@ -156,41 +141,37 @@ def implementation(name: str, backend: str) -> Any:
     return found
 
 
-def _score_workspace(prepared: PreparedAtoms) -> IntArray:
+def _score_workspace(inputs: KernelInputs) -> IntArray:
     """Return integers as wide as the floats, one per atom."""
-    return np.empty(prepared.width, dtype=np.int32 if prepared.gram.dtype == np.float32 else np.int64)
+    return np.empty(inputs.gram.shape[2], dtype=np.int32 if inputs.gram.dtype == np.float32 else np.int64)
 
 
-def _arguments(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions, *own: Any) -> tuple[Any, ...]:
-    """Return the arguments of a kernel: what all kernels take, its own, and the arrays that it fills."""
-    shared = (block.correlations, block.norms2, prepared.gram, block.rows, prepared.atoms, options.limits)
-    return *shared, *own, *block.outputs
-
-
-def _numba_pursuit(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions, by_correlation: int) -> None:
-    if prepared.n_atoms <= MAX_ATOMS:
-        pursue_lanes_batch(*_arguments(prepared, block, options, by_correlation))
+def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_correlation: int) -> None:
+    del width
+    if len(inputs.atoms) <= MAX_ATOMS:
+        pursue_lanes_batch(*inputs, by_correlation, *outputs)
     else:
-        pursue_batch(*_arguments(prepared, block, options, by_correlation, _score_workspace(prepared)))
+        pursue_batch(*inputs, by_correlation, _score_workspace(inputs), *outputs)
 
 
-def _numba_beam(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
-    beam_batch(*_arguments(prepared, block, options, options.width, _score_workspace(prepared)))
+def _numba_beam(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:
+    beam_batch(*inputs, width, _score_workspace(inputs), *outputs)
 
 
-def _numba_exact(prepared: PreparedAtoms, block: KernelBlock, options: CoderOptions) -> None:
-    has_skipped = enumerate_batch(*_arguments(prepared, block, options))
+def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:
+    has_skipped = enumerate_batch(*inputs, *outputs)
     # With an error target the smallest support that meets it is wanted, and a beam might use more atoms.
-    if not has_skipped or options.limits[TARGET] >= 0:
+    if not has_skipped or inputs.limits[TARGET] >= 0:
         return
     # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration, so
     # it may use supports that the enumeration skipped.
-    other = replace(block, **{name: np.zeros_like(getattr(block, name)) for name in _OUTPUTS})
-    _numba_beam(prepared, other, options)
-    is_better = other.left < block.left - 16 * options.limits[EPS] * block.norms2
-    for mine, found in zip(block.outputs, other.outputs, strict=True):
+    copies: list[Any] = [np.zeros_like(array) for array in outputs]
+    others = KernelOutputs(*copies)
+    _numba_beam(inputs, others, width)
+    is_better = others.left < outputs.left - 16 * inputs.limits[EPS] * inputs.norms2
+    for mine, found in zip(outputs, others, strict=True):
         mine[is_better] = found[is_better]
-    block.needs_row[:] |= other.needs_row
+    outputs.needs_row[:] |= others.needs_row
 
 
 def _torch_pursuit(problem: "Problem", by_correlation: bool) -> "TorchCoder":

@@ -10,9 +10,9 @@ import dask
 import dask.array as da
 import numpy as np
 
-from shapelex.coding.blocks import CodedBlock, code_all, coded_blocks
+from shapelex.coding.blocks import code_all, coded_blocks
 from shapelex.coding.codes import SparseCodes
-from shapelex.coding.settings import Coding
+from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.shapes.collection import Shapes
 
 # Chunks of codes that are held here, for every thread of the cluster.
@@ -134,10 +134,10 @@ def _code_chunk(shapes: Shapes, coding: Coding) -> CodedBlock:
     blocks = list(coded_blocks(shapes, coding))
     if len(blocks) == 1:
         return blocks[0]
-    support, coefs, errors = (
-        np.concatenate([getattr(block, name) for block in blocks]) for name in ("support", "coefs", "errors")
+    support, coefs, squares = (
+        np.concatenate([getattr(block, name) for block in blocks]) for name in ("support", "coefs", "squares")
     )
-    return CodedBlock(0, support, coefs, errors, blocks[0].n_atoms)
+    return CodedBlock(0, support, coefs, squares, blocks[0].n_atoms)
 
 
 def _count_threads() -> int:

@@ -109,9 +109,3 @@ class DeviceCoder(DictionaryCoder):
         if self._factors is not None:
             coefs = coefs * self._factors[support.clamp_min(0).long()][:, None, :]
         return support.int(), coefs
-
-    def residual_norms(self, rows: "Tensor", atoms: "Tensor", support: "Tensor", coefs: "Tensor") -> "Tensor":
-        """Norms of ``rows - sum_j alpha_j atoms_j``, on the device, for atoms as they were given."""
-        from shapelex.kernels.weights_torch import squared_errors
-
-        return squared_errors(rows, atoms, support, coefs).sqrt()

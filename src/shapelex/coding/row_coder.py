@@ -6,18 +6,21 @@ pre-shapes. The atoms are centered, so one matrix product gives the correlations
 
 import numpy as np
 
+from shapelex._blas import single_blas_thread
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count
-from shapelex.coding.coders import CoderOptions, KernelBlock
-from shapelex.coding.settings import Coding, DictionaryCoder
-from shapelex.coding.threads import count_threads, run_blocks, single_blas_thread
+from shapelex.coding.coders import KernelInputs, KernelOutputs
+from shapelex.coding.settings import CodedBlock, Coding, DictionaryCoder
 from shapelex.exceptions import ShapeInputError
 from shapelex.kernels.reconstruction import squared_residuals_batch
 from shapelex.kernels.triangle import REFINE
+from shapelex.shapes.collection import Block
 from shapelex.spaces import Space
 
-# A block of rows and its correlations fill about this many bytes: they stay in a core's cache.
-_BLOCK_BYTES = 1 << 19
+# The rows that a thread codes in one go, and their correlations, fill about this many bytes: they stay in its cache.
+_PART_BYTES = 1 << 19
+
+MAX_PART_ROWS = 1024
+"""Maximum number of shapes that a thread codes in one go."""
 
 # By precision: squared residuals below this have too few correct digits as differences to 1. Those of a learner are
 # right to three digits (seven in double precision), and so are its weights of nearly dependent atoms.
@@ -44,111 +47,84 @@ class RowCoder(DictionaryCoder):
         if for_learning:
             self._small_residual = _SMALL_FOR_LEARNING[self._real_dtype.char]
             self.limits[REFINE] = _REFINE_FOR_LEARNING[self._real_dtype.char]
-        self._options = CoderOptions(coding.width, self.limits)
+        self._width = coding.width
         row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
-        self._block_rows = min(max(_BLOCK_BYTES // row_bytes // 128 * 128, 128), 1024)
+        self.part_rows = min(max(_PART_BYTES // row_bytes // 128 * 128, 128), MAX_PART_ROWS)
+        self._no_rows = np.empty((MAX_PART_ROWS, 0), dtype=self._real_dtype)
 
-    def allocate(self, n_rows: int) -> tuple[IntArray, ComplexArray]:
-        """Return uninitialized arrays for codes: supports, and weights with one level, or one per sparsity."""
-        support = np.empty((n_rows, self.n_nonzero), dtype=np.int32)
-        return support, np.empty((n_rows, self.n_levels, self.n_nonzero), dtype=self.dtype)
+    def allocate(self, start: int, n_rows: int, *, with_squares: bool) -> CodedBlock:
+        """Return arrays for the codes of consecutive shapes, not initialized."""
+        return CodedBlock(
+            start,
+            np.empty((n_rows, self.n_nonzero), dtype=np.int32),
+            np.empty((n_rows, self.n_levels, self.n_nonzero), dtype=self.dtype),
+            np.empty(n_rows if with_squares else 0, dtype=self._real_dtype),
+            self.n_atoms,
+        )
 
-    def code(
-        self,
-        configurations: ComplexArray,
-        out_support: IntArray,
-        out_coefs: ComplexArray,
-        out_squares: FloatArray | None = None,
-        *,
-        scales: FloatArray | None = None,
-        n_threads: int | None = None,
-        name: str = "X",
-        first_row: int = 0,
-    ) -> None:
-        """Code configurations in blocks of a fixed size, each on one thread; see :meth:`code_block`."""
-
-        def code_block(start: int, stop: int) -> None:
-            part = slice(start, stop)
-            self.code_block(
-                configurations[part],
-                out_support[part],
-                out_coefs[part],
-                None if out_squares is None else out_squares[part],
-                scales=None if scales is None else scales[part],
-                name=name,
-                first_row=first_row + start,
-            )
-
-        if n_threads is not None:
-            n_threads = check_count(n_threads, 1, "n_threads")
-        n_rows = len(configurations)
-        with single_blas_thread():
-            run_blocks(code_block, n_rows, self._block_rows, count_threads(n_threads, self.cost_ns * n_rows))
-
-    def code_block(
-        self,
-        configurations: ComplexArray,
-        out_support: IntArray,
-        out_coefs: ComplexArray,
-        out_squares: FloatArray | None = None,
-        *,
-        scales: FloatArray | None = None,
-        name: str = "X",
-        first_row: int = 0,
+    def code_part(
+        self, block: Block, out: CodedBlock, start: int, stop: int
     ) -> tuple[ComplexArray, FloatArray, FloatArray]:
-        """Code the pre-shapes of configurations into arrays of :meth:`allocate`.
+        """Code the pre-shapes of some shapes of a block, on one thread, into arrays for the whole block.
 
-        Fills `out_squares`, where it is given, with squared residuals. Returns configurations and scales whose
-        products are the pre-shapes up to translation, and the correlations of the pre-shapes with the normalized atoms,
-        real and imaginary parts interleaved. `scales` are those of the space, where they are known. Error
-        messages call the configurations `name`, and count rows from `first_row`.
+        Returns configurations and scales whose products are the pre-shapes up to translation, and the correlations of
+        the pre-shapes with the normalized atoms, real and imaginary parts interleaved.
         """
-        block = np.ascontiguousarray(configurations, dtype=self.dtype)
-        if scales is None:
-            scales = self.space.unit_scales(block)
+        rows = np.ascontiguousarray(block.configurations[start:stop], dtype=self.dtype)
+        scales = self.space.unit_scales(rows) if block.scales is None else block.scales[start:stop]
         is_centered = scales == 0
         if is_centered.any():
-            block, scales = block.copy(), scales.copy()
-            block[is_centered] = self._preshapes(block, is_centered, name, first_row)
+            rows, scales = rows.copy(), scales.copy()
+            rows[is_centered] = self._preshapes(rows, is_centered, block.name, block.first_row + start)
             scales[is_centered] = 1
-        correlations: FloatArray = (block @ self._folded).view(self._real_dtype)
+        correlations: FloatArray = (rows @ self._folded).view(self._real_dtype)
         correlations *= scales[:, None].astype(self._real_dtype)
-        no_rows = np.empty((len(block), 0), dtype=self._real_dtype)
-        left, again = self._run_kernel(correlations, no_rows, out_support, out_coefs)
-        if out_squares is not None:
+        support, coefs, squares = out.support[start:stop], out.coefs[start:stop], out.squares[start:stop]
+        left, again = self._run_kernel(correlations, self._no_rows[: len(rows)], support, coefs)
+        if len(squares):
             again |= ~(left > self._small_residual)
-            out_squares[:] = np.maximum(left, 0)
+            np.maximum(left, 0, out=squares)
         if again.any():
-            rows = np.ascontiguousarray(self.space.whitened_preshapes(block[again], name), dtype=self.dtype)
-            reals = rows.view(self._real_dtype)
-            support, coefs = self.allocate(len(rows))
-            self._run_kernel((rows @ self.prepared.folded).view(self._real_dtype), reals, support, coefs)
-            if out_squares is not None:
-                weights = np.ascontiguousarray(coefs[:, -1]).view(self._real_dtype)
-                squares = np.empty(len(rows), dtype=self._real_dtype)
-                squared_residuals_batch(support, weights, self.prepared.atoms, reals, squares)
-                out_squares[again] = squares
-            out_support[again], out_coefs[again] = support, coefs
+            self._code_by_coordinates(rows[again], again, support, coefs, squares)
         if self.factors is not None:
-            out_coefs *= self.factors[out_support][:, None, :]
-        return block, scales, correlations
+            coefs *= self.factors[support][:, None, :]
+        return rows, scales, correlations
+
+    def _code_by_coordinates(
+        self,
+        configurations: ComplexArray,
+        chosen: BoolArray,
+        out_support: IntArray,
+        out_coefs: ComplexArray,
+        out_squares: FloatArray,
+    ) -> None:
+        """Code again the chosen rows of a part, whose correlations alone have too few correct digits."""
+        rows = np.ascontiguousarray(self.space.unit_rows(configurations), dtype=self.dtype)
+        reals = rows.view(self._real_dtype)
+        found = self.allocate(0, len(rows), with_squares=True)
+        self._run_kernel((rows @ self.prepared.folded).view(self._real_dtype), reals, found.support, found.coefs)
+        out_support[chosen], out_coefs[chosen] = found.support, found.coefs
+        if len(out_squares):
+            weights = np.ascontiguousarray(found.coefs[:, -1]).view(self._real_dtype)
+            squared_residuals_batch(found.support, weights, self.prepared.atoms, reals, found.squares)
+            out_squares[chosen] = found.squares
 
     def _run_kernel(
         self, correlations: FloatArray, rows: FloatArray, out_support: IntArray, out_coefs: ComplexArray
     ) -> tuple[FloatArray, BoolArray]:
-        """Code one block; return squared residuals, and which rows must be coded again with their coordinates."""
+        """Code rows of norm 1; return squared residuals, and which rows must be coded again with their coordinates."""
         n_rows = len(correlations)
         left, needs_row = np.empty(n_rows, dtype=self._real_dtype), np.zeros(n_rows, dtype=bool)
         norms2 = np.ones(n_rows, dtype=self._real_dtype)
-        reals = out_coefs.view(self._real_dtype)
-        block = KernelBlock(correlations, norms2, rows, out_support, reals, left, needs_row)
-        self.implementation(self.prepared, block, self._options)
+        inputs = KernelInputs(correlations, norms2, self.prepared.gram, rows, self.prepared.atoms, self.limits)
+        outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
+        self.implementation(inputs, outputs, self._width)
         return left, needs_row
 
-    def _preshapes(self, block: ComplexArray, chosen: BoolArray, name: str, first_row: int) -> ComplexArray:
-        """Return the chosen rows of a block as pre-shapes; errors name rows of the whole set."""
+    def _preshapes(self, rows: ComplexArray, chosen: BoolArray, name: str, first_row: int) -> ComplexArray:
+        """Return the chosen rows as pre-shapes; errors name rows of the whole set."""
         try:
-            return self.space.preshape(block[chosen])
+            return self.space.preshape(rows[chosen])
         except ShapeInputError:
-            self.space.whitened_preshapes(block, name, first_row)
+            self.space.whitened_preshapes(rows, name, first_row)
             raise

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._blas import single_blas_thread
-from shapelex._typing import ComplexArray, FloatArray
+from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.coding.coders import CODERS, choose_coder, implementation, make_limits
+from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.exceptions import ShapeInputError
 
@@ -24,6 +25,41 @@ class Coding:
     path: bool = False
     n_threads: int | None = None
     device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class CodedBlock:
+    """Consecutive shapes with their codes.
+
+    Parameters
+    ----------
+    start : int
+        Number of the first one.
+    support : ndarray of int32, shape (n_rows, n_nonzero)
+        Atoms, padded with −1.
+    coefs : ndarray of complex, shape (n_rows, n_levels, n_nonzero)
+        Weights: one level, or one for every sparsity of a path.
+    squares : ndarray of float, shape (n_rows,)
+        Squared full distances to the reconstructions; no entry where they were not asked for.
+    n_atoms : int
+        Number of atoms of the dictionary.
+    """
+
+    start: int
+    support: IntArray
+    coefs: ComplexArray
+    squares: FloatArray
+    n_atoms: int
+
+    @property
+    def codes(self) -> SparseCodes:
+        """The codes, of the highest sparsity where they are a path."""
+        return SparseCodes._from_coder(self.support, self.coefs[:, -1], self.n_atoms)
+
+    @property
+    def errors(self) -> FloatArray:
+        """Full distances to the reconstructions."""
+        return np.sqrt(self.squares)
 
 
 class DictionaryCoder:

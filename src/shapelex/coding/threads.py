@@ -10,46 +10,26 @@ from collections.abc import Callable
 
 import numba
 
-from shapelex._blas import single_blas_thread as single_blas_thread
-
 # A thread costs about 0.1 ms to start: below this many nanoseconds of work for each, it does not pay.
 _MIN_WORK_NS = 500_000.0
 
 
 def count_threads(n_threads: int | None, work_ns: float) -> int:
-    """Number of threads worth starting for an estimated amount of work.
+    """Return how many threads are worth starting for so many nanoseconds of work on one core.
 
-    Parameters
-    ----------
-    n_threads : int, optional
-        Most threads to use. Default: the processors this process may use, or fewer where
-        ``NUMBA_NUM_THREADS`` says so (joblib sets it in its workers).
-    work_ns : float
-        Estimated nanoseconds of work on one core.
-
-    Returns
-    -------
-    int
-        At least 1.
+    At most `n_threads`; by default the processors that this process may use, or fewer where ``NUMBA_NUM_THREADS`` says
+    so (joblib sets it in its workers).
     """
     most = int(numba.config.NUMBA_NUM_THREADS) if n_threads is None else n_threads  # type: ignore[attr-defined]
     return max(1, min(most, int(work_ns / _MIN_WORK_NS)))
 
 
-def run_blocks(code_block: Callable[[int, int], None], n_rows: int, block_rows: int, n_threads: int) -> None:
-    """Call ``code_block(start, stop)`` for every block of rows, on `n_threads` threads.
-
-    Parameters
-    ----------
-    code_block : callable
-        Takes the first row and one past the last.
-    n_rows : int
-        Number of rows.
-    block_rows : int
-        Rows of a block.
-    n_threads : int
-        Threads, this one included.
-    """
+def run_blocks(code_block: Callable[[int, int], object], n_rows: int, block_rows: int, n_threads: int) -> None:
+    """Call ``code_block(start, stop)`` for every block of rows, on `n_threads` threads, this one included."""
+    if n_threads == 1:
+        for start in range(0, n_rows, block_rows):
+            code_block(start, min(start + block_rows, n_rows))
+        return
     starts = iter(range(0, n_rows, block_rows))
     lock = threading.Lock()
     failures: list[tuple[int, BaseException]] = []

@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
-from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.estimators.reconstruction import ShapeReconstructor, check_dense_codes, turns_onto

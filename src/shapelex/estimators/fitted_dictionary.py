@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array
 from shapelex.coding import SparseCodes, decode
-from shapelex.coding.blocks import CodedBlock, code_all, coded_blocks, shape_errors
-from shapelex.coding.settings import Coding
+from shapelex.coding.blocks import code_all, coded_blocks, shape_errors
+from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.estimators.configurations import count_jobs
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.exceptions import CodesError
@@ -194,7 +194,7 @@ class FittedDictionary(ShapeReconstructor):
         return shapes.reduce(nearest_distances, _smallest)
 
     def _atom_rows(self) -> ComplexArray:
-        return self.space_.whitened_preshapes(self.atoms_, "atoms_")
+        return self.space_.unit_rows(self.atoms_, "atoms_")
 
     def _coding(self) -> Coding:
         n_threads = count_jobs(self.n_jobs)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_weights
-from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import ConfigurationInput
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry.preshapes import phases

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
-from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks

@@ -14,7 +14,7 @@ from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.coding.settings import Coding
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import WORST_PER_ATOM, PassSums, add_all, largest_values
+from shapelex.learning.passes import WORST_PER_ATOM, PassSums, largest_values
 from shapelex.learning.statistics import Statistics
 from shapelex.shapes.collection import Shapes
 
@@ -35,15 +35,14 @@ def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions,
     dtype = np.result_type(shapes.dtype, atoms.dtype)
     coder = DeviceCoder(Coding(atoms, options.n_nonzero, options.coder, device=options.device), dtype)
     atom_rows = coder.to_device(atoms)
-    blocks = (
-        (start + first, large[first : first + coder.block_rows()])
-        for start, large in _resident_blocks(shapes, coder)
-        for first in range(0, len(large), coder.block_rows())
-    )
-    total = add_all(
-        _sum_block(coder, rows, shapes.weights_of(slice(start, start + len(rows))), atom_rows, options, keeps_values)
-        for start, rows in blocks
-    )
+    total: PassSums | None = None
+    for start, large in _resident_blocks(shapes, coder):
+        for first in range(start, start + len(large), coder.block_rows()):
+            rows = large[first - start : first - start + coder.block_rows()]
+            weights = shapes.weights_of(slice(first, first + len(rows)))
+            found = _sum_block(coder, rows, weights, atom_rows, options, keeps_values)
+            total = found if total is None else total.add(found)
+    assert total is not None
     if len(total.worst_rows):
         total.worst_rows = shapes.space.unwhiten(total.worst_rows)
     return total

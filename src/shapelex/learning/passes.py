@@ -4,14 +4,14 @@ In come shapes, a dictionary and options; out goes a :class:`Survey`, of a size 
 shapes. The CPU, a torch device and Dask workers fill the same :class:`PassSums`.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex.coding import RowCoder, SparseCodes
+from shapelex.coding import SparseCodes
+from shapelex.coding.row_coder import MAX_PART_ROWS, RowCoder
 from shapelex.coding.settings import Coding
 from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.kernels.nearest import nearest_batch
@@ -19,10 +19,6 @@ from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.statistics import Statistics
 from shapelex.shapes.collection import BLOCK_ROWS, Block, Shapes
-
-# Shapes that are coded and summed by one thread in one go. The sums are added in order, so the bits do not depend on
-# the number of threads.
-_PART_ROWS = 1024
 
 WORST_PER_ATOM = 4
 """Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list."""
@@ -86,8 +82,8 @@ class PassSums:
     nearest_squares: FloatArray
     nearest_rows: ComplexArray
 
-    def add(self, later: "PassSums") -> None:
-        """Add what was found in the shapes that follow."""
+    def add(self, later: "PassSums") -> "PassSums":
+        """Add what was found in the shapes that follow, and return the sums."""
         self.statistics += later.statistics
         self.loss += later.loss
         self.values = np.concatenate([self.values, later.values])
@@ -98,13 +94,14 @@ class PassSums:
         nearer = later.nearest_squares > self.nearest_squares
         self.nearest_squares = np.where(nearer, later.nearest_squares, self.nearest_squares)
         self.nearest_rows = np.where(nearer[:, None], later.nearest_rows, self.nearest_rows)
+        return self
 
 
 def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False) -> Survey:
     """Code all shapes over a dictionary of whitened rows of norm 1, and sum up what the next update needs."""
     if shapes.is_remote:
         options = replace(options, n_threads=1)
-    found = shapes.reduce(partial(sum_shapes, atoms=atoms, options=options, keeps_values=keeps_values), add_all)
+    found = shapes.reduce(partial(sum_shapes, atoms=atoms, options=options, keeps_values=keeps_values), merge)
     return Survey(
         atoms=atoms,
         loss=found.loss / found.statistics.weight,
@@ -124,7 +121,11 @@ def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, ke
         return sum_on_device(shapes, atoms, options, keeps_values)
     dtype = np.result_type(shapes.dtype, atoms.dtype)
     coder = RowCoder(Coding(atoms, options.n_nonzero, options.coder), shapes.space, dtype, for_learning=True)
-    total = add_all(_sum_block(coder, block, shapes, options, keeps_values) for block in shapes.blocks(BLOCK_ROWS))
+    total: PassSums | None = None
+    for block in shapes.blocks(BLOCK_ROWS):
+        found = _sum_block(coder, block, options, keeps_values)
+        total = found if total is None else total.add(found)
+    assert total is not None
     # The shapes were neither centered nor whitened, so what they add up to is.
     whitened = shapes.space.whiten(np.concatenate([total.statistics.products, total.nearest_rows]))
     total.statistics = replace(total.statistics, products=whitened[: len(atoms)])
@@ -132,45 +133,32 @@ def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, ke
     return total
 
 
-def add_all(parts: Iterable[PassSums]) -> PassSums:
+def merge(parts: list[PassSums]) -> PassSums:
     """Return what a pass found in all parts of a collection; the parts stay as they are."""
-    # Dask may use results of tasks again after a worker is lost.
-    total: PassSums | None = None
-    for part in parts:
-        if total is None:
-            total = replace(part)
-        else:
-            total.add(part)
-    assert total is not None
+    # Dask may use the results of tasks again after a worker is lost.
+    total = replace(parts[0])
+    for part in parts[1:]:
+        total.add(part)
     return total
 
 
-def _sum_block(coder: RowCoder, block: Block, shapes: Shapes, options: LearningOptions, keeps_values: bool) -> PassSums:
+def _sum_block(coder: RowCoder, block: Block, options: LearningOptions, keeps_values: bool) -> PassSums:
     """Code the shapes of a block in parts, on several threads, and sum up what was found, in their own coordinates."""
     n_rows, n_atoms = len(block), coder.n_atoms
     n_nearest = n_atoms if options.tie > 0 else 0
-    # Parts of about equal length, whatever the number of threads.
-    part_rows = -(-n_rows // -(-n_rows // _PART_ROWS))
+    # Parts of about equal length, whatever the number of threads: the sums of parts are added in order.
+    part_rows = -(-n_rows // -(-n_rows // MAX_PART_ROWS))
+    coded = coder.allocate(block.start, n_rows, with_squares=True)
     values = np.empty(n_rows)
     statistics: dict[int, Statistics] = {}
     nearest: dict[int, tuple[FloatArray, ComplexArray]] = {}
 
     def sum_part(start: int, stop: int) -> None:
         part = slice(start, stop)
-        support, coefs = coder.allocate(stop - start)
-        squares = np.empty(stop - start, dtype=coefs.real.dtype)
-        rows, scales, correlations = coder.code_block(
-            block.configurations[part],
-            support,
-            coefs,
-            squares,
-            scales=None if block.scales is None else block.scales[part],
-            name=shapes.name,
-            first_row=shapes.first_row + block.start + start,
-        )
-        values[part] = objective_values(squares, options.distance)
-        slopes = None if options.distance == "full" else objective_slopes(squares, options.distance)
-        codes = SparseCodes._from_coder(support, coefs[:, 0], n_atoms)
+        rows, scales, correlations = coder.code_part(block, coded, start, stop)
+        values[part] = objective_values(coded.squares[part], options.distance)
+        slopes = None if options.distance == "full" else objective_slopes(coded.squares[part], options.distance)
+        codes = SparseCodes._from_coder(coded.support[part], coded.coefs[part, 0], n_atoms)
         statistics[start] = Statistics.of(rows, codes, block.weights[part], slopes, scales)
         index, closeness = np.empty(n_nearest, dtype=np.int64), np.empty(n_nearest)
         nearest_batch(correlations, block.weights[part], index, closeness)

@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_not_negative, check_weights
-from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import all_or_nothing, as_generator
 from shapelex.estimators.reconstruction import ShapeReconstructor
 from shapelex.estimators.saving import SavedEstimator

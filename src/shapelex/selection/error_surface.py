@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, IntArray
 from shapelex.coding import encode_rows, residual_norms
-from shapelex.coding.threads import single_blas_thread
 from shapelex.learning import learn
 from shapelex.selection.tidy_table import TidyTable, format_grid
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count, check_number
-from shapelex.coding.threads import single_blas_thread
 from shapelex.estimators.configurations import as_generator, count_jobs
 from shapelex.exceptions import ShapeInputError
 from shapelex.learning import learn

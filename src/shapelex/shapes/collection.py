@@ -38,12 +38,18 @@ class Block:
         How much each counts.
     scales : ndarray of float, shape (n_rows,), or None
         What :meth:`~shapelex.spaces.base.Space.unit_scales` gives for them, where that is known.
+    name : str
+        What error messages call the collection.
+    first_row : int
+        Number of the first shape in error messages.
     """
 
     start: int
     configurations: ComplexArray
     weights: FloatArray
-    scales: FloatArray | None = None
+    scales: FloatArray | None
+    name: str
+    first_row: int
 
     def __len__(self) -> int:
         return len(self.configurations)
@@ -101,7 +107,8 @@ class Shapes(ABC):
         step = BLOCK_ROWS if n_rows is None else n_rows
         for start in range(0, len(self), step):
             stop = min(start + step, len(self))
-            yield Block(start, self.read(start, stop), self.weights_of(slice(start, stop)))
+            weights = self.weights_of(slice(start, stop))
+            yield Block(start, self.read(start, stop), weights, None, self.name, self.first_row + start)
 
     def take(self, indices: IntArray) -> ComplexArray:
         """Return copies of configurations by number, in ascending order; no block is read twice."""
@@ -149,7 +156,8 @@ class Shapes(ABC):
 
     def reduce(self, sum_part: "Callable[[Shapes], Result]", merge: Callable[[list[Result]], Result]) -> Result:
         """Apply a function to all parts of the collection, where they are, and merge the results in order."""
-        return merge(self.map(sum_part))
+        del merge  # there is one part
+        return sum_part(self)
 
     def digest(self) -> str:
         """Return a hash of all configurations, which tells one collection from another."""
@@ -188,7 +196,8 @@ class ArrayShapes(Shapes):
         for start in range(0, max(len(self), 1), step):
             rows = slice(start, start + step)
             scales = None if self._scales is None else self._scales[rows]
-            yield Block(start, self.configurations[rows], self.weights_of(rows), scales)
+            first_row = self.first_row + start
+            yield Block(start, self.configurations[rows], self.weights_of(rows), scales, self.name, first_row)
 
     def in_space(self, space: Space) -> "Shapes":
         """Return the same configurations as shapes of another space."""

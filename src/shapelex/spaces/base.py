@@ -213,7 +213,25 @@ class Space(ABC):
         CollapsedShapeError
             If all points of a shape coincide.
         """
-        configurations, _ = self._check(Z, name, first_row)
+        return self.unit_rows(self._check(Z, name, first_row)[0], name, first_row)
+
+    def unit_rows(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
+        """Pre-shapes as whitened rows, of configurations that are known to be finite; see :meth:`whitened_preshapes`.
+
+        Parameters
+        ----------
+        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+            Configurations.
+        name : str
+            What to call them in errors.
+        first_row : int, default 0
+            Number of the first row in errors.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            Whitened rows of norm 1.
+        """
         centers = self._centers(configurations)
         rows = self._multiply_factor(self._remove_centers(configurations, centers))
         sizes = row_norms(rows)
@@ -239,10 +257,18 @@ class Space(ABC):
         return configurations[0] if is_single else configurations
 
     def unit_scales(self, configurations: ComplexArray) -> FloatArray:
-        """Return ``1 / |z − b u|`` for configurations ``z`` that are neither centered nor checked.
+        """Factors ``1 / |z − b u|`` that scale configurations ``z`` to pre-shapes, without centering them.
 
-        It is 0 where the norm would have too few correct digits (shapes that lie far from the origin, measured in their
-        own size), or is too large or small for plain arithmetic, and for rows that are not finite.
+        Parameters
+        ----------
+        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+            Configurations; not checked.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes,)
+            The factors; 0 where the norm would have too few correct digits (shapes that lie far from the origin,
+            measured in their own size), is too large or small for plain arithmetic, or is not finite.
         """
         # Compiled kernels take a second to load, and geometry does without.
         from shapelex.kernels.normalization import unit_scales_batch
@@ -255,7 +281,18 @@ class Space(ABC):
         return scales
 
     def fold(self, rows: ComplexArray) -> ComplexArray:
-        """Return the matrix ``F`` with ``Z @ F`` the products ``(z, d)`` of configurations with whitened rows ``d``."""
+        """Matrix ``F`` such that ``Z @ F`` are the products ``(z, d)`` of configurations with whitened rows ``d``.
+
+        Parameters
+        ----------
+        rows : ndarray of complex, shape (n_rows, n_coordinates)
+            Whitened rows.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_coordinates, n_rows)
+            The matrix.
+        """
         folded: ComplexArray = self._factor.T @ rows.conj().T
         return np.ascontiguousarray(folded.astype(rows.dtype, copy=False))
 

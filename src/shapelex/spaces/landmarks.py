@@ -105,7 +105,18 @@ class Landmarks(Space):
         return moved
 
     def fold(self, rows: ComplexArray) -> ComplexArray:
-        """Return the conjugate transpose."""
+        """Conjugate transpose, as the product is the plain one.
+
+        Parameters
+        ----------
+        rows : ndarray of complex, shape (n_rows, n_coordinates)
+            Whitened rows.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_coordinates, n_rows)
+            The matrix.
+        """
         return np.ascontiguousarray(rows.conj().T)
 
     def _multiply_factor(self, configurations: ComplexArray) -> ComplexArray:
