@@ -190,7 +190,7 @@ def test_workers_use_their_own_device(device, is_here, monkeypatch):
     add_up = device_passes.sum_on_device
     monkeypatch.setattr(device_passes, "sum_on_device", lambda part, *given: used.append(part) or add_up(part, *given))
     # The sample that swaps are tried out on is coded here, by the CPU where this machine has no such device.
-    monkeypatch.setattr("shapelex.learning.exploration.has_device", lambda name: is_here)
+    monkeypatch.setattr("shapelex.learning.options.has_device", lambda name: is_here)
     weights = np.r_[np.zeros(100), np.ones(140)]
     model = make_model(device=device, max_iter=3).fit(lazy, sample_weight=weights)
     assert {len(part) for part in used} == {50, 40} | ({140} if is_here else set())
@@ -198,6 +198,18 @@ def test_workers_use_their_own_device(device, is_here, monkeypatch):
     assert_close_codes(
         model.encode(lazy).compute(), make_model(max_iter=3).fit(X, sample_weight=weights).encode(X), 1e-9
     )
+
+
+@on_devices
+def test_batches_that_are_brought_here_do_without_a_device_of_the_workers(device, monkeypatch):
+    lazy = da.from_array(make_shapes(), chunks=(50, 7))
+    used = []
+    add_up = device_passes.sum_on_device
+    monkeypatch.setattr(device_passes, "sum_on_device", lambda part, *given: used.append(part) or add_up(part, *given))
+    monkeypatch.setattr("shapelex.learning.options.has_device", lambda name: False)
+    make_model(device=device, max_iter=2, batch_size=60).fit(lazy)
+    # The final loss is that of the chunks, where they are.
+    assert {len(part) for part in used} == {50, 40}
 
 
 def test_a_device_that_workers_do_not_have_is_named():

@@ -10,7 +10,6 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex.coding.coders import KernelInputs, KernelOutputs
 from shapelex.coding.settings import CodedBlock, Coding, DictionaryCoder
-from shapelex.exceptions import ShapeInputError
 from shapelex.kernels.reconstruction import squared_residuals_batch
 from shapelex.kernels.triangle import REFINE
 from shapelex.shapes.collection import Block
@@ -71,12 +70,10 @@ class RowCoder(DictionaryCoder):
         the pre-shapes with the normalized atoms, real and imaginary parts interleaved.
         """
         rows = np.ascontiguousarray(block.configurations[start:stop], dtype=self.dtype)
-        scales = self.space.unit_scales(rows) if block.scales is None else block.scales[start:stop]
-        is_centered = scales == 0
-        if is_centered.any():
-            rows, scales = rows.copy(), scales.copy()
-            rows[is_centered] = self._preshapes(rows, is_centered, block.name, block.first_row + start)
-            scales[is_centered] = 1
+        if block.scales is None:
+            rows, scales = self.space.scaled_parts(rows, block.name, block.first_row + start)
+        else:
+            scales = block.scales[start:stop]
         correlations: FloatArray = (rows @ self._folded).view(self._real_dtype)
         correlations *= scales[:, None].astype(self._real_dtype)
         support, coefs, squares = out.support[start:stop], out.coefs[start:stop], out.squares[start:stop]
@@ -120,11 +117,3 @@ class RowCoder(DictionaryCoder):
         outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
         self.implementation(inputs, outputs, self._width)
         return left, needs_row
-
-    def _preshapes(self, rows: ComplexArray, chosen: BoolArray, name: str, first_row: int) -> ComplexArray:
-        """Return the chosen rows as pre-shapes; errors name rows of the whole set."""
-        try:
-            return self.space.preshape(rows[chosen])
-        except ShapeInputError:
-            self.space.whitened_preshapes(rows, name, first_row)
-            raise

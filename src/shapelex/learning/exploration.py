@@ -5,12 +5,10 @@ local minimum, and which one that is depends on the first dictionary more than o
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from shapelex._typing import ComplexArray
-from shapelex.coding.device_coder import has_device
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.problem import LearningProblem
@@ -49,9 +47,8 @@ def explore(
     chosen = draw_rows(shapes, max(SAMPLE_ROWS, 20 * options.n_atoms), generator)
     sample = ArrayShapes(shapes.take(chosen), shapes.space, shapes.weights_of(chosen), shapes.name)
     sample.keep_scales()
-    if shapes.is_remote and not has_device(options.device):
-        # The sample is here, and the device may be that of the workers.
-        options = replace(options, device="cpu")
+    if shapes.is_remote:
+        options = options.for_local_shapes()
     problem = LearningProblem(sample, options, keeps_values=True)
     best = _settle(problem, problem.survey(atoms), _SETTLING_UPDATES)
     yield best

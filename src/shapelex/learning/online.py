@@ -127,7 +127,9 @@ class OnlineLearner:
             self._start(batch)
         assert self.atoms is not None
         self.atoms = self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False)
-        found = survey(batch, self.atoms, self.options)
+        is_brought_here = self.shapes is not None and self.shapes.is_remote
+        options = self.options.for_local_shapes() if is_brought_here else self.options
+        found = survey(batch, self.atoms, options)
         self.n_batches += 1
         kept = 1 - self.n_batches**-FORGETTING_POWER
         self._statistics = self._statistics.scaled(kept) + found.statistics

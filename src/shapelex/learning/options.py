@@ -1,12 +1,13 @@
 """Options of a learner, checked once and passed to everything that learns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, DistanceKind
 from shapelex._validation import check_choice, check_count
 from shapelex.coding.coders import CODERS
+from shapelex.coding.device_coder import has_device
 from shapelex.learning.initialization import INITIALIZATIONS
 from shapelex.learning.objectives import DISTANCES
 
@@ -85,6 +86,10 @@ class LearningOptions:
             check_count(self.n_threads, 1, "n_threads")
         if not isinstance(self.device, str):
             raise TypeError(f'device must be a string such as "cpu" or "cuda", got {self.device!r}.')
+
+    def for_local_shapes(self) -> "LearningOptions":
+        """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""
+        return self if has_device(self.device) else replace(self, device="cpu")
 
     @property
     def swap_count(self) -> int:

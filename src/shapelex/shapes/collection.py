@@ -37,7 +37,8 @@ class Block:
     weights : ndarray of float, shape (n_rows,)
         How much each counts.
     scales : ndarray of float, shape (n_rows,), or None
-        What :meth:`~shapelex.spaces.base.Space.unit_scales` gives for them, where that is known.
+        What :meth:`~shapelex.spaces.base.Space.scaled_parts` gives for them, where that is known; the
+        configurations are then those that go with it.
     name : str
         What error messages call the collection.
     first_row : int
@@ -180,7 +181,7 @@ class ArrayShapes(Shapes):
         super().__init__((n_shapes, n_coordinates), configurations.dtype, space, name)
         self.configurations = configurations
         self.weights = weights
-        self._scales = scales
+        self._parts: tuple[ComplexArray, FloatArray | None] = configurations, scales
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return a view of some configurations."""
@@ -192,24 +193,26 @@ class ArrayShapes(Shapes):
 
     def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
         """Yield all shapes in order, with their scales where these are kept; by default they are one block."""
+        configurations, scales = self._parts
         step = max(len(self), 1) if n_rows is None else n_rows
         for start in range(0, max(len(self), 1), step):
             rows = slice(start, start + step)
-            scales = None if self._scales is None else self._scales[rows]
-            first_row = self.first_row + start
-            yield Block(start, self.configurations[rows], self.weights_of(rows), scales, self.name, first_row)
+            some_scales, first_row = None if scales is None else scales[rows], self.first_row + start
+            yield Block(start, configurations[rows], self.weights_of(rows), some_scales, self.name, first_row)
 
     def in_space(self, space: Space) -> "Shapes":
         """Return the same configurations as shapes of another space."""
-        return ArrayShapes(self.configurations, space, self.weights, self.name)
+        other = ArrayShapes(self.configurations, space, self.weights, self.name)
+        other.first_row = self.first_row
+        return other
 
     def keep_scales(self) -> None:
         """Compute the scales of all shapes once, for the many passes of a fit."""
-        self._scales = self.space.unit_scales(self.configurations)
+        self._parts = self.space.scaled_parts(self.configurations, self.name, self.first_row)
 
 
 def _hash_part(part: Shapes) -> list[str]:
     hashed = hashlib.blake2b(digest_size=16)
-    for block in part.blocks():
-        hashed.update(np.ascontiguousarray(block.configurations).data)
+    for start in range(0, len(part), BLOCK_ROWS):
+        hashed.update(np.ascontiguousarray(part[start : start + BLOCK_ROWS]).data)
     return [hashed.hexdigest()]

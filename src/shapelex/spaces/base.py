@@ -280,6 +280,48 @@ class Space(ABC):
         unit_scales_batch(rows.view(real_dtype), self._unit_shift, _NORM_LIMITS[real_dtype.char], scales)
         return scales
 
+    def scaled_parts(
+        self, configurations: ComplexArray, name: str = "Z", first_row: int = 0
+    ) -> tuple[ComplexArray, FloatArray]:
+        """Configurations and factors whose products are pre-shapes, up to translation.
+
+        Parameters
+        ----------
+        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+            Configurations; not checked.
+        name : str
+            What to call them in errors.
+        first_row : int, default 0
+            Number of the first row in errors.
+
+        Returns
+        -------
+        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+            The same array; or a copy, in which rows without a :meth:`unit_scales` are replaced by their pre-shapes.
+        scales : ndarray of float, shape (n_shapes,)
+            The factors.
+
+        Raises
+        ------
+        NonFiniteError
+            If a coordinate is NaN or infinite.
+        CollapsedShapeError
+            If all points of a shape coincide.
+        """
+        scales = self.unit_scales(configurations)
+        is_far = scales == 0
+        if not is_far.any():
+            return configurations, scales
+        centered = configurations.copy()
+        try:
+            centered[is_far] = self.preshape(configurations[is_far])
+        except ShapeInputError:
+            # The error is raised again with the numbers of the rows.
+            self.whitened_preshapes(configurations, name, first_row)
+            raise
+        scales[is_far] = 1
+        return centered, scales
+
     def fold(self, rows: ComplexArray) -> ComplexArray:
         """Matrix ``F`` such that ``Z @ F`` are the products ``(z, d)`` of configurations with whitened rows ``d``.
 
