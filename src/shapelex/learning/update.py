@@ -6,10 +6,9 @@ Unused, zero and duplicate atoms give way to badly approximated shapes. Nothing 
 """
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, lapack
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
-from shapelex.kernels.hermitian import solve_cholesky
 from shapelex.learning.statistics import Statistics
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_norms
@@ -118,11 +117,10 @@ def find_idle(atoms: ComplexArray, usage: FloatArray, duplicate_coherence: float
 
 def _solve_hermitian(gram: ComplexArray, products: ComplexArray) -> ComplexArray:
     # Unit diagonal first: how often an atom is used should not count as ill-conditioning.
-    scale = 1 / np.sqrt(gram.diagonal().real)
-    scaled = scale[:, None] * gram * scale
-    solution = np.empty_like(products)
-    if solve_cholesky(scaled, scale[:, None] * products, _LEAST_PIVOT, np.empty_like(gram), solution):
-        solution *= scale[:, None]
+    scale = 1 / np.sqrt(gram.diagonal().real)[:, None]
+    factor, info = lapack.zpotrf(scale * gram * scale.T, lower=1)
+    if info == 0 and factor.diagonal().real.min() ** 2 > _LEAST_PIVOT:
+        solution = np.ascontiguousarray(scale * lapack.zpotrs(factor, scale * products, lower=1)[0])
         return solution
     # Least norm is a matter of the unscaled unknowns.
     values, vectors = eigh(gram, check_finite=False)
