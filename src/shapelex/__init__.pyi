@@ -38,7 +38,6 @@ from .geometry import real_gram as real_gram
 from .geometry import register as register
 from .geometry import rotate_onto as rotate_onto
 from .imputation import impute as impute
-from .io import ShapeSet as ShapeSet
 from .io import StoredShapes as StoredShapes
 from .io import open_shapes as open_shapes
 from .io import read as read
@@ -50,6 +49,7 @@ from .riemannian import RiemannianDictionary as RiemannianDictionary
 from .selection import compare as compare
 from .selection import invariance_report as invariance_report
 from .selection import suggest as suggest
+from .shapes import ShapeSet as ShapeSet
 from .spaces import BasisSpace as BasisSpace
 from .spaces import BSpline as BSpline
 from .spaces import CustomSpace as CustomSpace

@@ -20,7 +20,7 @@ from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
 
 if TYPE_CHECKING:
-    from shapelex.io import ShapeSet
+    from shapelex.shapes import ShapeSet
 
 
 def compare(

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shapelex._typing import ComplexArray
-    from shapelex.io import ShapeSet, StoredShapes
+    from shapelex.io import StoredShapes
+    from shapelex.shapes import ShapeSet
     from shapelex.spaces import Space
 
 # As many shapes as a page holds are enough to see how most of them lie.

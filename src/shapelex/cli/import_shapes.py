@@ -89,8 +89,8 @@ def import_shapes(
         raise typer.BadParameter("works only with --register.", param_hint="--reflection")
     if space is not SpaceName.landmarks and points is None and like is None:
         raise typer.BadParameter(f"--space {space} needs --points: how many the curve has.", param_hint="--space")
-    from shapelex.io.shapeset import ShapeSet
-    from shapelex.io.summary import Summary
+    from shapelex.shapes import ShapeSet
+    from shapelex.shapes.summary import Summary
 
     target = claim_shapes(out, force)
     screen = Screen(quiet, as_json)

@@ -121,7 +121,7 @@ def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
 
 
 def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, Any]]:
-    from shapelex.io.summary import Summary
+    from shapelex.shapes.summary import Summary
 
     stored = open_if_large(file)
     shapes: Any = stored or read_complete_shapes(file, screen, missing="allow")

@@ -9,8 +9,8 @@ from shapelex.cli.outputs import claim_file
 from shapelex.exceptions import ShapeFileError
 
 if TYPE_CHECKING:
-    from shapelex.io import ShapeSet
     from shapelex.io.spool import ShapeSpool
+    from shapelex.shapes import ShapeSet
 
 
 def claim_shapes(path: Path, force: bool) -> Path:

@@ -10,7 +10,7 @@ from shapelex.exceptions import CoordinateCountError, ShapeFileError, ShapelexEr
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary
-    from shapelex.io import ShapeSet
+    from shapelex.shapes import ShapeSet
     from shapelex.spaces import Space
 
 

@@ -9,8 +9,9 @@ from shapelex.cli.errors import CommandError
 from shapelex.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from shapelex.io import ShapeSet, StoredShapes
+    from shapelex.io import StoredShapes
     from shapelex.io.spool import ShapeSpool
+    from shapelex.shapes import ShapeSet
 
 
 def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "StoredShapes | None":
@@ -98,6 +99,6 @@ def on_cluster(shapes: Any, path: str, address: str | None) -> Iterator[Any]:
         raise CommandError(f"no scheduler answers at {address}: {' '.join(str(error).split())}") from error
     with client:
         from shapelex.distributed import from_file
-        from shapelex.io import ShapeSet
+        from shapelex.shapes import ShapeSet
 
         yield dask.array.from_array(shapes.configurations) if isinstance(shapes, ShapeSet) else from_file(path)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from shapelex.io import ShapeSet, read
+from shapelex.io import read
 from shapelex.io.resampling import resample
-from shapelex.io.summary import signed_areas
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.summary import signed_areas
 from shapelex.spaces import Landmarks, Space
 
 _N_MIDLINE_POINTS = 20

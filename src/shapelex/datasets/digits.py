@@ -12,7 +12,7 @@ from scipy import ndimage
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
 from shapelex.io.contours import check_closed_space, fit_outline, load_find_contours, orient_outline, signed_area
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
 # Gray values run from 0 to 16. At 6 the strokes of all but a few digits hang together.

@@ -10,7 +10,7 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, check_count, check_not_negative
 from shapelex.coding import SparseCodes, decode
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
 

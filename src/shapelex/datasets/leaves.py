@@ -8,7 +8,7 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count, check_not_negative
 from shapelex.io.contours import check_closed_space, fit_outline
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
 _LEAF_SAMPLES = 800

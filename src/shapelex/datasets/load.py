@@ -11,7 +11,8 @@ from shapelex._validation import check_choice
 from shapelex.datasets.download import FOLDER_VARIABLE, address_of, cache_folder, check_file, download_files
 from shapelex.datasets.registry import REGISTRY, Dataset
 from shapelex.exceptions import DatasetUnavailableError, ShapeFileError
-from shapelex.io import ShapeSet, read
+from shapelex.io import read
+from shapelex.shapes import ShapeSet
 
 
 def list_datasets() -> dict[str, str]:

@@ -16,7 +16,7 @@ from shapelex.datasets.conversion import (
     read_midlines,
     read_splines_as_landmarks,
 )
-from shapelex.io import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
 

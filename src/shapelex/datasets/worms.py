@@ -7,7 +7,7 @@ import numpy as np
 
 from shapelex._typing import FloatArray
 from shapelex._validation import check_count, check_not_negative
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
 
 _FRAMES_PER_WAVE = 24.0

@@ -16,11 +16,11 @@ from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.long_table import LongTable
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.shapeset import ShapeSet, coordinate_columns, description_columns
 from shapelex.io.table_layout import LAYOUTS, TableLayout, find_layout, is_coordinate_name
 from shapelex.io.table_rows import open_table
 from shapelex.io.text_file import open_text
 from shapelex.io.wide_table import Converters, TableShape, WideTable
+from shapelex.shapes.shapeset import ShapeSet, coordinate_columns, description_columns
 from shapelex.spaces import Landmarks
 
 _CLOSED = {"true": True, "false": False}

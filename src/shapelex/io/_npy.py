@@ -7,8 +7,8 @@ import numpy as np
 
 from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError, ShapelexError, reason_of
-from shapelex.io.shapeset import ShapeSet
 from shapelex.io.stored_shapes import StoredShapes, stored_landmarks
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, from_columns
 from shapelex.store.npy_array import read_array
 

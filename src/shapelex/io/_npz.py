@@ -25,8 +25,8 @@ from numpy.lib import format as npy
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError, ShapelexError, UnsupportedBySpaceError, reason_of
 from shapelex.io.guards import MAX_BYTES, zip_members
-from shapelex.io.shapeset import ShapeSet
 from shapelex.io.stored_shapes import METADATA, SHAPES_FORMAT, ShapeBlocks, StoredShapes, as_stored, column_of
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space, to_points
 from shapelex.store.folders import work_folder
 from shapelex.store.npy_array import read_array, read_array_header, write_arrays

@@ -17,8 +17,8 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import check_declared
 from shapelex.io.numbers import format_number, parse_number
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.shapeset import ShapeSet
 from shapelex.io.text_file import TextFile, open_text
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, to_columns
 
 _COUNT = re.compile(r"(\d{1,9})([LBE]?)", re.IGNORECASE)

@@ -20,8 +20,8 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import MAX_BYTES, check_declared
 from shapelex.io.numbers import format_number, parse_pairs
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.shapeset import ShapeSet
 from shapelex.io.text_file import open_text
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)

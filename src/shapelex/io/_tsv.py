@@ -4,7 +4,7 @@ from typing import BinaryIO
 
 from shapelex.io import _csv
 from shapelex.io._csv import read_records as read_records
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:

@@ -18,7 +18,6 @@ import numpy as np
 from shapelex._extras import load_zarr
 from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError, reason_of
-from shapelex.io.shapeset import ShapeSet
 from shapelex.io.stored_shapes import (
     METADATA,
     SHAPES_FORMAT,
@@ -28,6 +27,7 @@ from shapelex.io.stored_shapes import (
     join_blocks,
     stored_landmarks,
 )
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import from_columns
 from shapelex.store.folders import replace_folder
 from shapelex.store.space_description import build_space, describe_space

@@ -1,7 +1,7 @@
 """From records of any lengths to one set of shapes.
 
 In come the records of one or several files, and what the caller wants of them; out goes a
-:class:`~shapelex.io.shapeset.ShapeSet`. Here it is decided, the same way for all formats, whether outlines are closed,
+:class:`~shapelex.ShapeSet`. Here it is decided, the same way for all formats, whether outlines are closed,
 whether they are resampled or fitted, and what becomes of missing landmarks.
 """
 
@@ -15,10 +15,10 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.columns import column_from_values
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.resampling import resample_polyline
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.columns import column_from_values
 from shapelex.spaces import Landmarks, Space
 
 # Points of a polygon that a coordinate of a curve is fitted to.

@@ -16,7 +16,7 @@ from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import EmptySetError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.io.mask_objects import MaskObject, ObjectChoice, find_objects
 from shapelex.io.resampling import resample_polyline
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
 # A least-squares fit sees the outline as this many points for each coordinate.

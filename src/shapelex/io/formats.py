@@ -5,7 +5,7 @@ imported when first used:
 
 - ``read_records(path, **options)`` yields :class:`~shapelex.io.records.Record` and
   :class:`~shapelex.io.records.BadRecord`;
-- ``read_set(path, **options)`` returns a :class:`~shapelex.io.shapeset.ShapeSet`, for files that hold configurations
+- ``read_set(path, **options)`` returns a :class:`~shapelex.ShapeSet`, for files that hold configurations
   ready for use; beside it may be ``open_set(path)``, which returns a
   :class:`~shapelex.io.stored_shapes.StoredShapes` that stays in its file.
 

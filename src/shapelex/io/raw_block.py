@@ -15,7 +15,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex.io.assembly import Found, Wanted, make_rows
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Space
 
 

@@ -1,6 +1,6 @@
 """Files of shapes to sets of shapes.
 
-In come paths, a folder or a pattern; out goes one :class:`~shapelex.io.shapeset.ShapeSet`, whatever the formats.
+In come paths, a folder or a pattern; out goes one :class:`~shapelex.ShapeSet`, whatever the formats.
 """
 
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import Any
 
 from shapelex.io.file_list import PathLike
 from shapelex.io.reading import Gathering, Progress, open_reading
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Space
 
 

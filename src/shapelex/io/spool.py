@@ -16,11 +16,11 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.assembly import Found, Wanted, check_swelling, check_width, note_rows
-from shapelex.io.columns import ColumnKind
 from shapelex.io.raw_block import RawBlock, block_of_records, block_of_set
 from shapelex.io.reading import Part
-from shapelex.io.shapeset import ShapeSet, renumber_series
 from shapelex.io.stored_shapes import METADATA
+from shapelex.shapes.columns import ColumnKind
+from shapelex.shapes.shapeset import ShapeSet, renumber_series
 from shapelex.spaces import Landmarks, Space
 
 _BLOCK_ROWS = 1 << 12

@@ -1,7 +1,7 @@
 """Files of shapes to a set that is in memory where it fits there, and on disk where not.
 
 In come what :func:`shapelex.read` takes and a folder for what does not fit; out goes a
-:class:`~shapelex.io.shapeset.ShapeSet`, or a :class:`~shapelex.io.spool.ShapeSpool` that says the same block by block.
+:class:`~shapelex.ShapeSet`, or a :class:`~shapelex.io.spool.ShapeSpool` that says the same block by block.
 """
 
 import logging
@@ -12,8 +12,8 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io import stored_shapes
 from shapelex.io.assembly import Found, Wanted, choose_closed
 from shapelex.io.reading import Gathering, Part, Progress, open_reading
-from shapelex.io.shapeset import ShapeSet
 from shapelex.io.spool import ShapeSpool
+from shapelex.shapes import ShapeSet
 
 logger = logging.getLogger(__name__)
 

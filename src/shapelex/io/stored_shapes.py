@@ -16,7 +16,7 @@ from shapelex._validation import check_count
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeFileError
 from shapelex.io.file_list import PathLike, check_not_empty
 from shapelex.io.formats import FORMATS, find_format
-from shapelex.io.shapeset import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.stored import ChunkReader, FileShapes, chunk_rows

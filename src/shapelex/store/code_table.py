@@ -8,7 +8,7 @@ import csv
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from shapelex._typing import FloatArray
 from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError, ShapelexError, reason_of
+from shapelex.shapes import ShapeSet
 from shapelex.store.archive import read_archive, write_archive
 from shapelex.store.atomic import write_atomically
 from shapelex.store.table_file import TABLE_SUFFIXES, write_table
@@ -29,20 +30,7 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
 _TIMES = ("frame", "frames", "time", "t")
 
 
-class NamedShapes(Protocol):
-    """What a set of shapes tells about its shapes, as :class:`shapelex.ShapeSet` does."""
-
-    @property
-    def ids(self) -> np.ndarray[Any, Any]: ...  # noqa: D102
-    @property
-    def labels(self) -> np.ndarray[Any, Any] | None: ...  # noqa: D102
-    @property
-    def sequence(self) -> np.ndarray[Any, Any] | None: ...  # noqa: D102
-    @property
-    def metadata(self) -> Mapping[str, np.ndarray[Any, Any]]: ...  # noqa: D102
-
-
-def code_columns(codes: SparseCodes, errors: FloatArray, shapes: NamedShapes, layout: str = "slots") -> dict[str, Any]:
+def code_columns(codes: SparseCodes, errors: FloatArray, shapes: ShapeSet, layout: str = "slots") -> dict[str, Any]:
     """Return codes as named columns, one row per shape, with the ids, labels, sequence and times of the shapes.
 
     Layout ``"slots"`` has for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
@@ -78,7 +66,7 @@ def write_codes(
     path: str | Path,
     codes: SparseCodes,
     errors: FloatArray,
-    shapes: NamedShapes,
+    shapes: ShapeSet,
     run: Mapping[str, Any],
     *,
     layout: str = "slots",

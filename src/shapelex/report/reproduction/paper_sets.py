@@ -15,7 +15,7 @@ from shapelex._validation import as_configurations
 from shapelex.datasets import fetch
 from shapelex.datasets.deformation import deform
 from shapelex.exceptions import DatasetUnavailableError
-from shapelex.io import ShapeSet
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
 SAME_DATA = "The paper's own numbers."

@@ -30,7 +30,12 @@ def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
         )
     if n_shapes and column.dtype.kind not in _KINDS:
         raise ShapeInputError(f"{name} must be text, numbers or booleans, got dtype {column.dtype}.")
-    view = column.view()
+    return read_only_view(column)
+
+
+def read_only_view(array: Column) -> Column:
+    """Return a view of the array that is closed to writing."""
+    view = array.view()
     view.flags.writeable = False
     return view
 

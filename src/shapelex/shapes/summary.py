@@ -10,7 +10,7 @@ from shapelex._typing import ComplexArray, FloatArray
 from shapelex.spaces import BSpline, HermiteSpline
 
 if TYPE_CHECKING:
-    from shapelex.io.shapeset import ShapeSet
+    from shapelex.shapes.shapeset import ShapeSet
 
 _NAMED = 6
 # Beyond so many shapes, repeated ones are not looked for: the marks of all would fill the memory.

@@ -13,14 +13,13 @@ import numpy as np
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray
 from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
-from shapelex.io.columns import as_column, join_columns
+from shapelex.shapes.columns import Column, as_column, join_columns, read_only_view
+from shapelex.shapes.summary import Summary
 from shapelex.spaces import Landmarks, Space, to_columns
 from shapelex.spaces.base import choose_space
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Column = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -303,8 +302,6 @@ class ShapeSet:
             A few lines: how many shapes, their space, labels, time series, missing landmarks, repeated shapes,
             collapsed shapes, directions of turning, and the notes.
         """
-        from shapelex.io.summary import Summary
-
         return str(Summary([self]))
 
     def _take(self, rows: Any) -> "ShapeSet":
@@ -335,13 +332,6 @@ def description_columns(shapes: ShapeSet) -> list[tuple[str, Column]]:
     if shapes.sequence is not None:
         columns.append(("sequence", shapes.sequence))
     return columns + list(shapes.metadata.items())
-
-
-def read_only_view(array: Column) -> Column:
-    """Return a view of the array that is closed to writing."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _as_lazy_rows(configurations: Any, n_expected: int | None) -> Any:
