@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 import shapelex as sx
-from shapelex.shapes.opening import as_shapes
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -20,19 +19,10 @@ class RealColumns:
             raise ValueError(f"Found array with {X.shape[1]} feature(s) while a minimum of 2 is required.")
         return X.astype(np.result_type(X.dtype, np.complex64)) * 1j + np.arange(X.shape[1], dtype=X.dtype)
 
-    def _read_fit_input(self, X):
-        return super()._read_fit_input(self._to_configurations(X, reset=True))
-
-    def _check_new_input(self, X):
-        check_is_fitted(self)
-        return super()._check_new_input(self._to_configurations(X, reset=not hasattr(self, "n_features_in_")))
-
-    # Tables are converted, mapped ones too.
-    def _open_fit_input(self, X, sample_weight=None):
-        return as_shapes(*self._read_fit_input(X), sample_weight)
-
-    def _open_new_input(self, X, sample_weight=None):
-        return as_shapes(self._check_new_input(X), self.space_, sample_weight)
+    def _open_input(self, X, space, sample_weight=None):
+        # Tables of new shapes must have as many columns as those that were fitted.
+        is_first = space is self.space
+        return super()._open_input(self._to_configurations(X, reset=is_first), space, sample_weight)
 
 
 class ColumnsDictionary(RealColumns, sx.ShapeDictionary):
@@ -60,8 +50,8 @@ class ColumnsTangentPCA(RealColumns, sx.TangentPCA):
         configurations = super()._to_configurations(X, reset=reset)
         return np.concatenate([configurations, np.full_like(configurations[:, :1], -1)], axis=1)
 
-    def _check_fit_input(self, X):
-        configurations = super()._check_fit_input(X)
+    def _read_fit_input(self, X):
+        configurations = super()._read_fit_input(X)
         self.n_features_in_ = configurations.shape[1] - 1
         return configurations
 

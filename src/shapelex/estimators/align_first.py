@@ -11,20 +11,19 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
-from shapelex.estimators.configurations import as_generator, count_jobs
+from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.estimators.reconstruction import ShapeReconstructor, check_dense_codes, turns_onto
-from shapelex.estimators.saving import SavedEstimator
 from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
+from shapelex.geometry.preshapes import rotations_onto
 from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions
-from shapelex.shapes.opening import as_shapes
+from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.plain import PlainRows
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstructor):
+class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
     """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
 
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
@@ -177,7 +176,7 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstruc
             The estimator itself.
         """
         check_count(self.verbose, 0, "verbose")
-        configurations, space = self._read_fit_input(X)
+        configurations, space = read_configurations(self._open_input(X, self.space))
         rows = space.whitened_preshapes(configurations, "X")
         # Checked by the name that it has here.
         check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
@@ -219,7 +218,7 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstruc
             Which atoms build each aligned pre-shape, and with which weights: complex numbers whose imaginary
             parts are 0.
         """
-        return self._encode(_turned(self._check_new_rows(X), self.mean_, self.space_))
+        return self._encode(_turned(self._read_new_rows(X), self.mean_, self.space_))
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms, as a dense matrix.
@@ -276,7 +275,7 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstruc
             ``inverse_transform(encode(X))``, each turned back from the pose of the mean: approximations of the
             pre-shapes ``space_.preshape(X)``, in their poses.
         """
-        rows = self._check_new_rows(X)
+        rows = self._read_new_rows(X)
         turns = _turns(rows, self.mean_, self.space_)
         return np.conj(turns) * decode(self._encode(turns * rows), self.atoms_)
 
@@ -296,7 +295,7 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstruc
         ndarray of float, shape (n_shapes,)
             Errors between 0 and 1.
         """
-        turned = _turned(self._check_new_rows(X), self.mean_, self.space_)
+        turned = _turned(self._read_new_rows(X), self.mean_, self.space_)
         return residual_norms(_as_real_rows(turned), self._atom_rows(), self._encode(turned))
 
     def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
@@ -345,7 +344,7 @@ class AlignFirstDictionary(CallbackSupportMixin, SavedEstimator, ShapeReconstruc
 
 
 def _turns(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
-    return turns_onto(rows, space.whitened_preshapes(mean, "mean_"))
+    return rotations_onto(rows, space.whitened_preshapes(mean, "mean_"))
 
 
 def _turned(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:

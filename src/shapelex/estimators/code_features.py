@@ -16,7 +16,6 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes
 from shapelex.estimators.align_first import AlignFirstDictionary
-from shapelex.estimators.configurations import numbered_names
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError
 from shapelex.geometry.means import leading_row
@@ -174,9 +173,9 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if self.kind_ in ("modulus", "similarity"):
-            return numbered_names([self.kind_], self._n_atoms)
+            return _numbered_names([self.kind_], self._n_atoms)
         n_each = self._n_atoms if self.kind_ == "phase" else len(self.reference_)
-        return numbered_names(["real", "imag"], n_each)
+        return _numbered_names(["real", "imag"], n_each)
 
     def _fit(self, X: SparseCodes | ArrayLike, y: Any) -> SparseCodes | ComplexArray:
         """Fit, and return the codes of the fitted shapes."""
@@ -235,6 +234,11 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = self.dictionary is not None
         return tags
+
+
+def _numbered_names(prefixes: list[str], n_each: int) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """Return ``prefix0, prefix1, …`` for each prefix in turn, as scikit-learn expects feature names."""
+    return np.array([f"{prefix}{number}" for prefix in prefixes for number in range(n_each)], dtype=object)
 
 
 def _check_atoms(atoms: ArrayLike, n_atoms: int) -> ComplexArray:

@@ -7,10 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_flag
-from shapelex.estimators.configurations import all_or_nothing
+from shapelex.estimators.base import all_or_nothing, check_dense_codes
 from shapelex.estimators.modes import ModesReconstructor, principal_modes
-from shapelex.estimators.reconstruction import check_dense_codes, turns_onto
 from shapelex.geometry import mean_shape
+from shapelex.geometry.preshapes import rotations_onto
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_norms
 from shapelex.store.schema import Array, Count, Number, Schema
@@ -120,7 +120,7 @@ class ComplexPCA(ModesReconstructor):
         """
         subtracts = check_flag(self.subtract_average, "subtract_average")
         aligns = check_flag(self.align, "align")
-        configurations = self._check_fit_input(X)
+        configurations = self._read_fit_input(X)
         rows = self.space_.whitened_preshapes(configurations, "X")
         self.__dict__.pop("mean_", None)
         if subtracts and aligns:
@@ -151,7 +151,7 @@ class ComplexPCA(ModesReconstructor):
         ndarray of complex, shape (n_shapes, n_components)
             ``w_j* Phi z`` for pre-shapes ``z``, less the average where it is subtracted.
         """
-        rows = self._check_new_rows(X)
+        rows = self._read_new_rows(X)
         return self._code(self._turns(rows) * rows, self.n_components_)
 
     def inverse_transform(self, codes: ArrayLike) -> ComplexArray:
@@ -193,7 +193,7 @@ class ComplexPCA(ModesReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             Approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
-        rows = self._check_new_rows(X)
+        rows = self._read_new_rows(X)
         count = self._count_modes(n_components)
         turns = self._turns(rows)
         return np.conj(turns) * (self.average_ + self._code(turns * rows, count) @ self.components_[:count])
@@ -214,7 +214,7 @@ class ComplexPCA(ModesReconstructor):
             ``|z − average − Σ_j (w_j* Phi (z − average)) w_j|_Phi``; without `subtract_average` the full distances of
             the shapes to their reconstructions.
         """
-        rows = self._check_new_rows(X)
+        rows = self._read_new_rows(X)
         count = self._count_modes(n_components)
         turned = self._turns(rows) * rows
         modes = self._mode_rows(count)
@@ -228,7 +228,7 @@ class ComplexPCA(ModesReconstructor):
         """Return the phases that turn whitened pre-shapes along the mean; 1 where they keep their poses."""
         if not hasattr(self, "mean_"):
             return np.ones((len(rows), 1), dtype=rows.dtype)
-        return turns_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
+        return rotations_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
 
     def _mode_rows(self, count: int) -> ComplexArray:
         return self.space_.whiten(self.components_[:count])

@@ -12,13 +12,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array
 from shapelex.coding import SparseCodes, decode
 from shapelex.coding.blocks import code_all, coded_blocks, shape_errors
 from shapelex.coding.settings import CodedBlock, Coding
-from shapelex.estimators.configurations import count_jobs
-from shapelex.estimators.reconstruction import ShapeReconstructor
-from shapelex.exceptions import CodesError
+from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space
@@ -122,14 +119,13 @@ class FittedDictionary(ShapeReconstructor):
         ------
         CodesError
             If the codes belong to another number of atoms.
+        NonFiniteError
+            If an entry of dense codes is NaN or infinite.
         """
         check_is_fitted(self)
         if isinstance(codes, SparseCodes):
             return decode(codes, self.atoms_)
-        dense = as_numeric_array(codes, "codes")
-        if dense.ndim != 2 or dense.shape[1] != len(self.atoms_):
-            raise CodesError(f"codes must have shape (n_shapes, {len(self.atoms_)}), got {dense.shape}.")
-        configurations: ComplexArray = dense @ self.atoms_
+        configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_)) @ self.atoms_
         return configurations
 
     def reconstruct(self, X: ArrayLike) -> ComplexArray:

@@ -12,8 +12,7 @@ from scipy.linalg import svd
 
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
-from shapelex.estimators.reconstruction import ShapeReconstructor
-from shapelex.estimators.saving import SavedEstimator
+from shapelex.estimators.base import ShapeReconstructor
 from shapelex.exceptions import ShapeInputError
 
 Rows = TypeVar("Rows", bound=np.ndarray[Any, Any])
@@ -38,7 +37,7 @@ class Modes:
         return np.asarray(self.energies / self.energies.dtype.type(total))
 
 
-class ModesReconstructor(SavedEstimator, ShapeReconstructor):
+class ModesReconstructor(ShapeReconstructor):
     """An estimator whose codes are the weights of nested principal modes."""
 
     n_components: int | None

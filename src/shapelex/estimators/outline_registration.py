@@ -5,13 +5,14 @@ from typing import Any
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex.estimators.configurations import ConfigurationInput
+from shapelex.estimators.base import ShapeEstimator, all_or_nothing
 from shapelex.geometry import Registration, register
+from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
 
-class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShapeEstimator):  # type: ignore[misc]
     """Gives outlines the start point and direction that lie closest to the mean of the fitted ones.
 
     Fitting registers the outlines to their own mean, see :func:`shapelex.register`, and keeps that mean; new
@@ -85,6 +86,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Con
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "OutlineRegistration":  # noqa: ARG002
         """Register outlines to their mean, and keep it.
 
@@ -100,10 +102,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Con
         OutlineRegistration
             The estimator itself.
         """
-        configurations, space = self._read_fit_input(X)
-        found = self._register(configurations, space, "mean")
-        self.space_ = space
-        self.n_features_in_ = space.n_coordinates
+        found = self._register(self._read_fit_input(X), "mean")
         self.registration_ = found
         self.mean_ = found.target
         self.n_iter_ = found.n_iter
@@ -122,7 +121,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Con
         Registration
             The registered configurations, shifts, directions, angles and distances.
         """
-        return self._register(self._check_new_input(X), self.space_, self.mean_)
+        return self._register(self._open_new_input(X)[:], self.mean_)
 
     def transform(self, X: ArrayLike) -> ComplexArray:
         """Register outlines to the mean.
@@ -139,17 +138,17 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Con
         """
         return self.register(X).configurations
 
-    def _register(self, X: ComplexArray, space: Space, to: str | ComplexArray) -> Registration:
+    def _register(self, X: ComplexArray, to: str | ComplexArray) -> Registration:
         # Collapsed outlines are named here by the argument of this class; register would call it Z.
-        space.whitened_preshapes(X, "X")
+        self.space_.whitened_preshapes(X, "X")
         options = self.get_params(deep=False)
-        return register(X, **{**options, "space": space, "to": to})
+        return register(X, **{**options, "space": self.space_, "to": to})
 
-    def _read_fit_input(self, X: ArrayLike) -> tuple[ComplexArray, Space]:
-        configurations, space = super()._read_fit_input(X)
-        if choose_space(self.space, X) is None:
-            space = Landmarks(configurations.shape[1], closed=True)
-        return configurations, space
+    def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
+        shapes = super()._open_input(X, space, sample_weight)
+        if choose_space(space, X) is None:
+            return shapes.in_space(Landmarks(shapes.shape[1], closed=True))
+        return shapes
 
     @property
     def _n_features_out(self) -> int:

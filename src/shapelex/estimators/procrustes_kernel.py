@@ -4,23 +4,22 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, check_number, check_positive
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.coding.feature_space import feature_rows
-from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing
-from shapelex.estimators.saving import SavedEstimator
+from shapelex.estimators.base import SavedEstimator, all_or_nothing
 from shapelex.exceptions import CodesError, NonFiniteError
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
 from shapelex.geometry.preshapes import resolve_space
+from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space, from_columns
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class ProcrustesKernel(SavedEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConfigurationInput):  # type: ignore[misc]
+class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedEstimator):  # type: ignore[misc]
     """Gaussian kernel of the full Procrustes distance, ``k(z, w) = exp(−gamma d_F²(z, w))`` (Jayasumana et al. 2013).
 
     It is positive definite for every ``gamma > 0``. As a transformer it turns shapes into their kernel values with the
@@ -138,9 +137,7 @@ class ProcrustesKernel(SavedEstimator, ClassNamePrefixFeaturesOutMixin, Transfor
         ndarray of float, shape (n_shapes, n_fitted)
             Values between 0 and 1.
         """
-        configurations = self._check_new_input(X)
-        rows = self.space_.whitened_preshapes(configurations, "X")
-        return gaussian_kernel(rows, self._fitted_rows(), gamma=self.gamma_)
+        return gaussian_kernel(self._read_new_rows(X), self._fitted_rows(), gamma=self.gamma_)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
         """Kernel values between any two sets of shapes; nothing has to be fitted.
@@ -235,7 +232,7 @@ class ProcrustesKernel(SavedEstimator, ClassNamePrefixFeaturesOutMixin, Transfor
     def _fit(self, X: ArrayLike) -> FloatArray:
         """Fit, and return the distances of all pairs."""
         gamma = _check_gamma(self.gamma)
-        configurations = self._check_fit_input(X)
+        configurations = self._read_fit_input(X)
         distances = pairwise_row_distances(self.space_.whitened_preshapes(configurations, "X"))
         self.shapes_ = self.space_.preshape(configurations)
         self.n_samples_fit_ = len(self.shapes_)
@@ -250,12 +247,8 @@ class ProcrustesKernel(SavedEstimator, ClassNamePrefixFeaturesOutMixin, Transfor
     def _fitted_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.shapes_, "shapes_")
 
-    def _check_fit_input(self, X: ArrayLike) -> ComplexArray:
-        return super()._check_fit_input(self._read(X))
-
-    def _check_new_input(self, X: ArrayLike) -> ComplexArray:
-        check_is_fitted(self)
-        return super()._check_new_input(self._read(X))
+    def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
+        return super()._open_input(self._read(X), space, sample_weight)
 
     def _read(self, X: ArrayLike, name: str = "X") -> ArrayLike:
         if self.layout is None:

@@ -10,10 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
-from shapelex.estimators.configurations import as_generator, count_jobs
+from shapelex.estimators.base import as_generator, count_jobs
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.estimators.saving import SavedEstimator
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,
@@ -28,7 +27,7 @@ from shapelex.spaces import Space
 from shapelex.store.schema import Array, Count, Group, Number, Schema
 
 
-class ShapeDictionary(CallbackSupportMixin, SavedEstimator, FittedDictionary):
+class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     """Learn a small set of typical shapes (atoms) such that sums of a few of them approximate every shape of a set.
 
     In the sum, each atom is scaled and rotated individually: pre-shapes ``z_k`` (centered shapes of norm 1) are
@@ -216,7 +215,7 @@ class ShapeDictionary(CallbackSupportMixin, SavedEstimator, FittedDictionary):
         ShapeDictionary
             The estimator itself.
         """
-        shapes = self._open_fit_input(X, sample_weight)
+        shapes = self._open_input(X, self.space, sample_weight)
         options, space = self._prepare(shapes), shapes.space
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
@@ -277,7 +276,7 @@ class ShapeDictionary(CallbackSupportMixin, SavedEstimator, FittedDictionary):
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
         is_fitted = hasattr(self, "atoms_")
-        shapes = (self._open_new_input if is_fitted else self._open_fit_input)(X, sample_weight)
+        shapes = self._open_input(X, self.space_ if is_fitted else self.space, sample_weight)
         options = self._prepare(shapes)
         if is_fitted and len(self.atoms_) != options.n_atoms:
             raise ValueError(

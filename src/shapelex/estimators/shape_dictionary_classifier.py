@@ -12,9 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights
-from shapelex.estimators.configurations import ConfigurationInput, all_or_nothing, as_generator
+from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
-from shapelex.estimators.saving import SavedEstimator
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.within_class_metric import within_class_space
 from shapelex.exceptions import ShapeInputError
@@ -30,7 +29,7 @@ _SHRINKAGES = (0.03, 0.1, 0.3, 1.0)
 _SHARED_PARAMETERS = ("coder", "tie", "n_swaps", "n_restarts", "max_iter", "tol", "n_jobs")
 
 
-class ShapeDictionaryClassifier(SavedEstimator, ClassifierMixin, ConfigurationInput):  # type: ignore[misc]
+class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     """Give a shape to the class whose dictionary reconstructs it best.
 
     Learns one :class:`ShapeDictionary` from the shapes of each class. The error of class ``c`` at a shape is the full
@@ -201,7 +200,7 @@ class ShapeDictionaryClassifier(SavedEstimator, ClassifierMixin, ConfigurationIn
             If a class has too few shapes for `cv` folds.
         """
         self._check_sizes()
-        configurations = self._check_fit_input(X)
+        configurations = self._read_fit_input(X)
         labels = _check_labels(y, len(configurations))
         weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
         counts = weights > 0

@@ -7,14 +7,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, name_rows
-from shapelex.estimators.configurations import all_or_nothing
+from shapelex.estimators.base import all_or_nothing, check_dense_codes
 from shapelex.estimators.modes import ModesReconstructor, principal_modes
-from shapelex.estimators.reconstruction import check_dense_codes, turns_onto
 from shapelex.exceptions import ShapeInputError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
-from shapelex.geometry.preshapes import remove_along
+from shapelex.geometry.preshapes import remove_along, rotations_onto
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_norms
 from shapelex.store.schema import Array, Count, Schema
@@ -124,7 +123,7 @@ class TangentPCA(ModesReconstructor):
             The estimator itself.
         """
         self._check_choices()
-        configurations = self._check_fit_input(X)
+        configurations = self._read_fit_input(X)
         rows = self.space_.whitened_preshapes(configurations, "X")
         self.mean_ = mean_shape(configurations, self.mean, space=self.space_)
         vectors = self._vectors(rows)
@@ -156,7 +155,7 @@ class TangentPCA(ModesReconstructor):
         ndarray of float, shape (n_shapes, n_components)
             ``Re(w_j* Phi (v − average))`` for the tangent vectors ``v`` of the shapes.
         """
-        return self._score_rows(self._check_new_rows(X), self.n_components_)
+        return self._score_rows(self._read_new_rows(X), self.n_components_)
 
     def inverse_transform(self, scores: ArrayLike) -> ComplexArray:
         """Shapes that scores stand for.
@@ -197,7 +196,7 @@ class TangentPCA(ModesReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             Pre-shapes that approximate ``space_.preshape(X)``, in their poses.
         """
-        rows = self._check_new_rows(X)
+        rows = self._read_new_rows(X)
         return self.space_.unwhiten(self._reconstruct_rows(rows, n_components))
 
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
@@ -215,7 +214,7 @@ class TangentPCA(ModesReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1.
         """
-        rows = self._check_new_rows(X)
+        rows = self._read_new_rows(X)
         return row_distances(self._reconstruct_rows(rows, n_components), rows)
 
     def _base(self) -> ComplexArray:
@@ -226,13 +225,13 @@ class TangentPCA(ModesReconstructor):
         base = self._base().astype(rows.dtype, copy=False)
         if self.projection == "log":
             return log_rows(base, rows)
-        return remove_along(base, turns_onto(rows, base) * rows)
+        return remove_along(base, rotations_onto(rows, base) * rows)
 
     def _reconstruct_rows(self, rows: ComplexArray, n_components: int | None) -> ComplexArray:
         """Return whitened pre-shapes in the poses of `rows`."""
         count = self._count_modes(n_components)
         reached: ComplexArray = self._shape_rows(self._score_rows(rows, count), shortens=True)
-        return np.conj(turns_onto(rows, self._base())) * reached
+        return np.conj(rotations_onto(rows, self._base())) * reached
 
     def _score_rows(self, rows: ComplexArray, count: int) -> FloatArray:
         deviations = _as_reals(self._vectors(rows) - self.space_.whiten(self.average_))

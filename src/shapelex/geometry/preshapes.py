@@ -65,6 +65,12 @@ def phases(products: ComplexArray) -> ComplexArray:
     return np.where(negligible, 1, products / np.where(negligible, 1, moduli)).astype(products.dtype)
 
 
+def rotations_onto(rows: ComplexArray, base: ComplexArray) -> ComplexArray:
+    """Return, as a column, the phases that rotate whitened pre-shapes as close as possible to `base`."""
+    rotations: ComplexArray = phases(row_inner(rows, base))[:, None].astype(rows.dtype, copy=False)
+    return rotations
+
+
 def whiten_horizontal(v: ArrayLike, base: ComplexArray, space: Space) -> ComplexArray:
     """Return whitened tangent vectors; refuse those with a part along the shift or along ``base``.
 

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from shapelex._typing import ComplexArray, DistanceKind
-from shapelex._validation import check_choice, check_count
+from shapelex._validation import check_choice, check_count, check_not_negative
 from shapelex.coding.coders import CODERS
 from shapelex.coding.device_coder import has_device
 from shapelex.learning.initialization import INITIALIZATIONS
@@ -76,12 +74,12 @@ class LearningOptions:
         check_choice(self.distance, DISTANCES, "distance")
         if isinstance(self.init, str):
             check_choice(self.init, INITIALIZATIONS, "init")
-        _check_not_negative(self.tie, "tie")
+        check_not_negative(self.tie, "tie")
         if self.n_swaps is not None:
             check_count(self.n_swaps, 0, "n_swaps")
         check_count(self.n_restarts, 1, "n_restarts")
         check_count(self.max_iter, 0, "max_iter")
-        _check_not_negative(self.tol, "tol")
+        check_not_negative(self.tol, "tol")
         if self.n_threads is not None:
             check_count(self.n_threads, 1, "n_threads")
         if not isinstance(self.device, str):
@@ -97,10 +95,3 @@ class LearningOptions:
         if self.n_swaps is not None:
             return int(self.n_swaps)
         return min(DEFAULT_SWAPS, 20 * DEFAULT_SWAPS // self.n_atoms) if isinstance(self.init, str) else 0
-
-
-def _check_not_negative(value: float, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not (np.isfinite(value) and value >= 0):
-        raise ValueError(f"{name} must be finite and not negative, got {value}.")

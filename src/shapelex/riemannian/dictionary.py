@@ -9,20 +9,18 @@ from sklearn.exceptions import ConvergenceWarning
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_not_negative, check_weights
-from shapelex.estimators.configurations import all_or_nothing, as_generator
-from shapelex.estimators.reconstruction import ShapeReconstructor
-from shapelex.estimators.saving import SavedEstimator
+from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, as_generator
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning.initialization import initial_atoms
 from shapelex.riemannian.descent import intrinsic_codes, learn_intrinsic
 from shapelex.riemannian.objective import logarithm_parts, tangent_energy, tangent_sums
-from shapelex.shapes.opening import as_shapes
+from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.plain import PlainRows
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class RiemannianDictionary(SavedEstimator, ShapeReconstructor):
+class RiemannianDictionary(ShapeReconstructor):
     """Dictionary whose atoms are combined in the tangent space of each shape.
 
     Learns pre-shape atoms ``d_j`` and real weights that minimize the mean over shapes ``z_k`` of
@@ -151,7 +149,7 @@ class RiemannianDictionary(SavedEstimator, ShapeReconstructor):
             If the objective still fell after `max_iter` updates.
         """
         self._check_parameters()
-        configurations = self._check_fit_input(X)
+        configurations = self._read_fit_input(X)
         rows = self._as_rows(configurations)
         shares = check_weights(sample_weight, len(rows), np.dtype(np.float64), "sample_weight")
         init = self.init if isinstance(self.init, str) else self.space_.whitened_preshapes(self.init, "init")
@@ -185,7 +183,7 @@ class RiemannianDictionary(SavedEstimator, ShapeReconstructor):
         ndarray of float, shape (n_shapes, n_atoms)
             Real weights that sum to one, some of them zero. They do not depend on the pose of a shape.
         """
-        configurations = self._check_new_input(X)
+        configurations = read_configurations(self._open_new_input(X))[0]
         codes = self._code(self._as_rows(configurations))
         return codes.astype(configurations.real.dtype, copy=False)
 
@@ -222,7 +220,7 @@ class RiemannianDictionary(SavedEstimator, ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             ``exp_z(Σ_j a_j log_z(d_j))``: pre-shapes, in the poses of ``space_.preshape(X)``.
         """
-        configurations = self._check_new_input(X)
+        configurations = read_configurations(self._open_new_input(X))[0]
         rows = self._as_rows(configurations)
         atoms = self._atom_rows()
         sums = tangent_sums(rows, atoms, self._code(rows), logarithm_parts(rows, atoms))
@@ -242,7 +240,7 @@ class RiemannianDictionary(SavedEstimator, ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1: the sine of ``|Σ_j a_j log_z(d_j)|``.
         """
-        configurations = self._check_new_input(X)
+        configurations = read_configurations(self._open_new_input(X))[0]
         rows = self._as_rows(configurations)
         angles = np.sqrt(tangent_energy(rows, self._atom_rows(), self._code(rows)))
         return np.abs(np.sin(angles)).astype(configurations.real.dtype)

@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count
 from shapelex.estimators.align_first import AlignFirstDictionary
+from shapelex.estimators.base import as_generator
 from shapelex.estimators.complex_pca import ComplexPCA
-from shapelex.estimators.configurations import as_generator
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.geometry.distances import row_distances

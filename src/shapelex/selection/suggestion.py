@@ -14,7 +14,7 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count, check_number
-from shapelex.estimators.configurations import as_generator, count_jobs
+from shapelex.estimators.base import as_generator, count_jobs
 from shapelex.exceptions import ShapeInputError
 from shapelex.learning import learn
 from shapelex.selection.atom_stability import AtomStability, measure_stability

@@ -36,7 +36,7 @@ def as_shapes(X: Any, space: Space | None = None, sample_weight: ArrayLike | Non
     return shapes
 
 
-def read_configurations(X: ArrayLike, space: Space | None = None, name: str = "X") -> tuple[ComplexArray, Space]:
+def read_configurations(X: Any, space: Space | None = None, name: str = "X") -> tuple[ComplexArray, Space]:
     """Return configurations in memory, checked to be finite, and their space; see :func:`as_shapes`."""
     shapes = as_shapes(X, space, name=name)
     return as_configurations(shapes[:], name=name)[0], shapes.space
