@@ -226,6 +226,8 @@ class TestBadInput:
             fitted.transform(shapes[:, :7])
         with pytest.raises(CodesError, match=r"codes must have shape \(n_shapes, 5\), got \(2, 4\)"):
             fitted.inverse_transform(np.ones((2, 4)))
+        with pytest.raises(NonFiniteError, match=r"codes must be finite\."):
+            fitted.inverse_transform(np.full((2, 5), np.nan))
 
     def test_duplicate_and_too_few_distinct_shapes(self, shapes):
         repeated = np.repeat(shapes[:3], 20, axis=0)

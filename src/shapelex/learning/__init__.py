@@ -5,8 +5,7 @@ from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.online import OnlineLearner
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
-from shapelex.learning.results import Iteration, LearnedDictionary
-from shapelex.learning.states import LearnerState
+from shapelex.learning.states import Iteration, LearnedDictionary, LearnerState
 from shapelex.learning.statistics import Statistics
 from shapelex.learning.update import find_idle, mutual_coherences, replace_atoms, solve_mod, update_mod
 

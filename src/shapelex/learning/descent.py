@@ -15,8 +15,7 @@ from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.problem import LearningProblem
-from shapelex.learning.results import Callback, Iteration, LearnedDictionary
-from shapelex.learning.states import LearnerState, Record, Saver
+from shapelex.learning.states import Callback, Iteration, LearnedDictionary, LearnerState, Record, Saver
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces.plain import PlainRows

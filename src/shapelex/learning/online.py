@@ -12,9 +12,11 @@ from shapelex._typing import ComplexArray
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import survey
-from shapelex.learning.results import Callback, Iteration, LearnedDictionary
 from shapelex.learning.sampling import shuffled_batches
 from shapelex.learning.states import (
+    Callback,
+    Iteration,
+    LearnedDictionary,
     LearnerState,
     Saver,
     describe_generator,
