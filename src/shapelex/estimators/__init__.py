@@ -1,4 +1,4 @@
-"""scikit-learn estimators: thin classes over the functions below."""
+"""scikit-learn estimators of shapes."""
 
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.code_features import CodeFeatures

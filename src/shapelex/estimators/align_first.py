@@ -1,4 +1,4 @@
-"""The paper's comparison: shapes are turned along their mean first, then a real dictionary is learned."""
+"""The dictionary that the paper compares with: shapes are rotated onto their mean, then coded with real weights."""
 
 import warnings
 from typing import Any
@@ -29,8 +29,9 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
     ``a_kj``, at most `n_nonzero` per shape, that minimize ``RMSE + tie · mean_j e_j²``. ``RMSE²`` is the mean of
     ``|z~_k − Σ_j a_kj d_j|²_Phi``, and ``e_j`` the distance from atom ``d_j`` to the nearest aligned shape, which may
-    be scaled by any real number. The paper [1]_ minimizes the first term alone (section 6, "Computational results").
-    :class:`ShapeDictionary` is compared with this method: weights that cannot rotate an atom leave larger errors.
+    be scaled by any real number. The paper [1]_ minimizes the first term alone (section 6, "Computational results",
+    equation 38). :class:`ShapeDictionary` is compared with this method: weights that cannot rotate an atom leave larger
+    errors.
 
     Parameters
     ----------
@@ -43,42 +44,42 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``.
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
-        First dictionary: shapes far from each other, shapes at random, or given configurations, which are turned along
-        the mean as the shapes are.
+        First dictionary: shapes far from each other, random shapes, or given configurations, which are rotated onto
+        the mean like the shapes.
     tie : float, default 0.5
         Strength of the penalty on the distance from each atom to its nearest shape; 0 for none.
     n_swaps : int, optional
         Number of swaps tried before a descent, see :class:`ShapeDictionary`. By default 80, fewer for more than 20
         atoms, and none where `init` is an array.
     n_restarts : int, default 1
-        How many first dictionaries to try; the best result is kept.
+        Number of descents from different first dictionaries; the best result is kept.
     max_iter : int, default 100
         Maximum number of updates per descent; the swaps before a descent count as one.
     tol : float, default 1e-5
         A descent ends when an update changes the objective by no more than this fraction of it.
     n_jobs : int, optional
-        Most threads; −1 or None for all processors. The result does not depend on it, to the bit.
+        Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
     random_state : int, Generator, RandomState or None, default None
-        Seed of all that is random.
+        Seed of all random draws.
     verbose : int, default 0
         1 reports every tenth iteration on standard error, 2 every one.
 
     Attributes
     ----------
     mean_ : ndarray of complex, shape (n_coordinates,)
-        The mean that all shapes are turned along: a pre-shape, in the pose of the first shape.
+        Mean onto which all shapes are rotated: a pre-shape, in the pose of the first shape.
     atoms_ : ndarray of complex, shape (n_atoms, n_coordinates)
-        The atoms: pre-shapes, in the pose of the mean up to half a turn.
+        The atoms: pre-shapes, in the pose of the mean up to a rotation by 180 degrees.
     space_ : Space
         Space of the configurations.
     rmse_ : float
         Root mean squared error of the aligned shapes.
     usage_ : ndarray of float, shape (n_atoms,)
-        Share of the shapes that use each atom.
+        Fraction of the shapes that use each atom.
     loss_curve_ : ndarray of float, shape (n_iter + 1,)
-        Mean squared error of every dictionary on the way, the first one included.
+        Mean squared error of the dictionary after each update, preceded by that of the first dictionary.
     n_iter_ : int
-        Updates made.
+        Number of updates.
     n_features_in_ : int
         Number of coordinates.
 
@@ -88,12 +89,11 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
 
     Notes
     -----
-    There is no second engine: real and imaginary parts of a whitened row make a row of twice as many coordinates,
-    all of them real, and on real rows the complex coders and updates are the real ones.
+    The coders and updates are those of :class:`ShapeDictionary`: the real and imaginary parts of a whitened row form a
+    row of twice as many real coordinates, and on real rows all weights are real.
 
-    The error of a shape is at least the full distance of the shape to its reconstruction, and as a rule above it: the
-    pose was fixed before the reconstruction was known. For the distance itself, measure
-    ``distance(X, model.reconstruct(X))``.
+    The error of a shape is at least the full distance from the shape to its reconstruction, and usually larger, since
+    the pose is fixed before the reconstruction is known. ``distance(X, model.reconstruct(X))`` gives the distance.
 
     References
     ----------
@@ -168,7 +168,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
-            How much each shape counts, for the mean and for the atoms; an integer weight is that many copies.
+            Weight of each shape, for the mean and for the atoms; an integer weight equals that many copies.
 
         Returns
         -------
@@ -178,12 +178,12 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         check_count(self.verbose, 0, "verbose")
         configurations, space = read_configurations(self._open_input(X, self.space))
         rows = space.whitened_preshapes(configurations, "X")
-        # Checked by the name that it has here.
+        # mean_shape would call the argument "weights" in its error message.
         check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
         mean = mean_shape(configurations, weights=sample_weight, space=space)
         options = self._options(space, mean)
-        turned = _as_real_rows(_turned(rows, mean, space))
-        shapes = as_shapes(turned, PlainRows(turned.shape[1]), sample_weight)
+        rotated = _as_real_rows(_rotated(rows, mean, space))
+        shapes = as_shapes(rotated, PlainRows(rotated.shape[1]), sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda found: _attributes_at(found, mean, space))
         learner = Learner(shapes, options, as_generator(self.random_state), progress)
@@ -205,7 +205,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         return self
 
     def encode(self, X: ArrayLike) -> SparseCodes:
-        """Code shapes over the atoms, after turning them along the mean.
+        """Code shapes over the atoms, after rotating them onto the mean.
 
         Parameters
         ----------
@@ -215,10 +215,10 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         Returns
         -------
         SparseCodes
-            Which atoms build each aligned pre-shape, and with which weights: complex numbers whose imaginary
-            parts are 0.
+            Atoms and weights that approximate each aligned pre-shape; the weights are complex numbers whose
+            imaginary parts are 0.
         """
-        return self._encode(_turned(self._read_new_rows(X), self.mean_, self.space_))
+        return self._encode(_rotated(self._read_new_rows(X), self.mean_, self.space_))
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms, as a dense matrix.
@@ -236,7 +236,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         return np.ascontiguousarray(self.encode(X).toarray().real)
 
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
-        """Configurations that codes stand for, in the pose of the mean.
+        """Compute the configurations of codes, in the pose of the mean.
 
         Parameters
         ----------
@@ -251,12 +251,12 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         Raises
         ------
         CodesError
-            If the codes belong to another number of atoms, or are not real.
+            If the codes have another number of atoms, or are not real.
         """
         check_is_fitted(self)
         if isinstance(codes, SparseCodes):
             if codes.coefs.imag.any():
-                raise CodesError("codes must be real: complex weights are those of another dictionary.")
+                raise CodesError("codes must be real: complex weights belong to another kind of dictionary.")
             return decode(codes, self.atoms_)
         configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_), is_real=True) @ self.atoms_
         return configurations
@@ -272,18 +272,18 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         Returns
         -------
         ndarray of complex, shape (n_shapes, n_coordinates)
-            ``inverse_transform(encode(X))``, each turned back from the pose of the mean: approximations of the
+            ``inverse_transform(encode(X))``, each rotated back from the pose of the mean: approximations of the
             pre-shapes ``space_.preshape(X)``, in their poses.
         """
         rows = self._read_new_rows(X)
-        turns = _turns(rows, self.mean_, self.space_)
-        return np.conj(turns) * decode(self._encode(turns * rows), self.atoms_)
+        rotations = _rotations(rows, self.mean_, self.space_)
+        return np.conj(rotations) * decode(self._encode(rotations * rows), self.atoms_)
 
     def errors(self, X: ArrayLike) -> FloatArray:
-        """Norms ``|z~ − Σ_j a_j d_j|_Phi`` of what aligned pre-shapes and their reconstructions differ by.
+        """Norms ``|z~ − Σ_j a_j d_j|_Phi`` of the differences between aligned pre-shapes and their reconstructions.
 
-        These are what the method minimizes and the paper reports. They are no distances of shapes: the full distance
-        of a shape to its reconstruction is at most as large.
+        The method minimizes these norms, and the paper reports them. They are not distances between shapes: the full
+        distance from a shape to its reconstruction is at most as large.
 
         Parameters
         ----------
@@ -295,13 +295,13 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Errors between 0 and 1.
         """
-        turned = _turned(self._read_new_rows(X), self.mean_, self.space_)
-        return residual_norms(_as_real_rows(turned), self._atom_rows(), self._encode(turned))
+        rotated = _rotated(self._read_new_rows(X), self.mean_, self.space_)
+        return residual_norms(_as_real_rows(rotated), self._atom_rows(), self._encode(rotated))
 
     def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
         init = self.init
         if not isinstance(init, str):
-            init = _as_real_rows(_turned(space.whitened_preshapes(init, "init"), mean, space))
+            init = _as_real_rows(_rotated(space.whitened_preshapes(init, "init"), mean, space))
         return LearningOptions(
             n_atoms=self.n_atoms,
             n_nonzero=self.n_nonzero,
@@ -324,9 +324,9 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
     def _atom_rows(self) -> ComplexArray:
         return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))
 
-    def _encode(self, turned: ComplexArray) -> SparseCodes:
+    def _encode(self, rotated: ComplexArray) -> SparseCodes:
         return encode_rows(
-            _as_real_rows(turned),
+            _as_real_rows(rotated),
             self._atom_rows(),
             self.n_nonzero,
             method=self.coder,
@@ -343,16 +343,16 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         return len(self.atoms_)
 
 
-def _turns(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
+def _rotations(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
     return rotations_onto(rows, space.whitened_preshapes(mean, "mean_"))
 
 
-def _turned(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
-    return _turns(rows, mean, space) * rows
+def _rotated(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
+    return _rotations(rows, mean, space) * rows
 
 
 def _attributes_at(found: Iteration | LearnedDictionary, mean: ComplexArray, space: Space) -> dict[str, Any]:
-    """Return the attributes of an estimator that stopped at this iteration."""
+    """Return the attributes of an estimator that stops at this iteration."""
     return {
         "mean_": mean,
         "atoms_": space.unwhiten(_as_complex_rows(found.atoms)),
@@ -363,12 +363,12 @@ def _attributes_at(found: Iteration | LearnedDictionary, mean: ComplexArray, spa
 
 
 def _as_real_rows(rows: ComplexArray) -> ComplexArray:
-    """Return real and imaginary parts as twice as many coordinates without imaginary part."""
+    """Return rows of the real and imaginary parts, as complex numbers without imaginary part."""
     parts = np.ascontiguousarray(rows).view(rows.real.dtype)
     return parts.astype(rows.dtype)
 
 
 def _as_complex_rows(real_rows: ComplexArray) -> ComplexArray:
-    """Return the rows whose parts these are."""
+    """Return the complex rows with these real and imaginary parts."""
     parts = np.ascontiguousarray(real_rows.real)
     return parts.view(real_rows.dtype)

@@ -1,7 +1,7 @@
 """Real features from codes over a dictionary, for ordinary classifiers and regressors.
 
-In come configurations, where the transformer owns a dictionary, or codes; out go real columns that do not depend on the
-pose of a shape.
+Input: configurations where the transformer has a dictionary, otherwise codes. Output: real columns that do not depend
+on the pose of a shape.
 """
 
 import functools
@@ -23,29 +23,30 @@ from shapelex.geometry.preshapes import phases
 
 _KINDS = ("auto", "modulus", "phase", "similarity", "tangent")
 _NEED_ATOMS = ("similarity", "tangent")
-# Codes that are dense at a time; beyond codes and features, memory does not grow with the number of shapes.
+# Number of codes that are made dense at a time, so that the additional memory does not grow with the number of shapes.
 _BLOCK_ROWS = 8192
 
 
 class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn codes over a dictionary into real columns that do not depend on how a shape is turned.
+    """Convert codes over a dictionary to real columns that do not depend on the rotation of a shape.
 
-    Turning a shape multiplies its whole code by one phase. The moduli of its weights ignore that phase, and with it
-    also how the atoms are turned against each other, which says much about a shape. The other kinds keep it.
+    Rotating a shape multiplies its whole code by one phase. The moduli of the weights do not depend on that phase, but
+    also lose the rotations of the atoms relative to each other, which are characteristic of a shape. The other kinds of
+    features keep them.
 
     Given a dictionary, the transformer takes shapes: it learns the dictionary and codes them. Otherwise it takes codes.
 
     Parameters
     ----------
     kind : {"auto", "tangent", "similarity", "phase", "modulus"}, default "auto"
-        ``"tangent"`` gives reconstructed shapes, turned along their mean, as coordinates in the tangent space there,
-        the best features of the four for most classifiers. ``"similarity"`` gives ``|d_j* Phi z|`` between the
-        reconstruction and every atom: the cosine of the geodesic distance, times how well the shape was
-        reconstructed. ``"phase"`` gives real and imaginary parts of codes that are turned so that their shapes, or
-        without atoms the codes, lie along their mean. ``"modulus"`` gives ``|a_j|``. ``"auto"`` is ``"tangent"``
+        ``"tangent"`` gives reconstructed shapes, rotated onto their mean, as coordinates in the tangent space there;
+        for most classifiers these are the best features. ``"similarity"`` gives ``|d_j* Phi z|`` between the
+        reconstruction and every atom: the cosine of the geodesic distance, times the norm of the reconstruction.
+        ``"phase"`` gives real and imaginary parts of codes that are rotated so that their shapes (or the codes
+        themselves, without atoms) are closest to their mean. ``"modulus"`` gives ``|a_j|``. ``"auto"`` is ``"tangent"``
         where the atoms are known and ``"phase"`` elsewhere.
     dictionary : ShapeDictionary or AlignFirstDictionary, optional
-        What to learn from the shapes and to code them by; it is cloned, not changed.
+        Dictionary to learn from the shapes and to code them with; it is cloned, not changed.
     atoms : array_like of complex, shape (n_atoms, n_coordinates), optional
         Atoms that given codes belong to: ``dictionary.space_.whiten(dictionary.atoms_)``, or plain ``atoms_`` for
         landmarks.
@@ -57,13 +58,13 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     kind_ : str
         The kind of the features.
     reference_ : ndarray of complex
-        The mean that reconstructions (whitened), or codes where the atoms are not known, are turned along.
+        Mean onto which reconstructions (whitened), or codes where the atoms are not known, are rotated.
     n_features_in_ : int
         Number of coordinates of a shape, or of atoms of a code.
 
     See Also
     --------
-    ShapeDictionaryClassifier : Classifies shapes by one dictionary a class.
+    ShapeDictionaryClassifier : Classifies shapes by one dictionary per class.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.predict([1j * circle, circle + 0.5 / circle])
     array(['round', 'long'], dtype='<U5')
 
-    On codes that are there already:
+    From existing codes:
 
     >>> codes = np.array([[1, 0.5j], [1j, -0.4]])
     >>> sx.CodeFeatures(kind="modulus").fit_transform(codes)
@@ -102,14 +103,14 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.atoms = atoms
 
     def fit(self, X: SparseCodes | ArrayLike, y: Any = None) -> "CodeFeatures":
-        """Learn the dictionary, where one was given, and the mean that shapes are turned along.
+        """Learn the dictionary, where one was given, and the mean onto which shapes are rotated.
 
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations; without a dictionary SparseCodes or codes, complex (n_shapes, n_atoms).
         y : array_like, optional
-            Handed to the dictionary, which as a rule ignores it.
+            Passed to the dictionary, which usually ignores it.
 
         Returns
         -------
@@ -120,19 +121,19 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_transform(self, X: SparseCodes | ArrayLike, y: Any = None) -> FloatArray:
-        """Fit, and return the features of the same shapes, which are coded once only.
+        """Fit, and return the features of the same shapes, which are coded only once.
 
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations; without a dictionary SparseCodes or codes, complex (n_shapes, n_atoms).
         y : array_like, optional
-            Handed to the dictionary.
+            Passed to the dictionary.
 
         Returns
         -------
         ndarray of float, shape (n_shapes, n_features)
-            As :meth:`transform` gives them.
+            The same as from :meth:`transform`.
         """
         return self._features(self._fit(X, y))
 
@@ -188,7 +189,9 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self._atom_rows = None if self.atoms is None else _check_atoms(self.atoms, _count_atoms(codes))
         else:
             if self.atoms is not None:
-                raise ValueError("atoms come from the dictionary where one is given: leave atoms out.")
+                raise ValueError(
+                    "atoms must be None where a dictionary is given, which has its own: leave atoms out."
+                )
             if not isinstance(self.dictionary, ShapeDictionary | AlignFirstDictionary):
                 raise TypeError(f"dictionary must be a ShapeDictionary(…) or None, got {self.dictionary!r}.")
             self.dictionary_ = clone(self.dictionary).fit(X, y)
@@ -208,7 +211,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return codes
 
     def _vectors(self, codes: ComplexArray) -> ComplexArray:
-        """Return what has a direction: whitened reconstructions, or where atoms are not known codes."""
+        """Return the vectors to rotate: whitened reconstructions, or codes where the atoms are not known."""
         vectors: ComplexArray = codes if self._atom_rows is None else codes @ self._atom_rows
         return vectors
 
@@ -223,12 +226,12 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             assert self._atom_rows is not None
             return np.abs(vectors @ self._atom_rows.conj().T)
         products = vectors @ self.reference_.conj()
-        turns = phases(products).conj()[:, None]
+        rotations = phases(products).conj()[:, None]
         if self.kind_ == "phase":
-            turned = codes * turns
+            rotated = codes * rotations
         else:
-            turned = vectors * turns - np.abs(products)[:, None] * self.reference_
-        return np.concatenate([turned.real, turned.imag], axis=1)
+            rotated = vectors * rotations - np.abs(products)[:, None] * self.reference_
+        return np.concatenate([rotated.real, rotated.imag], axis=1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -253,15 +256,15 @@ def _check_atoms(atoms: ArrayLike, n_atoms: int) -> ComplexArray:
 def _leading_direction(blocks: Iterable[ComplexArray]) -> ComplexArray:
     """Return the unit vector of least summed squared full distance: the mean shape, for reconstructions."""
     reference, _ = leading_row(functools.reduce(np.add, (vectors.T @ vectors.conj() for vectors in blocks)))
-    # The sign of an eigenvector is chance; the largest entry is made positive.
+    # The phase of an eigenvector is arbitrary; the largest entry is made positive.
     largest = reference[np.argmax(np.abs(reference))]
-    turned: ComplexArray = reference * np.conj(largest) / np.abs(largest)
-    return turned
+    rotated: ComplexArray = reference * np.conj(largest) / np.abs(largest)
+    return rotated
 
 
 def _code(dictionary: ShapeDictionary | AlignFirstDictionary, X: Any) -> SparseCodes | ComplexArray:
     codes: Any = dictionary.encode(X)
-    # Those of a Dask array become one, which has blocks of its own.
+    # The codes of a Dask array become a dense Dask array.
     return codes if isinstance(codes, SparseCodes) else codes.toarray()
 
 

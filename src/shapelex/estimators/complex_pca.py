@@ -1,4 +1,4 @@
-"""Complex principal component analysis of pre-shapes (paper, section on computational results)."""
+"""Complex principal component analysis of pre-shapes."""
 
 from typing import Any
 
@@ -17,24 +17,24 @@ from shapelex.store.schema import Array, Count, Number, Schema
 
 
 class ComplexPCA(ModesReconstructor):
-    """Orthonormal modes that, each scaled and turned, approximate pre-shapes best.
+    """Find the orthonormal modes whose sums, each mode scaled and rotated, approximate pre-shapes best.
 
-    The modes ``w_1, w_2, …`` minimize ``Σ_k |z_k − Σ_j (w_j* Phi z_k) w_j|²_Phi`` for every number of them (paper,
-    eq. complex_PCA): they are the ``Phi``-orthonormal eigenvectors of ``Z Z* Phi``, and the loss of the first ones is
-    ``Σ_k |z_k|² − λ_1 − λ_2 − …``.
+    For every number of modes, ``w_1, w_2, …`` minimize ``Σ_k |z_k − Σ_j (w_j* Phi z_k) w_j|²_Phi`` (paper [1]_, section
+    6, "Computational results", equation 39). They are the ``Phi``-orthonormal eigenvectors of ``Z Z* Phi``, and the
+    loss of the first modes is ``Σ_k |z_k|² − λ_1 − λ_2 − …``.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of modes; by default as many as the shapes span dimensions.
+        Number of modes; by default the number of dimensions that the shapes span.
     space : Space, optional
         Space of the configurations; landmarks when not given.
     subtract_average : bool, default False
-        Whether to take the average configuration from all pre-shapes first, as the paper does. Without, the first
-        mode is the mean shape of least full distance.
+        Whether to subtract the average configuration from all pre-shapes first, as the paper does. Otherwise the first
+        mode is the full Procrustes mean.
     align : bool, default True
-        With `subtract_average`: whether to turn the pre-shapes along their mean shape before they are averaged. If
-        not, they are averaged in the poses they come in, and the result depends on these.
+        With `subtract_average`: whether to rotate the pre-shapes onto their mean shape before they are averaged.
+        Otherwise they are averaged in their given poses, and the result depends on these.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class ComplexPCA(ModesReconstructor):
     explained_energy_ : ndarray of float, shape (n_components,)
         ``λ_j = Σ_k |w_j* Phi z_k|²``.
     explained_energy_ratio_ : ndarray of float, shape (n_components,)
-        Its share of ``Σ_k |z_k|²``.
+        The same as a fraction of ``Σ_k |z_k|²``.
     loss_ : float
-        ``Σ_k |z_k|² − Σ_j λ_j`` for all modes that were kept.
+        ``Σ_k |z_k|² − Σ_j λ_j`` for all fitted modes.
     average_ : ndarray of complex, shape (n_coordinates,)
-        What was subtracted; zeros without `subtract_average`.
+        The subtracted average; zeros without `subtract_average`.
     mean_ : ndarray of complex, shape (n_coordinates,)
-        The mean shape that pre-shapes are turned along; only where they are.
+        Mean shape onto which pre-shapes are rotated; set only where they are.
     space_ : Space
         Space of the configurations.
     n_components_ : int
@@ -59,9 +59,14 @@ class ComplexPCA(ModesReconstructor):
 
     Notes
     -----
-    Without `subtract_average` the poses of the shapes only turn their codes, and the error of a shape is its full
-    distance to its reconstruction. With it, the pose is fixed before the shape is approximated, and an error is at
-    least that distance, as a rule above it.
+    Without `subtract_average` the pose of a shape only rotates its code, and the error of a shape is its full distance
+    to its reconstruction. With `subtract_average` the pose is fixed before the shape is approximated, and the error is
+    at least that distance, usually larger.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------
@@ -125,9 +130,9 @@ class ComplexPCA(ModesReconstructor):
         self.__dict__.pop("mean_", None)
         if subtracts and aligns:
             self.mean_ = mean_shape(configurations, space=self.space_)
-        turned = self._turns(rows) * rows
-        average = turned.mean(axis=0) if subtracts else np.zeros(rows.shape[1], dtype=rows.dtype)
-        remaining = turned - average
+        rotated = self._rotations(rows) * rows
+        average = rotated.mean(axis=0) if subtracts else np.zeros(rows.shape[1], dtype=rows.dtype)
+        remaining = rotated - average
         most = min(len(rows) - subtracts, rows.shape[1] - 1)
         modes = principal_modes(remaining, self.n_components, most)
         self.components_ = self.space_.unwhiten(_in_common_phase(modes.directions))
@@ -149,13 +154,13 @@ class ComplexPCA(ModesReconstructor):
         Returns
         -------
         ndarray of complex, shape (n_shapes, n_components)
-            ``w_j* Phi z`` for pre-shapes ``z``, less the average where it is subtracted.
+            ``w_j* Phi z`` for pre-shapes ``z``, from which the average is subtracted with `subtract_average`.
         """
         rows = self._read_new_rows(X)
-        return self._code(self._turns(rows) * rows, self.n_components_)
+        return self._code(self._rotations(rows) * rows, self.n_components_)
 
     def inverse_transform(self, codes: ArrayLike) -> ComplexArray:
-        """Configurations that codes stand for.
+        """Compute the configurations of codes.
 
         Parameters
         ----------
@@ -165,13 +170,13 @@ class ComplexPCA(ModesReconstructor):
         Returns
         -------
         ndarray of complex, shape (n_shapes, n_coordinates)
-            ``average + Σ_j a_j w_j``: centered, in the pose of the mean where shapes are turned along it, else each
-            in the pose of its pre-shape.
+            ``average + Σ_j a_j w_j``: centered, in the pose of the mean where shapes are rotated onto it, otherwise
+            each in the pose of its pre-shape.
 
         Raises
         ------
         CodesError
-            If the codes belong to another number of modes.
+            If the codes have another number of modes.
         """
         check_is_fitted(self)
         dense = check_dense_codes(codes, self.n_components_)
@@ -186,7 +191,7 @@ class ComplexPCA(ModesReconstructor):
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations.
         n_components : int, optional
-            How many of the modes; all by default.
+            Number of modes to use; all by default.
 
         Returns
         -------
@@ -195,37 +200,37 @@ class ComplexPCA(ModesReconstructor):
         """
         rows = self._read_new_rows(X)
         count = self._count_modes(n_components)
-        turns = self._turns(rows)
-        return np.conj(turns) * (self.average_ + self._code(turns * rows, count) @ self.components_[:count])
+        rotations = self._rotations(rows)
+        return np.conj(rotations) * (self.average_ + self._code(rotations * rows, count) @ self.components_[:count])
 
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
-        """Norms of what pre-shapes and their reconstructions differ by.
+        """Norms of the differences between pre-shapes and their reconstructions.
 
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations.
         n_components : int, optional
-            How many of the modes; all by default. Modes are nested: fewer of them are what a fit of fewer finds.
+            Number of modes to use; all by default. A fit with fewer modes finds the first of these.
 
         Returns
         -------
         ndarray of float, shape (n_shapes,)
-            ``|z − average − Σ_j (w_j* Phi (z − average)) w_j|_Phi``; without `subtract_average` the full distances of
-            the shapes to their reconstructions.
+            ``|z − average − Σ_j (w_j* Phi (z − average)) w_j|_Phi``; without `subtract_average` the full distances
+            from the shapes to their reconstructions.
         """
         rows = self._read_new_rows(X)
         count = self._count_modes(n_components)
-        turned = self._turns(rows) * rows
+        rotated = self._rotations(rows) * rows
         modes = self._mode_rows(count)
-        remaining = turned - self.space_.whiten(self.average_)
+        remaining = rotated - self.space_.whiten(self.average_)
         remaining -= (remaining @ modes.conj().T) @ modes
-        # Once more, for what rounding left where most of a row was taken away.
+        # A second projection removes the rounding errors of the first, where little of a row remains.
         remaining -= (remaining @ modes.conj().T) @ modes
         return row_norms(remaining)
 
-    def _turns(self, rows: ComplexArray) -> ComplexArray:
-        """Return the phases that turn whitened pre-shapes along the mean; 1 where they keep their poses."""
+    def _rotations(self, rows: ComplexArray) -> ComplexArray:
+        """Return the phases that rotate whitened pre-shapes onto the mean; 1 where they keep their poses."""
         if not hasattr(self, "mean_"):
             return np.ones((len(rows), 1), dtype=rows.dtype)
         return rotations_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
@@ -233,8 +238,8 @@ class ComplexPCA(ModesReconstructor):
     def _mode_rows(self, count: int) -> ComplexArray:
         return self.space_.whiten(self.components_[:count])
 
-    def _code(self, turned: ComplexArray, count: int) -> ComplexArray:
-        codes: ComplexArray = (turned - self.space_.whiten(self.average_)) @ self._mode_rows(count).conj().T
+    def _code(self, rotated: ComplexArray, count: int) -> ComplexArray:
+        codes: ComplexArray = (rotated - self.space_.whiten(self.average_)) @ self._mode_rows(count).conj().T
         return codes
 
     def _check_loaded(self) -> None:
@@ -245,7 +250,7 @@ class ComplexPCA(ModesReconstructor):
 
 
 def _in_common_phase(directions: ComplexArray) -> ComplexArray:
-    """Return modes whose largest entry is positive: their phases are chance otherwise."""
+    """Return modes rotated so that their largest entry is positive, as their phases are arbitrary."""
     largest = np.take_along_axis(directions, np.argmax(np.abs(directions), axis=1)[:, None], axis=1)
-    turned: ComplexArray = directions * (np.conj(largest) / np.abs(largest))
-    return turned
+    rotated: ComplexArray = directions * (np.conj(largest) / np.abs(largest))
+    return rotated

@@ -1,6 +1,6 @@
-"""From errors in every class to scores: each class with its own scale of errors and its own offset.
+"""Scores from the errors in every class: each class has its own scale of errors and its own offset.
 
-In come held-out errors with the numbers of the true classes; out go a temperature and an offset for each class.
+Input: held-out errors with the numbers of the true classes. Output: a temperature and an offset for each class.
 """
 
 from dataclasses import dataclass
@@ -11,27 +11,27 @@ from scipy.special import log_softmax
 
 from shapelex._typing import FloatArray, IntArray
 
-# Penalties as so many shapes' worth of evidence: on sets of 30 shapes or fewer a class, free scales fit noise.
+# Penalties, in the weight of one shape: with 30 shapes or fewer per class, scales without a penalty fit noise.
 _OFFSET_PENALTY = 3.0
 _SCALE_PENALTY = 12.0
 
 
 @dataclass(frozen=True)
 class ErrorCalibration:
-    """Scores ``offset_c − d_c² / temperature_c``, the logarithms of chances up to a constant."""
+    """Scores ``offset_c − d_c² / temperature_c``, the logarithms of probabilities up to a constant."""
 
     temperatures: FloatArray
     offsets: FloatArray
 
     def scores(self, errors: FloatArray) -> FloatArray:
         """Return the score of each class, shape (n_shapes, n_classes)."""
-        # Finite for any temperature from the smallest normal number on, as no error is above 1.
+        # Errors are at most 1, so this is finite for every temperature that is a normal number.
         scores: FloatArray = self.offsets - errors.astype(np.float64) ** 2 / self.temperatures
         return scores
 
 
 def calibrate(errors: FloatArray, numbers: IntArray, weights: FloatArray) -> ErrorCalibration:
-    """Find the scales and offsets of most likely labels, held near a common scale and equal chances.
+    """Return the scales and offsets that maximize the likelihood of the labels, less a penalty on unequal classes.
 
     Minimizes ``−Σ_k weight_k log softmax_c(b_c − exp(s + t_c) d_kc²)[number_k] + 6 |t|² + 3/2 |b|²``, with weights that
     sum to the number of shapes.
@@ -57,7 +57,7 @@ def calibrate(errors: FloatArray, numbers: IntArray, weights: FloatArray) -> Err
         )
         return float(-(shares @ logarithms[shapes, numbers]) + penalty / 2), gradient
 
-    # Perfectly separated classes would send the common scale to infinity; at e^10 of the unit all is decided.
+    # For perfectly separated classes the best common scale is infinite; beyond e^10 of the unit nothing changes.
     bounds = [(-10.0, 10.0)] + [(None, None)] * (2 * n_classes)
     found = minimize(objective, np.zeros(1 + 2 * n_classes), jac=True, method="L-BFGS-B", bounds=bounds).x
     return ErrorCalibration(unit * np.exp(-found[0] - found[1 : 1 + n_classes]), found[1 + n_classes :])

@@ -1,6 +1,6 @@
-"""What a dictionary does once its atoms are known: code shapes, reconstruct them, and measure the errors.
+"""The methods of a dictionary whose atoms are known: it codes shapes, reconstructs them, and measures the errors.
 
-In come configurations, in memory, stored or on a cluster; out go codes, reconstructions and errors.
+Input: configurations, in memory, stored or on a cluster. Output: codes, reconstructions and errors.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _REALISM_BLOCK = 1 << 16
 
 
 class FittedDictionary(ShapeReconstructor):
-    """Atoms in a space, and how to code shapes over them; how they are learned is the business of a subclass."""
+    """Atoms in a space, and the coding of shapes over them; subclasses learn the atoms."""
 
     n_nonzero: int
     coder: str
@@ -45,7 +45,7 @@ class FittedDictionary(ShapeReconstructor):
         Returns
         -------
         SparseCodes
-            Which atoms build the pre-shape of each shape, and with which complex weights; for a Dask array
+            Atoms and complex weights that approximate the pre-shape of each shape; for a Dask array
             :class:`~shapelex.distributed.DaskCodes`, not computed yet.
         """
         shapes = self._open_new_input(X)
@@ -57,26 +57,26 @@ class FittedDictionary(ShapeReconstructor):
         return cast(SparseCodes, code_all(shapes, self._coding()))
 
     def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
-        """Code shapes over the atoms, into a file: codes of any number of shapes, in little memory.
+        """Code any number of shapes over the atoms and write the codes to a file, in little memory.
 
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations, or what they are read from.
+            Configurations, or any source of them that :meth:`encode` takes.
         path : str or Path
-            Where to. ``.zarr`` makes a Zarr folder of the arrays ``support``, ``coefs`` and ``errors``; ``.parquet`` a
-            table with the columns ``support``, ``coefs_real``, ``coefs_imag`` and ``error``. An older file there is
-            replaced in one step, when the new one is whole.
+            Path of the file. ``.zarr`` writes a Zarr folder of the arrays ``support``, ``coefs`` and ``errors``;
+            ``.parquet`` a table with the columns ``support``, ``coefs_real``, ``coefs_imag`` and ``error``. An existing
+            file is replaced in one step, when the new one is complete.
 
         Returns
         -------
         Path
-            Where they went; :func:`shapelex.read_codes` reads them.
+            Path of the written file; :func:`shapelex.read_codes` reads it.
 
         Raises
         ------
         CodesError
-            If the path ends in something else.
+            If the path has another suffix.
         ImportError
             If zarr or pyarrow is not installed.
         """
@@ -103,7 +103,7 @@ class FittedDictionary(ShapeReconstructor):
         return self.encode(X).toarray()
 
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
-        """Configurations that codes stand for.
+        """Compute the configurations of codes.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class FittedDictionary(ShapeReconstructor):
         Raises
         ------
         CodesError
-            If the codes belong to another number of atoms.
+            If the codes have another number of atoms.
         NonFiniteError
             If an entry of dense codes is NaN or infinite.
         """
@@ -151,7 +151,7 @@ class FittedDictionary(ShapeReconstructor):
         return _reconstruct(shapes, self._coding(), self.atoms_)
 
     def errors(self, X: ArrayLike) -> FloatArray:
-        """Full Procrustes distance of each shape to its reconstruction.
+        """Full Procrustes distance from each shape to its reconstruction.
 
         Parameters
         ----------
@@ -173,12 +173,12 @@ class FittedDictionary(ShapeReconstructor):
         return shape_errors(shapes, self._coding())
 
     def realism(self, X: ArrayLike) -> FloatArray:
-        """Full distance of each atom to the nearest shape: how much the atoms look like shapes of the set.
+        """Full distance from each atom to the nearest shape: how much the atoms look like shapes of the set.
 
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations, as a rule those that were fitted.
+            Configurations, usually those that were fitted.
 
         Returns
         -------
@@ -213,7 +213,7 @@ def _reconstruct(shapes: Shapes, coding: Coding, atoms: ComplexArray) -> Complex
 
 
 def _nearest_distances(shapes: Shapes, atom_rows: ComplexArray) -> FloatArray:
-    """Return the full distance of each atom to the nearest shape."""
+    """Return the full distance from each atom to the nearest shape."""
     nearest = []
     for block in shapes.blocks(_REALISM_BLOCK):
         first_row = shapes.first_row + block.start

@@ -1,7 +1,7 @@
 """Principal modes of rows: the orthonormal directions that hold most of their energy.
 
-In come rows, real or complex, in which the product is the plain one; out go modes of norm 1 and their energies. Both
-principal component analyses of shapes are this, in whitened coordinates.
+Input: rows, real or complex, in coordinates whose product is the plain one. Output: modes of norm 1 and their energies.
+Both principal component analyses of shapes use it in whitened coordinates.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ Rows = TypeVar("Rows", bound=np.ndarray[Any, Any])
 
 @dataclass(frozen=True)
 class Modes:
-    """Modes of a set of rows, by falling energy.
+    """Modes of a set of rows, by decreasing energy.
 
     `directions` holds the orthonormal modes ``w_j``, each fixed up to a phase or a sign, `energies` the sums
-    ``λ_j = Σ_k |w_j* x_k|²``, and `remainder` what the modes that were left out would add to them.
+    ``λ_j = Σ_k |w_j* x_k|²``, and `remainder` the sum of the energies of all other modes.
     """
 
     directions: Any
@@ -32,7 +32,7 @@ class Modes:
 
     @property
     def ratios(self) -> FloatArray:
-        """Share of the summed squares of the rows that each mode holds."""
+        """Energy of each mode, as a fraction of the summed squares of the rows."""
         total = float(self.energies.sum(dtype=np.float64)) + self.remainder
         return np.asarray(self.energies / self.energies.dtype.type(total))
 
@@ -45,7 +45,7 @@ class ModesReconstructor(ShapeReconstructor):
     components_: ComplexArray
 
     def _count_modes(self, n_components: int | None) -> int:
-        """Return how many of the first modes to use; None is all that were fitted."""
+        """Return the number of modes to use; None means all that were fitted."""
         if n_components is None:
             return self.n_components_
         count = check_count(n_components, 1, "n_components")
@@ -66,19 +66,21 @@ class ModesReconstructor(ShapeReconstructor):
 
 
 def principal_modes(rows: Rows, n_components: int | None, most: int) -> Modes:
-    """Find the modes of rows."""
+    """Return the modes of rows."""
     if n_components is not None:
         check_count(n_components, 1, "n_components")
-    # The triangle of a tall matrix has its singular values and modes; squares would cost half of the digits.
+    # The triangular factor has the same singular values and modes; the Gram matrix would lose half of the digits.
     triangle = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
     _, values, directions = svd(triangle, full_matrices=False, check_finite=False)
     energies: FloatArray = values**2
-    # Rows of norm 1 carry rounding errors of this size in every direction, also where they have no part.
+    # Rows of norm 1 have rounding errors of this size in every direction, also in those they do not span.
     rounding = rows.shape[1] * float(np.finfo(values.dtype).eps)
     rank = min(int(np.count_nonzero(values > rounding * np.sqrt(len(rows)))), most)
     if rank == 0:
-        raise ShapeInputError("X holds one shape only, or copies of it, so nothing varies: give different shapes.")
+        raise ShapeInputError("X holds copies of one shape only, so nothing varies: give different shapes.")
     kept = rank if n_components is None else n_components
     if kept > rank:
-        raise ValueError(f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}.")
+        raise ValueError(
+            f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}."
+        )
     return Modes(np.ascontiguousarray(directions[:kept]), energies[:kept], float(energies[kept:].sum(dtype=np.float64)))

@@ -1,4 +1,4 @@
-"""Registration of outlines to a mean that was fitted, as a scikit-learn transformer."""
+"""Registration of outlines to a fitted mean, as a scikit-learn transformer."""
 
 from typing import Any
 
@@ -13,29 +13,29 @@ from shapelex.spaces.base import choose_space
 
 
 class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShapeEstimator):  # type: ignore[misc]
-    """Gives outlines the start point and direction that lie closest to the mean of the fitted ones.
+    """Choose the start point and direction of outlines such that they are closest to the mean of the fitted outlines.
 
     Fitting registers the outlines to their own mean, see :func:`shapelex.register`, and keeps that mean; new
-    outlines are registered to it. In a pipeline before :class:`ShapeDictionary` it makes a dictionary of outlines that
-    does not care where they start.
+    outlines are registered to it. In a pipeline before :class:`ShapeDictionary`, the dictionary does not depend on the
+    start points of the outlines.
 
     Parameters
     ----------
     space : Space, optional
-        Space of the configurations; when not given, that of a `ShapeSet`, else closed landmarks. Open curves need
+        Space of the configurations; when not given, that of a `ShapeSet`, otherwise closed landmarks. Open curves need
         ``start=False``.
     start : bool, default True
-        Whether to look for the start point.
+        Whether to search for the start point.
     direction : bool, default True
-        Whether an outline may be run through the other way.
+        Whether the direction of an outline may be reversed.
     reflection : bool, default False
         Whether an outline may be mirrored.
     subsample : bool, default False
         Whether to shift landmarks by fractions of a point.
     n_starts : int, default 6
-        From how many first means to begin.
+        Number of first means to start from.
     max_iter : int, default 100
-        Most iterations.
+        Maximum number of iterations.
     random_state : int, default 0
         Seed of the choice of first means.
 
@@ -44,11 +44,11 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     mean_ : ndarray of complex, shape (n_coordinates,)
         Mean of the registered outlines, a pre-shape.
     registration_ : Registration
-        What was done to the outlines that were fitted.
+        Registration of the fitted outlines.
     space_ : Space
         Space of the configurations.
     n_iter_ : int
-        Iterations, each with one new mean.
+        Number of iterations; each computes a new mean.
     n_features_in_ : int
         Number of coordinates.
 
@@ -109,7 +109,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         return self
 
     def register(self, X: ArrayLike) -> Registration:
-        """Register outlines to the mean, and say what was done to each.
+        """Register outlines to the mean, and return the details for each.
 
         Parameters
         ----------
@@ -134,12 +134,12 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         Returns
         -------
         ndarray of complex, shape (n_shapes, n_coordinates)
-            The registered configurations, each at its own place, size and angle.
+            The registered configurations, each with its own position, size and rotation.
         """
         return self.register(X).configurations
 
     def _register(self, X: ComplexArray, to: str | ComplexArray) -> Registration:
-        # Collapsed outlines are named here by the argument of this class; register would call it Z.
+        # register would call the argument Z in its error message for collapsed outlines.
         self.space_.whitened_preshapes(X, "X")
         options = self.get_params(deep=False)
         return register(X, **{**options, "space": self.space_, "to": to})

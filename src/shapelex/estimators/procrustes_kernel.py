@@ -22,28 +22,29 @@ from shapelex.store.schema import Array, Count, Number, Schema
 class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedEstimator):  # type: ignore[misc]
     """Gaussian kernel of the full Procrustes distance, ``k(z, w) = exp(−gamma d_F²(z, w))`` (Jayasumana et al. 2013).
 
-    It is positive definite for every ``gamma > 0``. As a transformer it turns shapes into their kernel values with the
-    shapes it was fitted on, so it goes in a pipeline before any method with ``kernel="precomputed"``: scikit-learn
-    itself refuses complex arrays, and cross-validation of the pipeline splits the shapes, not the matrix.
+    It is positive definite for every ``gamma > 0``. As a transformer it converts shapes to their kernel values with the
+    fitted shapes, for a pipeline with any method that has ``kernel="precomputed"``: scikit-learn itself refuses complex
+    arrays, and cross-validation of the pipeline splits the shapes, not the matrix.
 
     Parameters
     ----------
     gamma : float or "scale", default "scale"
-        Inverse square of the width. ``"scale"`` is one over half the mean squared distance of all pairs of shapes that
-        are fitted, which plays the part of the variance in scikit-learn's ``"scale"``.
+        Inverse square of the width. ``"scale"`` is the inverse of half the mean squared distance of all pairs of fitted
+        shapes, which corresponds to the variance in scikit-learn's ``"scale"``.
     space : Space, optional
         Space of the configurations; landmarks when not given.
     layout : {"blocks", "interleaved"}, optional
-        Read real columns so, see :func:`shapelex.from_columns`. By default a real 2-D array is refused.
+        Order of the columns of a real 2-D array, see :func:`shapelex.from_columns`. By default such an array is
+        refused.
 
     Attributes
     ----------
     shapes_ : ndarray of complex, shape (n_fitted, n_coordinates)
-        Pre-shapes of the shapes that were fitted.
+        Pre-shapes of the fitted shapes.
     gamma_ : float
         The `gamma`, or its estimate.
     n_samples_fit_ : int
-        Number of shapes that were fitted.
+        Number of fitted shapes.
     space_ : Space
         Space of the configurations.
     n_features_in_ : int
@@ -51,8 +52,8 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
 
     Notes
     -----
-    Called as a function, it is a kernel on any two sets: ``SVC(kernel=ProcrustesKernel(10.0, layout="blocks"))`` works
-    on real columns. `gamma` must be a number then, as scikit-learn copies the kernel and never fits it.
+    An instance can be called as a kernel function of any two sets: ``SVC(kernel=ProcrustesKernel(10.0,
+    layout="blocks"))`` works on real columns. `gamma` must then be a number, as scikit-learn does not fit the kernel.
 
     Examples
     --------
@@ -90,7 +91,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         self.layout = layout
 
     def fit(self, X: ArrayLike, y: Any = None) -> "ProcrustesKernel":  # noqa: ARG002
-        """Keep the shapes that others will be compared with.
+        """Store the shapes with which others will be compared.
 
         Parameters
         ----------
@@ -108,7 +109,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> FloatArray:  # noqa: ARG002
-        """Keep the shapes, and return their kernel values with each other.
+        """Store the shapes, and return their kernel values with each other.
 
         Parameters
         ----------
@@ -120,12 +121,12 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         Returns
         -------
         ndarray of float, shape (n_shapes, n_shapes)
-            The Gram matrix: symmetric, ones on its diagonal.
+            The Gram matrix: symmetric, with ones on its diagonal.
         """
         return from_distances(self._fit(X), self.gamma_)
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Kernel values with the shapes that were fitted.
+        """Kernel values with the fitted shapes.
 
         Parameters
         ----------
@@ -140,7 +141,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         return gaussian_kernel(self._read_new_rows(X), self._fitted_rows(), gamma=self.gamma_)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
-        """Kernel values between any two sets of shapes; nothing has to be fitted.
+        """Kernel values between any two sets of shapes; the kernel need not be fitted.
 
         Parameters
         ----------
@@ -163,7 +164,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         if gamma is None:
             gamma = _check_gamma(self.gamma)
         if gamma is None:
-            raise ValueError('gamma="scale" needs shapes: give gamma as a number, or call fit first.')
+            raise ValueError('gamma="scale" needs fitted shapes: give gamma as a number, or call fit first.')
         configurations = self._read(X)
         space = resolve_space(getattr(self, "space_", self.space), configurations, "X")
         first = space.whitened_preshapes(configurations, "X")
@@ -173,9 +174,9 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         return values[0, 0] if is_single else values
 
     def encode(self, X: ArrayLike, n_nonzero: int = 5, coder: str = "ormp") -> FloatArray:
-        """Code shapes over the shapes that were fitted, in the feature space of the kernel.
+        """Code shapes over the fitted shapes, in the feature space of the kernel.
 
-        Looks for real weights that solve ``min |phi(z) − Σ_j a_j phi(d_j)|²  subject to  |a|_0 ≤ n_nonzero``, where
+        Searches for real weights that solve ``min |phi(z) − Σ_j a_j phi(d_j)|²  subject to  |a|_0 ≤ n_nonzero``, where
         ``phi`` is the feature map of the kernel and the ``d_j`` are ``shapes_``.
 
         Parameters
@@ -183,9 +184,9 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations.
         n_nonzero : int, default 5
-            Most shapes that a shape may use.
+            Maximum number of fitted shapes per shape.
         coder : {"ormp", "omp", "beam", "exact", "auto"}, default "ormp"
-            How to search, see :func:`shapelex.encode`.
+            Search method, see :func:`shapelex.encode`.
 
         Returns
         -------
@@ -194,20 +195,20 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
 
         Notes
         -----
-        Decomposes the Gram matrix of ``shapes_``, which takes of the order of ``n_fitted³`` operations.
+        Decomposes the Gram matrix of ``shapes_``, which takes about ``n_fitted³`` operations.
         """
         atom_rows, rows = self._feature_rows(X)
         return encode_rows(rows, atom_rows, n_nonzero, method=coder).toarray().real.copy()
 
     def coding_errors(self, X: ArrayLike, codes: ArrayLike) -> FloatArray:
-        """Distance of shapes to what codes stand for, in the feature space of the kernel.
+        """Distances from shapes to the sums that codes describe, in the feature space of the kernel.
 
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations.
         codes : array_like of float, shape (n_shapes, n_fitted)
-            Weights, as :meth:`encode` gives them.
+            Weights, as returned by :meth:`encode`.
 
         Returns
         -------

@@ -1,6 +1,6 @@
-"""Progress of a fit, told to the log, to standard output and to scikit-learn's callbacks.
+"""Progress of a fit, reported to the log, to standard error and to scikit-learn's callbacks.
 
-scikit-learn has callbacks since 1.9; with older versions the estimators do without.
+scikit-learn has callbacks since 1.9; with older versions there are none.
 """
 
 import logging
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Method = TypeVar("Method", bound=Callable[..., Any])
 
     class CallbackSupportMixin:
-        """What scikit-learn's mixin adds."""
+        """The method that scikit-learn's mixin adds."""
 
         def _init_callback_context(self, **options: Any) -> Any: ...
 
@@ -26,10 +26,10 @@ else:
     except ImportError:
 
         class CallbackSupportMixin:
-            """Stands in for scikit-learn's mixin before 1.9: no callbacks."""
+            """Replaces scikit-learn's mixin before 1.9: no callbacks."""
 
         def with_callbacks(method):
-            """Return the method as it is."""
+            """Return the method unchanged."""
             return method
 
 
@@ -37,20 +37,20 @@ logger = logging.getLogger("shapelex")
 
 
 class FitProgress:
-    """Tells where a fit stands; called after every pass over the shapes.
+    """Reports the progress of a fit; called after every pass over the shapes.
 
     Parameters
     ----------
     estimator : estimator
         The estimator that is fitted.
     verbose : int
-        0 is silent, 1 tells every tenth pass, 2 every pass, on standard error.
+        0 reports nothing, 1 every tenth pass, 2 every pass, on standard error.
     data : dict
         ``X``, ``y`` and ``metadata`` of the fit, for the callbacks.
     options : LearningOptions
-        How many descents there will be, and of how many updates.
+        Gives the number of descents, and the maximum number of updates per descent.
     fitted_attributes : callable
-        Takes an iteration to the attributes of an estimator that stopped there.
+        Returns, for an iteration, the attributes of an estimator that stops there.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class FitProgress:
             self._root.call_on_fit_task_begin(estimator=estimator, **data)
 
     def __call__(self, iteration: Iteration) -> bool:
-        """Tell of one pass; return whether a callback asks to stop."""
+        """Report one pass; return whether a callback asks to stop."""
         if iteration.swap is not None:
-            self._tell_swap(iteration)
+            self._report_swap(iteration)
             return False
         message = (
             f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, iteration "
@@ -86,10 +86,10 @@ class FitProgress:
         logger.debug(message, extra={"iteration": iteration})
         if self._verbose > 1 or (self._verbose == 1 and iteration.iteration % 10 == 0):
             sys.stderr.write(message + "\n")
-        self.was_stopped = self._root is not None and self._tell_callbacks(iteration)
+        self.was_stopped = self._root is not None and self._notify_callbacks(iteration)
         return self.was_stopped
 
-    def _tell_swap(self, iteration: Iteration) -> None:
+    def _report_swap(self, iteration: Iteration) -> None:
         message = (
             f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, "
             f"{iteration.swap} swaps tried, RMSE of the sample {iteration.rmse:.6f}"
@@ -99,14 +99,14 @@ class FitProgress:
             sys.stderr.write(message + "\n")
 
     def finish(self) -> None:
-        """Tell the callbacks that the fit is over."""
+        """Notify the callbacks that the fit is finished."""
         if self._root is not None:
             self._end_descent()
             self._root.call_on_fit_task_end(
                 estimator=self._estimator, **self._data, reconstruction_attributes=lambda: vars(self._estimator).copy()
             )
 
-    def _tell_callbacks(self, iteration: Iteration) -> bool:
+    def _notify_callbacks(self, iteration: Iteration) -> bool:
         if self._descent is None or iteration.restart != self._restart:
             self._end_descent()
             self._restart = iteration.restart

@@ -1,4 +1,4 @@
-"""The dictionary of planar shapes (paper, sections 4 and 5), as a scikit-learn transformer."""
+"""The dictionary of planar shapes, as a scikit-learn transformer."""
 
 import warnings
 from pathlib import Path
@@ -39,7 +39,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     The first term is the root mean squared full Procrustes distance from the shapes to their approximations, so nothing
     has to be aligned first. The second is a penalty on the squared full Procrustes distance ``d_F²`` from each atom to
     its nearest shape: of the many dictionaries that approximate equally well, it prefers atoms that look like shapes.
-    The paper [1]_ minimizes the first term alone (section 4, "Shape Dictionary"); its algorithm is
+    The paper [1]_ minimizes the first term alone (section 4, "Shape Dictionary", equation 28); its algorithm is
     ``coder="ormp", tie=0, n_swaps=0, init="random"``.
 
     Parameters
@@ -64,7 +64,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         if it lowers the objective on a sample of the shapes. By default 80, fewer for more than 20 atoms, and none
         where `init` is an array.
     n_restarts : int, default 1
-        How many first dictionaries to try; the best result is kept.
+        Number of descents from different first dictionaries; the best result is kept.
     max_iter : int, default 100
         Maximum number of updates per descent; the swaps before a descent count as one.
     tol : float, default 1e-5
@@ -79,9 +79,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         the CPU. All give the same codes up to rounding; a loaded model may use another device than the one it was
         learned on. Chunks of Dask arrays are coded by the device of the worker that holds them.
     n_jobs : int, optional
-        Most threads; −1 or None for all processors. The result does not depend on it, to the bit.
+        Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
     random_state : int, Generator, RandomState or None, default None
-        Seed of all that is random.
+        Seed of all random draws.
     verbose : int, default 0
         1 reports every tenth iteration on standard error, 2 every one.
     checkpoint : str or Path, optional
@@ -98,14 +98,14 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     space_ : Space
         Space of the configurations.
     rmse_ : float
-        Root mean squared distance of the shapes to their reconstructions, of the kind that `distance` names;
-        :meth:`errors` and :meth:`score` are always in the full one.
+        Root mean squared distance from the shapes to their reconstructions, of the kind `distance`; :meth:`errors` and
+        :meth:`score` always use the full distance.
     usage_ : ndarray of float, shape (n_atoms,)
-        Share of the shapes that use each atom.
+        Fraction of the shapes that use each atom.
     loss_curve_ : ndarray of float, shape (n_losses,)
-        Mean squared distance of every dictionary on the way, the first one included.
+        Mean squared distance of the dictionary after each update, preceded by that of the first dictionary.
     n_iter_ : int
-        Updates made.
+        Number of updates.
     n_features_in_ : int
         Number of coordinates.
 
@@ -151,7 +151,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
                 ),
             ),
         ),
-        # Where a fit saves its progress concerns that fit.
+        # The path of a checkpoint belongs to one fit, not to the model.
         left_out=("checkpoint",),
         removed=("update", "checkpoint_every"),
     )
@@ -203,12 +203,12 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations. Memory maps, Zarr arrays, HDF5 datasets, lists of arrays and functions that give blocks of
-            shapes are read piece by piece, again and again; Dask arrays are coded where their chunks are.
+            Configurations. Memory maps, Zarr arrays, HDF5 datasets, lists of arrays and functions that return blocks of
+            shapes are read in blocks, once per update; chunks of Dask arrays are coded by the workers that hold them.
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
-            How much each shape counts; an integer weight is that many copies.
+            Weight of each shape; an integer weight equals that many copies.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self._store(learned, space)
         if checkpoint is not None:
             checkpoint.finish()
-        # The losses of batches are too noisy to say that nothing changes any more.
+        # The losses of batches are too noisy to tell whether the dictionary has converged.
         if not learned.converged and not progress.was_stopped and options.max_iter > 0 and self.batch_size is None:
             warnings.warn(
                 f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
@@ -253,11 +253,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     ) -> "ShapeDictionary":
         """Learn from one more batch of shapes.
 
-        The batch is coded over the dictionary of the moment, its statistics are added to the old ones, and the
-        atoms are updated once. Before batch ``t = 2, 3, …`` the old statistics are multiplied by ``1 − t^(−0.7)``, so
-        that early batches, coded over poor dictionaries, fade. A fitted or loaded dictionary goes on from where it is,
-        its `n_iter_` iterations counting as so many batches. Otherwise the first batch gives the first dictionary, so
-        it must have at least `n_atoms` shapes. `n_swaps` and `tie` do not apply.
+        The batch is coded over the current dictionary, its statistics are added to the previous ones, and the atoms are
+        updated once. Before batch ``t = 2, 3, …`` the previous statistics are multiplied by ``1 − t^(−0.7)``, so that
+        early batches, coded over poor dictionaries, lose influence. A fitted or loaded dictionary is continued, with
+        its `n_iter_` iterations counted as batches. Otherwise the first dictionary comes from the first batch, which
+        must have at least `n_atoms` shapes. `n_swaps` and `tie` do not apply.
 
         Parameters
         ----------
@@ -266,13 +266,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
-            How much each shape counts.
+            Weight of each shape.
 
         Returns
         -------
         ShapeDictionary
-            The estimator itself; ``rmse_`` and ``usage_`` are those of the batches it remembers, as they were coded
-            before their updates, ``loss_curve_`` has one value a batch and ``n_iter_`` counts batches.
+            The estimator itself; ``rmse_`` and ``usage_`` are weighted averages over the batches, each coded before its
+            update, ``loss_curve_`` has one value per batch and ``n_iter_`` counts batches.
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
         is_fitted = hasattr(self, "atoms_")
@@ -364,7 +364,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
 
 
 def _attributes_at(iteration: Iteration, space: Space) -> dict[str, Any]:
-    """Attributes of an estimator that had stopped at this iteration."""
+    """Return the attributes of an estimator that stops at this iteration."""
     return {
         "atoms_": space.unwhiten(iteration.atoms),
         "space_": space,

@@ -1,4 +1,4 @@
-"""Sparse representation classification: a dictionary a class, and the least error wins."""
+"""Sparse representation classification: one dictionary per class, and the class of least error is predicted."""
 
 import warnings
 from typing import Any, Literal
@@ -21,42 +21,43 @@ from shapelex.spaces import Space
 from shapelex.store.estimator_file import EstimatorList
 from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema
 
-# Near the least log loss on held-out shapes of both sets that it was tried on, at all sizes of the dictionaries.
+# Close to the least log loss on held-out shapes of the two sets on which it was tried, for all dictionary sizes.
 _TEMPERATURE_SHARE = 0.25
 _DEFAULT_SHRINKAGE = 0.1
 _SHRINKAGES = (0.03, 0.1, 0.3, 1.0)
-# Parameters that go to the dictionary of each class as they are.
+# Parameters that are passed to the dictionary of each class.
 _SHARED_PARAMETERS = ("coder", "tie", "n_swaps", "n_restarts", "max_iter", "tol", "n_jobs")
 
 
 class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
-    """Give a shape to the class whose dictionary reconstructs it best.
+    """Classify shapes by the class whose dictionary reconstructs them best.
 
-    Learns one :class:`ShapeDictionary` from the shapes of each class. The error of class ``c`` at a shape is the full
+    Learns one :class:`ShapeDictionary` from the shapes of each class. The error of class ``c`` for a shape is the full
     Procrustes distance ``d_c`` to its reconstruction from at most `n_nonzero` atoms of that class. The class of least
-    error wins (sparse representation classification); how frequent a class is does not count, unless `cv` is given.
+    error is predicted (sparse representation classification); the frequency of a class has no influence unless `cv` is
+    given.
 
-    Distances are measured by a product that the labels teach: directions in which shapes of one class differ anyway
-    count less, as in linear discriminant analysis (see `shrinkage`).
+    Distances are measured with a product that is learned from the labels: directions in which shapes of the same class
+    vary count less, as in linear discriminant analysis (see `shrinkage`).
 
     Parameters
     ----------
     n_atoms : int, default 8
-        Number of atoms of each class. A class of fewer shapes gets as many atoms as it has shapes.
+        Number of atoms per class. A class with fewer shapes has as many atoms as shapes.
     n_nonzero : int, default 3
-        Most atoms that a shape may use; all of them in a class that has fewer atoms.
+        Maximum number of atoms per shape; all atoms in a class that has fewer.
     space : Space, optional
         Space of the configurations; landmarks when not given.
     shrinkage : float or "auto", default "auto"
-        How far to hold the product near that of the space, above 0 and at most 1. Small values trust the labels, and
-        need many shapes that correspond point by point; 1 leaves distances as they are in the space. ``"auto"`` is 0.1,
-        and with `cv` the one of 0.03, 0.1, 0.3 and 1 that makes the labels of held-out shapes most likely.
+        Weight of the product of the space against the learned one, above 0 and at most 1. Small values need many shapes
+        that correspond point by point; 1 uses the product of the space. ``"auto"`` is 0.1, and with `cv` the value
+        among 0.03, 0.1, 0.3 and 1 that maximizes the likelihood of the labels of held-out shapes.
     cv : int, optional
-        Learn from this many folds of held-out errors how large errors are in each class, and how frequent it is (see
-        :meth:`predict_proba`), and `shrinkage`. It takes as many more fits for every shrinkage, and pays where
-        classes vary unequally or differ in number. By default errors of all classes are compared as they are. Every
-        fold must leave each class 2 shapes to learn from: where the smallest class has too few, fewer folds are used,
-        or none for a class of 2 shapes, with a warning.
+        Number of folds. Where given, the scale of the errors and the frequency of each class (see
+        :meth:`predict_proba`) and `shrinkage` are learned from held-out errors. This takes that many more fits for
+        every shrinkage, and helps where classes differ in variation or in number of shapes. By default the errors of
+        all classes are compared unchanged. Every fold must leave each class 2 shapes to learn from: where the smallest
+        class has too few, fewer folds are used, or none for a class of 2 shapes, with a warning.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`.
     tie : float, default 0.5
@@ -68,15 +69,15 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         quarter of the mean squared error of the training shapes in the nearest class that is not theirs. With `cv`
         it is learned, and must not be given.
     n_restarts : int, default 1
-        How many first dictionaries to try for each class.
+        Number of descents from different first dictionaries for each class; the best result is kept.
     max_iter : int, default 100
-        Most updates of each dictionary.
+        Maximum number of updates per descent.
     tol : float, default 1e-5
-        A descent ends when an update changes its loss by no more than this share.
+        A descent ends when an update changes the objective by no more than this fraction of it.
     n_jobs : int, optional
-        Most threads; −1 or None for all processors. The result does not depend on it, to the bit.
+        Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
     random_state : int, Generator, RandomState or None, default None
-        Seed of all that is random.
+        Seed of all random draws.
 
     Attributes
     ----------
@@ -85,15 +86,15 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
     dictionaries_ : list of ShapeDictionary
         The fitted dictionary of each class.
     metric_space_ : Space
-        Space with the learned product, which the dictionaries are in; ``space_`` where nothing was learned.
+        Space of the dictionaries, with the learned product; ``space_`` where none was learned.
     shrinkage_ : float
-        The `shrinkage`, or the one that was chosen.
+        The `shrinkage`, or the chosen value.
     temperature_ : float
         The `temperature`, or its estimate; with `cv` the geometric mean of ``temperatures_``.
     temperatures_, offsets_ : ndarray of float, shape (n_classes,)
-        Scale of the squared errors of each class, and what is added to its score: all alike and zero without `cv`.
+        Scale of the squared errors of each class, and the offset of its score: all equal and zero without `cv`.
     n_iter_ : int
-        Most updates that a dictionary took.
+        Largest number of updates of a dictionary.
     space_ : Space
         Space of the configurations.
     n_features_in_ : int
@@ -180,7 +181,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         y : array_like of shape (n_shapes,)
             Labels: text or integers.
         sample_weight : array_like of float, shape (n_shapes,), optional
-            How much each shape counts in its class; a shape of weight zero is left out.
+            Weight of each shape in its class; a shape of weight zero is left out.
 
         Returns
         -------
@@ -190,7 +191,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         Raises
         ------
         ShapeInputError
-            If a class has a single shape, or `y` another length than `X`.
+            If a class has a single shape, or `y` does not have one label per shape.
 
         Warns
         -----
@@ -227,7 +228,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         return self
 
     def class_errors(self, X: ArrayLike) -> FloatArray:
-        """Full Procrustes distance of each shape to its reconstruction by each class.
+        """Full Procrustes distance from each shape to its reconstruction by each class.
 
         Parameters
         ----------
@@ -242,7 +243,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         return self._class_errors(self._open_new_input(X).in_space(self.metric_space_))
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """Class of least error; with `cv`, the most probable one.
+        """Predict the class of least error; with `cv`, the most probable class.
 
         Parameters
         ----------
@@ -262,10 +263,10 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each class, from its errors.
 
-        Proportional to ``exp(−d_c² / temperature_)``: Bayes' rule for classes of equal chances whose errors are
-        Gaussian, of the same size in all. With `cv`, ``exp(offset_c − d_c² / temperature_c)``, where temperatures and
-        offsets make the labels most likely given the held-out errors; they are held near a common value, the more so
-        the fewer shapes there are.
+        Proportional to ``exp(−d_c² / temperature_)``: Bayes' rule for equally frequent classes whose errors are
+        Gaussian with the same scale. With `cv`, proportional to ``exp(offset_c − d_c² / temperature_c)``, where
+        temperatures and offsets maximize the likelihood of the labels given the held-out errors, with a penalty on
+        their differences between classes.
 
         Parameters
         ----------
@@ -282,7 +283,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         return probabilities
 
     def _check_sizes(self) -> None:
-        """Refuse a number of atoms, a sparsity or a shrinkage that no shapes could be fitted with."""
+        """Refuse a number of atoms, a sparsity or a shrinkage that no set of shapes could be fitted with."""
         n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
         if n_nonzero > check_count(self.n_atoms, 1, "n_atoms"):
             raise ValueError(f"n_nonzero must be between 1 and n_atoms={self.n_atoms}, got {n_nonzero}.")
@@ -305,7 +306,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         shrinkage: float,
         generator: np.random.Generator,
     ) -> None:
-        """Learn the product, then the dictionaries in it."""
+        """Learn the product, then the dictionaries in its space."""
         self.shrinkage_ = shrinkage
         self.metric_space_ = self.space_
         if shrinkage < 1:
@@ -341,7 +342,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         splits: list[tuple[IntArray, IntArray]],
         generator: np.random.Generator,
     ) -> tuple[ErrorCalibration, float]:
-        """Learn from held-out shapes how errors become scores, and how likely that makes their labels."""
+        """Return the scores learned from held-out shapes, and the log-likelihood of their labels."""
         errors = np.empty((len(numbers), len(self.classes_)))
         for kept, held in splits:
             model = clone(self)
@@ -360,8 +361,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         if len(self.classes_) == 1:
             return 1.0
         squares = self._class_errors(configurations).astype(np.float64) ** 2
-        # No dictionary has seen the shapes of other classes, so unlike errors in the own class these do not vanish
-        # where a dictionary has nearly as many atoms as shapes.
+        # A dictionary was not learned from the shapes of other classes, so these errors do not vanish where it has
+        # nearly as many atoms as shapes, as the errors in the own class do.
         squares[np.arange(len(numbers)), numbers] = np.inf
         mean = float(weights @ squares.min(axis=1) / weights.sum())
         return max(_TEMPERATURE_SHARE * mean, float(np.finfo(np.float64).tiny))
@@ -373,7 +374,7 @@ def _check_labels(y: ArrayLike, n_shapes: int) -> np.ndarray[Any, Any]:
     labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
     check_classification_targets(labels)
     if len(labels) != n_shapes:
-        raise ShapeInputError(f"y must hold a label for each shape: X has {n_shapes} shapes, y {len(labels)} labels.")
+        raise ShapeInputError(f"y must hold one label per shape: X has {n_shapes} shapes, y {len(labels)} labels.")
     found: np.ndarray[Any, Any] = labels
     return found
 
@@ -389,12 +390,12 @@ def _check_shrinkage(shrinkage: float | str, *, chooses: bool) -> tuple[float, .
 
 
 def _count_folds(cv: int | None, temperature: float | None, class_sizes: IntArray) -> int:
-    """Return how many folds leave every class 2 shapes to learn from, `cv` if possible; 0 to hold out nothing."""
+    """Return a number of folds that leaves every class 2 shapes to learn from, `cv` if possible; 0 for no folds."""
     if cv is None:
         return 0
     n_folds = check_count(cv, 2, "cv")
     if temperature is not None:
-        raise ValueError("temperature is learned where cv is given: leave one of them out.")
+        raise ValueError("temperature must be None where cv is given, as it is learned then: leave one of them out.")
     if len(class_sizes) == 1:
         return 0
     smallest = int(class_sizes.min())
@@ -404,7 +405,7 @@ def _count_folds(cv: int | None, temperature: float | None, class_sizes: IntArra
         instead = f"cv={usable} is used" if usable else "no shape is held out, as by cv=None"
         warnings.warn(
             f"cv={n_folds} must leave every class 2 shapes to learn from, but the smallest class has {smallest}: "
-            f"{instead}. Add shapes, leave such classes out, or set cv so.",
+            f"{instead}. Add shapes, leave such classes out, or set cv accordingly.",
             UserWarning,
             stacklevel=4,
         )

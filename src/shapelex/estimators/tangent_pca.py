@@ -1,4 +1,4 @@
-"""Principal component analysis in the tangent space at the mean shape, as morphometrics knows it."""
+"""Principal component analysis in the tangent space at the mean shape, as is usual in morphometrics."""
 
 from typing import Any, Literal
 
@@ -24,20 +24,21 @@ _PROJECTIONS = ("log", "orthogonal")
 class TangentPCA(ModesReconstructor):
     """Principal component analysis of shapes as vectors tangent to the shape space at their mean.
 
-    Shapes become horizontal vectors at the mean shape (paper, appendix on the Riemannian structure), with the real
-    product ``Re(v* Phi w)``; their modes are those of ordinary principal component analysis.
+    Shapes are mapped to horizontal vectors at the mean shape (paper [1]_, appendix, "Riemannian structure of the shape
+    space") with the real product ``Re(v* Phi w)``, and the modes are found by ordinary principal component analysis.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of modes; by default as many as the shapes span dimensions, at most ``2 n_coordinates − 4``.
+        Number of modes; by default the number of dimensions that the shapes span, at most ``2 n_coordinates − 4``.
     space : Space, optional
         Space of the configurations; landmarks when not given.
     projection : {"log", "orthogonal"}, default "log"
-        How a shape becomes a tangent vector. ``"log"`` keeps its geodesic distance to the mean as length;
-        ``"orthogonal"`` projects its pre-shape, rotated along the mean, whose length is then the full distance.
+        How a shape is mapped to a tangent vector. With ``"log"`` the length of the vector is the geodesic distance from
+        the shape to the mean. ``"orthogonal"`` projects the pre-shape, rotated onto the mean, and the length is the
+        full distance.
     mean : {"full", "partial", "geodesic"}, default "full"
-        Which mean shape, see :func:`shapelex.mean_shape`.
+        Kind of the mean shape, see :func:`shapelex.mean_shape`.
 
     Attributes
     ----------
@@ -46,12 +47,12 @@ class TangentPCA(ModesReconstructor):
     components_ : ndarray of complex, shape (n_components, n_coordinates)
         The modes: horizontal vectors at the mean, of norm 1, orthogonal in the real product.
     average_ : ndarray of complex, shape (n_coordinates,)
-        Average of the tangent vectors, which is subtracted: a horizontal vector, and a short one. It is zero for the
-        logarithm at the geodesic mean and for the orthogonal projection at the partial one.
+        Average of the tangent vectors, which is subtracted: a short horizontal vector. It is zero for the logarithm at
+        the geodesic mean and for the orthogonal projection at the partial mean.
     explained_variance_ : ndarray of float, shape (n_components,)
         Variance of the scores of each mode.
     explained_variance_ratio_ : ndarray of float, shape (n_components,)
-        Its share of the variance of the tangent vectors.
+        The same as a fraction of the variance of the tangent vectors.
     space_ : Space
         Space of the configurations.
     n_components_ : int
@@ -61,12 +62,17 @@ class TangentPCA(ModesReconstructor):
 
     Notes
     -----
-    Scores do not depend on the poses of the shapes. The sign of a mode is such that its largest score of the fitted
-    set is positive.
+    Scores do not depend on the poses of the shapes. The sign of each mode is chosen such that the score of largest
+    modulus in the fitted set is positive.
 
-    Scores go back to shapes by the exponential, for any scores: beyond a length of π / 2 it comes back towards the
-    mean from the other side. The orthogonal projection only reaches vectors up to length 1, so it goes back no
-    further, and :meth:`inverse_transform` refuses longer ones.
+    With ``projection="log"`` any scores can be mapped back to shapes, by the exponential; tangent vectors longer than
+    π / 2 lead back towards the mean from the other side. The orthogonal projection of a shape has at most length 1, and
+    :meth:`inverse_transform` refuses longer vectors.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------
@@ -129,7 +135,7 @@ class TangentPCA(ModesReconstructor):
         vectors = self._vectors(rows)
         average = vectors.mean(axis=0)
         deviations = _as_reals(vectors - average)
-        # Neither translation, nor scaling, nor rotation: two real dimensions each, the last two together.
+        # Translation takes two real dimensions, scaling and rotation one each.
         most = min(len(rows) - 1, 2 * rows.shape[1] - 4)
         modes = principal_modes(deviations, self.n_components, most)
         scores = deviations @ modes.directions.T
@@ -158,7 +164,7 @@ class TangentPCA(ModesReconstructor):
         return self._score_rows(self._read_new_rows(X), self.n_components_)
 
     def inverse_transform(self, scores: ArrayLike) -> ComplexArray:
-        """Shapes that scores stand for.
+        """Compute the shapes of scores.
 
         Parameters
         ----------
@@ -173,9 +179,9 @@ class TangentPCA(ModesReconstructor):
         Raises
         ------
         CodesError
-            If the scores belong to another number of modes.
+            If the scores have another number of modes.
         ShapeInputError
-            If ``projection="orthogonal"`` and a tangent vector is longer than 1: no shape projects there.
+            If ``projection="orthogonal"`` and a tangent vector is longer than 1, which is the projection of no shape.
         """
         check_is_fitted(self)
         dense = check_dense_codes(scores, self.n_components_, "scores", is_real=True)
@@ -189,7 +195,7 @@ class TangentPCA(ModesReconstructor):
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations.
         n_components : int, optional
-            How many of the modes; all by default.
+            Number of modes to use; all by default.
 
         Returns
         -------
@@ -200,14 +206,14 @@ class TangentPCA(ModesReconstructor):
         return self.space_.unwhiten(self._reconstruct_rows(rows, n_components))
 
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
-        """Full Procrustes distance of each shape to its reconstruction.
+        """Full Procrustes distance from each shape to its reconstruction.
 
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations.
         n_components : int, optional
-            How many of the modes; all by default. Modes are nested: fewer of them are what a fit of fewer finds.
+            Number of modes to use; all by default. A fit with fewer modes finds the first of these.
 
         Returns
         -------
@@ -239,25 +245,25 @@ class TangentPCA(ModesReconstructor):
         return scores
 
     def _shape_rows(self, scores: FloatArray, shortens: bool = False) -> ComplexArray:
-        """Return whitened pre-shapes of scores of the first modes; vectors out of reach are shortened, or refused."""
+        """Return whitened pre-shapes of scores of the first modes; too long vectors are shortened or refused."""
         base = self._base()
         modes = self.space_.whiten(self.components_[: scores.shape[1]])
-        # Horizontal to the last digit, as the way back takes it to be.
+        # exp_rows needs vectors that are horizontal to the last digit.
         vectors = remove_along(base, self.space_.whiten(self.average_) + scores @ modes)
         if self.projection == "log":
             return exp_rows(base, vectors)
         lengths = row_norms(vectors)
         if shortens:
-            # The average of all shapes, added to some modes of one far from the mean, may lie beyond any shape's
-            # projection: the nearest vector that is one stands for it.
+            # The average plus some modes of a shape far from the mean may be longer than the projection of any shape:
+            # the nearest vector that is one takes its place.
             vectors = vectors / np.maximum(lengths, 1)[:, None]
             lengths = np.minimum(lengths, 1)
         rounding = 16 * np.finfo(lengths.dtype).eps
         too_long = lengths > 1 + rounding
         if too_long.any():
             raise ShapeInputError(
-                f"scores stand for tangent vectors longer than 1 in {name_rows(too_long)}, where no "
-                'shape projects to; use smaller scores, or projection="log".'
+                f"scores give tangent vectors longer than 1 in {name_rows(too_long)}, which are the projection of no "
+                'shape; use smaller scores, or projection="log".'
             )
         cosines = np.sqrt(np.maximum((1 - lengths) * (1 + lengths), 0))
         reached: ComplexArray = cosines[:, None] * base + vectors
@@ -273,6 +279,6 @@ class TangentPCA(ModesReconstructor):
 
 
 def _as_reals(rows: ComplexArray) -> FloatArray:
-    """Return real and imaginary parts as twice as many coordinates; ``Re(x* y)`` is their plain product."""
+    """Return rows of the real and imaginary parts; their plain product is ``Re(x* y)``."""
     parts: FloatArray = np.ascontiguousarray(rows).view(rows.real.dtype)
     return parts

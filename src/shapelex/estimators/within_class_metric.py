@@ -1,6 +1,6 @@
-"""A product in which the shapes of a class vary about alike in all directions.
+"""A product in which the shapes of a class vary by about the same amount in all directions.
 
-In come whitened pre-shapes with the numbers of their classes, and the space they are from; out goes a space of the same
+Input: whitened pre-shapes with the numbers of their classes, and their space. Output: a space of the same
 configurations with another Gram matrix.
 """
 
@@ -16,19 +16,19 @@ def within_class_space(
 ) -> Space:
     """Return the space whose product is the inverse of the shrunk covariance within classes.
 
-    Let ``r`` be what a pre-shape has across the full mean of its class, and ``W`` the sum of all ``r r*``, scaled to
-    trace 1. In whitened coordinates the new Gram matrix is ``((1 − shrinkage) W + shrinkage I / N)⁻¹``. It is complex
-    linear, so rotations stay rotations, and ``W`` has no part along the shift, so centers stay centers.
+    Let ``r`` be the part of a pre-shape orthogonal to the full mean of its class, and ``W`` the sum of all ``r r*``,
+    scaled to trace 1. In whitened coordinates the new Gram matrix is ``((1 − shrinkage) W + shrinkage I / N)⁻¹``. It is
+    complex linear, so rotations stay rotations, and ``W`` has no part along the shift, so centers stay centers.
     """
     scatter = _scatter_within(rows, numbers, weights)
     total = float(np.trace(scatter).real)
-    # Rounding leaves this much of copies of one shape across their mean.
+    # Rounding errors of copies of one shape have this size.
     rounding = (rows.shape[1] * float(np.finfo(rows.dtype).eps)) ** 2 * float(weights.sum())
     if shrinkage == 1 or total <= rounding:
         return space
     n_coordinates = rows.shape[1]
     covariance = (1 - shrinkage) * scatter / total + shrinkage * np.eye(n_coordinates) / n_coordinates
-    # Columns are the whitened images of the coordinates; what they lose is along the shift.
+    # Columns are the whitened images of the coordinates, which have no part along the shift.
     images = space.whiten(np.eye(n_coordinates, dtype=np.complex128)).T
     along_shift = space.gram @ space.shift
     squared_shift = float((space.shift.conj() @ along_shift).real)
