@@ -153,7 +153,7 @@ class TestHeldOutCalibration:
 
     def test_bad_input(self, classes):
         X, y = classes
-        with pytest.raises(ValueError, match="temperature is learned where cv is given"):
+        with pytest.raises(ValueError, match="temperature must be None where cv is given"):
             make_model(cv=3, temperature=0.1).fit(X, y)
         with pytest.raises(ValueError, match="cv must be"):
             make_model(cv=1).fit(X, y)

@@ -125,7 +125,7 @@ def test_progress_can_stop(shapes):
 def test_unfinished_fits_are_told_without_warnings(shapes):
     table = sx.compare(shapes, {"short": sx.ShapeDictionary(4, max_iter=1, random_state=0)}, [2])
     assert table.unconverged == ["short at 2"]
-    assert "1 fits still changed" in str(table)
+    assert "1 fits had not converged" in str(table)
 
 
 def test_drawn_as_it_is(table):
@@ -146,7 +146,7 @@ def test_drawn_as_it_is(table):
     [
         ({"methods": ["PCA"]}, ValueError, "methods must be one of 'shape dictionary'"),
         ({"methods": []}, ValueError, "at least one method"),
-        ({"methods": {"r": sx.RiemannianDictionary(3)}}, TypeError, "a parameter n_nonzero to vary"),
+        ({"methods": {"r": sx.RiemannianDictionary(3)}}, TypeError, "a parameter n_nonzero and a method errors"),
         ({"methods": {"c": sx.ShapeDictionary}}, TypeError, "map names to estimators"),
         ({"n_nonzero": []}, ValueError, "at least one number"),
         ({"n_nonzero": [0]}, ValueError, "n_nonzero must be at least 1"),

@@ -123,13 +123,13 @@ class TestCutting:
 
     @pytest.mark.parametrize("key", ["a", [0.5], ([0], [1]), [[0, 1]], None])
     def test_other_keys(self, worms, key):
-        with pytest.raises(TypeError, match="A set is cut by"):
+        with pytest.raises(TypeError, match="A set is indexed by"):
             worms[key]
 
     def test_arrays_are_not_added_to_coordinates(self):
         shapes = sx.ShapeSet([[0, 1, 1j]])
         for other in (np.ones((1, 3)), 1, [[0, 1, 1j]]):
-            with pytest.raises(TypeError, match=r"joins two sets.*ShapeSet\(X, space\)"):
+            with pytest.raises(TypeError, match=r"concatenates two sets.*ShapeSet\(X, space\)"):
                 shapes + other
 
     def test_mask_of_another_length(self, worms):
@@ -145,7 +145,9 @@ class TestJoining:
         assert (shapes[:place] + shapes[place:]).equals(shapes)
 
     def test_spaces_differ(self, worms):
-        with pytest.raises(ShapeInputError, match=r"Sets must be in one space, but set 0 is in .*closed=True.* set 1"):
+        with pytest.raises(
+            ShapeInputError, match=r"Sets must be in the same space, but set 0 is in .*closed=True.* set 1"
+        ):
             worms + sx.ShapeSet(TRIANGLES)
 
     def test_no_set(self):

@@ -19,7 +19,8 @@ from shapelex.exceptions import CodesError
 class SparseCodes:
     """Sparse codes of a set of shapes.
 
-    Row `k` says that shape `k` is ``sum_l coefs[k, l] * atoms[support[k, l]]`` (paper, eq. sparse_coding).
+    Row `k` says that shape `k` is ``sum_l coefs[k, l] * atoms[support[k, l]]`` (paper [1]_, section 5.2,
+    "Sparse coding with ORMP", equation 35).
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class SparseCodes:
     Attributes
     ----------
     n_nonzero : int
-        Most atoms that a shape may use: the width of `support`.
+        Maximum number of atoms per shape: the width of `support`.
     nbytes : int
         Memory of the two arrays.
 
@@ -41,6 +42,11 @@ class SparseCodes:
     ------
     CodesError
         If the arrays do not fit together, name an atom that does not exist, or name one twice in a row.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------

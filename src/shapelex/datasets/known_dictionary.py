@@ -43,7 +43,9 @@ def make_from_dictionary(
     noise: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> DictionarySample:
-    """Return shapes that are sparse sums of known atoms (paper, eq. sparse_coding), so that a method can be checked.
+    """Return shapes that are sparse sums of known atoms, so that a method can be checked.
+
+    The shapes follow the model of the paper [1]_ (section 5.2, "Sparse coding with ORMP", equation 35).
 
     Parameters
     ----------
@@ -66,6 +68,11 @@ def make_from_dictionary(
     -------
     DictionarySample
         ``shapes``, ``atoms`` and ``codes``.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------

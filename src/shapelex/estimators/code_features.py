@@ -189,9 +189,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self._atom_rows = None if self.atoms is None else _check_atoms(self.atoms, _count_atoms(codes))
         else:
             if self.atoms is not None:
-                raise ValueError(
-                    "atoms must be None where a dictionary is given, which has its own: leave atoms out."
-                )
+                raise ValueError("atoms must be None where a dictionary is given, which has its own: leave atoms out.")
             if not isinstance(self.dictionary, ShapeDictionary | AlignFirstDictionary):
                 raise TypeError(f"dictionary must be a ShapeDictionary(…) or None, got {self.dictionary!r}.")
             self.dictionary_ = clone(self.dictionary).fit(X, y)

@@ -80,7 +80,5 @@ def principal_modes(rows: Rows, n_components: int | None, most: int) -> Modes:
         raise ShapeInputError("X holds copies of one shape only, so nothing varies: give different shapes.")
     kept = rank if n_components is None else n_components
     if kept > rank:
-        raise ValueError(
-            f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}."
-        )
+        raise ValueError(f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}.")
     return Modes(np.ascontiguousarray(directions[:kept]), energies[:kept], float(energies[kept:].sum(dtype=np.float64)))

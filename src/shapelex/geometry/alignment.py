@@ -1,4 +1,4 @@
-"""Optimal rotation and alignment of one shape along another (paper, section 3.2)."""
+"""Optimal rotation and alignment of one shape along another (paper, section 3.2, "Distances in the shape space")."""
 
 from typing import Any
 
@@ -14,7 +14,8 @@ from shapelex.spaces import Space
 def optimal_rotation(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Any:
     """Angle by which `z` is turned to lie closest to `w`.
 
-    ``theta(z, w) = arg(z* Phi w)`` for pre-shapes (paper, proposition on the link of d_P and d_F).
+    ``theta(z, w) = arg(z* Phi w)`` for pre-shapes (paper [1]_, section 3.2, "Distances in the shape space", proposition
+    2).
 
     Parameters
     ----------
@@ -27,6 +28,11 @@ def optimal_rotation(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> 
     -------
     float or ndarray of float, shape (n_shapes,)
         Angles in (−π, π]; 0 where ``z* Phi w = 0`` and every angle is as good.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------
@@ -43,7 +49,8 @@ def optimal_rotation(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> 
 def rotate_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Pre-shapes of `z`, optimally rotated along `w`.
 
-    ``e^{i theta(z, w)} z``, the representative of the shape of `z` that attains the partial distance (paper, eq. d_P).
+    ``e^{i theta(z, w)} z``, the representative of the shape of `z` that attains the partial distance (paper
+    [1]_, section 3.2, "Distances in the shape space", equation 15).
 
     Parameters
     ----------
@@ -56,6 +63,11 @@ def rotate_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Compl
     -------
     ndarray of complex, shape (n_shapes, n_coordinates) or (n_coordinates,)
         Pre-shapes.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------
@@ -74,8 +86,8 @@ def rotate_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Compl
 def align_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Pre-shapes of `z`, optimally scaled and rotated along the pre-shape of `w`.
 
-    ``(z* Phi w) z``, the projection of `w` onto the complex line of `z`, which attains the full distance (paper,
-    eq. d_F_proj). Its norm is the optimal scaling factor, at most 1.
+    ``(z* Phi w) z``, the projection of `w` onto the complex line of `z`, which attains the full distance (paper
+    [1]_, section 3.2, "Distances in the shape space", equation 17). Its norm is the optimal scaling factor, at most 1.
 
     Parameters
     ----------
@@ -88,6 +100,11 @@ def align_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Comple
     -------
     ndarray of complex, shape (n_shapes, n_coordinates) or (n_coordinates,)
         Centered configurations.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------
@@ -105,7 +122,8 @@ def align_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Comple
 def real_gram(gram: ArrayLike) -> FloatArray:
     """Matrix ``Psi`` of the real scalar product ``Re(z* Phi w)`` on stacked parts ``(Re z, Im z)``.
 
-    ``Psi = [[A, −B], [B, A]]`` for ``Phi = A + iB`` (paper, remark in the appendix on Hermitian products).
+    ``Psi = [[A, −B], [B, A]]`` for ``Phi = A + iB`` (paper [1]_, appendix, "Hermitian products hold twice more
+    information than scalar products").
 
     Parameters
     ----------
@@ -121,6 +139,11 @@ def real_gram(gram: ArrayLike) -> FloatArray:
     ------
     SpaceError
         If `gram` is not a square matrix.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The three distances of the shape space (paper, section 3.2).
+"""The three distances of the shape space (paper, section 3.2, "Distances in the shape space").
 
 All are functions of the full distance ``d_F = |w − (z* Phi w) z|``. Where ``1 − |z* Phi w|²`` would cancel it is
 computed from that residual: shapes 1e-7 apart are measured as 1e-7 apart.
@@ -31,7 +31,8 @@ def distance(
     """Distance between the shapes of `z` and `w`, row by row.
 
     For pre-shapes: full ``d_F = sqrt(1 − |z* Phi w|²)``, partial ``d_P = sqrt(2 − 2 |z* Phi w|)``, geodesic
-    ``rho = arccos |z* Phi w|`` (paper, eqs. d_F_expr, d_P_expr, rho_expr); ``d_F = sin rho``, ``d_P = 2 sin(rho / 2)``.
+    ``rho = arccos |z* Phi w|`` (paper [1]_, section 3.2, "Distances in the shape space", equations 20 to 22);
+    ``d_F = sin rho``, ``d_P = 2 sin(rho / 2)``.
 
     Parameters
     ----------
@@ -49,6 +50,11 @@ def distance(
     -------
     float or ndarray of float, shape (n_shapes,)
         The distances.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------

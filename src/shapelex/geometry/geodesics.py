@@ -1,4 +1,4 @@
-"""Exponential, logarithm, geodesics and parallel transport (paper, appendix on the Riemannian structure).
+"""Exponential, logarithm, geodesics and parallel transport (paper, appendix, "Riemannian structure").
 
 A tangent vector at a shape is held as a horizontal vector ``v`` at one of its pre-shapes ``z``: centered, with
 ``z* Phi v = 0``. It belongs to that pre-shape: turn ``z`` and ``v`` turns with it.
@@ -136,7 +136,8 @@ def geodesic(z: ArrayLike, w: ArrayLike, t: ArrayLike, space: Space | None = Non
     """Pre-shapes along the shortest geodesic from the shape of `z` to the shape of `w`.
 
     ``(sin((1 − t) rho) z' + sin(t rho) w) / sin(rho)``, with ``z'`` the pre-shape of `z` optimally rotated along `w`
-    (paper, eq. geodesic). It runs at constant speed, from exactly ``z'`` to exactly the pre-shape of `w`.
+    (paper [1]_, appendix, "Riemannian structure of the shape space", equation 61). It runs at constant speed, from
+    exactly ``z'`` to exactly the pre-shape of `w`.
 
     Parameters
     ----------
@@ -155,6 +156,11 @@ def geodesic(z: ArrayLike, w: ArrayLike, t: ArrayLike, space: Space | None = Non
     Notes
     -----
     At ``rho = π / 2``, see :func:`log`: `z` is taken as given, not rotated.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Mean shapes (paper, appendix on the mean shape).
+"""Mean shapes (paper, appendix, "Mean shape").
 
 In come configurations and weights; out goes one pre-shape that minimizes the weighted sum of squared distances.
 """

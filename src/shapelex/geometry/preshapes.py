@@ -74,7 +74,7 @@ def rotations_onto(rows: ComplexArray, base: ComplexArray) -> ComplexArray:
 def whiten_horizontal(v: ArrayLike, base: ComplexArray, space: Space) -> ComplexArray:
     """Return whitened tangent vectors; refuse those with a part along the shift or along ``base``.
 
-    The part tangent to the orbit of rotations counts as vertical too (paper, appendix on the Riemannian structure).
+    The part tangent to the orbit of rotations counts as vertical too.
     """
     vectors, _ = as_configurations(v, name="v", n_coordinates=space.n_coordinates)
     check_same_count(len(base), len(vectors), "z", "v")

@@ -97,7 +97,7 @@ def plot_combination(
     ax: "Axes | None" = None,
     **line: Any,
 ) -> "Axes":
-    r"""Draw how atoms, scaled and turned by their weights, add up to a shape (paper, figure complex_combination).
+    r"""Draw how atoms, scaled and rotated by their weights, add up to a shape, as in figure 6 of the paper [1]_.
 
     Each cell has an atom as it is, thin and gray, and the atom times its weight, in color; the last one has their sum
     over the original. Crosses mark the origin.
@@ -132,6 +132,11 @@ def plot_combination(
         If `code` is not the code of one shape over these atoms, or uses no atom.
     ShapeInputError
         If `atoms` or `original` are no configurations of the space.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------

@@ -75,7 +75,9 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes |
 
 
 def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | None" = None, **line: Any) -> "Axes":
-    """Draw the root mean squared error of several methods against sparsity, on a log scale (paper, figure error_rates).
+    """Draw the root mean squared error of several methods against sparsity, on a log scale.
+
+    This is figure 5 of the paper [1]_.
 
     Parameters
     ----------
@@ -101,6 +103,11 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
     ------
     ValueError
         If the table lacks a column, has columns of different lengths, no rows, or errors that are not positive.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------

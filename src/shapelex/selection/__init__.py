@@ -1,4 +1,4 @@
-"""Choosing a method and the size of a dictionary: suggestions, comparisons, and what matters for a set of shapes."""
+"""Choice of a method and of the size of a dictionary: suggestions, comparisons, and a report on invariances."""
 
 from shapelex.selection.comparison import Comparison, compare
 from shapelex.selection.invariance_report import InvarianceReport, invariance_report

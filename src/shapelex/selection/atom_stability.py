@@ -1,6 +1,6 @@
-"""Whether the same atoms come back when a dictionary is learned again.
+"""Measures whether the same atoms are found when a dictionary is learned again.
 
-In come whitened atoms of several dictionaries; out go the distances of atoms to their partners, in the best matching.
+Input: whitened atoms of several dictionaries. Output: distances from atoms to their partners in the best matching.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _N_CHANCE_PAIRS = 10
 
 
 class AtomStability(TidyTable):
-    """How far atoms are from their partners in other dictionaries of the same size, one size a row.
+    """Distances from atoms to their partners in other dictionaries of the same size, one size per row.
 
     Parameters
     ----------
@@ -28,9 +28,10 @@ class AtomStability(TidyTable):
     Attributes
     ----------
     columns : tuple of str
-        ``n_atoms``, ``n_nonzero``, ``distance`` (mean full distance of an atom to its partner in the dictionary of
-        another seed), ``chance`` (the same for as many shapes, drawn at random twice) and ``stability``,
-        ``1 − distance / chance``: 1 where the same atoms come back, 0 where random shapes would do as well.
+        ``n_atoms``, ``n_nonzero``, ``distance`` (mean full distance from an atom to its partner in the dictionary of
+        another seed), ``chance`` (the same for two random draws of as many shapes) and ``stability``,
+        ``1 − distance / chance``: 1 where the same atoms are found again, 0 where they match no better than random
+        shapes.
     """
 
     columns = ("n_atoms", "n_nonzero", "distance", "chance", "stability")
@@ -41,7 +42,7 @@ class AtomStability(TidyTable):
         Parameters
         ----------
         n_atoms : int
-            The size.
+            Number of atoms.
 
         Returns
         -------
@@ -59,7 +60,7 @@ class AtomStability(TidyTable):
 
 
 def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
-    """Return full distances of whitened atoms to their partners, in the matching of least squared distances.
+    """Return the full distances from whitened atoms to their partners, in the matching of least squared distances.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
 def measure_stability(
     dictionaries: Sequence[ComplexArray], shapes: ComplexArray, generator: np.random.Generator
 ) -> dict[str, Any]:
-    """Compare whitened dictionaries of one size with each other, and with shapes drawn at random."""
+    """Compare whitened dictionaries of the same size with each other, and with random shapes."""
     n_atoms = len(dictionaries[0])
     distance = float(np.mean([matched_distances(*pair).mean() for pair in combinations(dictionaries, 2)]))
     draws = [

@@ -1,7 +1,7 @@
-"""Methods side by side: root mean squared error as a function of sparsity (paper, figure error_rates).
+"""Comparison of methods by their root mean squared error as a function of sparsity.
 
-In come configurations and the methods; out goes a tidy table of errors, on the shapes that were learned from and on
-shapes that were held out.
+Input: configurations and methods. Output: a tidy table of errors, on the shapes that were learned from and on shapes
+that were held out.
 """
 
 import logging
@@ -41,17 +41,17 @@ METHODS: dict[str, Callable[[int], Any]] = {
 
 MEASURES = ("loss", "distance")
 
-# Their first modes are those of a fit of fewer.
+# A fit with fewer modes finds the first modes of a larger fit.
 _NESTED = (ComplexPCA, TangentPCA)
 
 Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
 
 class Comparison(TidyTable):
-    """Errors of several methods, one a row; what :func:`compare` returns.
+    """Errors of several methods, one measurement per row; the result of :func:`compare`.
 
-    Printed, it shows root mean squared errors in percent, a line a method. It goes to
-    :func:`shapelex.plotting.plot_rmse_curves` as it is.
+    Printed, it shows root mean squared errors in percent, one line per method.
+    :func:`shapelex.plotting.plot_rmse_curves` draws it.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class Comparison(TidyTable):
     n_shapes : int
         Number of shapes of the set.
     measure : {"loss", "distance"}
-        What the errors are, see :func:`compare`.
+        Kind of the errors, see :func:`compare`.
     unconverged : iterable of str
-        The fits that ended at ``max_iter``.
+        Names of the fits that ended at ``max_iter``.
 
     Attributes
     ----------
     columns : tuple of str
         ``method``, ``n_nonzero``, ``split`` (``"train"`` or ``"held out"``), ``fold`` (−1 for the whole set, then from
-        0), ``rmse``, and ``seconds`` of the fit and of coding the shapes that were measured.
+        0), ``rmse``, and ``seconds``, the time of the fit and of coding the measured shapes.
     """
 
     columns = ("method", "n_nonzero", "split", "fold", "rmse", "seconds")
@@ -82,12 +82,12 @@ class Comparison(TidyTable):
         self.unconverged = list(unconverged)
 
     def curves(self, split: str = "train") -> dict[str, dict[int, float]]:
-        """Error of every method by sparsity, the mean over folds.
+        """Error of every method by sparsity, averaged over folds.
 
         Parameters
         ----------
         split : {"train", "held out"}, default "train"
-            Errors of the shapes that were learned from, or of the others.
+            Errors of the shapes that were learned from, or of the held-out shapes.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class Comparison(TidyTable):
             parts.append(f"{what} in percent of {of}\n{grid}")
         if self.unconverged:
             parts.append(
-                f"{len(self.unconverged)} fits still changed a little after max_iter updates: "
+                f"{len(self.unconverged)} fits had not converged after max_iter updates: "
                 + ", ".join(self.unconverged[:3])
                 + (", ..." if len(self.unconverged) > 3 else "")
             )
@@ -141,11 +141,11 @@ def compare(
     random_state: Any = None,
     callback: Progress | None = None,
 ) -> Comparison:
-    """Compare methods by their root mean squared error as a function of sparsity (paper, figure error_rates).
+    """Compare methods by their root mean squared error as a function of sparsity.
 
-    As in the paper, dictionaries of `n_atoms` atoms are learned anew for every sparsity, and principal component
-    analyses use their first modes. Errors are those of the set that was learned from; with `cv`, also of shapes that
-    were held out.
+    As in the paper [1]_ (section 6.1, "Results", figure 5), a dictionary of `n_atoms` atoms is learned for every
+    sparsity, and principal component analyses use their first modes. Errors are measured on the shapes that were
+    learned from and, with `cv`, also on held-out shapes.
 
     Parameters
     ----------
@@ -153,30 +153,31 @@ def compare(
         Configurations.
     methods : iterable of str, or mapping of str to estimator, optional
         Among ``"shape dictionary"``, ``"align-first"``, ``"complex PCA"``, ``"complex PCA, centered"`` and
-        ``"tangent PCA"``; all of them by default. A mapping names estimators with the parameters you want, such as
-        ``{"paper": ShapeDictionary(10, coder="ormp", tie=0)}``: anything with a parameter `n_nonzero` and a method
-        ``errors``, or one of the two principal component analyses. They are cloned; what they leave open, `space`,
-        `random_state` and `n_jobs`, is set here.
+        ``"tangent PCA"``; all of them by default. A mapping gives names to estimators, such as
+        ``{"paper": ShapeDictionary(10, coder="ormp", tie=0)}``: any estimator with a parameter `n_nonzero` and a method
+        ``errors``, or one of the two principal component analyses. They are cloned; `space`, `random_state` and
+        `n_jobs` are set where they are None.
     n_nonzero : int or iterable of int, optional
-        Atoms that a shape may use; by default 1 to the lesser of 10 and `n_atoms`. For principal component analyses,
-        see Notes.
+        Maximum numbers of atoms per shape; by default 1 to the smaller of 10 and `n_atoms`. For principal component
+        analyses, see Notes.
     n_atoms : int, default 10
         Number of atoms of the dictionaries that are given by name.
     space : Space, optional
-        Space of the configurations; when not given, that of a `ShapeSet`, else landmarks.
+        Space of the configurations; when not given, that of a `ShapeSet`, otherwise landmarks.
     cv : int, splitter, iterable of pairs of rows, or None, default None
-        What to hold out. A number of folds holds out contiguous blocks of rows, as shapes in the order of time
-        need it; whole groups where `groups` are given. For shapes sorted by kind, give ``KFold(5, shuffle=True)``.
+        Shapes to hold out. A number of folds holds out contiguous blocks of rows, as is necessary for shapes in
+        temporal order, or whole groups where `groups` are given. For shapes sorted by kind, give ``KFold(5,
+        shuffle=True)``.
     groups : array_like of shape (n_shapes,), optional
-        What each shape belongs to, such as a recording or a specimen: held out together.
+        Group of each shape, such as a recording or a specimen; a group is held out as a whole.
     measure : {"loss", "distance"}, default "loss"
-        ``"loss"`` is what each method minimizes and the paper compares: for ``"align-first"`` and ``"complex PCA,
-        centered"`` the norm of a difference in a fixed pose. ``"distance"`` is the full Procrustes distance of
-        shapes to their reconstructions, for all methods alike: never larger.
+        ``"loss"`` is the error that each method minimizes and the paper compares: for ``"align-first"`` and ``"complex
+        PCA, centered"`` the norm of a difference in a fixed pose. ``"distance"`` is for all methods the full Procrustes
+        distance from shapes to their reconstructions, which is never larger.
     n_jobs : int, optional
-        Most threads; −1 or None for all processors.
+        Maximum number of threads; −1 or None for all processors.
     random_state : int, Generator, RandomState or None, default None
-        Seed of all that is random. All methods and sparsities of a fold share one.
+        Seed of all random draws. All methods and sparsities of a fold use the same seed.
     callback : callable, optional
         Called as ``callback(n_done, n_total, row)`` after every row; returning True ends the comparison with
         the rows so far.
@@ -184,21 +185,24 @@ def compare(
     Returns
     -------
     Comparison
-        A table of the columns ``method``, ``n_nonzero``, ``split``, ``fold``, ``rmse`` and ``seconds``.
+        A table with the columns ``method``, ``n_nonzero``, ``split``, ``fold``, ``rmse`` and ``seconds``.
 
     Raises
     ------
     ValueError
         If a method is not known, or a sparsity exceeds the number of atoms.
     TypeError
-        If an estimator has no sparsity to vary.
+        If an estimator has no parameter `n_nonzero`.
 
-    Notes
-    -----
-    What `n_nonzero` counts: complex weights for the shape dictionary and for complex principal component analysis
-    (its first modes), real weights for align-first. Tangent principal component analysis uses twice as many real
-    modes, the same count of real numbers as the complex methods. The centered analyses have the average besides,
-    at no charge. Where the shapes span fewer modes, all are used.
+    Notes ----- `n_nonzero` counts complex weights for the shape dictionary and for complex principal component analysis
+    (its first modes), and real weights for align-first. Tangent principal component analysis uses twice as many real
+    modes, that is the same number of real numbers as the complex methods. The average of the centered analyses is not
+    counted. Where the shapes span fewer modes, all are used.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
 
     Examples
     --------
@@ -253,7 +257,7 @@ def _measure_all(
             fitted, fit_seconds = None, 0.0
             for n_nonzero in sparsities:
                 start = time.perf_counter()
-                # Modes are nested: one fit serves all sparsities, and its time counts for each.
+                # One fit gives the modes for all sparsities; its time counts for each.
                 if fitted is None or not isinstance(estimator, _NESTED):
                     model = clone(estimator)
                     if not isinstance(estimator, _NESTED):
@@ -275,7 +279,7 @@ def _measure_all(
 
 
 def _fit(estimator: Any, configurations: ComplexArray) -> tuple[Any, bool]:
-    """Fit an estimator; return it, and whether it converged, without a warning."""
+    """Fit an estimator without its warning about convergence; return it, and whether it converged."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(configurations)
@@ -295,7 +299,7 @@ def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: s
         return errors
     rows = model.space_.whitened_preshapes(configurations, "X")
     reconstructed = model.space_.whiten(model.reconstruct(configurations, **options))
-    # A reconstruction of nothing is no shape; the distance to it counts as 1, the largest there is.
+    # A reconstruction that is zero has no shape; the distance to it counts as 1, the maximum.
     norms = np.maximum(row_norms(reconstructed), np.finfo(rows.real.dtype).tiny)[:, None]
     return row_distances(reconstructed / norms, rows)
 
@@ -330,8 +334,8 @@ def _check_estimator(name: str, estimator: Any, largest: int) -> None:
     parameters = estimator.get_params(deep=False)
     if "n_nonzero" not in parameters or not hasattr(estimator, "errors"):
         raise TypeError(
-            f"methods must have a parameter n_nonzero to vary, and errors, but {name!r} has not: it is a "
-            f"{type(estimator).__name__}; take ShapeDictionary, AlignFirstDictionary, ComplexPCA or TangentPCA."
+            f"methods must have a parameter n_nonzero and a method errors, but {name!r} does not: it is a "
+            f"{type(estimator).__name__}; use ShapeDictionary, AlignFirstDictionary, ComplexPCA or TangentPCA."
         )
     if largest > parameters.get("n_atoms", largest):
         raise ValueError(f"n_nonzero must be between 1 and n_atoms={parameters['n_atoms']} of {name!r}, got {largest}.")

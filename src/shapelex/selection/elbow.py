@@ -1,6 +1,6 @@
-"""The elbow of a surface of held-out errors: where more atoms stop to pay.
+"""The elbow of a surface of held-out errors, beyond which more atoms lower the error little.
 
-In comes the surface; out go a size and a sparsity.
+Input: the surface. Output: a size and a sparsity.
 """
 
 from itertools import pairwise
@@ -12,9 +12,9 @@ from shapelex.selection.atom_stability import AtomStability
 from shapelex.selection.error_surface import PRECISION, ErrorSurface
 
 LEAST_STEP = 0.1
-"""One more atom per shape must lower the held-out error at least by this share, also where it costs less."""
+"""Smallest fraction by which one more atom per shape must lower the held-out error."""
 
-# A size close to the elbow is preferred for its atoms only where they come back this much better.
+# A smaller size of similar error is preferred only where the stability of its atoms is higher by this much.
 _WORTHWHILE_STABILITY = 0.15
 _CLOSE_ERROR = 1.03
 
@@ -24,7 +24,7 @@ def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
     cells = sorted({(int(row["n_atoms"]), int(row["n_nonzero"])) for row in surface.rows()})
     _, n_nonzero = min(cells, key=lambda cell: (surface.description_length(*cell), cell))
     n_atoms = choose_size(surface, n_nonzero, min_gain)
-    # Each atom of a shape must earn its place, also where coordinates are many and weights cost next to nothing.
+    # With many coordinates the weights add little to the description, so the error must fall by LEAST_STEP as well.
     while n_nonzero > 1 and (n_atoms, n_nonzero - 1) in cells:
         step = surface.rmse(n_atoms, n_nonzero) / surface.rmse(n_atoms, n_nonzero - 1)
         if step <= 1 - LEAST_STEP:
@@ -35,10 +35,10 @@ def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
 
 
 def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
-    """Return the size beyond which further atoms save less than `min_gain` each, at one sparsity.
+    """Return the size beyond which each further atom lowers the error by less than `min_gain`, at one sparsity.
 
-    Savings are those along the lower convex hull of the logarithm of the error, so that sizes that happened to be
-    learned badly do not hide what larger ones save.
+    The decrease is measured along the lower convex hull of the logarithm of the error, so that a size whose dictionary
+    was learned badly does not hide the decrease at larger sizes.
     """
     sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
     errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
@@ -63,7 +63,7 @@ def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
 
 
 def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
-    """Return a smaller size of nearly the same error whose atoms come back clearly better, if there is one."""
+    """Return a smaller size of nearly the same error and clearly higher stability, if there is one."""
     best = n_atoms
     for row in stability.rows():
         size = int(row["n_atoms"])

@@ -1,9 +1,9 @@
 """Held-out errors of dictionaries of many sizes and sparsities.
 
-In come whitened rows and folds; out go errors of the rows that were held out, one for each size, sparsity and fold,
-and what a description of a shape costs at each. A dictionary is learned for each size and sparsity: one that was
-learned for more atoms per shape than the shapes are made of does not find their atoms, and the nested codes of one
-learned for fewer are far from what their number of atoms can do. Sparsities that are clearly too large are left out.
+Input: whitened rows and folds. Output: errors of the held-out rows for each size, sparsity and fold, and the
+description length of a shape. A dictionary is learned for each size and sparsity: a dictionary learned for more atoms
+per shape than the shapes consist of does not find their atoms, and codes over one learned for fewer have much larger
+errors than necessary. Sparsities that are clearly too large are left out.
 """
 
 import time
@@ -19,25 +19,25 @@ from shapelex.coding import encode_rows, residual_norms
 from shapelex.learning import learn
 from shapelex.selection.tidy_table import TidyTable, format_grid
 
-# Quick fits: their errors lie a few percent above those of a full fit, alike for all sizes.
+# Quick fits: their errors are a few percent larger than those of a full fit, for all sizes.
 _QUICK: dict[str, Any] = {"n_swaps": 30, "max_iter": 50, "tol": 1e-4, "tie": 0.0}
 
 PRECISION = 1e-3
-"""Errors below this are as good as none: nobody measures shapes to a thousandth of their size."""
+"""Errors below this count as zero: shapes are not measured to a thousandth of their size."""
 
-# Nats that every single shape would cost more: no chance event in a set.
+# Increase of the description length per shape, in nats, that is too large to be random.
 _MUCH_LONGER = 3.0
 
 
 class ErrorSurface(TidyTable):
-    """Held-out errors by size and sparsity, one fold a row.
+    """Held-out errors by size and sparsity, one fold per row.
 
     Parameters
     ----------
     rows : iterable of mapping
         The rows; each has a value for every column.
     n_dimensions : int
-        Complex dimensions of the pre-shapes, less the position.
+        Number of complex dimensions of centered shapes.
 
     Attributes
     ----------
@@ -53,27 +53,27 @@ class ErrorSurface(TidyTable):
         self.n_dimensions = n_dimensions
 
     def sizes(self) -> list[int]:
-        """Numbers of atoms that were tried, ascending.
+        """Numbers of atoms that were tried, in ascending order.
 
         Returns
         -------
         list of int
-            The sizes.
+            Numbers of atoms.
         """
         return sorted({row["n_atoms"] for row in self._rows})
 
     def sparsities(self, n_atoms: int | None = None) -> list[int]:
-        """Numbers of atoms per shape that were tried, ascending.
+        """Numbers of atoms per shape that were tried, in ascending order.
 
         Parameters
         ----------
         n_atoms : int, optional
-            Of this size alone; of all by default.
+            Size to list; all sizes by default.
 
         Returns
         -------
         list of int
-            The sparsities.
+            Numbers of atoms per shape.
         """
         return sorted({row["n_nonzero"] for row in self._rows if n_atoms in (None, row["n_atoms"])})
 
@@ -110,10 +110,11 @@ class ErrorSurface(TidyTable):
         return float(np.std(rmses, ddof=1) / np.sqrt(len(rmses))) if len(rmses) > 1 else float("nan")
 
     def description_length(self, n_atoms: int, n_nonzero: int) -> float:
-        """Cost of a held-out shape, in nats: of its code, and of what the code leaves out.
+        """Description length of a held-out shape in nats: of its code and of the residual.
 
-        ``n log(mse)`` for the rest, a Gaussian of ``n`` complex dimensions, ``s log(n |a|² / mse)`` for ``s`` weights
-        of mean squared modulus ``|a|²`` at the precision of the rest, and ``log C(J, s)`` for which of ``J`` atoms.
+        ``n log(mse)`` for the residual, a Gaussian of ``n`` complex dimensions, ``s log(n |a|² / mse)`` for ``s``
+        weights of mean squared modulus ``|a|²`` at the precision of the residual, and ``log C(J, s)`` for the choice of
+        ``s`` of ``J`` atoms.
 
         Parameters
         ----------
@@ -123,7 +124,7 @@ class ErrorSurface(TidyTable):
         Returns
         -------
         float
-            The cost, up to a constant: less is better.
+            Description length up to a constant; smaller is better.
         """
         cell = self._cell(n_atoms, n_nonzero)
         mse = max(self.rmse(n_atoms, n_nonzero), PRECISION) ** 2
@@ -142,13 +143,13 @@ class ErrorSurface(TidyTable):
 
 
 def code_length(n_atoms: int, n_nonzero: int, precision: float) -> float:
-    """Return the nats of a code: its weights, each known to one part in `precision` of its square, and its atoms."""
+    """Return the length of a code in nats: ``log(precision)`` per weight, and the choice of its atoms."""
     choices = lgamma(n_atoms + 1) - lgamma(n_nonzero + 1) - lgamma(n_atoms - n_nonzero + 1)
     return n_nonzero * log(precision) + choices
 
 
 class SurfaceMeasurer:
-    """Learns from whitened pre-shapes and measures, cell by cell; calls `tell` with every new row."""
+    """Learns dictionaries from whitened pre-shapes and measures them, and calls `report` with every new row."""
 
     def __init__(
         self,
@@ -156,22 +157,22 @@ class SurfaceMeasurer:
         folds: Sequence[tuple[IntArray, IntArray]],
         seeds: IntArray,
         n_threads: int | None,
-        tell: Callable[[dict[str, Any]], None],
+        report: Callable[[dict[str, Any]], None],
     ) -> None:
         self._rows = rows
         self._folds = folds
         self._seeds = seeds
         self._n_threads = n_threads
-        self._tell = tell
+        self._report = report
         self._measured: list[dict[str, Any]] = []
 
     @property
     def surface(self) -> ErrorSurface:
-        """What was measured so far."""
+        """The measurements so far."""
         return ErrorSurface(self._measured, self._rows.shape[1] - 1)
 
     def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> None:
-        """Measure one size at ascending sparsities, until the description of a shape got longer by much, or twice."""
+        """Measure one size at ascending sparsities; stop early where the description gets much longer, or twice."""
         lengths: list[float] = []
         for n_nonzero in sparsities:
             if n_nonzero > n_atoms:
@@ -208,4 +209,4 @@ class SurfaceMeasurer:
                 "seconds": time.perf_counter() - start,
             }
             self._measured.append(row)
-            self._tell(row)
+            self._report(row)

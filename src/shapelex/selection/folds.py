@@ -1,6 +1,6 @@
-"""Which shapes to learn from and which to hold out.
+"""Folds: the shapes to learn from, and the shapes to hold out.
 
-In come a number of folds, a splitter of scikit-learn or pairs of rows, and groups; out go pairs of row numbers.
+Input: a number of folds, a splitter of scikit-learn or pairs of rows, and groups. Output: pairs of row numbers.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ Fold = tuple[IntArray, IntArray]
 def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int) -> list[Fold]:
     """Return the rows to learn from and the rows to hold out, for every fold.
 
-    A number of folds holds out contiguous blocks of rows, or whole groups where there are any; None is no fold.
+    A number of folds holds out contiguous blocks of rows, or whole groups where there are any; None gives no folds.
 
     Examples
     --------
@@ -32,11 +32,11 @@ def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int) -> list[Fold]:
         groups = np.asarray(groups)
         if groups.shape != (n_shapes,):
             raise ShapeInputError(
-                f"groups must hold one entry a shape: X has {n_shapes} shapes, groups has shape {groups.shape}."
+                f"groups must hold one entry per shape: X has {n_shapes} shapes, groups has shape {groups.shape}."
             )
     if cv is None:
         if groups is not None:
-            raise ValueError("groups say what to hold out together, but cv=None holds out nothing: set cv, as cv=5.")
+            raise ValueError("groups need cv, but cv=None holds out no shapes: set cv, for example cv=5.")
         return []
     if isinstance(cv, int | float | np.number):
         n_folds = check_count(cv, 2, "cv")  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int) -> list[Fold]:
 def _check_fold(fold: Any, n_shapes: int) -> Fold:
     rows, held_out = (_as_row_numbers(part, n_shapes) for part in fold)
     if np.intersect1d(rows, held_out).size:
-        raise ShapeInputError("cv must hold out other rows than it learns from, but some rows are in both.")
+        raise ShapeInputError("cv must not learn from rows that it holds out, but some rows are in both parts.")
     return rows, held_out
 
 
@@ -65,14 +65,14 @@ def _as_row_numbers(part: Any, n_shapes: int) -> IntArray:
     if array.dtype == bool and array.shape == (n_shapes,):
         array = np.flatnonzero(array)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.size == 0:
-        raise ShapeInputError("cv must give pairs of row numbers, each of them a list that is not empty.")
+        raise ShapeInputError("cv must give pairs of row numbers, and neither list may be empty.")
     if array.min() < 0 or array.max() >= n_shapes:
         raise ShapeInputError(f"cv must give row numbers between 0 and {n_shapes - 1}, the rows of X.")
     return array
 
 
 def check_counts(values: int | Iterable[int], name: str) -> list[int]:
-    """Return the positive integers that were given, ascending; refuse none."""
+    """Return the given positive integers in ascending order; refuse an empty list."""
     given = sorted({check_count(v, 1, name) for v in (values if isinstance(values, Iterable) else [values])})
     if not given:
         raise ValueError(f"{name} must hold at least one number, got none.")

@@ -1,6 +1,6 @@
-"""What changes when shapes are turned, scaled, moved, renumbered, mirrored or resampled, on the user's own shapes.
+"""Effects of rotating, scaling, moving, renumbering, mirroring or resampling the shapes of a set.
 
-In come shapes and their space; out goes a report: numbers for every change, and words for people.
+Input: shapes and their space. Output: a report with numbers for every change, and a description in words.
 """
 
 import warnings
@@ -18,27 +18,27 @@ from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.fitting import arc_length_parameters
 
-# Points of a curve for each coordinate, where it is sampled to be fitted again.
+# Number of sampled points per coordinate, where a curve is sampled and fitted again.
 _SAMPLES_PER_COORDINATE = 16
 
 
 @dataclass(frozen=True)
 class ChangeEffect:
-    """What one change does to a set of shapes.
+    """Effect of one change on a set of shapes.
 
     Parameters
     ----------
     change : str
-        The change, in words.
+        Name of the change.
     to_itself : float
-        Median full distance of a shape to itself after the change.
+        Median full distance between a shape and the changed shape.
     between_shapes : float
-        Largest difference that the change makes to a distance between two shapes, when about half of the shapes are
-        changed.
+        Largest difference in the distance between two shapes when about half of the shapes are changed.
     rmse : float
-        RMSE of the changed shapes over a dictionary that was learned from the shapes as they are.
+        RMSE of the changed shapes over a dictionary that was learned from the unchanged shapes.
     weights : float
-        Largest change of the modulus of a weight in the codes over it; large where several codes are equally good.
+        Largest change of the modulus of a weight in the codes over that dictionary; large where several codes are
+        equally good.
     to_itself_registered : float or None
         `to_itself`, after both are registered to the mean of the set; None for open curves.
     rmse_registered : float or None
@@ -54,30 +54,30 @@ class ChangeEffect:
     rmse_registered: float | None
 
     def is_nothing(self, tol: float) -> bool:
-        """Tell whether no distance changed beyond `tol`; weights may, where several codes are equally good."""
+        """Return whether no distance changed by more than `tol`; weights may change where codes are equally good."""
         return max(self.to_itself, self.between_shapes) <= tol
 
 
 @dataclass(frozen=True, repr=False)
 class InvarianceReport:
-    """What changes and what does not, for a set of shapes.
+    """Effects of changes that may or may not alter the shapes of a set.
 
     Parameters
     ----------
     effects : tuple of ChangeEffect
-        One for each change that the space knows.
+        One for each change that the space supports.
     spread : float
-        Median full distance between two shapes of the set, to compare with.
+        Median full distance between two shapes of the set, for comparison.
     rmse : float
         RMSE of the shapes over a dictionary that was learned from them.
     rmse_registered : float or None
         The same, after registration.
     n_shapes : int
-        Number of shapes that were looked at.
+        Number of shapes that were examined.
     space : Space
-        Their space.
+        Space of the shapes.
     tol : float
-        Below it, a change is none.
+        Distances up to this count as zero.
     """
 
     effects: tuple[ChangeEffect, ...]
@@ -91,7 +91,7 @@ class InvarianceReport:
     def __str__(self) -> str:
         head = (
             f"{self.n_shapes} shapes in {self.space}. Two of them are {self.spread:.3f} apart (median full distance); "
-            f"a small dictionary rebuilds them to {100 * self.rmse:.2f} %."
+            f"a small dictionary approximates them with an error of {100 * self.rmse:.2f} %."
         )
         return "\n".join([head, *(self._describe(effect) for effect in self.effects)])
 
@@ -100,9 +100,9 @@ class InvarianceReport:
     def _describe(self, effect: ChangeEffect) -> str:
         if effect.is_nothing(self.tol):
             codes = (
-                "codes and errors stay"
+                "codes and errors stay the same"
                 if effect.weights <= self.tol
-                else "errors stay; of equally good codes, others come"
+                else "errors stay the same; other codes of equal error are found"
             )
             return f"- {effect.change}: nothing changes; distances, {codes}."
         words = (
@@ -123,33 +123,33 @@ class InvarianceReport:
 def invariance_report(
     X: ArrayLike, space: Space | None = None, *, max_shapes: int = 100, random_state: int = 0
 ) -> InvarianceReport:
-    """Try on your own shapes what changes distances and codes, and what does not.
+    """Report which changes of shapes alter distances and codes, measured on the given shapes.
 
-    Every shape is turned, scaled and moved, each by an amount of its own; outlines also get another start point and
-    direction, a mirror image and other points on the same curve. Compared are the distances of shapes to themselves and
-    to each other, and the errors and weights over a small dictionary, for curves of closed spaces also after
-    :func:`shapelex.register`.
+    Every shape is rotated, scaled and moved, each by a different random amount; outlines are also given another start
+    point, the reverse direction, a mirror image and other points on the same curve. The report compares the distances
+    of shapes to themselves and to each other, and the errors and weights over a small dictionary; for closed curves
+    also after :func:`shapelex.register`.
 
     Parameters
     ----------
     X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
         Configurations, at least three.
     space : Space, optional
-        Their space; landmarks when not given. Give ``Landmarks(n, closed=True)`` for closed outlines.
+        Space of the configurations; landmarks when not given. Give ``Landmarks(n, closed=True)`` for closed outlines.
     max_shapes : int, default 100
-        Most shapes to look at, drawn at random.
+        Maximum number of shapes to examine, drawn at random.
     random_state : int, default 0
-        Seed of what is random.
+        Seed of all random draws.
 
     Returns
     -------
     InvarianceReport
-        The numbers; ``print`` says them in words.
+        The numbers; ``print`` describes them in words.
 
     Notes
     -----
-    Direction and other points concern landmarks along a curve: for anatomical landmarks, whose order is their
-    name, they mean nothing.
+    The changes of direction and of points apply to landmarks along a curve. They have no meaning for anatomical
+    landmarks, which are identified by their order.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def invariance_report(
 
 
 def _changes(space: Space, rng: np.random.Generator) -> dict[str, Callable[[ComplexArray], ComplexArray]]:
-    """Return the changes by name; each shape is changed by an amount of its own."""
+    """Return the changes by name; each shape is changed by a different amount."""
 
     def moved(Z: ComplexArray) -> ComplexArray:
         steps = (rng.normal(size=(len(Z), 2)) @ [1, 1j]) * np.asarray(space.norm(Z))
@@ -253,7 +253,7 @@ def _resampled(Z: ComplexArray, space: Space) -> ComplexArray:
 
 
 def _check_chosen(chosen: ComplexArray, numbers: IntArray, space: Space) -> None:
-    """Refuse collapsed shapes by the argument and the rows that the caller knows."""
+    """Refuse collapsed shapes, with the name of the argument and the row numbers of the caller."""
     for number, shape in zip(numbers.tolist(), chosen, strict=True):
         space.whitened_preshapes(shape, "X", first_row=number)
 

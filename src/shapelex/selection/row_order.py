@@ -1,6 +1,6 @@
-"""Are neighboring rows alike? Then random splits leak, and errors of held-out shapes are too small.
+"""Detects sets whose neighboring rows are similar, for which random splits give too small held-out errors.
 
-In come configurations and their whitened pre-shapes; out goes a short description, and words on it.
+Input: configurations and their whitened pre-shapes. Output: a short description in numbers and words.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex.geometry.distances import row_distances
 
-# Neighbors this much closer than random pairs are no accident.
+# Rows are taken to be ordered where neighbors are closer than random pairs by this factor.
 _ORDERED = 0.7
 
 
 @dataclass(frozen=True)
 class RowOrder:
-    """How many rows repeat an earlier one, and the median full distances of consecutive rows and of random pairs."""
+    """Number of rows that repeat an earlier one, and median full distances of consecutive rows and of random pairs."""
 
     n_copies: int
     n_shapes: int
@@ -27,32 +27,32 @@ class RowOrder:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether consecutive rows are clearly more alike than others."""
+        """Whether consecutive rows are clearly more similar than others."""
         return self.neighbor_distance < _ORDERED * self.pair_distance
 
-    def say(self, folds: Sequence[Any], has_groups: bool) -> str:
-        """Return what it means for the folds, or an empty text where rows are in no order."""
+    def explain(self, folds: Sequence[Any], has_groups: bool) -> str:
+        """Return the consequence for the folds, or an empty string where rows are not ordered."""
         parts = []
         if self.n_copies:
             parts.append(f"{self.n_copies} of {self.n_shapes} rows are copies of others")
         if self.is_ordered:
             parts.append(
-                f"rows that follow each other are alike (median distance {self.neighbor_distance:.3f}, random pairs "
+                f"consecutive rows are similar (median distance {self.neighbor_distance:.3f}, random pairs "
                 f"{self.pair_distance:.3f}), as in a recording or a sorted set"
             )
         if not parts:
             return ""
         is_block = all(bool(np.all(np.diff(np.sort(held_out)) == 1)) for _, held_out in folds)
         if has_groups:
-            advice = "whole groups were held out, so that no shape was measured that had a near copy among the learned"
+            advice = "whole groups were held out, so that no held-out shape had a near copy among the others"
         elif is_block:
             advice = (
-                "a random split would hold out shapes that were all but seen, so whole blocks of rows were held out; "
-                "if you know recordings or specimens, give them as groups"
+                "a random split would hold out near copies of shapes learned from, so whole blocks of rows were held "
+                "out; where recordings or specimens are known, give them as groups"
             )
         else:
             advice = (
-                "the folds given mix such rows, so these errors are too small: hold out blocks of rows (cv=3), or "
+                "the given folds separate such rows, so these errors are too small: hold out blocks of rows (cv=3), or "
                 "recordings or specimens as groups"
             )
         return f"Order: {', and '.join(parts)}: {advice}."

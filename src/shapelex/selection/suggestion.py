@@ -1,7 +1,7 @@
-"""How many atoms, and how many a shape: what a set of shapes says about it.
+"""Suggests the number of atoms of a dictionary, and the maximum number of atoms per shape.
 
-In come configurations; out goes a suggestion with its reasons: errors of held-out shapes for many sizes and
-sparsities, their elbow, and how well the atoms of each size come back from other seeds.
+Input: configurations. Output: a suggestion with its reasons: errors of held-out shapes for many sizes and sparsities,
+their elbow, and the stability of the atoms of each size between seeds.
 """
 
 import logging
@@ -22,7 +22,7 @@ from shapelex.selection.elbow import choose, most_stable
 from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
 from shapelex.selection.folds import check_counts, make_folds
 from shapelex.selection.row_order import RowOrder, describe_order
-from shapelex.selection.suggestion_reasons import say_error, say_size, say_sparsity, say_stability
+from shapelex.selection.suggestion_reasons import explain_error, explain_size, explain_sparsity, explain_stability
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 
@@ -36,22 +36,22 @@ Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suggestion:
-    """Suggested size and sparsity of a dictionary, with reasons; what :func:`suggest` returns.
+    """Suggested size and sparsity of a dictionary, with reasons; the result of :func:`suggest`.
 
-    Printed, it says in words what it suggests and why.
+    Printed, it gives the suggestion and its reasons in words.
 
     Parameters
     ----------
     n_atoms, n_nonzero : int
-        The suggestion, as :class:`ShapeDictionary` takes it.
+        Suggested parameters of :class:`ShapeDictionary`.
     surface : ErrorSurface
-        Held-out errors: a tidy table of the columns ``n_atoms``, ``n_nonzero``, ``fold``, ``rmse``, ``train_rmse``,
+        Held-out errors: a tidy table with the columns ``n_atoms``, ``n_nonzero``, ``fold``, ``rmse``, ``train_rmse``,
         ``energy`` and ``seconds``.
     stability : AtomStability
-        Stability of the atoms: a tidy table of the columns ``n_atoms``, ``n_nonzero``, ``distance``, ``chance`` and
+        Stability of the atoms: a tidy table with the columns ``n_atoms``, ``n_nonzero``, ``distance``, ``chance`` and
         ``stability``.
     reasons : list of str
-        Sentences that say why, in order of weight.
+        Reasons as sentences, the most important first.
     """
 
     n_atoms: int
@@ -62,7 +62,7 @@ class Suggestion:
 
     @property
     def rmse(self) -> float:
-        """Held-out error at the suggestion."""
+        """Held-out error at the suggested size and sparsity."""
         return self.surface.rmse(self.n_atoms, self.n_nonzero)
 
     def __repr__(self) -> str:
@@ -74,7 +74,7 @@ class Suggestion:
         lines += ["", "Held-out error in percent", str(self.surface)]
         if len(self.stability):
             n_nonzero = self.stability["n_nonzero"][0]
-            lines += ["", f"Distance of atoms to their partners from another seed, {n_nonzero} a shape"]
+            lines += ["", f"Distance from atoms to their partners of another seed, at most {n_nonzero} atoms per shape"]
             lines.append(str(self.stability))
         return "\n".join(lines)
 
@@ -94,47 +94,48 @@ def suggest(
     random_state: Any = None,
     callback: Progress | None = None,
 ) -> Suggestion:
-    """Suggest how many atoms a dictionary should have, and how many a shape may use.
+    """Suggest the number of atoms of a dictionary, and the maximum number of atoms per shape.
 
-    Learns dictionaries of several sizes and sparsities from part of the shapes, and measures the others. One more
-    atom per shape is worth it while the description of a held-out shape, code and rest, gets shorter; one more atom
-    in the dictionary while it lowers the held-out error by `min_gain`. Where shapes are sums of a few of the atoms of
-    one dictionary, both are its numbers; where no number is right, they are where more brings little.
+    Learns dictionaries of several sizes and sparsities from part of the shapes, and measures their errors on the
+    others. The number of atoms per shape is increased while the description of a held-out shape (code and residual)
+    gets shorter, and the number of atoms while one more lowers the held-out error by `min_gain`. Where shapes are
+    sparse sums over a true dictionary, the suggestion is its size and sparsity; otherwise larger numbers would improve
+    little.
 
     Parameters
     ----------
     X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
         Configurations.
     n_atoms : iterable of int, optional
-        Sizes to try. By default 3 to 20 in growing steps, at most half the shapes that are learned from, then every
-        size around the elbow.
+        Numbers of atoms to try. By default 3 to 20 in growing steps, at most half the number of shapes learned from,
+        then every size around the elbow.
     n_nonzero : iterable of int, optional
-        Sparsities to try. By default 1 to 10, for each size until two in a row did not pay.
+        Numbers of atoms per shape to try. By default 1 to 10, for each size until two in a row bring no improvement.
     space : Space, optional
-        Space of the configurations; when not given, that of a `ShapeSet`, else landmarks.
+        Space of the configurations; when not given, that of a `ShapeSet`, otherwise landmarks.
     cv : int, splitter or iterable of pairs of rows, default 3
-        What to hold out. A number of folds holds out contiguous blocks of rows, or whole `groups`: rows that follow
-        each other in time are alike, and a random split would hold out shapes that were all but seen.
+        Shapes to hold out. A number of folds holds out contiguous blocks of rows, or whole `groups`: consecutive shapes
+        of a recording are similar, and a random split would hold out near copies of shapes learned from.
     groups : array_like of shape (n_shapes,), optional
-        What each shape belongs to, such as a recording or a specimen: held out together.
+        Group of each shape, such as a recording or a specimen; a group is held out as a whole.
     max_shapes : int, default 1500
-        Most shapes to use, evenly spaced over the rows.
+        Maximum number of shapes to use, evenly spaced over the rows.
     n_seeds : int, default 3
-        Dictionaries of each size that are compared for the stability of their atoms; 0 or 1 leaves it out.
+        Number of dictionaries of each size that are compared for the stability of their atoms; none for 0 or 1.
     min_gain : float, default 0.03
-        Share of the held-out error that a further atom of the dictionary must save.
+        Fraction of the held-out error by which a further atom of the dictionary must lower it.
     n_jobs : int, optional
-        Most threads; −1 or None for all processors. The result does not depend on it.
+        Maximum number of threads; −1 or None for all processors. Results do not depend on it.
     random_state : int, Generator, RandomState or None, default None
-        Seed of all that is random.
+        Seed of all random draws.
     callback : callable, optional
         Called as ``callback(n_done, n_at_most, row)`` after every dictionary; returning True ends the search with
-        a suggestion from what was measured.
+        a suggestion from the measurements so far.
 
     Returns
     -------
     Suggestion
-        ``n_atoms``, ``n_nonzero``, the error ``surface``, the ``stability`` of atoms, and as text the reasons.
+        ``n_atoms``, ``n_nonzero``, the error ``surface``, the ``stability`` of atoms, and the reasons in words.
 
     Raises
     ------
@@ -143,15 +144,14 @@ def suggest(
     TypeError, ValueError
         If an argument is out of range.
 
-    Notes
-    -----
-    The description of a shape of ``n`` complex dimensions by ``s`` of ``J`` atoms takes ``n log(mse)`` for the rest,
-    ``s log(n |a|² / mse)`` for weights at the precision of the rest, and ``log C(J, s)`` for the choice of atoms
-    (two-part minimum description length). Finely sampled outlines have far fewer degrees of freedom than coordinates,
-    so that many weights seem to pay: there a further atom per shape must also lower the error by a tenth.
+    Notes ----- The description of a shape of ``n`` complex dimensions by ``s`` of ``J`` atoms takes ``n log(mse)`` for
+    the residual, ``s log(n |a|² / mse)`` for weights at the precision of the residual, and ``log C(J, s)`` for the
+    choice of atoms (two-part minimum description length). Finely sampled outlines have far fewer degrees of freedom
+    than coordinates, which favors many weights; therefore a further atom per shape must also lower the error by a
+    tenth.
 
-    Errors are those of quick fits, somewhat above those of :class:`ShapeDictionary` at its defaults; the stability of
-    atoms is that of its defaults.
+    Errors come from quick fits, and are somewhat larger than those of :class:`ShapeDictionary` with its defaults; the
+    stability of atoms is measured with its defaults.
 
     Examples
     --------
@@ -169,14 +169,14 @@ def suggest(
     configurations, space = read_configurations(X, space)
     gain = check_number(min_gain, "min_gain")
     if not 0 < gain < 1:
-        raise ValueError(f"min_gain must be a share between 0 and 1, got {min_gain}.")
+        raise ValueError(f"min_gain must be between 0 and 1, got {min_gain}.")
     chosen = _spaced_rows(len(configurations), check_count(max_shapes, 6, "max_shapes"))
     rows = space.whitened_preshapes(configurations, "X")
     part = None if groups is None else np.asarray(groups)
     if part is not None and part.shape == (len(rows),):
         part = part[chosen]
     if cv is None:
-        raise ValueError("cv must hold out some shapes, got None: give a number of folds, as cv=3.")
+        raise ValueError("cv must hold out some shapes, got None: give a number of folds, for example cv=3.")
     folds = make_folds(cv, part, len(chosen))
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     sizes = _check_sizes(n_atoms, most)
@@ -201,7 +201,7 @@ class _StoppedError(Exception):
 
 
 class _Search:
-    """What was measured so far, and what comes next."""
+    """The measurements so far, and the steps of the search."""
 
     def __init__(
         self,
@@ -220,9 +220,9 @@ class _Search:
         self._generator = generator
         self._n_threads = n_threads
         self._callback = callback
-        self.measurer = SurfaceMeasurer(rows, folds, seeds[: len(folds)], n_threads, self._tell)
+        self.measurer = SurfaceMeasurer(rows, folds, seeds[: len(folds)], n_threads, self._report)
 
-    def _tell(self, row: dict[str, Any]) -> None:
+    def _report(self, row: dict[str, Any]) -> None:
         self.n_done += 1
         self.n_at_most = max(self.n_at_most, self.n_done)
         logger.info("suggest: %d of at most %d dictionaries, %s", self.n_done, self.n_at_most, row)
@@ -234,7 +234,7 @@ class _Search:
             self.measurer.measure_size(size, sparsities, stops_early)
 
     def refine(self, gain: float, most: int) -> None:
-        """Measure the sizes between the elbow and the one before, the next one, and one atom per shape more or less."""
+        """Measure the sizes next to the elbow, and one atom per shape more or less, until the elbow does not move."""
         while True:
             size, n_nonzero = choose(self.measurer.surface, gain)
             sizes = [one for one in self.measurer.surface.sizes() if n_nonzero in self.measurer.surface.sparsities(one)]
@@ -244,7 +244,7 @@ class _Search:
             if missing:
                 self.measurer.measure(missing[0], n_nonzero)
                 continue
-            # What one atom per shape more or less would do is said of this very size.
+            # The reasons compare one atom per shape more or less at this size.
             tried = self.measurer.surface.sparsities(size)
             nearby = [one for one in (n_nonzero - 1, n_nonzero + 1) if 1 <= one <= size and one not in tried]
             if not nearby:
@@ -252,7 +252,7 @@ class _Search:
             self.measurer.measure(size, nearby[0])
 
     def compare_seeds(self, gain: float) -> None:
-        """Learn every size anew from several seeds, at the sparsity of the elbow, as an estimator would."""
+        """Learn every size from several seeds, at the sparsity of the elbow and with the defaults of an estimator."""
         if len(self._seeds) < 2:
             return
         surface = self.measurer.surface
@@ -265,7 +265,7 @@ class _Search:
                 with single_blas_thread():
                     learned = learn(self.rows, size, n_nonzero, generator=int(seed), n_threads=self._n_threads)
                 dictionaries.append(learned.atoms)
-                self._tell({"n_atoms": size, "n_nonzero": n_nonzero, "seed": int(seed), "train_rmse": learned.rmse})
+                self._report({"n_atoms": size, "n_nonzero": n_nonzero, "seed": int(seed), "train_rmse": learned.rmse})
             found = measure_stability(dictionaries, self.rows, self._generator)
             self.stability_rows.append({"n_atoms": size, "n_nonzero": n_nonzero, **found})
 
@@ -278,11 +278,11 @@ def _conclude(
     stability = AtomStability(sorted(search.stability_rows, key=lambda row: row["n_atoms"]))
     elbow, n_atoms = n_atoms, most_stable(learned, stability, n_atoms, n_nonzero)
     reasons = [
-        say_error(learned, n_atoms, n_nonzero, len(folds), has_groups, len(search.rows), n_shapes),
-        say_sparsity(learned, n_atoms, n_nonzero),
-        say_size(learned, n_atoms, n_nonzero, elbow, gain),
-        say_stability(stability, n_atoms),
-        order.say(folds, has_groups),
+        explain_error(learned, n_atoms, n_nonzero, len(folds), has_groups, len(search.rows), n_shapes),
+        explain_sparsity(learned, n_atoms, n_nonzero),
+        explain_size(learned, n_atoms, n_nonzero, elbow, gain),
+        explain_stability(stability, n_atoms),
+        order.explain(folds, has_groups),
     ]
     return Suggestion(n_atoms, n_nonzero, learned, stability, [reason for reason in reasons if reason])
 
@@ -298,5 +298,5 @@ def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:
         return [size for size in DEFAULT_SIZES if size <= most] or list(range(1, most + 1))
     given = check_counts(n_atoms, "n_atoms")
     if given[-1] > 2 * most:
-        raise ValueError(f"n_atoms must be at most {2 * most}, the shapes that are learned from, got {given[-1]}.")
+        raise ValueError(f"n_atoms must be at most {2 * most}, the number of shapes learned from, got {given[-1]}.")
     return given

@@ -1,6 +1,6 @@
-"""What a surface of errors and the stability of atoms say, in words that need no statistics.
+"""The reasons for a suggestion, in words that need no knowledge of statistics.
 
-In come measurements and the size and sparsity that were chosen; out go sentences.
+Input: measurements, and the chosen size and sparsity. Output: sentences.
 """
 
 from math import exp
@@ -12,22 +12,22 @@ from shapelex.selection.elbow import LEAST_STEP
 from shapelex.selection.error_surface import PRECISION, ErrorSurface
 
 
-def say_error(
+def explain_error(
     surface: ErrorSurface, n_atoms: int, n_nonzero: int, n_folds: int, has_groups: bool, n_used: int, n_shapes: int
 ) -> str:
-    """Say what speaks of the error of held-out shapes; nothing where nothing is known."""
+    """Return a sentence on the error of held-out shapes."""
     held_out = "whole groups" if has_groups else "parts of the set"
     used = f"{n_used} of {n_shapes} shapes, evenly spaced" if n_used < n_shapes else f"all {n_shapes} shapes"
     spread = surface.spread(n_atoms, n_nonzero)
     margin = "" if np.isnan(spread) else f" ± {100 * spread:.2f}"
     return (
-        f"Error: shapes that were held out are rebuilt to {100 * surface.rmse(n_atoms, n_nonzero):.2f}{margin} % "
+        f"Error: held-out shapes have an error of {100 * surface.rmse(n_atoms, n_nonzero):.2f}{margin} % "
         f"(root mean squared full distance; {n_folds} {held_out} held out in turn; {used})."
     )
 
 
-def say_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> str:
-    """Say what speaks of one atom per shape less and more; nothing where nothing is known."""
+def explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> str:
+    """Return a sentence on one atom per shape less and more; empty where neither was measured."""
     here, tried = surface.rmse(n_atoms, n_nonzero), surface.sparsities(n_atoms)
     parts = []
     if n_nonzero - 1 in tried:
@@ -35,22 +35,22 @@ def say_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> str:
             f"the last of {n_nonzero} lowers the error by {_percent(here, surface.rmse(n_atoms, n_nonzero - 1))}"
         )
     if n_nonzero + 1 in tried:
-        # With n − s − 1 dimensions left, this error would make both descriptions equally long.
+        # At this error, with n − s − 1 dimensions left, both descriptions would have the same length.
         excess = surface.description_length(n_atoms, n_nonzero + 1) - surface.description_length(n_atoms, n_nonzero)
         there = max(surface.rmse(n_atoms, n_nonzero + 1), PRECISION)
         even = there * exp(-excess / (2 * max(surface.n_dimensions - n_nonzero - 1, 1)))
         needed = max(1 - even / max(here, PRECISION), LEAST_STEP)
         parts.append(
             f"one more would lower it by {_percent(surface.rmse(n_atoms, n_nonzero + 1), here)}, where "
-            f"{100 * needed:.0f} % would pay for the longer code"
+            f"{100 * needed:.0f} % would be needed to justify the longer code"
         )
     elif n_nonzero == max(surface.sparsities()) and n_nonzero < n_atoms:
-        parts.append("more were not tried, and may pay: give a longer range of n_nonzero")
+        parts.append("more were not tried, and may be better: give a longer range of n_nonzero")
     return f"Atoms per shape: {', '.join(parts)}." if parts else ""
 
 
-def say_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, gain: float) -> str:
-    """Say what speaks of fewer and more atoms; nothing where nothing is known."""
+def explain_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, gain: float) -> str:
+    """Return a sentence on fewer and more atoms."""
     sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
     here = surface.rmse(n_atoms, n_nonzero)
     smaller, larger = [size for size in sizes if size < n_atoms], [size for size in sizes if size > n_atoms]
@@ -60,24 +60,24 @@ def say_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, ga
     parts.append(f"with {n_atoms}, {100 * here:.2f} %")
     if larger:
         parts.append(f"with {larger[-1]}, {100 * surface.rmse(larger[-1], n_nonzero):.2f} %")
-        last = f"beyond {elbow} a further atom saves less than {100 * gain:.0f} % of it"
+        last = f"beyond {elbow} a further atom lowers it by less than {100 * gain:.0f} %"
     else:
-        last = "no larger size was tried, and more atoms may pay: give larger n_atoms"
+        last = "no larger size was tried, and more atoms may be better: give larger n_atoms"
     if elbow != n_atoms:
-        last += f", and the atoms of {n_atoms} come back better than those of {elbow}"
+        last += f", and {n_atoms} atoms are more stable than {elbow}"
     return f"Atoms: {', '.join(parts)}; {last}."
 
 
-def say_stability(stability: AtomStability, n_atoms: int) -> str:
-    """Say what speaks of whether atoms come back; nothing where nothing is known."""
+def explain_stability(stability: AtomStability, n_atoms: int) -> str:
+    """Return a sentence on the stability of the atoms; empty where it was not measured."""
     value = stability.of(n_atoms)
     if np.isnan(value):
         return ""
     row = next(row for row in stability.rows() if row["n_atoms"] == n_atoms)
     verdict = (
-        "the same atoms come back: they can be named and interpreted"
+        "the same atoms are found again: they can be named and interpreted"
         if value > 0.8
-        else "most atoms come back, some change: interpret those that do"
+        else "most atoms are found again, some change: interpret those that are found again"
         if value > 0.5
         else "atoms change from seed to seed: use the codes and reconstructions, but do not interpret single atoms"
     )

@@ -1,7 +1,6 @@
-"""Tidy tables: one row a measurement, columns by name.
+"""Tidy tables: one measurement per row, columns by name.
 
-In come rows; out go columns for plots, data frames, and text for files. What a table says at a glance is up to its
-subclasses.
+Input: rows. Output: columns for plots, data frames, and text for files. Subclasses define how a table is printed.
 """
 
 import csv
@@ -14,7 +13,7 @@ import numpy as np
 
 
 class TidyTable:
-    """Measurements, one a row.
+    """Measurements, one per row.
 
     Columns are taken by name, as from a data frame: ``table["rmse"]``; ``len(table)`` counts rows.
 
@@ -73,7 +72,7 @@ class TidyTable:
         Returns
         -------
         pandas.DataFrame
-            One row a measurement.
+            One measurement per row.
 
         Raises
         ------
@@ -87,12 +86,12 @@ class TidyTable:
         return pd.DataFrame({name: self[name] for name in self.columns})
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """Table as comma-separated text, its first line the names of the columns.
+        """Table as comma-separated text, with the names of the columns in the first line.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where to write it; nowhere when not given.
+            File to write; none when not given.
 
         Returns
         -------
@@ -124,22 +123,7 @@ class TidyTable:
 
 
 def format_grid(corner: str, heads: Sequence[str], named_cells: Mapping[str, Sequence[str]]) -> str:
-    """Return rows of text cells under their heads: names to the left, numbers to the right.
-
-    Parameters
-    ----------
-    corner : str
-        Head of the names.
-    heads : sequence of str
-        Heads of the other columns.
-    named_cells : mapping of str to sequence of str
-        Cells of each row, by its name.
-
-    Returns
-    -------
-    str
-        Lines of equal width.
-    """
+    """Return lines of equal width: names on the left under `corner`, cells aligned to the right under `heads`."""
     first = max(len(corner), *(len(name) for name in named_cells))
     lines = [heads, *named_cells.values()]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]

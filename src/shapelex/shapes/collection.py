@@ -35,12 +35,12 @@ class Block:
     configurations : ndarray of complex, shape (n_rows, n_coordinates)
         As they were given; not checked to be finite.
     weights : ndarray of float, shape (n_rows,)
-        How much each counts.
+        Weight of each shape.
     scales : ndarray of float, shape (n_rows,), or None
-        What :meth:`~shapelex.spaces.base.Space.scaled_parts` gives for them, where that is known; the
-        configurations are then those that go with it.
+        Scales of :meth:`~shapelex.spaces.base.Space.scaled_parts`, where they are known; the configurations are then
+        those of the same method.
     name : str
-        What error messages call the collection.
+        Name of the collection in error messages.
     first_row : int
         Number of the first shape in error messages.
     """
@@ -66,15 +66,15 @@ class Shapes(ABC):
     dtype : dtype of complex
         Precision of all configurations.
     space : Space
-        What the coordinates mean.
+        Space of the configurations.
     weights : ndarray of float, shape (n_shapes,), or None
-        How much each shape counts; None for 1 each.
+        Weight of each shape; None where all are 1.
     name : str
-        What error messages call the collection.
+        Name of the collection in error messages.
     first_row : int
         Number of the first shape in error messages, where this is a part of a larger collection.
     kept : dict
-        What a backend keeps of the shapes between two passes, such as tensors on a device.
+        Data that a backend keeps between two passes, such as tensors on a device.
     """
 
     stretch_rows = 1
@@ -104,7 +104,7 @@ class Shapes(ABC):
         return self.read(start, stop)
 
     def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
-        """Yield all shapes in order, `n_rows` at a time; by default as many as suits the collection."""
+        """Yield all shapes in order, `n_rows` at a time; the default depends on the collection."""
         step = BLOCK_ROWS if n_rows is None else n_rows
         for start in range(0, len(self), step):
             stop = min(start + step, len(self))
@@ -142,7 +142,7 @@ class Shapes(ABC):
         return other
 
     def stretches(self) -> list[int]:
-        """Return the bounds of stretches that are each best read at once: first shapes, and the number of shapes."""
+        """Return the bounds of stretches that are best read as a whole: first shapes, and the number of shapes."""
         n_rows = self.stretch_rows * -(-BLOCK_ROWS // self.stretch_rows)
         return [*range(0, len(self), n_rows), len(self)]
 
@@ -156,12 +156,12 @@ class Shapes(ABC):
         return [work(self)]
 
     def reduce(self, sum_part: "Callable[[Shapes], Result]", merge: Callable[[list[Result]], Result]) -> Result:
-        """Apply a function to all parts of the collection, where they are, and merge the results in order."""
+        """Apply a function to all parts of the collection and merge the results in order; remote parts stay remote."""
         del merge  # there is one part
         return sum_part(self)
 
     def digest(self) -> str:
-        """Return a hash of all configurations, which tells one collection from another."""
+        """Return a hash of all configurations, which identifies the collection."""
         parts = self.reduce(_hash_part, lambda digests: [one for part in digests for one in part])
         return parts[0] if len(parts) == 1 else hashlib.blake2b("".join(parts).encode(), digest_size=16).hexdigest()
 
@@ -207,7 +207,7 @@ class ArrayShapes(Shapes):
         return other
 
     def keep_scales(self) -> None:
-        """Compute the scales of all shapes once, for the many passes of a fit."""
+        """Compute and keep the scales of all shapes, for the repeated passes of a fit."""
         self._parts = self.space.scaled_parts(self.configurations, self.name, self.first_row)
 
 

@@ -1,6 +1,6 @@
-"""Columns that say something of each shape: made from values, checked, joined.
+"""Columns with one entry per shape: made from values, checked, concatenated.
 
-In come values as files have them, in which some may be absent; out go arrays of text, numbers or booleans.
+Input: values as they are in files, some of which may be absent. Output: arrays of text, numbers or booleans.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ from shapelex.exceptions import ShapeInputError
 Column = np.ndarray[Any, Any]
 
 _KINDS = "biufcU"
-# A number of 64 bits is never longer as text.
+# A 64-bit number never has more characters as text.
 _NUMBER_CHARACTERS = 25
 
 
 def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
-    """Return a read-only column of text, numbers or booleans, one entry a shape."""
+    """Return a read-only column of text, numbers or booleans, one entry per shape."""
     column = np.asarray(values)
     if column.dtype.kind in "SO":
         column = column_from_values(column.ravel().tolist()) if column.ndim == 1 else column
@@ -34,7 +34,7 @@ def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
 
 
 def read_only_view(array: Column) -> Column:
-    """Return a view of the array that is closed to writing."""
+    """Return a read-only view of the array."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -42,10 +42,10 @@ def read_only_view(array: Column) -> Column:
 
 @dataclass
 class ColumnKind:
-    """What a column must be to hold all values seen so far, some of which may be None.
+    """The type of a column that can hold all values seen so far, some of which may be None.
 
-    Whole numbers stay so where none is absent; numbers have NaN for what is absent, text has the empty string.
-    Values of several kinds become text.
+    Integers stay integers where no value is absent. An absent number is NaN, an absent text the empty string. Values of
+    several kinds become text.
     """
 
     kinds: set[str] = field(default_factory=set)
@@ -58,7 +58,7 @@ class ColumnKind:
     dtypes: list[np.dtype[Any]] = field(default_factory=list)
 
     def see_array(self, values: Sequence[Any], dtype: np.dtype[Any]) -> None:
-        """Take note of the values of an array, whose type they keep where no others come."""
+        """Add the values of an array, whose type is kept where there are no other values."""
         self.n_present += len(values)
         if dtype.kind == "U":
             lengths = [len(value) for value in values]
@@ -68,7 +68,7 @@ class ColumnKind:
             self.dtypes.append(dtype)
 
     def see(self, values: Iterable[Any]) -> None:
-        """Take note of more values."""
+        """Add values."""
         for value in values:
             if value is None:
                 self.is_complete = False
@@ -127,7 +127,7 @@ def column_from_values(values: Sequence[Any]) -> Column:
 
 
 def join_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Any:
-    """Return the columns of several sets as one; None where no set has it."""
+    """Return the columns of several sets as one column; None where no set has it."""
     present = [column for column in columns if column is not None]
     if not present:
         return None
@@ -141,7 +141,7 @@ def join_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Any:
 
 
 def _fill_of(dtype: np.dtype[Any]) -> Any:
-    """Return what stands for an entry that a set does not have."""
+    """Return the entry for shapes of a set without this column."""
     return {"U": "", "i": -1, "u": 0, "b": False}.get(dtype.kind, np.nan)
 
 

@@ -1,7 +1,7 @@
-"""A Dask array as a collection of shapes; its chunks are worked on where they are.
+"""A Dask array as a collection of shapes; its chunks are processed by the workers that hold them.
 
-In comes a Dask array, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2). Nothing is computed when it
-is opened, except chunk sizes that are not known.
+Input: a Dask array, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2). Nothing is computed when it is
+opened, except unknown chunk sizes.
 """
 
 from collections.abc import Callable
@@ -31,14 +31,15 @@ class DaskShapes(Shapes):
     def __init__(self, array: Any, space: Space | None = None, name: str = "X") -> None:
         if not isinstance(array, da.Array):
             raise ArrayTypeError(
-                f"{name} must be a Dask array of shapes, got {type(array).__name__}: a Dask bag or table of "
-                "columns is turned into one by to_dask_array and from_columns on its blocks."
+                f"{name} must be a Dask array of shapes, got {type(array).__name__}: convert a Dask bag or table of "
+                "columns by to_dask_array and from_columns on its blocks."
             )
         if np.isnan(sum(array.chunks[0])):
             array = array.copy()
             array.compute_chunk_sizes()
         self._array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-        # Ones of its kind show what the checks say of it, and what its configurations are.
+        # An array of ones with the same dtype and number of points runs the checks and gives the dtype of
+        # configurations.
         probe = as_complex_rows(np.ones((1, *self._array.shape[1:]), dtype=array.dtype), name=name)
         sizes = [size for size in self._array.chunks[0] if size]
         if not sizes:
@@ -49,11 +50,11 @@ class DaskShapes(Shapes):
         self._starts = np.cumsum([0, *sizes])
 
     def read(self, start: int, stop: int) -> ComplexArray:
-        """Return configurations, computed and brought here."""
+        """Return configurations, computed and transferred to this process."""
         return as_complex_rows(self._array[start:stop].compute(), name=self.name)
 
     def take(self, indices: IntArray) -> ComplexArray:
-        """Return configurations by number: only these travel."""
+        """Return configurations by number; only these are transferred."""
         owners = np.searchsorted(self._starts, indices, side="right") - 1
         take = dask.delayed(_take, pure=False)
         parts = [
@@ -81,7 +82,7 @@ class DaskShapes(Shapes):
         ]
 
     def reduce(self, sum_part: Callable[[Shapes], Result], merge: Callable[[list[Result]], Result]) -> Result:
-        """Apply a function to all chunks, and merge the results by a tree of fixed order; only results travel."""
+        """Apply a function to all chunks and merge the results by a fixed tree; only results are transferred."""
         merge_task = dask.delayed(merge, pure=False)
         level = self.map(sum_part)
         while len(level) > 1:
@@ -93,7 +94,7 @@ class DaskShapes(Shapes):
 
 @dataclass(frozen=True)
 class _Work:
-    """What all chunks share, sent once."""
+    """Data that all chunks share, sent once."""
 
     function: Callable[[Shapes], Any]
     space: Space

@@ -1,4 +1,4 @@
-"""From whatever a user passes as shapes to a collection."""
+"""Opens anything that a user may pass as shapes as a collection."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -20,10 +20,10 @@ _WEIGHT_RANGE = 1e12
 
 
 def as_shapes(X: Any, space: Space | None = None, sample_weight: ArrayLike | None = None, name: str = "X") -> Shapes:
-    """Return a collection of what was passed as shapes; nothing outside memory is read, but for what tells its size.
+    """Return a collection of the given shapes; outside memory, only what gives the number of shapes is read.
 
     Takes arrays, memory maps, Zarr arrays, HDF5 datasets, Dask arrays, lists of arrays that each hold some of the
-    shapes, functions that return an iterator of such arrays, objects that can be iterated over them again and again,
+    shapes, functions that return an iterator of such arrays, objects that can be iterated repeatedly over such arrays,
     sets of shapes over any of these, and collections themselves. The space is `space`, or that of the set when none is
     given, or landmarks; a set in another space is refused. A generator is refused, as it gives its blocks only once.
     """
@@ -67,8 +67,8 @@ def _open(X: Any, space: Space | None, name: str) -> Shapes:
         return ListShapes(list(X), space, name)
     if isinstance(X, Iterator):
         raise ArrayTypeError(
-            f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed again and again: "
-            f"give the function that makes it, an object with an __iter__ that starts anew, or a list of arrays."
+            f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed repeatedly: "
+            f"give the function that makes it, an object with an __iter__ that starts again, or a list of arrays."
         )
     if callable(X) and not isinstance(X, type):
         return StreamShapes(lambda: iter(X()), space, name)

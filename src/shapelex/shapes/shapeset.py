@@ -1,7 +1,7 @@
-"""A set of shapes: configurations, the space they live in, and what is known of each shape.
+"""A set of shapes: configurations, their space, and further data about each shape.
 
-In come arrays, one row or one entry a shape; out goes one value that can be cut, joined, written, and handed to every
-function and estimator that takes configurations.
+Input: arrays with one row or one entry per shape. Output: one object that can be indexed, concatenated and written, and
+that every function and estimator takes in place of configurations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ShapeSet:
-    """Configurations with their space, names, labels and whatever else is known of each shape.
+    """Configurations with their space, and the name, label and further data of each shape.
 
-    Sets are values: their arrays are read-only, and every method returns a new set. Functions and estimators take a set
-    where they take configurations, and use its space when no other is given.
+    A set is immutable: its arrays are read-only, and every method returns a new set. Functions and estimators take a
+    set in place of configurations, and use its space when none is given.
 
     Parameters
     ----------
     configurations : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-        The shapes, one a row. A Dask array stays one, not computed: to learn from and to code.
+        The shapes, one per row. A Dask array is kept and not computed; it can be learned from and coded.
     space : Space, optional
-        What their coordinates mean; open landmarks when not given.
+        Space of the configurations; open landmarks when not given.
     ids : array_like of str, shape (n_shapes,), optional
-        Names of the shapes, which may repeat; their numbers when not given.
+        Names of the shapes, which may repeat; row numbers when not given.
     labels : array_like of str, shape (n_shapes,), optional
-        Classes of the shapes, empty where unknown.
+        Labels of the shapes, empty where unknown.
     sequence : array_like of int, shape (n_shapes,), optional
-        Time series that each shape belongs to, in row order; −1 for none.
+        Number of the time series of each shape, whose rows are in temporal order; −1 for none.
     metadata : mapping of str to array_like of shape (n_shapes,), optional
         Further columns, such as ``frame``, ``scale`` or ``image``.
     missing : {"error", "allow"}, default "error"
-        Whether NaN, for landmarks that are missing, is an error or allowed.
+        Whether NaN, which marks missing landmarks, is an error or allowed.
     notes : iterable of str, optional
-        What happened to the set on its way, such as records that were skipped.
+        Remarks on how the set was made, such as records that were skipped.
     provenance : mapping, optional
-        Where the set comes from, as JSON values.
+        Origin of the set, as JSON values.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ShapeSet:
     NonFiniteError
         If a coordinate is infinite, or NaN where that is not allowed.
     ShapeInputError
-        If a column has another length than the set.
+        If a column does not have one entry per shape.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class ShapeSet:
 
     @property
     def closed(self) -> bool:
-        """Whether the last point of a shape joins its first."""
+        """Whether the last point of a shape is connected to its first."""
         return self.space.closed
 
     @property
@@ -143,7 +143,7 @@ class ShapeSet:
         return np.array(self.configurations, dtype=dtype, copy=copy)
 
     def __getitem__(self, key: Any) -> Any:
-        # scikit-learn cuts folds by array[rows, ...].
+        # scikit-learn indexes folds by array[rows, ...].
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]
         if isinstance(key, int | np.integer) and not isinstance(key, bool):
@@ -154,8 +154,8 @@ class ShapeSet:
 
     def __add__(self, other: Any) -> "ShapeSet":
         if not isinstance(other, ShapeSet):
-            # NumPy would add coordinates, where joining was meant.
-            raise TypeError(f"+ joins two sets, got {type(other).__name__}: wrap arrays with ShapeSet(X, space).")
+            # NumPy would add coordinates, where concatenation is meant.
+            raise TypeError(f"+ concatenates two sets, got {type(other).__name__}: use ShapeSet(X, space).")
         return ShapeSet.concatenate([self, other])
 
     def __repr__(self) -> str:
@@ -186,17 +186,17 @@ class ShapeSet:
         return replace(self, **changes)
 
     def equals(self, other: object) -> bool:
-        """Tell whether another set holds the same shapes and says the same of them.
+        """Return whether another set has the same shapes with the same data.
 
         Parameters
         ----------
         other : object
-            Usually a set; notes and provenance are not compared.
+            Usually a set. Notes and provenance are not compared.
 
         Returns
         -------
         bool
-            True where every number and every word is the same; missing coordinates equal each other.
+            True where all numbers and texts are equal; missing coordinates are equal to each other.
         """
         if not isinstance(other, ShapeSet) or self.space != other.space or list(self.metadata) != list(other.metadata):
             return False
@@ -213,8 +213,8 @@ class ShapeSet:
     def concatenate(sets: Iterable["ShapeSet"]) -> "ShapeSet":
         """Return one set with the shapes of several, in order.
 
-        Time series keep apart: where numbers of a later set are taken, its series are numbered anew. Columns that a set
-        does not have are filled with NaN, −1 (integers), False or empty text.
+        Time series stay separate: where the numbers of a later set are already in use, its series are renumbered.
+        Columns that a set does not have are filled with NaN, −1 (integers), False or empty text.
 
         Parameters
         ----------
@@ -224,14 +224,14 @@ class ShapeSet:
         Returns
         -------
         ShapeSet
-            All shapes.
+            The shapes of all sets.
 
         Raises
         ------
         ShapeInputError
             If the spaces differ.
         EmptySetError
-            If there is no set.
+            If `sets` is empty.
 
         Examples
         --------
@@ -242,13 +242,13 @@ class ShapeSet:
         """
         parts = list(sets)
         if not parts:
-            raise EmptySetError("sets holds no set: give at least one.")
+            raise EmptySetError("sets is empty: give at least one set.")
         first = parts[0]
         for number, part in enumerate(parts):
             if part.space != first.space:
                 raise ShapeInputError(
-                    f"Sets must be in one space, but set 0 is in {first.space!r} and set {number} in {part.space!r}: "
-                    "read them with the same n_points or space."
+                    f"Sets must be in the same space, but set 0 is in {first.space!r} and set {number} in "
+                    f"{part.space!r}: read them with the same n_points or space."
                 )
         sizes = [len(part) for part in parts]
         names = dict.fromkeys(name for part in parts for name in part.metadata)
@@ -267,7 +267,7 @@ class ShapeSet:
         )
 
     def to_dataframe(self, layout: ColumnLayout = "interleaved") -> "pd.DataFrame":
-        """Return the set as a pandas table, one row a shape.
+        """Return the set as a pandas table, one row per shape.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class ShapeSet:
         Returns
         -------
         pandas.DataFrame
-            Columns ``id``, ``label`` and ``sequence`` where there are some, the metadata, and the coordinates.
+            Columns ``id``, ``label`` and ``sequence`` where present, the metadata, and the coordinates.
 
         Raises
         ------
@@ -288,19 +288,19 @@ class ShapeSet:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_dataframe needs pandas, which is not installed: pip install pandas.") from error
-        # Numbers whose names collide with metadata are still found by position.
+        # Coordinates whose names are also names of metadata can still be found by position.
         names, table = coordinate_columns(self, layout)
         told = pd.DataFrame(dict(description_columns(self)))
         return pd.concat([told, pd.DataFrame(table, columns=names)], axis=1)
 
     def summary(self) -> str:
-        """Say in words what the set holds, and what to look at before using it.
+        """Describe the set in words, with what to check before using it.
 
         Returns
         -------
         str
-            A few lines: how many shapes, their space, labels, time series, missing landmarks, repeated shapes,
-            collapsed shapes, directions of turning, and the notes.
+            A few lines: the number of shapes, their space, labels, time series, missing landmarks, repeated shapes,
+            collapsed shapes, directions of outlines, and the notes.
         """
         return str(Summary([self]))
 
@@ -316,7 +316,7 @@ class ShapeSet:
 
 
 def coordinate_columns(shapes: ShapeSet, layout: ColumnLayout) -> tuple[list[str], np.ndarray[Any, Any]]:
-    """Return the names and values of the coordinates as a real table, one row a shape."""
+    """Return the names and values of the coordinates as a real table, one row per shape."""
     table = to_columns(shapes.configurations, layout=layout)
     numbers = range(1, shapes.shape[1] + 1)
     if layout == "blocks":
@@ -325,7 +325,7 @@ def coordinate_columns(shapes: ShapeSet, layout: ColumnLayout) -> tuple[list[str
 
 
 def description_columns(shapes: ShapeSet) -> list[tuple[str, Column]]:
-    """Return what is known of each shape beside its coordinates, as named columns."""
+    """Return the data of each shape other than its coordinates, as named columns."""
     columns = [("id", shapes.ids)]
     if shapes.labels is not None:
         columns.append(("label", shapes.labels))
@@ -335,7 +335,7 @@ def description_columns(shapes: ShapeSet) -> list[tuple[str, Column]]:
 
 
 def _as_lazy_rows(configurations: Any, n_expected: int | None) -> Any:
-    """Return a Dask array of configurations, nothing of it computed: its chunks are checked where they are read."""
+    """Return a Dask array of configurations, not computed; its chunks are checked where they are read."""
     probe = np.ones((1, *configurations.shape[1:]), dtype=configurations.dtype)
     as_complex_rows(probe, name="configurations", n_coordinates=n_expected)
     if np.isnan(configurations.shape[0]):
@@ -351,7 +351,7 @@ def _as_rows(configurations: ArrayLike, n_expected: int | None, missing: str) ->
         return lazy
     numeric = as_numeric_array(configurations, "configurations")
     if numeric.ndim == 2 and len(numeric) == 0 and np.iscomplexobj(numeric):
-        # A cut may be empty; whatever needs shapes says so itself.
+        # A part of a set may be empty; functions that need shapes check that themselves.
         return np.ascontiguousarray(numeric)
     if numeric.ndim == 2 and not np.iscomplexobj(numeric) and numeric.dtype.kind == "f" and numeric.shape[1] == 0:
         raise EmptySetError("configurations holds no coordinates.")
@@ -378,17 +378,17 @@ def _as_text(values: ArrayLike, n_shapes: int, name: str) -> Column:
 def _as_whole_numbers(values: ArrayLike, n_shapes: int, name: str) -> Column:
     column = as_column(values, n_shapes, name)
     if len(column) and not np.issubdtype(column.dtype, np.integer):
-        raise ShapeInputError(f"{name} must be integers, one a shape, got dtype {column.dtype}.")
+        raise ShapeInputError(f"{name} must be integers, one per shape, got dtype {column.dtype}.")
     return read_only_view(column.astype(np.int64))
 
 
 def _as_rows_wanted(key: Any, n_shapes: int) -> Column:
-    """Return row numbers or a mask; refuse what NumPy would take for axes or names."""
+    """Return row numbers or a mask; refuse keys that NumPy would take for axes or names."""
     wanted = np.asarray(key)
     if wanted.size == 0:
         return np.zeros(0, dtype=np.int64)
     if wanted.ndim != 1 or wanted.dtype.kind not in "iub":
-        raise TypeError(f"A set is cut by a row number, a slice, a mask or a list of row numbers, got {key!r}.")
+        raise TypeError(f"A set is indexed by a row number, a slice, a mask or a list of row numbers, got {key!r}.")
     if wanted.dtype.kind == "b" and len(wanted) != n_shapes:
         raise IndexError(f"The mask has {len(wanted)} entries, but the set has {n_shapes} shapes.")
     return wanted
@@ -401,7 +401,7 @@ def _same_values(mine: Column, theirs: Column) -> bool:
 
 
 def renumber_series(own: set[int], taken: set[int]) -> dict[int, int]:
-    """Return new numbers for the time series of a set where some are those of sets before it; else nothing."""
+    """Return new numbers for the time series of a set, where earlier sets use some of them; otherwise nothing."""
     if not own & taken:
         return {}
     first_free = max(taken) + 1

@@ -56,7 +56,7 @@ class ChunkReader:
             return np.asarray(self._array[start:stop])
         except (MemoryError, ShapelexError):
             raise
-        # Damaged chunks raise whatever their codec does.
+        # Each codec raises its own errors for damaged chunks.
         except Exception as error:
             message = f"{self._name} is damaged in rows {start} to {stop - 1}: {reason_of(error)}."
             raise ShapeFileError(message) from error
@@ -85,7 +85,7 @@ class FileShapes(Shapes):
         return as_complex_rows(block, name=self.name)
 
     def take(self, indices: IntArray) -> ComplexArray:
-        """Return configurations by number, singly where that costs no more than their share of all."""
+        """Return configurations by number; from a memory map only these are read."""
         if isinstance(self._array, np.ndarray):
             return as_complex_rows(self._array[indices], name=self.name)
         return super().take(indices)
@@ -108,7 +108,7 @@ class ListShapes(Shapes):
         )
 
     def read(self, start: int, stop: int) -> ComplexArray:
-        """Return configurations, joined where they lie in several arrays."""
+        """Return configurations, concatenated where they are in several arrays."""
         number = bisect_right(self._starts, start) - 1
         parts = []
         while start < stop:
@@ -125,14 +125,14 @@ def _open_part(array: Any, name: str) -> Shapes:
 
 
 def chunk_rows(array: Any) -> int:
-    """Return how many rows a file packs together, which are then unpacked together; 0 where it does not."""
+    """Return the number of rows per chunk of a file; 0 where it has no chunks."""
     chunks = getattr(array, "chunks", None)
     # The chunks of a Dask array are a list of sizes.
     return int(chunks[0]) if chunks and isinstance(chunks[0], int | np.integer) else 0
 
 
 def is_mapped(array: Any) -> bool:
-    """Return whether the numbers of an array lie in a mapped file."""
+    """Return whether an array is in a mapped file."""
     owner = array
     while isinstance(owner, np.ndarray):
         owner = owner.base
@@ -140,7 +140,7 @@ def is_mapped(array: Any) -> bool:
 
 
 def check_width(width: int, expected: int, name: str) -> None:
-    """Refuse a block of another number of coordinates than the first one."""
+    """Refuse a block whose number of coordinates differs from the first block."""
     if width != expected:
         raise CoordinateCountError(
             f"{name} has {width} coordinates per shape, but the first block has {expected}: all blocks need the same."
@@ -148,7 +148,7 @@ def check_width(width: int, expected: int, name: str) -> None:
 
 
 def _first_row(array: Any, name: str) -> ComplexArray:
-    """Return the first row as a configuration; errors tell the shape of the whole array."""
+    """Return the first row as a configuration; errors name the shape of the whole array."""
     first = np.asarray(array[:1])
     try:
         return as_complex_rows(first, name=name)

@@ -1,4 +1,4 @@
-"""Shapes that come in blocks, one after the other, as often as they are asked for."""
+"""Shapes that are generated in blocks, in order, any number of times."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from shapelex.spaces import Space
 
 
 class StreamShapes(Shapes):
-    """Blocks that can only be had in order, from the first one on, any number of times."""
+    """Blocks that can only be read in order from the first one, any number of times."""
 
     is_sequential = True
 
@@ -34,7 +34,7 @@ class StreamShapes(Shapes):
         self._rewind()
 
     def read(self, start: int, stop: int) -> ComplexArray:
-        """Return configurations; those before the last ones that were read mean a new start."""
+        """Return configurations; reading earlier shapes than the last ones starts again from the first block."""
         if start < self._first:
             self._rewind()
         parts = []

@@ -1,4 +1,4 @@
-"""A set of shapes in words: what it holds, and what to look at before using it."""
+"""Description of a set of shapes in words, with what to check before using it."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from shapelex.shapes.shapeset import ShapeSet
 
 _NAMED = 6
-# Beyond so many shapes, repeated ones are not looked for: the marks of all would fill the memory.
-_MOST_MARKS = 2_000_000
+# In larger sets repeated shapes are not searched for, as the hashes of all shapes would take too much memory.
+_MAX_HASHED = 2_000_000
 
 
 class Summary:
-    """What there is to say of a set, gathered block by block.
+    """Description of a set, collected block by block.
 
     Parameters
     ----------
     blocks : iterable of ShapeSet
-        The set, in order; a set in memory is one block.
+        Parts of the set, in order; a set in memory is one block.
 
     Attributes
     ----------
     labels : Counter of str
-        How many shapes have each label.
+        Number of shapes of each label.
     """
 
     def __init__(self, blocks: Iterable["ShapeSet"]) -> None:
@@ -70,7 +70,7 @@ class Summary:
         gone = shapes.is_missing
         self._n_gone += int(gone.sum())
         self._n_incomplete += int(gone.any(axis=1).sum())
-        if self._n_shapes <= _MOST_MARKS:
+        if self._n_shapes <= _MAX_HASHED:
             self._rows.update(hash(row.tobytes()) for row in shapes.configurations)
             self._ids.update(map(hash, shapes.ids.tolist()))
         whole = shapes.configurations[~gone.any(axis=1)]
@@ -105,7 +105,7 @@ class Summary:
         lines = []
         if self._n_gone:
             lines.append(f"missing: {_count(self._n_gone, 'landmark')} in {_count(self._n_incomplete, 'shape')}")
-        if self._n_shapes <= _MOST_MARKS:
+        if self._n_shapes <= _MAX_HASHED:
             n_repeated = self._n_shapes - len(self._rows)
             if n_repeated:
                 lines.append(
@@ -127,7 +127,7 @@ class Summary:
 
 
 def signed_areas(configurations: ComplexArray) -> FloatArray:
-    """Return the signed areas of the polygons: positive where they turn counter-clockwise."""
+    """Return the signed areas of the polygons, positive for counter-clockwise ones."""
     centered = configurations - configurations.mean(axis=1, keepdims=True)
     following = np.roll(centered, -1, axis=1)
     areas: FloatArray = 0.5 * (centered.conj() * following).imag.sum(axis=1)

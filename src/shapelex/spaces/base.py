@@ -132,7 +132,7 @@ class Space(ABC):
         return centers[0] if is_single else centers
 
     def centered(self, Z: ArrayLike) -> ComplexArray:
-        """Configurations moved so that their center is 0 (paper, definition of centering).
+        """Configurations moved so that their center is 0.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class Space(ABC):
         return read_only(np.ascontiguousarray(moved / np.linalg.norm(moved)).view(np.float64))
 
     def sample(self, Z: ArrayLike, t: ArrayLike) -> ComplexArray:
-        """Points ``r(t) = Σ z[n] phi_n(t)`` of the curves (paper, equation def_spline_curve).
+        """Points ``r(t) = Σ z[n] phi_n(t)`` of the curves (section 2.2 of the paper [1]_, equation 4).
 
         Parameters
         ----------
@@ -358,6 +358,11 @@ class Space(ABC):
         -------
         ndarray of complex, shape (n_shapes, n_parameters) or (n_parameters,)
             The points.
+
+        References
+        ----------
+        .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes",
+           SIAM Journal on Imaging Sciences (2020), arXiv:1903.11356.
         """
         configurations, is_single = self._check(Z)
         matrix = self.basis(t)

@@ -1,4 +1,4 @@
-"""B-spline curves (paper, section 2.2 and appendix on B-spline curves)."""
+"""B-spline curves (paper, section 2.2 and appendix, "B-spline curves")."""
 
 from dataclasses import dataclass
 from functools import cached_property
