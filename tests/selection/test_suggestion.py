@@ -72,7 +72,7 @@ def test_says_why(found):
     assert text.startswith("Suggested: n_atoms=4, n_nonzero=2\n")
     for words in (
         "held out in turn",
-        "would be needed to justify the longer code",
+        "to justify the longer code",
         "beyond 4 a further atom",
         "learned again",
     ):

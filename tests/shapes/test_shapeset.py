@@ -146,7 +146,7 @@ class TestJoining:
 
     def test_spaces_differ(self, worms):
         with pytest.raises(
-            ShapeInputError, match=r"Sets must be in the same space, but set 0 is in .*closed=True.* set 1"
+            ShapeInputError, match=r"in the same space, but set 0 is in .*closed=True.* set 1"
         ):
             worms + sx.ShapeSet(TRIANGLES)
 
