@@ -145,9 +145,7 @@ class TestJoining:
         assert (shapes[:place] + shapes[place:]).equals(shapes)
 
     def test_spaces_differ(self, worms):
-        with pytest.raises(
-            ShapeInputError, match=r"in the same space, but set 0 is in .*closed=True.* set 1"
-        ):
+        with pytest.raises(ShapeInputError, match=r"in the same space, but set 0 is in .*closed=True.* set 1"):
             worms + sx.ShapeSet(TRIANGLES)
 
     def test_no_set(self):
