@@ -243,7 +243,7 @@ def check_weights(weights: ArrayLike | None, n_samples: int, dtype: np.dtype[Any
         return np.full(n_samples, 1.0 / n_samples, dtype=dtype)
     values = as_numeric_array(weights, name)
     if values.shape != (n_samples,) or np.iscomplexobj(values):
-        raise ShapeInputError(f"{name} must be {n_samples} real numbers, one a shape, got shape {values.shape}.")
+        raise ShapeInputError(f"{name} must be {n_samples} real numbers, one per shape, got shape {values.shape}.")
     values = values.astype(np.float64)
     usable = np.isfinite(values) & (values >= 0)
     if not usable.all():

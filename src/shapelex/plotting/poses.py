@@ -1,6 +1,6 @@
 """Poses in which shapes are easy to compare: rotations alone, which leave every shape what it is.
 
-In come configurations; out go unit complex numbers, one a shape, to multiply them by.
+In come configurations; out go unit complex numbers, one per shape, to multiply them by.
 """
 
 import warnings

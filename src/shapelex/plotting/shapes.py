@@ -108,7 +108,7 @@ def plot_shapes(
     Raises
     ------
     ShapeInputError
-        If `Z` holds no configurations of the space, or `labels` are not one a shape.
+        If `Z` holds no configurations of the space, or `labels` are not one per shape.
 
     Examples
     --------

@@ -153,7 +153,7 @@ def _as_times(values: Any, n_shapes: int) -> FloatArray:
     try:
         times = np.array(entries, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ShapeInputError("frames must be numbers, one a shape: the frame, or the time, of each.") from error
+        raise ShapeInputError("frames must be numbers, one per shape: the frame, or the time, of each.") from error
     if not np.isfinite(times).all():
         raise ShapeInputError(f"frames must be finite, but are not in {name_rows(~np.isfinite(times))}.")
     return times

@@ -422,7 +422,7 @@ class Space(ABC):
         Z : array_like of complex, shape (n_shapes, n_coordinates) or (n_coordinates,)
             Configurations.
         s : int or array_like of int, shape (n_shapes,)
-            Number of the point to start at, modulo the number of points; one for all or one a shape.
+            Number of the point to start at, modulo the number of points; one for all or one per shape.
 
         Returns
         -------

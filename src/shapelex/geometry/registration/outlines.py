@@ -115,7 +115,7 @@ def register(
         landmarks. The start moves by whole control points. Open curves have no start point to look for:
         ``start=False`` leaves their direction.
     to : "mean" or array_like of complex, shape (n_coordinates,) or (n_shapes, n_coordinates), default "mean"
-        What to register to: the mean of the set, one configuration for all, or one a shape.
+        What to register to: the mean of the set, one configuration for all, or one per shape.
     start : bool, default True
         Whether to look for the start point.
     direction : bool, default True

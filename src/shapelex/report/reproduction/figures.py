@@ -67,7 +67,7 @@ def draw_set(result: SetResult, folder: Path, run: Mapping[str, Any]) -> dict[st
 
 
 def draw_curves(results: Sequence[SetResult], folder: Path, run: Mapping[str, Any]) -> str | None:
-    """Draw the RMSE curves of all datasets that have them (paper, figure error_rates).
+    """Draw the RMSE curves of all datasets that have them (figure 5 of the paper).
 
     Parameters
     ----------
