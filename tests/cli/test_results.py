@@ -22,7 +22,7 @@ def test_learn_is_what_the_estimator_learns(folder, shapes):
     shown = lines_of(run("learn", "shapes.npz", "-o", "m.npz", *arguments))
     model = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", n_restarts=2, random_state=3).fit(shapes)
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, model.atoms_)
-    assert shown[0] == f"40 shapes, 4 atoms, at most 2 a shape: RMSE {100 * model.rmse_:.2f} %"
+    assert shown[0] == f"40 shapes, 4 atoms, at most 2 per shape: RMSE {100 * model.rmse_:.2f} %"
     assert lines_of(run("info", "m.npz"))[-1].startswith("made by: shapelex learn shapes.npz -o m.npz")
     facts = json.loads(run("info", "m.npz", "--json").stdout)
     assert (facts["n_atoms"], facts["seed"]) == (4, 3)
@@ -103,7 +103,7 @@ def test_codes_in_parquet_and_npz(ready, shapes, model):
     codes, columns = read_codes_npz("c.npz")
     assert codes == model.encode(shapes)
     assert columns["labels"].tolist() == shapes.labels.tolist()
-    assert lines_of(run("info", "c.npz"))[0] == "codes of 40 shapes over 4 atoms, at most 2 a shape"
+    assert lines_of(run("info", "c.npz"))[0] == "codes of 40 shapes over 4 atoms, at most 2 per shape"
 
 
 def test_shapes_of_another_space_are_refused(ready, shapes):

@@ -13,7 +13,7 @@ def test_a_curve_a_sparsity_and_the_choice(ax):
     assert curves[1].get_ydata() == pytest.approx([100 * found.surface.rmse(J, 2) for J in (3, 5, 9)])
     assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (5, pytest.approx(100 * found.rmse))
     assert ax.get_yscale() == "log"
-    assert [text.get_text() for text in ax.texts] == ["1", "2 a shape", "3"]
+    assert [text.get_text() for text in ax.texts] == ["1", "2 per shape", "3"]
     assert curves[0].get_color() == curves[2].get_color() != curves[1].get_color()
 
 

@@ -75,7 +75,7 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
             "seed": model.random_state,
         }
         lines += [
-            f"{len(model.atoms_)} atoms, at most {model.n_nonzero} a shape, coder {model.coder}",
+            f"{len(model.atoms_)} atoms, at most {model.n_nonzero} per shape, coder {model.coder}",
             f"RMSE {100 * model.rmse_:.2f} % of the shapes it was learned from, {model.n_iter_} updates",
             f"atoms are used by {100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} % of the shapes",
         ]
@@ -101,7 +101,7 @@ def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
     rmse = float((errors**2).mean() ** 0.5)
     facts = {"holds": "codes", "n_shapes": shape[0], "n_atoms": n_atoms, "n_nonzero": shape[1]}
     return [
-        f"codes of {shape[0]} shapes over {n_atoms} atoms, at most {shape[1]} a shape",
+        f"codes of {shape[0]} shapes over {n_atoms} atoms, at most {shape[1]} per shape",
         f"RMSE {100 * rmse:.2f} %",
     ], {**facts, "rmse": rmse}
 

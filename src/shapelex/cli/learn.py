@@ -127,7 +127,7 @@ def learn(
         _keep_best(model, target, run, checkpoint)
         raise typer.Exit(STATUS_INTERRUPTED) from None
     model.save(target, run=run)
-    screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} a shape: RMSE {100 * model.rmse_:.2f} %")
+    screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
     screen.say(f"wrote {target}")
     if picture is not None:

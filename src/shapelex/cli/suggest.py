@@ -1,4 +1,4 @@
-"""``shapelex suggest``: how many atoms a dictionary should have, and how many a shape."""
+"""``shapelex suggest``: how many atoms a dictionary should have, and how many atoms per shape to use."""
 
 from pathlib import Path
 from typing import Annotated

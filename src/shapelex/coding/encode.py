@@ -88,7 +88,7 @@ def encode(
     method : {"auto", "ormp", "omp", "beam", "exact"}
         How to search.
 
-        - ``"ormp"``: order recursive matching pursuit (paper, section 5.1): each step takes the atom that
+        - ``"ormp"``: order recursive matching pursuit (paper, section 5.2): each step takes the atom that
           lowers the error most.
         - ``"omp"``: orthogonal matching pursuit: each step takes the atom that correlates most with the residual.
         - ``"beam"``: ORMP that keeps the best `width` supports at each step, its own path always among them.

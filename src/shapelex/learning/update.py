@@ -120,8 +120,7 @@ def _solve_hermitian(gram: ComplexArray, products: ComplexArray) -> ComplexArray
     scale = 1 / np.sqrt(gram.diagonal().real)[:, None]
     factor, info = lapack.zpotrf(scale * gram * scale.T, lower=1)
     if info == 0 and factor.diagonal().real.min() ** 2 > _LEAST_PIVOT:
-        solution = np.ascontiguousarray(scale * lapack.zpotrs(factor, scale * products, lower=1)[0])
-        return solution
+        return np.ascontiguousarray(scale * lapack.zpotrs(factor, scale * products, lower=1)[0])
     # Least norm is a matter of the unscaled unknowns.
     values, vectors = eigh(gram, check_finite=False)
     kept: BoolArray = values > len(gram) * np.finfo(np.float64).eps * values[-1]

@@ -64,7 +64,7 @@ def plot_suggestion(suggestion: Any, *, fontsize: float = FONT_SIZE, ax: "Axes |
         if is_chosen and np.isfinite(spreads).all():
             ax.fill_between(sizes, errors - spreads, errors + spreads, color=BLUE, alpha=0.2, linewidth=0)
         ax.annotate(
-            f"{n_nonzero} a shape" if is_chosen else str(n_nonzero),
+            f"{n_nonzero} per shape" if is_chosen else str(n_nonzero),
             (sizes[-1], errors[-1]),
             xytext=(5, 0),
             textcoords="offset points",

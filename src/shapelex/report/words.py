@@ -63,7 +63,7 @@ def list_settings(model: Any) -> list[list[str]]:
     n_fitted = len(model.loss_curve_)
     rows = [
         ["Space", repr(model.space_)],
-        ["Atoms", f"{len(model.atoms_)}, at most {model.n_nonzero} a shape"],
+        ["Atoms", f"{len(model.atoms_)}, at most {model.n_nonzero} per shape"],
         ["Coding", f"{model.coder}: {_CODERS.get(model.coder, model.coder)}"],
         ["Update", "all atoms at once (method of optimal directions)"],
         ["Distance", f"{model.distance} Procrustes distance"],

@@ -1,8 +1,8 @@
 """What every space of configurations can do.
 
 A space is ``(C^N, Phi, u)``: the Hermitian product ``z* Phi w`` and the shift ``u`` along which
-translations move a configuration (paper, section 2). In and out go configurations, except through
-the two doors :meth:`Space.whiten` and :meth:`Space.unwhiten`, behind which the product is the plain one.
+translations move a configuration (paper, section 2). Methods take and return configurations; only :meth:`Space.whiten`
+and its relatives convert them to whitened rows, in which the product is the plain one, and :meth:`Space.unwhiten` back.
 """
 
 from abc import ABC, abstractmethod
