@@ -29,7 +29,9 @@ def compare(
         Path | None, typer.Option("-o", "--out", help="Table to write: .csv, .tsv, .parquet.", show_default=False)
     ] = None,
     atoms: Annotated[int, typer.Option("--atoms", min=1, help="Atoms of the dictionaries.")] = 10,
-    nonzero: Annotated[str, typer.Option("--nonzero", help="Maximum number of atoms per shape, such as 1-5 or 2,4.")] = "1-5",
+    nonzero: Annotated[
+        str, typer.Option("--nonzero", help="Maximum numbers of atoms per shape, as 1-5 or 2,4.")
+    ] = "1-5",
     method: Annotated[
         list[str] | None, typer.Option("--method", help="Method; may repeat. All by default.", show_default=False)
     ] = None,
