@@ -14,6 +14,7 @@ from shapelex.shapes.opening import as_shapes
 from tests import oracles, strategies
 from tests.coding_oracles import ormp_support, project
 from tests.conftest import custom_space
+from tests.devices import DEVICES
 from tests.learning.samples import clustered, plain_shapes, random_rows
 from tests.shapes.test_stored import as_memmap
 
@@ -172,3 +173,31 @@ def test_a_pass_equals_dense_sums(
         found = survey(shapes, atoms, 2, coder=coder, distance=distance, keeps_values=True)
     rounding = ROUNDING * float(np.finfo(dtype).eps) * (1 + farthest)
     assert_equals_dense_sums(found, Z, space, weights, atoms, coder, distance, rounding)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+@pytest.mark.parametrize("device", ["cpu", *DEVICES])
+def test_copies_and_zeros_among_the_atoms_change_nothing(space, dtype, device):
+    Z, atoms = (array.astype(dtype) for array in strategies.scattered_shapes(space, 1, farthest=20))
+    places = np.array([0, 1, 1, 2, 0, 3, 4, 0])
+    # A copy may be turned.
+    turns = np.exp(1j * np.array([0, 0, 1, 0, 2, 0, 0, 3])).astype(dtype)
+    repeated = atoms[places] * turns[:, None]
+    repeated = np.insert(repeated, [2, 2, 8], 0, axis=0)
+    originals = np.array([0, 1, 5, 7, 8])
+    options = {"coder": "ormp", "keeps_values": True}
+    expected = survey(as_shapes(Z, space), atoms, 2, **options)
+    found = survey(as_shapes(Z, space), repeated, 2, device=device, **options)
+    tolerance = {"atol": 2e3 * float(np.finfo(dtype).eps), "rtol": 0}
+    np.testing.assert_allclose(found.values, expected.values, **tolerance)
+    np.testing.assert_allclose(found.statistics.usage[originals], expected.statistics.usage)
+    assert found.statistics.usage.sum() == expected.statistics.usage.sum()
+    gram = found.statistics.gram
+    np.testing.assert_allclose(gram[np.ix_(originals, originals)], expected.statistics.gram, **tolerance)
+    assert np.count_nonzero(gram) == np.count_nonzero(expected.statistics.gram)
+    np.testing.assert_allclose(found.statistics.products[originals], expected.statistics.products, **tolerance)
+    np.testing.assert_allclose(
+        found.nearest[repeated.any(axis=1)], np.asarray(expected.nearest)[places], **tolerance
+    )
+    assert np.isfinite(found.mean_nearest_distance2)
