@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms
-from shapelex.coding import row_coder
+from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms, row_coder
 from shapelex.coding.blocks import coded_blocks
 from shapelex.coding.settings import Coding
 from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError

@@ -197,7 +197,5 @@ def test_copies_and_zeros_among_the_atoms_change_nothing(space, dtype, device):
     np.testing.assert_allclose(gram[np.ix_(originals, originals)], expected.statistics.gram, **tolerance)
     assert np.count_nonzero(gram) == np.count_nonzero(expected.statistics.gram)
     np.testing.assert_allclose(found.statistics.products[originals], expected.statistics.products, **tolerance)
-    np.testing.assert_allclose(
-        found.nearest[repeated.any(axis=1)], np.asarray(expected.nearest)[places], **tolerance
-    )
+    np.testing.assert_allclose(found.nearest[repeated.any(axis=1)], np.asarray(expected.nearest)[places], **tolerance)
     assert np.isfinite(found.mean_nearest_distance2)
