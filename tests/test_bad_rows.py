@@ -29,7 +29,7 @@ def _small_blocks(monkeypatch):
     """Let all shapes outside memory be several blocks, and all passes several parts."""
     monkeypatch.setattr(collection, "BLOCK_ROWS", 16)
     monkeypatch.setattr(passes, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(passes, "_PART_ROWS", 7)
+    monkeypatch.setattr(passes, "MAX_PART_ROWS", 7)
 
 
 def spoil(X, row, bad, space):

@@ -169,7 +169,7 @@ def test_a_pass_equals_dense_sums(
     shapes = as_shapes(INPUTS[kind](Z, tmp_path_factory.mktemp("pass")), space, weights)
     if kind == "array" and seed % 2:
         shapes.keep_scales()
-    with patch.multiple(passes, BLOCK_ROWS=block_rows, _PART_ROWS=10):
+    with patch.multiple(passes, BLOCK_ROWS=block_rows, MAX_PART_ROWS=10):
         found = survey(shapes, atoms, 2, coder=coder, distance=distance, keeps_values=True)
     rounding = ROUNDING * float(np.finfo(dtype).eps) * (1 + farthest)
     assert_equals_dense_sums(found, Z, space, weights, atoms, coder, distance, rounding)
