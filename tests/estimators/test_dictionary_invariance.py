@@ -78,7 +78,9 @@ def results_of(X, space, n_jobs, options):
 
 @pytest.mark.usefixtures("_many_threads")
 @pytest.mark.parametrize(
-    ("kind", "space"), [*(("array", space) for space in SPACES), *((kind, SPACES[1]) for kind in ("memmap", "zarr", "function"))], ids=str
+    ("kind", "space"),
+    [*(("array", space) for space in SPACES), *((kind, SPACES[1]) for kind in ("memmap", "zarr", "function"))],
+    ids=str,
 )
 def test_results_do_not_depend_on_the_number_of_threads(kind, space, tmp_path):
     # Several blocks of the coder, which have at least 128 rows.

@@ -133,8 +133,10 @@ def assert_equals_dense_sums(found, Z, space, weights, atoms, coder, distance, r
         np.testing.assert_allclose(getattr(found.statistics, name), expected[name], atol=rounding * weights.sum())
     np.testing.assert_allclose(found.statistics.usage, expected["usage"], rtol=1e-12)
     assert found.statistics.weight == pytest.approx(weights.sum())
-    places = [int(np.flatnonzero((row == Z).all(axis=1))[0]) for row in found.worst]
+    differences = np.abs(oracles.whitened_preshapes(found.worst, space)[:, None] - rows).max(axis=2)
+    places = differences.argmin(axis=1)
     assert len(set(places)) == len(places)
+    np.testing.assert_allclose(differences.min(axis=1).astype(float), 0, atol=rounding)
     assert weights[places].all()
     largest = np.sort(values[weights > 0])[::-1][: passes.WORST_PER_ATOM * len(atoms)]
     np.testing.assert_allclose(values[places], largest, atol=rounding)
