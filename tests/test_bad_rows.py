@@ -14,6 +14,7 @@ from shapelex.exceptions import CollapsedShapeError, NonFiniteError
 from shapelex.learning import passes
 from shapelex.shapes import collection
 from tests.conftest import custom_space
+from tests.devices import on_devices
 from tests.test_matrix import KINDS, N_COORDINATES, N_SHAPES, SETS, make_shapes
 
 SPACES = {"landmarks": sx.Landmarks(N_COORDINATES), "complex gram": custom_space(N_COORDINATES)}
@@ -102,6 +103,18 @@ def test_learners_name_the_row_and_stay_unfitted(learner, kind, space, tmp_path)
         with pytest.raises(error, match=words):
             model.fit(X)
         assert vars(model) == before
+
+
+@on_devices
+@pytest.mark.parametrize("kind", ["array", "Zarr", "Dask"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_learners_on_a_device_name_the_row(learner, kind, device, tmp_path):
+    space = SPACES["complex gram"]
+    for X, error, words in bad_inputs(kind, space, tmp_path, len(learner) + len(kind)):
+        model = LEARNERS[learner](space).set_params(device=device)
+        with pytest.raises(error, match=words):
+            model.fit(X)
+        assert not hasattr(model, "atoms_")
 
 
 @on_all_inputs
