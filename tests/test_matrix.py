@@ -39,6 +39,9 @@ KINDS = {
     "points": lambda X, space, folder: sx.to_points(X),
     "set": lambda X, space, folder: sx.ShapeSet(X, space, missing="allow"),
     "mapped set": lambda X, space, folder: sx.ShapeSet(as_memmap(X, folder), space, missing="allow"),
+    "opened set": lambda X, space, folder: sx.open_shapes(
+        sx.write(sx.ShapeSet(X, space, missing="allow"), folder / "set.npz")
+    ),
     "memory map": lambda X, space, folder: as_memmap(X, folder),
     "Zarr": lambda X, space, folder: as_zarr(X, folder),
     "HDF5": lambda X, space, folder: as_hdf5(X, folder),
@@ -46,7 +49,7 @@ KINDS = {
     "stream": lambda X, space, folder: lambda: (X[start : start + 11] for start in range(0, len(X), 11)),
     "Dask": lambda X, space, folder: da.from_array(X, chunks=(17, N_COORDINATES)),
 }
-SETS = ("set", "mapped set")
+SETS = ("set", "mapped set", "opened set")
 DEVICE_KINDS = ("set", "memory map", "blocks")
 
 
@@ -246,7 +249,7 @@ def cells():
         ):
             # Files are read in the same way in both precisions and for all devices, and distances are summed alike for
             # all inputs.
-            if dtype == "complex64" and kind in ("mapped set", "memory map", "Zarr", "HDF5", "blocks"):
+            if dtype == "complex64" and kind in ("mapped set", "opened set", "memory map", "Zarr", "HDF5", "blocks"):
                 continue
             if device == "cpu" or kind in ("array", "Dask") or (distance == "full" and kind in DEVICE_KINDS):
                 values = (function, kind, space, dtype, distance, device)

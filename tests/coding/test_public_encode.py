@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms
+from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms, row_coder
 from shapelex.coding.blocks import coded_blocks
 from shapelex.coding.settings import Coding
 from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
@@ -192,3 +192,20 @@ def test_errors_are_accurate_also_where_they_are_small(dtype, noise):
     np.testing.assert_allclose(
         errors, expected, rtol=1e-4 if dtype == np.complex64 else 1e-10, atol=20 * np.finfo(dtype).eps
     )
+
+
+def test_residuals_are_computed_only_where_they_are_asked_for(monkeypatch):
+    space = BSpline(8)
+    X, atoms = problem(space)
+    # Residuals of shapes that are sums of atoms need the coordinates of these shapes.
+    X[:4] = atoms[:4] + 2 * atoms[1:5]
+    calls = []
+    batch = row_coder.squared_residuals_batch
+    monkeypatch.setattr(row_coder, "squared_residuals_batch", lambda *given: calls.append(given) or batch(*given))
+    codes = encode(X, atoms, 2, space=space)
+    assert not calls
+    shapes, coding = as_shapes(X, space), Coding(space.whiten(atoms), 2)
+    (block,) = coded_blocks(shapes, coding)
+    assert calls
+    assert_close_codes(block.codes, codes)
+    assert block.errors[:4].max() < 1e-12

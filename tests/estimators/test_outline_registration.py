@@ -72,6 +72,15 @@ def test_splines(rolled):
     assert np.mean(found.distance_after) < 0.7 * np.mean(found.distance_before)
 
 
+def test_sets_keep_their_space(rolled):
+    space = sx.BSpline(12)
+    shapes = sx.ShapeSet(space.fit(rolled), space)
+    model = sx.OutlineRegistration().fit(shapes)
+    assert model.space_ == space
+    expected = sx.OutlineRegistration(space=space).fit(shapes.configurations)
+    np.testing.assert_array_equal(model.transform(shapes), expected.transform(shapes.configurations))
+
+
 def test_errors(rolled):
     with pytest.raises(NotFittedError):
         sx.OutlineRegistration().transform(rolled)

@@ -13,7 +13,7 @@ from shapelex.datasets.registry import REGISTRY
 from shapelex.exceptions import DatasetUnavailableError, ShapeFileError
 from shapelex.report.reproduction import PAPER_SETS, find_sets, reproduce, run
 from shapelex.report.reproduction.figures import choose_combination, choose_examples, draw_curves
-from shapelex.report.reproduction.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, measure_set
+from shapelex.report.reproduction.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, PAPER_ALGORITHM, measure_set
 from shapelex.report.reproduction.page import write_page
 from tests.datasets.local_server import blob_id
 from tests.report.made_data import make_shapes, make_table, write_shapes
@@ -122,6 +122,24 @@ def test_measures_are_the_errors_of_the_models():
         assert list(curve) == [2, 5]
         assert curve[5] == result.measured[method].rmse < curve[2]
     assert result.realism[OURS] == pytest.approx(np.median(result.dictionary.realism(shapes)))
+
+
+def test_dataset_5_is_learned_in_the_papers_batches():
+    assert {one.name: one.batch_size for one in PAPER_SETS if one.batch_size} == {"5": 4096}
+    shapes = make_shapes(20)
+    paper_set = replace(BY_NAME["1"], name="5", n_seeds=1, sparsities=(), batch_size=16)
+    told = []
+    result = measure_set(paper_set, shapes, random_state=2, tell=lambda _, text: told.append(text))
+    expected = sx.ShapeDictionary(10, 5, **PAPER_ALGORITHM, batch_size=16, random_state=2).fit(shapes)
+    assert result.paper_algorithm[0].rmse == pytest.approx(-expected.score(shapes), rel=1e-12)
+    assert "the paper's algorithm, in batches of 16 shapes" in told
+    assert result.to_json()["paper_batch_size"] == 16
+    figures = {"5": {"dictionaries": "a", "learning": "b", "combination": "c"}}
+    run = {"versions": {}, "command": None, "seed": 2, "processors": 1}
+    page = write_page([result], figures, None, {}, [], run, quick=False)
+    assert "On dataset 5 the paper's algorithm updates the weights of random batches of 16 shapes." in page
+    without = write_page([replace(result, paper_set=BY_NAME["1"])], {"1": figures["5"]}, None, {}, [], run, quick=False)
+    assert "batches" not in without
 
 
 def test_refinement_goes_on_from_the_first_fit():

@@ -89,7 +89,9 @@ class TestMaking:
         shapes = sx.ShapeSet([[0, complex(np.nan, 1), 1j]], missing="allow")
         assert shapes.is_missing.tolist() == [[False, True, False]]
         assert np.isnan(shapes.configurations[0, 1].imag)
-        with pytest.raises(NonFiniteError, match="only NaN stands for a missing landmark"):
+        with pytest.raises(
+            NonFiniteError, match="infinite coordinates in row 0: only NaN stands for a missing landmark"
+        ):
             sx.ShapeSet([[0, np.inf, 1j]], missing="allow")
 
     def test_pickles(self, worms):

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from shapelex._typing import ComplexArray
+from shapelex.exceptions import ShapeInputError
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import survey
@@ -195,7 +196,12 @@ class OnlineLearner:
         loss = weight = 0.0
         for batch in shuffled_batches(shapes, self.batch_size, self.generator):
             batch_weight = float(batch.weights_of(slice(None)).sum())
-            loss += batch_weight * self.learn_batch(batch)
+            try:
+                loss += batch_weight * self.learn_batch(batch)
+            except ShapeInputError:
+                # A batch does not know the numbers of its shapes.
+                shapes.check_all()
+                raise
             weight += batch_weight
         return loss / weight
 

@@ -124,10 +124,13 @@ class Shapes(ABC):
         try:
             return self.space.whitened_preshapes(self.take(indices), self.name)
         except ShapeInputError:
-            # The error is raised again with the numbers of the shapes in the collection.
-            for block in self.blocks(BLOCK_ROWS):
-                self.space.whitened_preshapes(block.configurations, self.name, self.first_row + block.start)
+            self.check_all()
             raise
+
+    def check_all(self) -> None:
+        """Refuse rows that are no shapes by their numbers in the collection, once an error was found in some of it."""
+        for block in self.blocks(BLOCK_ROWS):
+            self.space.whitened_preshapes(block.configurations, self.name, self.first_row + block.start)
 
     def weights_of(self, rows: "slice | IntArray") -> FloatArray:
         """Return the weights of some shapes."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray
-from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice
+from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice, name_rows
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
 from shapelex.shapes.columns import Column, as_column, join_columns, read_only_view
 from shapelex.shapes.summary import Summary
@@ -360,7 +360,10 @@ def _as_rows(configurations: ArrayLike, n_expected: int | None, missing: str) ->
     rows = as_complex_rows(numeric, name="configurations", n_coordinates=n_expected)
     is_infinite = np.isinf(rows).any(axis=1)
     if is_infinite.any():
-        raise NonFiniteError("configurations has infinite coordinates: only NaN stands for a missing landmark.")
+        raise NonFiniteError(
+            f"configurations has infinite coordinates in {name_rows(is_infinite)}: only NaN stands for a missing "
+            "landmark; remove these shapes, or replace these coordinates by NaN."
+        )
     is_half = np.isnan(rows.real) != np.isnan(rows.imag)
     if is_half.any():
         rows = rows.copy()

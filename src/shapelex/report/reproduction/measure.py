@@ -31,7 +31,8 @@ PAPER_ALGORITHM: Mapping[str, Any] = {
     "max_iter": 30,
     "tol": 0.0,
 }
-"""Options that make a :class:`ShapeDictionary` run the paper's algorithm: 30 updates, greedy codes."""
+"""Options that make a :class:`ShapeDictionary` run the paper's algorithm: 30 updates, greedy codes. With the batches of
+:class:`PaperSet`, it reads all shapes 30 times, and updates the atoms after each batch."""
 
 QUICK_SHAPES = 300
 """Most shapes of a dataset in a quick run."""
@@ -115,6 +116,7 @@ class SetResult:
             },
             "measured": {method: _as_json(measurement) for method, measurement in self.measured.items()},
             "paper_algorithm": [_as_json(measurement) for measurement in self.paper_algorithm],
+            "paper_batch_size": paper_set.batch_size,
             "realism": self.realism,
             "curves": {
                 method: {str(n_nonzero): 100 * rmse for n_nonzero, rmse in curve.items()}
@@ -169,8 +171,14 @@ def measure_set(
     measured[COMPLEX_PCA] = _measure(modes, shapes)
     runs = []
     for seed in range(1 if quick else paper_set.n_seeds):
-        say(0.25, "the paper's algorithm")
-        options = {**PAPER_ALGORITHM, **hurry, "random_state": random_state + seed}
+        in_batches = f", in batches of {paper_set.batch_size} shapes" if paper_set.batch_size else ""
+        say(0.25, f"the paper's algorithm{in_batches}")
+        options = {
+            **PAPER_ALGORITHM,
+            **hurry,
+            "batch_size": paper_set.batch_size,
+            "random_state": random_state + seed,
+        }
         runs.append(_measure(ShapeDictionary(**{**sizes, **options}), shapes))
     curves = _measure_curves(paper_set, shapes, measured, {OURS: ours, ALIGN_FIRST: aligned}, quick, say)
     say(0.95, "how real the atoms are")

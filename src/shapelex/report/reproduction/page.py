@@ -127,6 +127,14 @@ def _table(results: Sequence[SetResult]) -> str:
         "along their mean and learns real weights, with the same search. *Complex PCA* uses the first N₀ modes, "
         "and the average besides, as in the paper.",
     ]
+    for paper_set in (result.paper_set for result in results):
+        if paper_set.batch_size is not None:
+            notes.append(
+                f"On dataset {paper_set.name} the paper's algorithm updates the weights of random batches of "
+                f"{paper_set.batch_size} shapes. Its rerun does so too, with 30 passes over the set; instead of the "
+                "weights of all other shapes it keeps sums over the batches before, in which old batches fade. "
+                "*shapelex* and *align-first* code all shapes before every update."
+            )
     if any(not result.paper_set.is_same_data for result in results):
         notes.append(
             "⁺ **Other data than the paper's**: close relatives, described with each dataset below. There the columns "

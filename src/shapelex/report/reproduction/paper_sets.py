@@ -54,6 +54,8 @@ class PaperSet:
         Deformed copies of each outline in the file; 0 takes the outlines as they are.
     n_seeds : int
         How many times the paper's algorithm is run.
+    batch_size : int or None
+        Number of shapes per batch of the paper's algorithm; None where each of its updates codes all shapes.
     settings : mapping
         Options of both kinds of dictionaries that differ from the defaults.
     refinement : mapping
@@ -80,6 +82,7 @@ class PaperSet:
     sparsities: tuple[int, ...] = ()
     n_deformations: int = 0
     n_seeds: int = 5
+    batch_size: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     refinement: Mapping[str, Any] = field(default_factory=dict)
     points: bool = False
@@ -237,6 +240,7 @@ PAPER_SETS: tuple[PaperSet, ...] = (
         "mean squared norm is 0.3 of the shape's.",
         n_deformations=10,
         n_seeds=1,
+        batch_size=4096,
         settings={"coder": "ormp", "tie": 0.0, "n_swaps": 0, "max_iter": 30},
         refinement={"coder": "beam", "max_iter": 5},
         cost=200,

@@ -1,0 +1,142 @@
+"""Shapes that are no shapes are named by their number in the whole set, in every kind of input and by every function.
+
+A model that refuses them stays as it was: not fitted, or fitted to other shapes.
+"""
+
+import copy
+from functools import cache
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import CollapsedShapeError, NonFiniteError
+from shapelex.learning import passes
+from shapelex.shapes import collection
+from tests.conftest import custom_space
+from tests.devices import on_devices
+from tests.test_matrix import KINDS, N_COORDINATES, N_SHAPES, SETS, make_shapes
+
+SPACES = {"landmarks": sx.Landmarks(N_COORDINATES), "complex gram": custom_space(N_COORDINATES)}
+BAD = {"NaN": NonFiniteError, "Inf": NonFiniteError, "collapsed": CollapsedShapeError}
+# What a space makes of a row does not depend on where the row comes from.
+on_all_inputs = pytest.mark.parametrize(
+    ("kind", "space"), [*((kind, "landmarks") for kind in KINDS), ("array", "complex gram"), ("Dask", "complex gram")]
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    """Let all shapes outside memory be several blocks, and all passes several parts."""
+    monkeypatch.setattr(collection, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(passes, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(passes, "MAX_PART_ROWS", 7)
+
+
+def spoil(X, row, bad, space):
+    """Return a copy with one row that is no shape."""
+    spoiled = X.copy()
+    if bad == "collapsed":
+        spoiled[row] = (3 - 2j) * space.shift
+    else:
+        spoiled[row, row % X.shape[1]] = np.nan if bad == "NaN" else -np.inf
+    return spoiled
+
+
+def make_dictionary(space, **options):
+    return sx.ShapeDictionary(3, 2, space=space, max_iter=2, random_state=0, **options)
+
+
+@cache
+def fit_dictionary(space):
+    with pytest.warns(sx.exceptions.ConvergenceWarning):
+        return make_dictionary(SPACES[space]).fit(make_shapes(np.complex128))
+
+
+def given_init(space):
+    return make_dictionary(space, init=make_shapes(np.complex128)[[0, 20, 30]])
+
+
+LEARNERS = {
+    "fit": make_dictionary,
+    "fit by the paper": lambda space: make_dictionary(space, coder="ormp", tie=0, n_swaps=0, init="random"),
+    "fit from given atoms": given_init,
+    "fit in batches": lambda space: make_dictionary(space, batch_size=11),
+    "fit in batches from given atoms": lambda space: given_init(space).set_params(batch_size=11),
+}
+FUNCTIONS = {
+    "encode": lambda model, X: compute(model.encode(X)),
+    "encode over atoms": lambda model, X: sx.encode(X, model.atoms_, 2, space=model.space_),
+    "transform": lambda model, X: compute(model.transform(X)),
+    "reconstruct": lambda model, X: compute(model.reconstruct(X)),
+    "errors": lambda model, X: compute(model.errors(X)),
+    "score": lambda model, X: model.score(X),
+    "realism": lambda model, X: model.realism(X),
+    "mean_shape": lambda model, X: sx.mean_shape(X, space=model.space_),
+    "geodesic mean_shape": lambda model, X: sx.mean_shape(X, "geodesic", space=model.space_),
+    "register": lambda model, X: sx.align_to_mean(X, space=model.space_),
+}
+
+
+def compute(result):
+    return result.compute() if hasattr(result, "compute") else result
+
+
+def bad_inputs(kind, space, folder, seed):
+    """Yield inputs with one bad row each, the error that must be raised, and the words that name the row."""
+    rng = np.random.default_rng(seed)
+    for number, (bad, error) in enumerate(BAD.items()):
+        if bad == "Inf" and kind in SETS:
+            continue  # refused when the set is made
+        row = int(rng.integers(N_SHAPES))
+        inside = folder / str(number)
+        inside.mkdir()
+        yield KINDS[kind](spoil(make_shapes(np.complex128), row, bad, space), space, inside), error, rf"in row {row}\b"
+
+
+@on_all_inputs
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_learners_name_the_row_and_stay_unfitted(learner, kind, space, tmp_path):
+    for X, error, words in bad_inputs(kind, SPACES[space], tmp_path, len(learner) + len(kind)):
+        model = LEARNERS[learner](SPACES[space])
+        before = dict(vars(model))
+        with pytest.raises(error, match=words):
+            model.fit(X)
+        assert vars(model) == before
+
+
+@on_devices
+@pytest.mark.parametrize("kind", ["array", "Zarr", "Dask"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_learners_on_a_device_name_the_row(learner, kind, device, tmp_path):
+    space = SPACES["complex gram"]
+    for X, error, words in bad_inputs(kind, space, tmp_path, len(learner) + len(kind)):
+        model = LEARNERS[learner](space).set_params(device=device)
+        with pytest.raises(error, match=words):
+            model.fit(X)
+        assert not hasattr(model, "atoms_")
+
+
+@on_all_inputs
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_partial_fit_names_the_row_and_changes_nothing(is_fitted, kind, space, tmp_path):
+    for X, error, words in bad_inputs(kind, SPACES[space], tmp_path, len(kind)):
+        model = make_dictionary(SPACES[space])
+        if is_fitted:
+            model.partial_fit(make_shapes(np.complex128)[:20])
+        expected = copy.deepcopy(model).partial_fit(make_shapes(np.complex128))
+        with pytest.raises(error, match=words):
+            model.partial_fit(X)
+        assert hasattr(model, "atoms_") == is_fitted
+        model.partial_fit(make_shapes(np.complex128))
+        np.testing.assert_array_equal(model.atoms_, expected.atoms_)
+        assert model.rmse_ == expected.rmse_
+
+
+@on_all_inputs
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_name_the_row(function, kind, space, tmp_path):
+    model = fit_dictionary(space)
+    for X, error, words in bad_inputs(kind, SPACES[space], tmp_path, len(function) + len(kind)):
+        with pytest.raises(error, match=words):
+            FUNCTIONS[function](model, X)
