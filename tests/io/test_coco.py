@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._coco import _decode_runs, read_records
+from shapelex.io.formats.coco import _decode_runs, read_records
 from shapelex.io.records import BadRecord, Record
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._geojson import read_records
+from shapelex.io.formats.geojson import read_records
 from shapelex.io.records import BadRecord, Record
 
 RING = [[0, 0], [4, 0], [4, 3], [0, 0]]

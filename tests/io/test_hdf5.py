@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io import _hdf5, _hdf5_rows
-from shapelex.io._hdf5 import read_records
+from shapelex.io.formats import hdf5 as _hdf5
+from shapelex.io.formats import hdf5_rows as _hdf5_rows
+from shapelex.io.formats.hdf5 import read_records
 from tests.io.laziness import as_values, peak_bytes
 
 TABLE = [("worm_index_joined", "i4"), ("frame_number", "i4"), ("skeleton_id", "i4")]

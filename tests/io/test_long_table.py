@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io import _csv, long_table, text_file
+from shapelex.io import long_table, text_file
+from shapelex.io.formats import csv as _csv
 from shapelex.io.long_table import LongTable
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
 

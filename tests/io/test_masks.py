@@ -12,7 +12,7 @@ from PIL import Image
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._masks import read_records
+from shapelex.io.formats.masks import read_records
 from shapelex.io.records import BadRecord, Record
 
 

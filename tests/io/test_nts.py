@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
-from shapelex.io import _morphologika, _nts, text_file
+from shapelex.io import text_file
+from shapelex.io.formats import morphologika as _morphologika
+from shapelex.io.formats import nts as _nts
 from tests.io.fuzzing import damage
 from tests.io.laziness import as_values, packings, peak_bytes
 

@@ -10,7 +10,7 @@ import roifile
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._roi import read_records
+from shapelex.io.formats.roi import read_records
 from shapelex.io.records import BadRecord, Record, Remark
 
 SQUARE = np.array([[2, 1], [2, 5], [6, 5], [6, 1]])

@@ -12,7 +12,7 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
 from shapelex.io import spool as spool_module
 from shapelex.io import stored_shapes
-from shapelex.io.formats import FORMATS
+from shapelex.io.registry import FORMATS
 from shapelex.io.spool import ShapeSpool
 from shapelex.io.spooling import read_or_spool
 from shapelex.io.stored_shapes import join_blocks

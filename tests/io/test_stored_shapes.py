@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import EmptySetError, ShapeFileError
-from shapelex.io import _npz, _zarr, stored_shapes
+from shapelex.io import stored_shapes
+from shapelex.io.formats import npz as _npz
+from shapelex.io.formats import zarr as _zarr
 from shapelex.io.stored_shapes import StoredShapes, thin_out
 from shapelex.store import folders
 from tests.rounding import assert_close, assert_close_codes

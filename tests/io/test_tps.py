@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
-from shapelex.io import _tps, text_file
+from shapelex.io import text_file
+from shapelex.io.formats import tps as _tps
 from shapelex.io.records import BadRecord
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
 from tests.io.whole_text import read_text

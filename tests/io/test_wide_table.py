@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.io import _csv, text_file, wide_table
+from shapelex.io import text_file, wide_table
+from shapelex.io.formats import csv as _csv
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats import FORMATS, Format, find_format
 from shapelex.io.guards import files_below
+from shapelex.io.registry import FORMATS, Format, find_format
 from shapelex.store.folders import is_zarr_folder
 
 PathLike: TypeAlias = str | os.PathLike[str]

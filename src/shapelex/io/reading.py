@@ -16,8 +16,8 @@ from shapelex._validation import check_choice, check_count, check_flag
 from shapelex.exceptions import ShapeFileError, ShapelexError, SkippedRecordsWarning
 from shapelex.io.assembly import Found, Wanted, assemble, check_record, conform
 from shapelex.io.file_list import PathLike, check_not_empty, label_maker, list_files
-from shapelex.io.formats import FORMATS, Format
 from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.io.registry import FORMATS, Format
 from shapelex.io.stored_shapes import is_large, open_shapes
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Space

@@ -15,7 +15,7 @@ import numpy as np
 from shapelex._validation import check_count
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeFileError
 from shapelex.io.file_list import PathLike, check_not_empty
-from shapelex.io.formats import FORMATS, find_format
+from shapelex.io.registry import FORMATS, find_format
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes

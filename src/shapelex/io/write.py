@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import EmptySetError, ShapeFileError
 from shapelex.io.file_list import PathLike
-from shapelex.io.formats import FORMATS, Format
+from shapelex.io.registry import FORMATS, Format
 from shapelex.io.stored_shapes import ShapeBlocks, as_stored, join_blocks
 from shapelex.shapes import ShapeSet
 from shapelex.store.atomic import write_atomically

@@ -40,7 +40,7 @@ class Format:
     extensions : tuple of str
         Lower-case ends of file names, longest first where one ends another.
     module : str
-        Module of its reader in ``shapelex.io``.
+        Module of its reader in ``shapelex.io.formats``.
     sniff : callable
         Tells from the first bytes of a file whether it may be of this format.
     negative_is_missing : bool
@@ -56,24 +56,24 @@ class Format:
     @cached_property
     def reader(self) -> Callable[..., Any]:
         """The function that reads a file."""
-        module = import_module(f"shapelex.io.{self.module}")
+        module = import_module(f"shapelex.io.formats.{self.module}")
         reader: Callable[..., Any] = getattr(module, "read_set", None) or module.read_records
         return reader
 
     @cached_property
     def opener(self) -> Callable[[Path], Any] | None:
         """The function that opens a file to be read piece by piece, where there is one."""
-        return getattr(import_module(f"shapelex.io.{self.module}"), "open_set", None)
+        return getattr(import_module(f"shapelex.io.formats.{self.module}"), "open_set", None)
 
     @cached_property
     def writer(self) -> Callable[..., None] | None:
         """The function that writes a set to a binary stream, where there is one."""
-        return getattr(import_module(f"shapelex.io.{self.module}"), "write_set", None)
+        return getattr(import_module(f"shapelex.io.formats.{self.module}"), "write_set", None)
 
     @cached_property
     def block_writer(self) -> Callable[[Any, Path], None] | None:
         """The function that writes a set block by block to a path, where there is one."""
-        return getattr(import_module(f"shapelex.io.{self.module}"), "write_blocks", None)
+        return getattr(import_module(f"shapelex.io.formats.{self.module}"), "write_blocks", None)
 
     @property
     def can_write(self) -> bool:
@@ -186,22 +186,22 @@ _GEOJSON = rb'.*"type"\s*:\s*"(Feature|FeatureCollection|Polygon|MultiPolygon|Li
 _IMAGE_MARKS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 _LISTED = [
-    Format("npz", (".npz",), "_npz", _starts_with(b"PK\x03\x04")),
-    Format("zarr", (".zarr",), "_zarr", lambda head: False),  # noqa: ARG005
-    Format("npy", (".npy",), "_npy", _starts_with(b"\x93NUMPY")),
-    Format("roi", (".roi", ".zip"), "_roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
-    Format("wcon", (".wcon", ".zip", ".json"), "_wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
-    Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "_geojson", _holds(_GEOJSON)),
-    Format("coco", (".json", ".json.gz"), "_coco", _holds(_COCO)),
-    Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg"), "_masks", _starts_with(*_IMAGE_MARKS)),
-    Format("matlab", (".mat",), "_matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
-    Format("hdf5", (".h5", ".hdf5", ".hdf"), "_hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
-    Format("tps", (".tps", ".tps.gz"), "_tps", _is_tps, negative_is_missing=True),
-    Format("morphologika", (".morphologika", ".txt"), "_morphologika", _matches(rb"(?i)\[[a-z ]+\]"), True),
-    Format("nts", (".nts", ".nts.gz", ".dta", ".txt", ".dat"), "_nts", _is_nts, negative_is_missing=True),
-    Format("tsv", (".tsv", ".tsv.gz", ".tab"), "_tsv", _is_table, negative_is_missing=True),
-    Format("csv", (".csv", ".csv.gz", ".txt", ".txt.gz", ".dat"), "_csv", _is_table, negative_is_missing=True),
-    Format("ctx", (".ctx",), "_ctx", _matches(rb"<\?xml[^>]*>\s*<ctx\b|<ctx\b")),
+    Format("npz", (".npz",), "npz", _starts_with(b"PK\x03\x04")),
+    Format("zarr", (".zarr",), "zarr", lambda head: False),  # noqa: ARG005
+    Format("npy", (".npy",), "npy", _starts_with(b"\x93NUMPY")),
+    Format("roi", (".roi", ".zip"), "roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
+    Format("wcon", (".wcon", ".zip", ".json"), "wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
+    Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "geojson", _holds(_GEOJSON)),
+    Format("coco", (".json", ".json.gz"), "coco", _holds(_COCO)),
+    Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg"), "masks", _starts_with(*_IMAGE_MARKS)),
+    Format("matlab", (".mat",), "matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
+    Format("hdf5", (".h5", ".hdf5", ".hdf"), "hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
+    Format("tps", (".tps", ".tps.gz"), "tps", _is_tps, negative_is_missing=True),
+    Format("morphologika", (".morphologika", ".txt"), "morphologika", _matches(rb"(?i)\[[a-z ]+\]"), True),
+    Format("nts", (".nts", ".nts.gz", ".dta", ".txt", ".dat"), "nts", _is_nts, negative_is_missing=True),
+    Format("tsv", (".tsv", ".tsv.gz", ".tab"), "tsv", _is_table, negative_is_missing=True),
+    Format("csv", (".csv", ".csv.gz", ".txt", ".txt.gz", ".dat"), "csv", _is_table, negative_is_missing=True),
+    Format("ctx", (".ctx",), "ctx", _matches(rb"<\?xml[^>]*>\s*<ctx\b|<ctx\b")),
 ]
 
 FORMATS: dict[str, Format] = {listed.name: listed for listed in _LISTED}

@@ -14,9 +14,9 @@ import numpy as np
 
 from shapelex._extras import load_library
 from shapelex._typing import FloatArray
-from shapelex.io._archives import read_members
-from shapelex.io._region_kinds import select_kind
-from shapelex.io._rings import largest_ring, to_complex
+from shapelex.io.formats.archives import read_members
+from shapelex.io.formats.region_kinds import select_kind
+from shapelex.io.formats.rings import largest_ring, to_complex
 from shapelex.io.records import BadRecord, Record, Remark
 
 _OVAL_POINTS = 100

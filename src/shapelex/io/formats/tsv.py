@@ -1,9 +1,9 @@
-"""Tables of shapes with tabs between their columns; read and written as :mod:`shapelex.io._csv` does."""
+"""Tables of shapes with tabs between their columns; read and written as :mod:`shapelex.io.formats.csv` does."""
 
 from typing import BinaryIO
 
-from shapelex.io import _csv
-from shapelex.io._csv import read_records as read_records
+from shapelex.io.formats import csv as _csv
+from shapelex.io.formats.csv import read_records as read_records
 from shapelex.shapes import ShapeSet
 
 

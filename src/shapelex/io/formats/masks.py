@@ -25,8 +25,8 @@ from scipy import ndimage
 from shapelex._typing import BoolArray
 from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import ShapeInputError
-from shapelex.io._pixels import Pixels, read_pages
 from shapelex.io.contours import MaskOutlines, outlines_from_mask
+from shapelex.io.formats.pixels import Pixels, read_pages
 from shapelex.io.mask_objects import ObjectChoice, check_threshold
 from shapelex.io.records import BadRecord, Record, Remark
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from shapelex._typing import BoolArray, FloatArray
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._json import MAX_JSON, describe, number_array, parse_json, text_of
-from shapelex.io._rings import largest_ring, to_complex
 from shapelex.io.contours import outlines_from_mask
+from shapelex.io.formats.json import MAX_JSON, describe, number_array, parse_json, text_of
+from shapelex.io.formats.rings import largest_ring, to_complex
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._hdf5_points import PointAxes
+from shapelex.io.formats.hdf5_points import PointAxes
 
 if TYPE_CHECKING:
     import h5py

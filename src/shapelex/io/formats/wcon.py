@@ -19,10 +19,10 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._archives import read_members
-from shapelex.io._json import MAX_JSON, describe, number_array, parse_json, text_of
-from shapelex.io._time_series import check_max_gap, number_sequences
-from shapelex.io._wcon_units import unit_ratio
+from shapelex.io.formats.archives import read_members
+from shapelex.io.formats.json import MAX_JSON, describe, number_array, parse_json, text_of
+from shapelex.io.formats.time_series import check_max_gap, number_sequences
+from shapelex.io.formats.wcon_units import unit_ratio
 from shapelex.io.records import BadRecord, Record
 
 _LOGGER = logging.getLogger(__name__)

@@ -15,10 +15,10 @@ from shapelex._extras import load_library
 from shapelex._typing import ComplexArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._hdf5 import follow, read_values
-from shapelex.io._hdf5_points import as_rows, check_axes
-from shapelex.io._mat5 import find_variable
-from shapelex.io._time_series import check_max_gap, series_records
+from shapelex.io.formats.hdf5 import follow, read_values
+from shapelex.io.formats.hdf5_points import as_rows, check_axes
+from shapelex.io.formats.mat5 import find_variable
+from shapelex.io.formats.time_series import check_max_gap, series_records
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record
 

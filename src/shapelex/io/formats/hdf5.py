@@ -16,9 +16,9 @@ import numpy as np
 from shapelex._extras import load_library
 from shapelex._typing import ComplexArray, IntArray
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._hdf5_points import check_axes, find_axes
-from shapelex.io._hdf5_rows import DatasetRows
-from shapelex.io._time_series import block_records, check_max_gap, series_order
+from shapelex.io.formats.hdf5_points import check_axes, find_axes
+from shapelex.io.formats.hdf5_rows import DatasetRows
+from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
 from shapelex.io.guards import LARGE_RATIO
 from shapelex.io.records import BadRecord, Record
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from shapelex._typing import FloatArray
 from shapelex.exceptions import ShapeFileError
-from shapelex.io._json import MAX_JSON, describe, parse_json, position_array, text_of
-from shapelex.io._region_kinds import select_kind
-from shapelex.io._rings import path_length, ring_area, to_complex
+from shapelex.io.formats.json import MAX_JSON, describe, parse_json, position_array, text_of
+from shapelex.io.formats.region_kinds import select_kind
+from shapelex.io.formats.rings import path_length, ring_area, to_complex
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record, Remark
 
