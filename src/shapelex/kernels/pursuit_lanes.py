@@ -323,7 +323,7 @@ def pursue_lanes_batch(
                 state[supports[level, s], 2 * lane + s] = 0
         n_longest = 0
         for s in range(n_here):
-            n_chosen = np.int64(progress[2 * lane + s])
+            n_chosen = int(progress[2 * lane + s])
             n_longest = max(n_longest, n_chosen)
             for level in range(n_nonzero):
                 out_support[first + s, level] = supports[level, s] if level < n_chosen else -1
@@ -340,7 +340,7 @@ def pursue_lanes_batch(
                 for level in range(n_solved, n_nonzero):
                     out_coefs[k, out_level, 2 * level] = 0
                     out_coefs[k, out_level, 2 * level + 1] = 0
-                n_chosen = min(np.int64(progress[2 * lane + s]), n_solved)
+                n_chosen = min(int(progress[2 * lane + s]), n_solved)
                 if not has_small_diagonal(along, s, n_chosen, limits[REFINE]):
                     continue
                 if rows.shape[1] == 0:
