@@ -13,8 +13,8 @@ from measure import find_peer, print_table, skip
 from shapelex import ShapeDictionary
 from shapelex._typing import ComplexArray
 from shapelex.coding import encode_rows, squared_residuals
-from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.settings import Coding
+from shapelex.coding.torch.device_coder import DeviceCoder
 
 # (n_coordinates, n_atoms, n_nonzero): the paper's largest set, its Hermite worms and its leaves.
 SIZES = [(200, 230, 30), (12, 10, 5), (40, 20, 5)]

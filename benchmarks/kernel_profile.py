@@ -9,8 +9,8 @@ import numpy as np
 
 from device_speed import SIZES, make_rows
 from measure import find_peer, print_table, skip
-from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.settings import Coding
+from shapelex.coding.torch.device_coder import DeviceCoder
 
 N_ROWS = 1_000_000
 _SUFFIX = "avg.pct_of_peak_sustained_active"

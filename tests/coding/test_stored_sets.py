@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.coding import device_coder
 from shapelex.coding.blocks import shape_errors
-from shapelex.coding.device_coder import DeviceCoder
-from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.coding.settings import Coding
+from shapelex.coding.torch import device_coder
+from shapelex.coding.torch.device_coder import DeviceCoder
+from shapelex.coding.torch.whitening import DeviceWhitening
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, ShapeInputError
 from shapelex.shapes import collection
 from shapelex.shapes.opening import as_shapes

@@ -15,6 +15,7 @@ from shapelex.kernels.pursuit import (
     project_out,
     read_column,
     score_atoms,
+    squared_norms,
     start_state,
 )
 from shapelex.kernels.triangle import (
@@ -79,8 +80,8 @@ def read_chosen(basis, ints, floats, n_chosen, space):
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def search(
-    correlations, norm2, gram, row, atoms, limits, basis, states, ints, floats, gains, keys, score_bits, favorite,
-    space, out_ints, out_floats, needs_row,
+    correlations, norm2, gram, atom_norms2, row, atoms, limits, basis, states, ints, floats, gains, keys, score_bits,
+    favorite, space, out_ints, out_floats, needs_row,
 ):  # fmt: skip
     """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats`` and return their number.
 
@@ -91,7 +92,7 @@ def search(
     scores = score_bits.view(states.dtype)
     stop_gain = limits[GAIN] * norm2
     margin = 16 * limits[EPS] * norm2
-    start_state(correlations, gram, states[0, 0])
+    start_state(correlations, atom_norms2, states[0, 0])
     gains[0, 0] = 0
     keys[0, 0] = np.uint64(0)
     n_members = 1
@@ -221,11 +222,12 @@ def beam_batch(
     space = allocate_chosen(n_nonzero, rows)
     history = np.empty((2, n_nonzero), dtype=np.int64)
     steps = np.empty((4, n_nonzero), dtype=dtype)
+    atom_norms2 = squared_norms(gram)
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_chosen = search(
-            correlations[k], norms2[k], gram, row, atoms, limits, basis, states, ints, floats, gains, keys, score_bits,
-            favorite, space, history, steps, needs_row,
+            correlations[k], norms2[k], gram, atom_norms2, row, atoms, limits, basis, states, ints, floats, gains, keys,
+            score_bits, favorite, space, history, steps, needs_row,
         )  # fmt: skip
         chosen = read_chosen(basis, history, steps, n_chosen, space)
         write_support(chosen.support, n_chosen, out_support[k])

@@ -50,7 +50,8 @@ def append_basis_row(gram, basis, places, level, atom, weights, inv_diag):
     shares rows between its members. ``weights[:, i]`` is the entry of the triangular factor for level `i` and `atom`.
 
     Four levels go in one pass: one load and store of the new row for sixteen multiply-adds. The first pass starts
-    from the Gram row and takes the odd ones; a first pass of two levels is one that LLVM does not vectorize.
+    from the Gram row and takes the odd ones; a first pass of two levels is one that LLVM does not vectorize. All
+    entries are read before the first is written, or LLVM would read them again.
     """
     width = gram.shape[2]
     new_re, new_im = basis[places[level], 0], basis[places[level], 1]
@@ -68,20 +69,31 @@ def append_basis_row(gram, basis, places, level, atom, weights, inv_diag):
         a1, b1 = weights[0, 1] * inv_diag[1], weights[1, 1] * inv_diag[1]
         a2, b2 = weights[0, 2] * inv_diag[2], weights[1, 2] * inv_diag[2]
         for j in range(width):
-            new_re[j] = gram_re[j] - (a0 * re0[j] + b0 * im0[j] + a1 * re1[j] + b1 * im1[j] + a2 * re2[j] + b2 * im2[j])
-            new_im[j] = gram_im[j] - (a0 * im0[j] - b0 * re0[j] + a1 * im1[j] - b1 * re1[j] + a2 * im2[j] - b2 * re2[j])
+            r0, s0 = re0[j], im0[j]
+            r1, s1 = re1[j], im1[j]
+            r2, s2 = re2[j], im2[j]
+            re = gram_re[j] - (a0 * r0 + b0 * s0 + a1 * r1 + b1 * s1 + a2 * r2 + b2 * s2)
+            im = gram_im[j] - (a0 * s0 - b0 * r0 + a1 * s1 - b1 * r1 + a2 * s2 - b2 * r2)
+            new_re[j] = re
+            new_im[j] = im
     else:
         re0, im0 = basis[places[0], 0], basis[places[0], 1]
         a0, b0 = weights[0, 0] * inv_diag[0], weights[1, 0] * inv_diag[0]
         for j in range(width):
-            new_re[j] = gram_re[j] - (a0 * re0[j] + b0 * im0[j])
-            new_im[j] = gram_im[j] - (a0 * im0[j] - b0 * re0[j])
+            r0, s0 = re0[j], im0[j]
+            re = gram_re[j] - (a0 * r0 + b0 * s0)
+            im = gram_im[j] - (a0 * s0 - b0 * r0)
+            new_re[j] = re
+            new_im[j] = im
     if i == 2:
         re0, im0 = basis[places[1], 0], basis[places[1], 1]
         a0, b0 = weights[0, 1] * inv_diag[1], weights[1, 1] * inv_diag[1]
         for j in range(width):
-            new_re[j] -= a0 * re0[j] + b0 * im0[j]
-            new_im[j] -= a0 * im0[j] - b0 * re0[j]
+            r0, s0 = re0[j], im0[j]
+            re = new_re[j] - (a0 * r0 + b0 * s0)
+            im = new_im[j] - (a0 * s0 - b0 * r0)
+            new_re[j] = re
+            new_im[j] = im
     while i < level:
         re0, im0 = basis[places[i], 0], basis[places[i], 1]
         re1, im1 = basis[places[i + 1], 0], basis[places[i + 1], 1]
@@ -92,14 +104,14 @@ def append_basis_row(gram, basis, places, level, atom, weights, inv_diag):
         a2, b2 = weights[0, i + 2] * inv_diag[i + 2], weights[1, i + 2] * inv_diag[i + 2]
         a3, b3 = weights[0, i + 3] * inv_diag[i + 3], weights[1, i + 3] * inv_diag[i + 3]
         for j in range(width):
-            new_re[j] -= (
-                a0 * re0[j] + b0 * im0[j] + a1 * re1[j] + b1 * im1[j]
-                + a2 * re2[j] + b2 * im2[j] + a3 * re3[j] + b3 * im3[j]
-            )  # fmt: skip
-            new_im[j] -= (
-                a0 * im0[j] - b0 * re0[j] + a1 * im1[j] - b1 * re1[j]
-                + a2 * im2[j] - b2 * re2[j] + a3 * im3[j] - b3 * re3[j]
-            )  # fmt: skip
+            r0, s0 = re0[j], im0[j]
+            r1, s1 = re1[j], im1[j]
+            r2, s2 = re2[j], im2[j]
+            r3, s3 = re3[j], im3[j]
+            re = new_re[j] - (a0 * r0 + b0 * s0 + a1 * r1 + b1 * s1 + a2 * r2 + b2 * s2 + a3 * r3 + b3 * s3)
+            im = new_im[j] - (a0 * s0 - b0 * r0 + a1 * s1 - b1 * r1 + a2 * s2 - b2 * r2 + a3 * s3 - b3 * r3)
+            new_re[j] = re
+            new_im[j] = im
         i += 4
 
 
@@ -167,26 +179,36 @@ def first_largest(bits):
     return 0
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def squared_norms(gram):
+    """Diagonal of the Gram matrix; read once for all rows, as every entry is on another cache line."""
+    found = np.empty(gram.shape[0], dtype=gram.dtype)
+    for j in range(gram.shape[0]):
+        found[j] = gram[j, 0, j]
+    return found
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def start_state(correlations, gram, out_state):
+def start_state(correlations, atom_norms2, out_state):
     """Correlations and norms of all atoms before any is chosen; columns beyond the atoms are zero."""
     out_state[:] = 0
-    for j in range(gram.shape[0]):
+    for j in range(atom_norms2.shape[0]):
         out_state[0, j] = correlations[2 * j]
         out_state[1, j] = correlations[2 * j + 1]
-        out_state[2, j] = gram[j, 0, j]
+        out_state[2, j] = atom_norms2[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def pursue(
-    correlations, norm2, gram, row, atoms, limits, by_correlation, basis, places, state, score_bits, chosen, needs_row
-):
+    correlations, norm2, gram, atom_norms2, row, atoms, limits, by_correlation, basis, places, state, score_bits,
+    chosen, needs_row,
+):  # fmt: skip
     """Choose the atoms of one row; return their number."""
     corr_re, corr_im, left = state[0], state[1], state[2]
     support, inv_diag, target = chosen.support, chosen.inv_diag, chosen.target
     score = score_bits.view(state.dtype)
     one = state.dtype.type(1)
-    start_state(correlations, gram, state)
+    start_state(correlations, atom_norms2, state)
     n_nonzero = support.shape[0]
     has_target = limits[TARGET] >= 0
     stop_gain = limits[GAIN] * norm2
@@ -263,10 +285,11 @@ def pursue_batch(
     places = np.arange(n_nonzero)
     state = aligned_like(3 * width, rows).reshape((3, width))
     chosen = allocate_chosen(n_nonzero, rows)
+    atom_norms2 = squared_norms(gram)
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_chosen = pursue(
-            correlations[k], norms2[k], gram, row, atoms, limits,
+            correlations[k], norms2[k], gram, atom_norms2, row, atoms, limits,
             by_correlation, basis, places, state, score_bits, chosen, needs_row,
         )  # fmt: skip
         out_left[k] = norms2[k] - sum_of_squares(chosen.target, n_chosen)

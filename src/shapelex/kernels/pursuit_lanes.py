@@ -2,12 +2,12 @@
 
 In and out as in :mod:`shapelex.kernels.pursuit`, same recurrences. There the atoms are the vector; with ten or
 twenty of them, starting a loop costs more than running it. Here a lane of rows is the vector: every loop runs over
-``LANE`` rows, and only what depends on each row's own choice (which Gram row, which coefficients) is picked up one by
-one.
+the rows of a lane, and only what depends on each row's own choice (which Gram row, which coefficients) is picked up one
+by one.
 
-Everything of a lane that one loop touches lies at multiples of the known number ``LANE`` in one array: LLVM then needs
-one or two alias checks for a loop, and vectorizes it. The last lane is filled with zero rows: the bits of
-a code do not depend on the rows beside it.
+Everything of a lane that one loop touches lies at known distances in one array: LLVM then needs a few alias checks for
+a loop, and vectorizes it. The last lane is filled with zero rows: the bits of a code do not depend on the rows beside
+it.
 """
 
 import numpy as np
@@ -28,138 +28,192 @@ from shapelex.kernels.triangle import (
     write_coefs,
 )
 
-LANE = 32
+# A lane of real numbers; shorter ones spend their time on starting loops, longer ones leave the cache.
+LANE_BYTES = 512
 MAX_ATOMS = 32
 """Largest dictionary for which lanes are the faster way; beyond it their arrays leave the cache."""
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def lane_of(array):
+    """Number of rows in a lane; a constant of the precision, known when the loops are compiled."""
+    return 8 * LANE_BYTES // np.finfo(array.dtype).bits
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def compare_gains(state, atom, independent, best):
-    """Let one atom compete, by its gain ``|corr|^2 / left``, for every row of the lane.
+def compare_gains(pair, atom, independent, best):
+    """Let two neighboring atoms compete, by their gains ``|corr|^2 / left``, for every row of the lane.
 
     ``best`` holds the squares, the norms left and the atoms of the leaders. Fractions are compared by
     products: a division costs more than all the rest.
     """
+    lane = lane_of(best)
     zero = best.dtype.type(0)
-    for s in range(LANE):
-        left = state[2 * LANE + s]
-        square = state[s] * state[s] + state[LANE + s] * state[LANE + s]
+    following = atom + best.dtype.type(1)
+    second = 3 * lane + lane // 8
+    for s in range(lane):
+        best_square, best_left, best_atom = best[s], best[lane + s], best[2 * lane + s]
         # A spent atom may have slightly less than nothing left: 0 / positive never wins.
+        left = pair[2 * lane + s]
+        re, im = pair[s], pair[lane + s]
+        square = re * re + im * im
         square = square if left > independent else zero
         left = left if left > independent else independent
-        is_better = square * best[LANE + s] > best[s] * left
-        best[s] = square if is_better else best[s]
-        best[LANE + s] = left if is_better else best[LANE + s]
-        best[2 * LANE + s] = atom if is_better else best[2 * LANE + s]
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def compare_correlations(state, atom, independent, best):
-    """Let one atom compete by ``|corr|^2``, for every row of the lane."""
-    zero = best.dtype.type(0)
-    for s in range(LANE):
-        left = state[2 * LANE + s]
-        square = state[s] * state[s] + state[LANE + s] * state[LANE + s]
+        is_better = square * best_left > best_square * left
+        best_square = square if is_better else best_square
+        best_left = left if is_better else best_left
+        best_atom = atom if is_better else best_atom
+        left = pair[second + 2 * lane + s]
+        re, im = pair[second + s], pair[second + lane + s]
+        square = re * re + im * im
         square = square if left > independent else zero
-        is_better = square > best[s]
-        best[s] = square if is_better else best[s]
-        best[LANE + s] = left if is_better else best[LANE + s]
-        best[2 * LANE + s] = atom if is_better else best[2 * LANE + s]
+        left = left if left > independent else independent
+        is_better = square * best_left > best_square * left
+        best[s] = square if is_better else best_square
+        best[lane + s] = left if is_better else best_left
+        best[2 * lane + s] = following if is_better else best_atom
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def invert_norms(best, out_along):
-    """Inverse norms of what the leaders have left."""
-    one = best.dtype.type(1)
-    for s in range(LANE):
-        out_along[2 * LANE + s] = one / np.sqrt(best[LANE + s])
+def compare_correlations(pair, atom, independent, best):
+    """Let two neighboring atoms compete by ``|corr|^2``, for every row of the lane."""
+    lane = lane_of(best)
+    second = 3 * lane + lane // 8
+    zero = best.dtype.type(0)
+    for i in range(2):
+        for s in range(lane):
+            re, im, left = pair[i * second + s], pair[i * second + lane + s], pair[i * second + 2 * lane + s]
+            square = re * re + im * im
+            square = square if left > independent else zero
+            is_better = square > best[s]
+            best[s] = square if is_better else best[s]
+            best[lane + s] = left if is_better else best[lane + s]
+            best[2 * lane + s] = atom + best.dtype.type(i) if is_better else best[2 * lane + s]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def subtract_level(weight, basis, new):
-    """Subtract ``conj(weight) * basis`` from the new basis entries of one atom."""
-    for s in range(LANE):
-        a_re, a_im = weight[s], weight[LANE + s]
-        new[s] -= a_re * basis[s] + a_im * basis[LANE + s]
-        new[LANE + s] -= a_re * basis[LANE + s] - a_im * basis[s]
+def start_step(best, level, gain, progress, out_along):
+    """Decide which rows take their leader; return how many.
+
+    ``progress`` holds the squared norms of the rows, what is left of them, and the numbers of atoms chosen. The inverse
+    of what the leader has left is 0 for rows that have ended, and so becomes everything that follows from it.
+    """
+    lane = lane_of(best)
+    zero, one = best.dtype.type(0), best.dtype.type(1)
+    n_going = zero
+    for s in range(lane):
+        square, left = best[s], best[lane + s]
+        is_going = (progress[2 * lane + s] == level) & (square > gain * progress[s] * left)
+        inv_left = one / left if is_going else zero
+        going = one if is_going else zero
+        out_along[2 * lane + s] = inv_left
+        progress[lane + s] -= square * inv_left
+        progress[2 * lane + s] += going
+        n_going += going
+    return n_going
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def subtract_two_levels(weight, next_weight, basis, next_basis, new):
+    """Subtract ``conj(weight) * basis`` of two levels from the new basis entries of one atom."""
+    lane = lane_of(new)
+    for s in range(lane):
+        a_re, a_im, b_re, b_im = weight[s], weight[lane + s], next_weight[s], next_weight[lane + s]
+        re, im, next_re, next_im = basis[s], basis[lane + s], next_basis[s], next_basis[lane + s]
+        new[s] -= a_re * re + a_im * im + b_re * next_re + b_im * next_im
+        new[lane + s] -= a_re * im - a_im * re + b_re * next_im - b_im * next_re
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def project_lane(along, new, state):
-    """Scale the new basis entries of one atom, and take their direction out of its state.
+    """Take the direction of the new basis entries of one atom out of its state.
 
-    ``along`` holds the targets of the rows (real, imaginary parts) and the inverse norms of their chosen atoms.
+    ``along`` holds the weights of the rows (real, imaginary parts) and the inverse squared norms of the direction.
     """
-    for s in range(LANE):
-        t_re, t_im, inv_norm = along[s], along[LANE + s], along[2 * LANE + s]
-        u_re = new[s] * inv_norm
-        u_im = new[LANE + s] * inv_norm
-        new[s] = u_re
-        new[LANE + s] = u_im
-        state[s] -= u_re * t_re + u_im * t_im
-        state[LANE + s] -= u_re * t_im - u_im * t_re
-        state[2 * LANE + s] -= u_re * u_re + u_im * u_im
+    lane = lane_of(new)
+    for s in range(lane):
+        re, im, c_re, c_im = new[s], new[lane + s], along[s], along[lane + s]
+        state[s] -= re * c_re + im * c_im
+        state[lane + s] -= re * c_im - im * c_re
+        state[2 * lane + s] -= (re * re + im * im) * along[2 * lane + s]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def subtract_and_project(weight, basis, along, new, state):
+    """Subtract ``conj(weight) * basis`` of the last level from the new basis entries, then :func:`project_lane`."""
+    lane = lane_of(new)
+    for s in range(lane):
+        a_re, a_im, b_re, b_im = weight[s], weight[lane + s], basis[s], basis[lane + s]
+        c_re, c_im = along[s], along[lane + s]
+        re = new[s] - (a_re * b_re + a_im * b_im)
+        im = new[lane + s] - (a_re * b_im - a_im * b_re)
+        new[s] = re
+        new[lane + s] = im
+        state[s] -= re * c_re + im * c_im
+        state[lane + s] -= re * c_im - im * c_re
+        state[2 * lane + s] -= (re * re + im * im) * along[2 * lane + s]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def gather_gram(gram_rows, chosen, out_new):
     """Copy the Gram row of the atom that each row chose; ``gram_rows[p, j]`` is `atom_p^H atom_j`, interleaved."""
-    for s in range(LANE):
+    lane = lane_of(out_new)
+    for s in range(lane):
         row = gram_rows[chosen[s]]
         for j in range(out_new.shape[0]):
             out_new[j, s] = row[2 * j]
-            out_new[j, LANE + s] = row[2 * j + 1]
+            out_new[j, lane + s] = row[2 * j + 1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def subtract_product(factor, coef, out):
     """Subtract ``factor * coef``."""
-    for s in range(LANE):
-        f_re, f_im = factor[s], factor[LANE + s]
-        out[s] -= f_re * coef[s] - f_im * coef[LANE + s]
-        out[LANE + s] -= f_re * coef[LANE + s] + f_im * coef[s]
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def scale_coef(along, out):
-    """Multiply by the inverse norms; they are 0 for rows that have ended, and so become the coefficients."""
-    for s in range(LANE):
-        out[s] *= along[2 * LANE + s]
-        out[LANE + s] *= along[2 * LANE + s]
+    lane = lane_of(out)
+    for s in range(lane):
+        f_re, f_im = factor[s], factor[lane + s]
+        out[s] -= f_re * coef[s] - f_im * coef[lane + s]
+        out[lane + s] -= f_re * coef[lane + s] + f_im * coef[s]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def solve_lane(triangles, along, n_levels, out_coefs):
     """Coefficients of the first `n_levels` atoms of all rows of a lane, by back substitution."""
+    lane = lane_of(along)
     for level in range(n_levels - 1, -1, -1):
-        for s in range(2 * LANE):
+        for s in range(2 * lane):
             out_coefs[level, s] = along[level, s]
         for i in range(level + 1, n_levels):
             subtract_product(triangles[i, level], out_coefs[i], out_coefs[level])
-        scale_coef(along[level], out_coefs[level])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def read_lane(triangles, along, supports, s, n_chosen, out_chosen):
-    """Take the chosen atoms of row `s`, with their triangular factor and targets, out of its lane."""
+    """Take the chosen atoms of row `s`, with their triangular factor and targets, out of its lane.
+
+    A lane has the factor with ones on its diagonal, and the squares of the diagonal apart.
+    """
+    lane = lane_of(along)
+    one = along.dtype.type(1)
     for level in range(n_chosen):
+        inv_norm = np.sqrt(along[level, 2 * lane + s])
         out_chosen.support[level] = supports[level, s]
-        out_chosen.target[0, level] = along[level, s]
-        out_chosen.target[1, level] = along[level, LANE + s]
-        out_chosen.inv_diag[level] = along[level, 2 * LANE + s]
+        out_chosen.inv_diag[level] = inv_norm
+        out_chosen.target[0, level] = along[level, s] / inv_norm
+        out_chosen.target[1, level] = along[level, lane + s] / inv_norm
         for i in range(level):
-            out_chosen.triangle[level, 0, i] = triangles[level, i, s]
-            out_chosen.triangle[level, 1, i] = triangles[level, i, LANE + s]
+            norm = one / out_chosen.inv_diag[i]
+            out_chosen.triangle[level, 0, i] = triangles[level, i, s] * norm
+            out_chosen.triangle[level, 1, i] = triangles[level, i, lane + s] * norm
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def has_small_diagonal(along, s, n_chosen, threshold):
     """Whether an atom of row `s` had less than `threshold` left when it was chosen."""
+    lane = lane_of(along)
+    largest = along.dtype.type(0)
     for level in range(n_chosen):
-        inv_norm = along[level, 2 * LANE + s]
-        if inv_norm * inv_norm * threshold > 1:
-            return True
-    return False
+        largest = max(largest, along[level, 2 * lane + s])
+    return largest * threshold > 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -175,6 +229,7 @@ def pursue_lanes_batch(
     out_support, out_coefs, out_left, out_needs_row
         As there.
     """
+    lane = lane_of(rows)
     n_samples, n_nonzero = out_support.shape
     n_atoms = gram.shape[0]
     dtype = rows.dtype
@@ -183,95 +238,96 @@ def pursue_lanes_batch(
         for j in range(n_atoms):
             gram_rows[p, 2 * j] = gram[p, 0, j]
             gram_rows[p, 2 * j + 1] = gram[p, 1, j]
-    state = aligned_like(n_atoms * 3 * LANE, rows).reshape((n_atoms, 3 * LANE))
-    basis = aligned_like(n_nonzero * n_atoms * 2 * LANE, rows).reshape((n_nonzero, n_atoms, 2 * LANE))
-    along = aligned_like(n_nonzero * 3 * LANE, rows).reshape((n_nonzero, 3 * LANE))
-    best = aligned_like(3 * LANE, rows)
-    triangles = aligned_like(n_nonzero * n_nonzero * 2 * LANE, rows).reshape((n_nonzero, n_nonzero, 2 * LANE))
-    coefs = aligned_like(n_nonzero * 2 * LANE, rows).reshape((n_nonzero, 2 * LANE))
-    supports = np.empty((n_nonzero, LANE), dtype=np.int64)
-    lengths = np.empty(LANE, dtype=np.int64)
-    left_norms2 = np.empty(LANE, dtype=dtype)
+    # Two atoms compete at a time: a last one without a neighbor has one that never wins.
+    n_pairs = (n_atoms + 1) // 2
+    # One more cache line keeps the entries of one row, for all atoms, out of the same few sets of the cache.
+    line = lane // 8
+    state = aligned_like(n_pairs * 2 * (3 * lane + line), rows).reshape((2 * n_pairs, 3 * lane + line))
+    pairs = state.reshape((n_pairs, 2 * (3 * lane + line)))
+    n_entries = n_nonzero * n_atoms * (2 * lane + line)
+    basis = aligned_like(n_entries, rows).reshape((n_nonzero, n_atoms, 2 * lane + line))
+    along = aligned_like(n_nonzero * 3 * lane, rows).reshape((n_nonzero, 3 * lane))
+    best = aligned_like(3 * lane, rows)
+    progress = aligned_like(3 * lane, rows)
+    triangles = aligned_like(n_nonzero * n_nonzero * 2 * lane, rows).reshape((n_nonzero, n_nonzero, 2 * lane))
+    coefs = aligned_like(n_nonzero * 2 * lane, rows).reshape((n_nonzero, 2 * lane))
+    supports = np.empty((n_nonzero, lane), dtype=np.int64)
 
     chosen = allocate_chosen(n_nonzero, rows)
     independent = limits[INDEPENDENT]
     has_target = limits[TARGET] >= 0
     unsure_target = limits[TARGET] + limits[UNSURE]
+    state[n_atoms:] = 0
 
-    for first in range(0, n_samples, LANE):
-        n_here = min(LANE, n_samples - first)
-        for s in range(LANE):
-            lengths[s] = n_nonzero if s < n_here else 0
-            left_norms2[s] = norms2[first + s] if s < n_here else 0
-        if n_here < LANE:
+    for first in range(0, n_samples, lane):
+        n_here = min(lane, n_samples - first)
+        if n_here < lane:
             state[:] = 0
+            progress[:] = 0
         for s in range(n_here):
+            progress[s] = norms2[first + s]
+            progress[lane + s] = norms2[first + s]
+            progress[2 * lane + s] = 0
             for j in range(n_atoms):
                 state[j, s] = correlations[first + s, 2 * j]
-                state[j, LANE + s] = correlations[first + s, 2 * j + 1]
+                state[j, lane + s] = correlations[first + s, 2 * j + 1]
         for j in range(n_atoms):
-            for s in range(LANE):
-                state[j, 2 * LANE + s] = gram[j, 0, j]
+            for s in range(lane):
+                state[j, 2 * lane + s] = gram[j, 0, j]
         for level in range(n_nonzero):
-            for s in range(LANE):
+            for s in range(lane):
                 best[s] = 0
-                best[LANE + s] = 1
-                best[2 * LANE + s] = 0
+                best[lane + s] = 1
+                best[2 * lane + s] = 0
             if by_correlation:
-                for j in range(n_atoms):
-                    compare_correlations(state[j], dtype.type(j), independent, best)
+                for pair in range(n_pairs):
+                    compare_correlations(pairs[pair], dtype.type(2 * pair), independent, best)
             else:
-                for j in range(n_atoms):
-                    compare_gains(state[j], dtype.type(j), independent, best)
-            invert_norms(best, along[level])
-            n_going = 0
-            for s in range(LANE):
-                square, left = best[s], best[LANE + s]
-                atom = np.int64(best[2 * LANE + s]) if square > 0 else 0
-                supports[level, s] = atom
-                inv_norm = along[level, 2 * LANE + s]
-                is_going = lengths[s] == n_nonzero
-                k = first + s
-                if is_going and has_target and left_norms2[s] <= unsure_target * norms2[k]:
-                    read_lane(triangles, along, supports, s, level, chosen)
-                    is_going = not meets_target(
-                        left_norms2[s], norms2[k], limits, rows[k], atoms, chosen, level, out_needs_row[k : k + 1]
-                    )
-                if is_going:
-                    is_going = square > limits[GAIN] * norms2[k] * left
-                if is_going:
-                    n_going += 1
-                    along[level, s] = state[atom, s] * inv_norm
-                    along[level, LANE + s] = state[atom, LANE + s] * inv_norm
-                    left_norms2[s] -= along[level, s] ** 2 + along[level, LANE + s] ** 2
-                else:
-                    # Zeros leave everything below as it is: the row has ended.
-                    lengths[s] = min(lengths[s], level)
-                    along[level, s] = 0
-                    along[level, LANE + s] = 0
-                    along[level, 2 * LANE + s] = 0
-            if n_going == 0:
+                for pair in range(n_pairs):
+                    compare_gains(pairs[pair], dtype.type(2 * pair), independent, best)
+            if has_target:
+                for s in range(n_here):
+                    k = first + s
+                    left = progress[lane + s]
+                    if progress[2 * lane + s] == level and left <= unsure_target * norms2[k]:
+                        read_lane(triangles, along, supports, s, level, chosen)
+                        if meets_target(
+                            left, norms2[k], limits, rows[k], atoms, chosen, level, out_needs_row[k : k + 1]
+                        ):
+                            best[s] = 0
+            if start_step(best, dtype.type(level), limits[GAIN], progress, along[level]) == 0:
                 break
+            for s in range(lane):
+                atom = np.int64(best[2 * lane + s])
+                supports[level, s] = atom
+                along[level, s] = state[atom, s] * along[level, 2 * lane + s]
+                along[level, lane + s] = state[atom, lane + s] * along[level, 2 * lane + s]
+            weights = triangles[level]
             for i in range(level):
-                for s in range(LANE):
-                    triangles[level, i, s] = basis[i, supports[level, s], s]
-                    triangles[level, i, LANE + s] = basis[i, supports[level, s], LANE + s]
+                for s in range(lane):
+                    atom, inv_left = supports[level, s], along[i, 2 * lane + s]
+                    weights[i, s] = basis[i, atom, s] * inv_left
+                    weights[i, lane + s] = basis[i, atom, lane + s] * inv_left
             if level == n_nonzero - 1:
                 break
             gather_gram(gram_rows, supports[level], basis[level])
             for j in range(n_atoms):
-                for i in range(level):
-                    subtract_level(triangles[level, i], basis[i, j], basis[level, j])
-                project_lane(along[level], basis[level, j], state[j])
-            for s in range(LANE):
-                if lengths[s] == n_nonzero:
-                    state[supports[level, s], 2 * LANE + s] = 0
+                new = basis[level, j]
+                for i in range(0, level - 1, 2):
+                    subtract_two_levels(weights[i], weights[i + 1], basis[i, j], basis[i + 1, j], new)
+                if level % 2 == 1:
+                    subtract_and_project(weights[level - 1], basis[level - 1, j], along[level], new, state[j])
+                else:
+                    project_lane(along[level], new, state[j])
+            for s in range(lane):
+                state[supports[level, s], 2 * lane + s] = 0
         n_longest = 0
         for s in range(n_here):
-            n_longest = max(n_longest, lengths[s])
+            n_chosen = int(progress[2 * lane + s])
+            n_longest = max(n_longest, n_chosen)
             for level in range(n_nonzero):
-                out_support[first + s, level] = supports[level, s] if level < lengths[s] else -1
-            out_left[first + s] = left_norms2[s]
+                out_support[first + s, level] = supports[level, s] if level < n_chosen else -1
+            out_left[first + s] = progress[lane + s]
         n_levels = out_coefs.shape[1]
         for out_level in range(n_levels):
             n_solved = n_longest if n_levels == 1 else min(out_level + 1, n_longest)
@@ -280,11 +336,11 @@ def pursue_lanes_batch(
                 k = first + s
                 for level in range(n_solved):
                     out_coefs[k, out_level, 2 * level] = coefs[level, s]
-                    out_coefs[k, out_level, 2 * level + 1] = coefs[level, LANE + s]
+                    out_coefs[k, out_level, 2 * level + 1] = coefs[level, lane + s]
                 for level in range(n_solved, n_nonzero):
                     out_coefs[k, out_level, 2 * level] = 0
                     out_coefs[k, out_level, 2 * level + 1] = 0
-                n_chosen = min(lengths[s], n_solved)
+                n_chosen = min(int(progress[2 * lane + s]), n_solved)
                 if not has_small_diagonal(along, s, n_chosen, limits[REFINE]):
                     continue
                 if rows.shape[1] == 0:

@@ -7,7 +7,7 @@ norms of residuals.
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from shapelex.kernels.triangle import FAST
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

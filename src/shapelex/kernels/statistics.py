@@ -7,7 +7,7 @@ needs, added to the arrays given, in the order of the rows and in double precisi
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from shapelex.kernels.triangle import FAST
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.coding.device_coder import DeviceCoder
-from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.coding.settings import Coding
+from shapelex.coding.torch.device_coder import DeviceCoder
+from shapelex.coding.torch.whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import WORST_PER_ATOM, PassSums, largest_values
@@ -88,7 +88,7 @@ def _sum_block(
     """Code rows that are on the device; only sums and a few rows come back."""
     import torch
 
-    from shapelex.kernels.weights_torch import densify, squares
+    from shapelex.kernels.torch.weights import densify, squares
 
     n_atoms, n_coordinates = atom_rows.shape
     support, coefs = coder.code(rows)

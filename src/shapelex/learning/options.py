@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from shapelex._typing import ComplexArray, DistanceKind
 from shapelex._validation import check_choice, check_count, check_not_negative
 from shapelex.coding.coders import CODERS
-from shapelex.coding.device_coder import has_device
+from shapelex.coding.torch.device_coder import has_device
 from shapelex.learning.initialization import INITIALIZATIONS
 from shapelex.learning.objectives import DISTANCES
 

@@ -7,8 +7,8 @@ The path of ORMP is always a member; the others are the best supports that one m
 import torch
 from torch import Tensor
 
-from shapelex.kernels.pursuit_torch import first_largest, score_atoms
-from shapelex.kernels.weights_torch import Block, Problem, squares
+from shapelex.kernels.torch.pursuit import first_largest, score_atoms
+from shapelex.kernels.torch.weights import Block, Problem, squares
 
 _MULTIPLIERS = (-0x61C8864680B583EB, -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15)
 

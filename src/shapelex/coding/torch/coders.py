@@ -1,7 +1,7 @@
 """The torch implementations of the coders; loaded only when a torch device is used.
 
 In come blocks of rows on a device; out go supports ``(B, n_nonzero)`` padded with −1 and weights of the normalized
-atoms ``(B, 1, n_nonzero)``, or ``(B, n_nonzero, n_nonzero)`` for a path. The loops are in ``kernels/*_torch.py``.
+atoms ``(B, 1, n_nonzero)``, or ``(B, n_nonzero, n_nonzero)`` for a path. The loops are in ``kernels/torch/``.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from shapelex.kernels.beam_torch import search
-from shapelex.kernels.exact_torch import SUPPORTS_AT_ONCE, best_supports, prepare_supports
-from shapelex.kernels.pursuit_cuda import fused_pursuit
-from shapelex.kernels.pursuit_torch import pursue
-from shapelex.kernels.weights_torch import Block, Problem, refine_weights, solve_support, squared_errors
+from shapelex.kernels.torch.beam import search
+from shapelex.kernels.torch.exact import SUPPORTS_AT_ONCE, best_supports, prepare_supports
+from shapelex.kernels.torch.pursuit import pursue
+from shapelex.kernels.torch.pursuit_cuda import fused_pursuit
+from shapelex.kernels.torch.weights import Block, Problem, refine_weights, solve_support, squared_errors
 
 
 class TorchCoder(Protocol):

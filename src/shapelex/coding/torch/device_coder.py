@@ -63,7 +63,7 @@ class DeviceCoder(DictionaryCoder):
 
     def __init__(self, coding: Coding, dtype: np.dtype[np.complexfloating]) -> None:
         self.device = open_device(coding.device)
-        from shapelex.kernels.weights_torch import Limits, Problem
+        from shapelex.kernels.torch.weights import Limits, Problem
 
         super().__init__(coding, "torch", dtype)
         gram = self.prepared.gram[:, 0, : self.n_atoms] + 1j * self.prepared.gram[:, 1, : self.n_atoms]
@@ -86,7 +86,7 @@ class DeviceCoder(DictionaryCoder):
         travelling = max(1, _TRAVEL_BYTES // (self.n_coordinates * self.dtype.itemsize))
         size = min(self.block_rows(), travelling)
         if self.device.type == "cuda":
-            from shapelex.coding.device_upload import upload_ahead
+            from shapelex.coding.torch.upload import upload_ahead
 
             return upload_ahead(rows, size, self._atoms.dtype, self.device)
         return ((start, self.to_device(rows[start : start + size])) for start in range(0, len(rows), size))
@@ -103,7 +103,7 @@ class DeviceCoder(DictionaryCoder):
         Returns supports of int32, ``(n_rows, n_nonzero)``, padded with −1, and weights ``(n_rows, 1, n_nonzero)``, or
         ``(n_rows, n_nonzero, n_nonzero)`` for a path.
         """
-        from shapelex.kernels.weights_torch import Block
+        from shapelex.kernels.torch.weights import Block
 
         support, coefs = self._coder.code(Block(rows, rows @ self._atoms.mH))
         if self._factors is not None:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from shapelex.kernels.weights_torch import Block, Problem, gather_gram, squares
+from shapelex.kernels.torch.weights import Block, Problem, gather_gram, squares
 
 # Supports of the largest size that are scored in one go: bounds the scratch memory, not the result.
 SUPPORTS_AT_ONCE = 16384

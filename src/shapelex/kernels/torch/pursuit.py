@@ -7,7 +7,7 @@ arithmetic, the tolerances and the rules for ties are those of the numba kernels
 import torch
 from torch import Tensor
 
-from shapelex.kernels.weights_torch import Block, Problem, refine_weights, solve_triangle, squared_errors, squares
+from shapelex.kernels.torch.weights import Block, Problem, refine_weights, solve_triangle, squared_errors, squares
 
 
 def first_largest(scores: Tensor) -> tuple[Tensor, Tensor]:

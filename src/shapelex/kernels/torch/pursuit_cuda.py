@@ -1,6 +1,6 @@
 """Fused greedy pursuit for NVIDIA GPUs: compiles ``pursuit.cu`` for a dictionary size and launches it.
 
-In and out as in :mod:`shapelex.kernels.pursuit_torch`, which does the same wherever this kernel does not apply: with an
+In and out as in :mod:`shapelex.kernels.torch.pursuit`, which does the same wherever this kernel does not apply: with an
 error target, for paths, on other devices, and for more atoms than it has threads or registers for.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapelex.kernels.weights_torch import Block, Problem
+from shapelex.kernels.torch.weights import Block, Problem
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ def _defines(problem: Problem, group: int, n_together: int, by_correlation: bool
 
 @cache
 def _compile(device: torch.device, defines: str) -> Any:
-    source = defines + files("shapelex.kernels").joinpath("pursuit.cu").read_text(encoding="utf-8")
+    source = defines + files("shapelex.kernels.torch").joinpath("pursuit.cu").read_text(encoding="utf-8")
     try:
         with torch.cuda.device(device):
             return torch.cuda._compile_kernel(source, "pursue")

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.coding import device_coder as device_coder_module
 from shapelex.coding import encode_rows, residual_norms
 from shapelex.coding.coders import UNSURE_ROUNDINGS
-from shapelex.coding.device_coder import DeviceCoder
 from shapelex.coding.settings import Coding
+from shapelex.coding.torch import device_coder as device_coder_module
+from shapelex.coding.torch.device_coder import DeviceCoder
 from shapelex.exceptions import CoordinateCountError, DeviceError
 from tests.coding_oracles import best_error, ormp_support, random_rows
 from tests.devices import on_all_devices, on_devices
