@@ -13,11 +13,11 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.coding.codes import CodePath, SparseCodes, as_codes
-from shapelex.coding.device_coder import DeviceCoder
-from shapelex.coding.device_whitening import DeviceWhitening
 from shapelex.coding.row_coder import RowCoder
 from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.coding.threads import count_threads, run_blocks
+from shapelex.coding.torch.device_coder import DeviceCoder
+from shapelex.coding.torch.whitening import DeviceWhitening
 from shapelex.shapes.collection import Shapes
 
 
@@ -69,7 +69,7 @@ def _code_on_cpu(coder: RowCoder, shapes: Shapes, n_threads: int | None, with_er
 def _code_on_device(
     coder: DeviceCoder, shapes: Shapes, atom_rows: ComplexArray, with_errors: bool
 ) -> Iterator[CodedBlock]:
-    from shapelex.kernels.weights_torch import squared_errors
+    from shapelex.kernels.torch.weights import squared_errors
 
     atoms_there = coder.to_device(atom_rows)
     whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)

@@ -18,12 +18,12 @@ from shapelex.exceptions import DeviceError, SearchTooLargeError
 from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.pursuit import pursue_batch
-from shapelex.kernels.pursuit_lanes import MAX_ATOMS, pursue_lanes_batch
+from shapelex.kernels.pursuit_lanes import MAX_ENTRIES, pursue_lanes_batch
 from shapelex.kernels.triangle import EPS, TARGET
 
 if TYPE_CHECKING:
-    from shapelex.coding.torch_coders import TorchCoder
-    from shapelex.kernels.weights_torch import Problem
+    from shapelex.coding.torch.coders import TorchCoder
+    from shapelex.kernels.torch.weights import Problem
 
 EXACT_MAX_SUPPORTS = 10_000_000
 """Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of ``"exact"``: about 8 ms per shape and core."""
@@ -148,7 +148,7 @@ def _score_workspace(inputs: KernelInputs) -> IntArray:
 
 def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_correlation: int) -> None:
     del width
-    if len(inputs.atoms) <= MAX_ATOMS:
+    if len(inputs.atoms) * outputs.support.shape[1] <= MAX_ENTRIES:
         pursue_lanes_batch(*inputs, by_correlation, *outputs)
     else:
         pursue_batch(*inputs, by_correlation, _score_workspace(inputs), *outputs)
@@ -175,19 +175,19 @@ def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> No
 
 
 def _torch_pursuit(problem: "Problem", by_correlation: bool) -> "TorchCoder":
-    from shapelex.coding.torch_coders import PursuitCoder
+    from shapelex.coding.torch.coders import PursuitCoder
 
     return PursuitCoder(problem, by_correlation)
 
 
 def _torch_beam(problem: "Problem") -> "TorchCoder":
-    from shapelex.coding.torch_coders import BeamCoder
+    from shapelex.coding.torch.coders import BeamCoder
 
     return BeamCoder(problem)
 
 
 def _torch_exact(problem: "Problem") -> "TorchCoder":
-    from shapelex.coding.torch_coders import ExactCoder
+    from shapelex.coding.torch.coders import ExactCoder
 
     return ExactCoder(problem)
 

@@ -30,8 +30,8 @@ from shapelex.kernels.triangle import (
 
 # A lane of real numbers; shorter ones spend their time on starting loops, longer ones leave the cache.
 LANE_BYTES = 512
-MAX_ATOMS = 32
-"""Largest dictionary for which lanes are the faster way; beyond it their arrays leave the cache."""
+MAX_ENTRIES = 1024
+"""Maximum number of atoms times non-zeros; beyond it the state of a lane leaves the cache, and single rows are faster."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -53,6 +53,13 @@ class StreamShapes(Shapes):
             start += len(part)
         return np.concatenate(parts).astype(self.dtype, copy=False)
 
+    def __copy__(self) -> "StreamShapes":
+        # Each copy reads the stream by itself.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._rewind()
+        return other
+
     def _numbered_blocks(self) -> Iterator[tuple[int, ComplexArray]]:
         for number, block in enumerate(self._start_over()):
             array = as_numeric_array(block, f"block {number} of {self.name}")
