@@ -31,7 +31,7 @@ from shapelex.kernels.triangle import (
 # A lane of real numbers; shorter ones spend their time on starting loops, longer ones leave the cache.
 LANE_BYTES = 512
 MAX_ENTRIES = 1024
-"""Maximum number of atoms times non-zeros; beyond it the state of a lane leaves the cache, and single rows are faster."""
+"""Maximum number of atoms times non-zeros; beyond it the state of a lane leaves the cache, and single rows win."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
