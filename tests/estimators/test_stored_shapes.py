@@ -208,3 +208,5 @@ def test_classes_of_stored_sets_are_those_of_arrays(shapes):
     np.testing.assert_array_equal(model.predict(stored), model.predict(shapes))
     assert_close(model.predict_proba(stored), model.predict_proba(shapes))
     assert 1 < stored.most_rows <= 64
+    # Every class reads them from the first block on.
+    np.testing.assert_array_equal(model.predict(lambda: np.array_split(shapes, 3)), model.predict(shapes))

@@ -111,6 +111,16 @@ def test_sets_of_shapes_over_a_map_stay_unread(tmp_path):
     assert stored.space == sx.BSpline(6)
 
 
+def test_two_collections_of_the_same_shapes_are_read_in_any_order(store):
+    X = make_shapes()
+    first = as_shapes(store(X))
+    others = [first.in_space(sx.BSpline(6)), as_shapes(first)]
+    for start in range(0, 50, 9):
+        np.testing.assert_array_equal(first[start : start + 9], X[start : start + 9])
+        for other in (*others, first.in_space(sx.BSpline(6))):
+            np.testing.assert_array_equal(other[start : start + 9], X[start : start + 9])
+
+
 @pytest.mark.parametrize("X", [np.zeros((2, 3), complex), [[1, 2, 3j]], [np.ones(3, complex)], [np.ones((4, 2))]])
 def test_arrays_in_memory_are_one_block(X):
     shapes = as_shapes(X)
