@@ -199,6 +199,15 @@ def test_checkpoints_of_other_fits_are_refused(changes, words, tmp_path):
     assert path.read_bytes() == before
 
 
+def test_spaces_that_look_the_same_in_words_are_told_apart(tmp_path):
+    X, path = make_shapes(), tmp_path / "fit.checkpoint"
+    make_model("plain", checkpoint=path, space=sx.CustomSpace(np.eye(5), np.ones(5))).fit(X)
+    with pytest.raises(CheckpointError, match="gram"):
+        make_model("plain", checkpoint=path, space=sx.CustomSpace(np.diag([1, 2, 3, 4, 5]), np.ones(5))).fit(X)
+    with pytest.raises(CheckpointError, match="shift"):
+        make_model("plain", checkpoint=path, space=sx.CustomSpace(np.eye(5), np.array([1, 2, 1, 1, 1]))).fit(X)
+
+
 def test_a_full_disk_does_not_lose_the_fit(tmp_path, monkeypatch, caplog):
     X, path = make_shapes(), tmp_path / "fit.checkpoint"
     synchronize = os.fsync

@@ -105,6 +105,9 @@ def describe_fit(shapes: Shapes, options: LearningOptions, batch_size: int | Non
         "shapes": shapes.digest(),
         "sample_weight": None if shapes.weights is None else _digest(shapes.weights),
         "space": repr(shapes.space),
+        # Spaces with different Gram matrices may look the same in words.
+        "gram": _digest(shapes.space.gram),
+        "shift": _digest(shapes.space.shift),
         "batch_size": batch_size,
         "random_state": int(random_state) if isinstance(random_state, int | np.integer) else None,
     }
