@@ -3,6 +3,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CoordinateCountError, EmptySetError, ShapeInputError
+from shapelex.learning.sampling import shuffled_batches
 from shapelex.shapes.collection import ArrayShapes
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.stored import FileShapes
@@ -60,6 +61,7 @@ KINDS = {
     "zarr": as_zarr,
     "hdf5": as_hdf5,
     "list": lambda X, folder: [X[:3], X[3:3], X[3:40], X[40:]],
+    "zarr list": lambda X, folder: [as_zarr(X[:20], folder), X[20:30], as_zarr(X[30:], folder / "second")],
     "stored list": lambda X, folder: [as_memmap(X[:20], folder), X[20:]],
     "function": lambda X, folder: lambda: (X[start : start + 11] for start in range(0, len(X), 11)),
     "re-iterable": lambda X, folder: Reiterable([X[:1], X[1:30], X[30:30], X[30:]]),
@@ -191,3 +193,30 @@ def test_a_chunk_is_unpacked_once_in_a_pass():
     np.testing.assert_array_equal(np.concatenate([stored[start : start + 3] for start in range(0, 23, 3)]), rows)
     assert array.unpacked == [0, 1, 2, 3, 4]
     np.testing.assert_array_equal(stored[2:19], rows[2:19])
+
+
+class Chunked(Recorder):
+    """An array on disk that counts the rows that were unpacked."""
+
+    chunks = (5000, 4)
+
+    def __init__(self, X):
+        super().__init__(X)
+        self.n_rows = 0
+
+    def __getitem__(self, stretch):
+        rows = super().__getitem__(stretch)
+        self.n_rows += len(rows)
+        return rows.copy()
+
+
+def test_chunks_of_listed_files_are_unpacked_once_in_random_batches_and_not_kept():
+    X = make_shapes(30000, 4)
+    files = [Chunked(part) for part in np.split(X, 3)]
+    shapes = as_shapes(files)
+    assert shapes.stretches() == [0, 10000, 20000, 30000]
+    n_before = sum(file.n_rows for file in files)
+    batches = [batch.configurations for batch in shuffled_batches(shapes, 1000, np.random.default_rng(0))]
+    assert sum(file.n_rows for file in files) - n_before == len(X)
+    np.testing.assert_array_equal(np.sort(np.concatenate(batches), axis=0), np.sort(X, axis=0))
+    assert sum(part._chunks._kept is not None for part in shapes._parts) == 1

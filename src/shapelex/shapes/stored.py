@@ -51,6 +51,10 @@ class ChunkReader:
             start += len(part)
         return np.concatenate(parts)
 
+    def forget(self) -> None:
+        """Free the memory of the chunks that were kept."""
+        self._kept = None
+
     def _unpack(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         try:
             return np.asarray(self._array[start:stop])
@@ -84,6 +88,11 @@ class FileShapes(Shapes):
             block = block.copy() if is_mapped(block) else block
         return as_complex_rows(block, name=self.name)
 
+    def forget(self) -> None:
+        """Free the memory of chunks that were kept for the next read."""
+        if self._chunks is not None:
+            self._chunks.forget()
+
     def take(self, indices: IntArray) -> ComplexArray:
         """Return configurations by number; from a memory map only these are read."""
         if isinstance(self._array, np.ndarray):
@@ -95,11 +104,13 @@ class ListShapes(Shapes):
     """A list of arrays, each of them some of the shapes."""
 
     def __init__(self, arrays: list[Any], space: Space | None = None, name: str = "X") -> None:
-        numbered = [(number, array) for number, array in enumerate(arrays) if len(array)]
+        # A Zarr array has no length.
+        numbered = [(number, array) for number, array in enumerate(arrays) if array.shape[0]]
         if not numbered:
             raise EmptySetError(f"{name} holds {len(arrays)} empty blocks: give at least one shape.")
         self._parts = [_open_part(array, f"{name}[{number}]") for number, array in numbered]
-        self._starts = np.cumsum([0, *(len(array) for _, array in numbered)]).tolist()
+        self._starts = np.cumsum([0, *map(len, self._parts)]).tolist()
+        self._last_part = self._parts[0]
         width = self._parts[0].shape[1]
         for part in self._parts:
             check_width(part.shape[1], width, part.name)
@@ -113,9 +124,18 @@ class ListShapes(Shapes):
         parts = []
         while start < stop:
             end, first, part = min(stop, self._starts[number + 1]), self._starts[number], self._parts[number]
+            # Only the file that was read last keeps chunks in memory.
+            if part is not self._last_part and isinstance(self._last_part, FileShapes):
+                self._last_part.forget()
+            self._last_part = part
             parts.append(part.read(start - first, end - first))
             start, number = end, number + 1
         return np.concatenate(parts).astype(self.dtype, copy=False)
+
+    def stretches(self) -> list[int]:
+        """Return the bounds of the stretches of all arrays."""
+        pairs = zip(self._starts[:-1], self._parts, strict=True)
+        return [*(start + bound for start, part in pairs for bound in part.stretches()[:-1]), len(self)]
 
 
 def _open_part(array: Any, name: str) -> Shapes:
