@@ -28,6 +28,9 @@ from shapelex.exceptions import (
     RealLayoutError,
     ShapeInputError,
 )
+from shapelex.kernels.nearest import nearest_batch
+from shapelex.kernels.normalization import unit_scales_batch
+from shapelex.kernels.statistics import accumulate_batch
 
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 
@@ -586,3 +589,15 @@ def test_one_class_of_convergence_warnings():
         warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
         sx.ShapeDictionary(4, 2, max_iter=1, tol=0, random_state=0).fit(make_shapes(60))
         sx.mean_shape(make_shapes(20), "geodesic", max_iter=1)
+
+
+def test_read_only_arrays_are_neither_changed_nor_compiled_for_again():
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(40, 5)) + 1j * rng.normal(size=(40, 5)), rng.uniform(size=40)
+    model = sx.ShapeDictionary(3, 2, tol=1, random_state=0)
+    atoms = model.fit(X, sample_weight=weights).atoms_
+    kernels = (accumulate_batch, nearest_batch, unit_scales_batch)
+    n_compiled = [len(kernel.signatures) for kernel in kernels]
+    X.flags.writeable = weights.flags.writeable = False
+    np.testing.assert_array_equal(model.fit(X, sample_weight=weights).atoms_, atoms)
+    assert [len(kernel.signatures) for kernel in kernels] == n_compiled

@@ -11,6 +11,7 @@ import numpy as np
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex.coding import SparseCodes
 from shapelex.kernels.statistics import accumulate_batch
+from shapelex.spaces.base import read_only
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class Statistics:
         accumulate_batch(
             codes.support,
             np.ascontiguousarray(codes.coefs).view(codes.coefs.real.dtype),
-            np.ascontiguousarray(rows).view(rows.real.dtype),
+            # A view that is always read-only: the kernel would be compiled again for arrays of users that are.
+            read_only(np.ascontiguousarray(rows).view(rows.real.dtype)),
             ones if scales is None else scales,
             plain if slopes is None else plain * slopes,
             found.gram.view(np.float64),

@@ -101,7 +101,8 @@ def _check_sample_weight(sample_weight: ArrayLike, n_shapes: int) -> FloatArray:
             f"sample_weight must be {n_shapes} real numbers, one per shape, got shape {weights.shape}, "
             f"dtype {weights.dtype}."
         )
-    checked: FloatArray = np.ascontiguousarray(weights, dtype=np.float64)
+    # A copy: arrays of users may be read-only, for which kernels would be compiled again and torch warns.
+    checked: FloatArray = np.array(weights, dtype=np.float64)
     usable = np.isfinite(checked) & (checked >= 0)
     if not usable.all():
         raise ShapeInputError(f"sample_weight must be finite and not negative, but is not in {name_rows(~usable)}.")

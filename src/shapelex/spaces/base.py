@@ -277,7 +277,9 @@ class Space(ABC):
         with np.errstate(invalid="ignore", over="ignore"):
             rows = np.ascontiguousarray(self._multiply_factor(configurations))
         real_dtype = rows.real.dtype
-        unit_scales_batch(rows.view(real_dtype), self._unit_shift, _NORM_LIMITS[real_dtype.char], scales)
+        # A view that is always read-only: the kernel would be compiled again for arrays of users that are.
+        reals = read_only(rows.view(real_dtype))
+        unit_scales_batch(reals, self._unit_shift, _NORM_LIMITS[real_dtype.char], scales)
         return scales
 
     def scaled_parts(
