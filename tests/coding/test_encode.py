@@ -368,6 +368,7 @@ def test_exact_refuses_with_the_count():
         ({}, ValueError, "give n_nonzero, tol or both"),
         ({"tol": -1.0}, ValueError, "tol must be a distance"),
         ({"tol": np.nan}, ValueError, "tol must be a distance"),
+        ({"tol": "low"}, TypeError, "tol must be a distance, got 'low'"),
         ({"n_nonzero": 2, "width": 0, "method": "beam"}, ValueError, "width must be at least 1"),
         ({"n_nonzero": 2, "n_threads": 0}, ValueError, "n_threads must be at least 1"),
         (

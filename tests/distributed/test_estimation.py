@@ -152,6 +152,16 @@ def test_what_does_not_fit():
         make_model().fit(dask.delayed(make_shapes)())
 
 
+def test_bad_settings_are_refused_before_anything_is_computed():
+    X = da.from_array(make_shapes(), chunks=(100, -1))
+    model = make_model().fit(X).set_params(n_nonzero=99)
+    for method in (model.encode, model.errors, model.reconstruct):
+        with pytest.raises(ValueError, match=r"n_nonzero must be between 1 and n_atoms=.*, got 99"):
+            method(X)
+    with pytest.raises(ValueError, match="n_threads must be at least 1, got 0"):
+        sx.encode(X, model.atoms_, 1, n_threads=0)
+
+
 def test_checkpoints_work_too(tmp_path):
     X = make_shapes()
     lazy = da.from_array(X, chunks=(50, 7))

@@ -23,12 +23,12 @@ from shapelex.shapes.collection import Shapes
 
 def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) -> Iterator[CodedBlock]:
     """Yield the codes of all shapes, in order; those of Dask arrays are computed on the workers."""
+    if coding.n_threads is not None:
+        check_count(coding.n_threads, 1, "n_threads")
     if shapes.is_remote:
         from shapelex.coding.dask_codes import coded_chunks
 
         return coded_chunks(shapes, coding)
-    if coding.n_threads is not None:
-        check_count(coding.n_threads, 1, "n_threads")
     dtype = np.result_type(shapes.dtype, coding.atom_rows.dtype)
     if coding.device == "cpu":
         return _code_on_cpu(RowCoder(coding, shapes.space, dtype), shapes, coding.n_threads, with_errors)

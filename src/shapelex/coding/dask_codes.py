@@ -12,7 +12,7 @@ import numpy as np
 
 from shapelex.coding.blocks import code_all, coded_blocks
 from shapelex.coding.codes import SparseCodes
-from shapelex.coding.settings import CodedBlock, Coding
+from shapelex.coding.settings import CodedBlock, Coding, check_nonzero
 from shapelex.shapes.collection import Shapes
 
 # Chunks of codes that are held here, for every thread of the cluster.
@@ -126,6 +126,9 @@ def stack(blocks: Sequence[Any], sizes: Sequence[int], width: tuple[int, ...], d
 
 
 def _on_worker(coding: Coding) -> Coding:
+    # Refused here, and not when the codes are computed.
+    n_atoms, n_coordinates = coding.atom_rows.shape
+    check_nonzero(coding.n_nonzero, n_atoms, n_coordinates, coding.tol)
     # A worker has a thread for each of its tasks.
     return replace(coding, n_threads=1)
 

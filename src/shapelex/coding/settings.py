@@ -6,7 +6,7 @@ import numpy as np
 
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count
+from shapelex._validation import check_count, check_number
 from shapelex.coding.coders import CODERS, choose_coder, implementation, make_limits
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
@@ -97,7 +97,7 @@ def as_rows(rows: ComplexArray, name: str) -> ComplexArray:
 
 def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: float | None) -> int:
     """Return the maximum number of atoms per shape; refuse sparsities that a dictionary does not have."""
-    if tol is not None and not (np.isfinite(tol) and tol >= 0):
+    if tol is not None and not (np.isfinite(check_number(tol, "tol", "a distance")) and tol >= 0):
         raise ValueError(f"tol must be a distance, finite and not negative, got {tol}.")
     if n_nonzero is None:
         if tol is None:
