@@ -1,4 +1,4 @@
-"""Every check at the border, and its words.
+"""Checks of arguments, and the messages of their errors.
 
 In come arrays as users have them; out go C-contiguous complex configurations ``(K, N)``, in
 complex64 where the input is single precision and in complex128 otherwise.

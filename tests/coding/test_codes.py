@@ -98,7 +98,7 @@ def test_concatenate_pads(codes):
         ([[2]], [[1]], 2, "n_atoms - 1 = 1, but does not in row 0"),
         ([[-2]], [[0]], 2, "between -1"),
         ([[0], [-1]], [[1], [1]], 2, "0 where support is -1, but are not in row 1"),
-        ([[1, 1]], [[1, 1]], 2, "at most once a row"),
+        ([[1, 1]], [[1, 1]], 2, "at most once per row"),
         ([[0]], [["a"]], 2, "array of numbers"),
     ],
 )

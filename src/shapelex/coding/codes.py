@@ -315,4 +315,4 @@ def _check_codes(support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
     ordered = np.sort(support, axis=1)
     repeated: BoolArray = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
     if repeated.any():
-        raise CodesError(f"support must name an atom at most once a row, but does not in {name_rows(repeated)}.")
+        raise CodesError(f"support must name an atom at most once per row, but does not in {name_rows(repeated)}.")

@@ -93,7 +93,7 @@ def encode(
         - ``"omp"``: orthogonal matching pursuit: each step takes the atom that correlates most with the residual.
         - ``"beam"``: ORMP that keeps the best `width` supports at each step, its own path always among them.
         - ``"exact"``: the true minimum over all supports, by enumeration.
-        - ``"auto"``: ``"exact"`` where ``comb(n_atoms, n_nonzero)`` is at most 50,000 (up to 40 µs a shape),
+        - ``"auto"``: ``"exact"`` where ``comb(n_atoms, n_nonzero)`` is at most 50,000 (up to 40 µs per shape),
           otherwise ``"beam"``.
     width : int, default 16
         Number of supports that ``"beam"`` keeps; 1 is ORMP, bit for bit.

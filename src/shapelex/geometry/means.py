@@ -47,7 +47,7 @@ def mean_shape(
     ----------
     Z : array_like of complex, shape (n_shapes, n_coordinates)
         Configurations; memory maps, Zarr arrays, HDF5 datasets and blocks of shapes are read piece by piece, for the
-        partial and the geodesic mean once an iteration.
+        partial and the geodesic mean once per iteration.
     kind : {"full", "partial", "geodesic"}, default "full"
         Which distance. The full mean is the leading eigenvector of ``Σ z_k z_k* Phi``, in one step. The other
         two start from it and iterate: averages of optimally rotated pre-shapes for the partial mean, of

@@ -1,4 +1,4 @@
-"""From what the caller hands in to whitened pre-shapes, and back.
+"""Conversion of arguments to whitened pre-shapes, and back.
 
 In come configurations and a space (or ``None`` for landmarks); out go stacked whitened rows of norm 1, on which all
 of geometry is plain Hermitian algebra. So every result is the same for all configurations of a shape.

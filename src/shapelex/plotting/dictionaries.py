@@ -193,7 +193,7 @@ def in_percent(error: float) -> str:
 def _as_shares(usage: ArrayLike, n_atoms: int) -> FloatArray:
     shares = as_numeric_array(usage, "usage")
     if shares.shape != (n_atoms,) or np.iscomplexobj(shares):
-        raise ShapeInputError(f"usage must be {n_atoms} real shares, one an atom, got shape {shares.shape}.")
+        raise ShapeInputError(f"usage must be {n_atoms} real shares, one per atom, got shape {shares.shape}.")
     if not (np.isfinite(shares).all() and shares.min() >= 0):
         raise ShapeInputError("usage must be finite and not negative: the share of the shapes that use each atom.")
     return shares.astype(np.float64)

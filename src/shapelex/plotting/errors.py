@@ -54,7 +54,7 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes |
     """
     losses = as_numeric_array(loss_curve, "loss_curve")
     if losses.ndim != 1 or not losses.size or np.iscomplexobj(losses):
-        raise ValueError(f"loss_curve must be a list of real losses, one an iteration, got shape {losses.shape}.")
+        raise ValueError(f"loss_curve must be a list of real losses, one per iteration, got shape {losses.shape}.")
     if not (np.isfinite(losses).all() and losses.min() >= 0):
         raise ValueError("loss_curve must be finite and not negative: mean squared distances.")
     ax = resolve_axes(ax)

@@ -122,7 +122,7 @@ def _count_affordable(space: Space, n_atoms: int, n_nonzero: int) -> int:
 
 
 def _codes_of_every_sparsity(model: ShapeDictionary, kept: ComplexArray) -> list[tuple[SparseCodes, FloatArray]]:
-    """Codes and errors of 1, 2, … atoms a shape, each found by the coder of the model for that many."""
+    """Codes and errors of 1, 2, … atoms per shape, each found by the coder of the model for that many."""
     rows, atom_rows = model._read_new_rows(kept), model._atom_rows()
     levels = []
     for n_nonzero in range(1, model.n_nonzero + 1):

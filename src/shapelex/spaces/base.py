@@ -460,7 +460,7 @@ class Space(ABC):
         return reversed_rows[0] if is_single else reversed_rows
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is cached is computed again: copies of arrays would come back open to writing.
+        # What is cached is computed again: copies of arrays would be writable.
         cached = {name for name in self.__dict__ if isinstance(getattr(type(self), name, None), cached_property)}
         return {name: value for name, value in self.__dict__.items() if name not in cached}
 
@@ -603,6 +603,6 @@ def _as_shifts(s: ArrayLike, n_shapes: int) -> IntArray:
 
 
 def read_only(array: AnyArray) -> AnyArray:
-    """Return the array, closed to writing."""
+    """Make the array read-only, and return it."""
     array.flags.writeable = False
     return array

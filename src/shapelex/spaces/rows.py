@@ -1,6 +1,6 @@
 """Norms and Hermitian products of stacked rows.
 
-In come complex rows ``(K, N)``; out go one number a row.
+In come complex rows ``(K, N)``; out goes one number per row.
 """
 
 import numpy as np

@@ -220,6 +220,6 @@ def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntAr
 def _integers(column: np.ndarray[Any, Any]) -> IntArray:
     """Return a column as integers, −1 where it holds no whole number."""
     if column.ndim != 1 or column.dtype.kind not in "iuf":
-        raise ValueError("a column of the table must hold one number a row")
+        raise ValueError("a column of the table must hold one number per row")
     numbers = np.where(np.isfinite(column) & (np.abs(column.astype(float)) < 2**53), column, -1)
     return np.asarray(numbers, dtype=np.int64)
