@@ -601,3 +601,24 @@ def test_read_only_arrays_are_neither_changed_nor_compiled_for_again():
     X.flags.writeable = weights.flags.writeable = False
     np.testing.assert_array_equal(model.fit(X, sample_weight=weights).atoms_, atoms)
     assert [len(kernel.signatures) for kernel in kernels] == n_compiled
+
+
+def test_saving_between_batches_changes_neither_error_nor_usage(tmp_path):
+    batches = np.split(make_shapes(90), 3)
+    settings = {"n_atoms": 5, "n_nonzero": 2, "random_state": 0}
+    whole = sx.ShapeDictionary(**settings)
+    parts = sx.ShapeDictionary(**settings)
+    for batch in batches:
+        whole.partial_fit(batch)
+        parts.partial_fit(batch)
+        parts = sx.load(parts.save(tmp_path / "model"))
+    assert parts.rmse_ == pytest.approx(whole.rmse_, rel=1e-12)
+    np.testing.assert_allclose(parts.usage_, whole.usage_, rtol=1e-12)
+
+
+def test_an_unknown_coder_is_named_as_the_parameter_that_it_is(fitted, shapes):
+    with pytest.raises(ValueError, match="coder must be one of"):
+        clone(fitted).set_params(coder="foo").fit(shapes)
+    model = pickle.loads(pickle.dumps(fitted))
+    with pytest.raises(ValueError, match="coder must be one of"):
+        model.set_params(coder="foo").encode(shapes)

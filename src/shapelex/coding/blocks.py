@@ -20,6 +20,9 @@ from shapelex.coding.torch.device_coder import DeviceCoder
 from shapelex.coding.torch.whitening import DeviceWhitening
 from shapelex.shapes.collection import Shapes
 
+# Shapes whose errors are computed together.
+_BLOCK_ROWS = 1 << 16
+
 
 def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) -> Iterator[CodedBlock]:
     """Yield the codes of all shapes, in order; those of Dask arrays are computed on the workers."""
@@ -28,7 +31,7 @@ def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) ->
     if shapes.is_remote:
         from shapelex.coding.dask_codes import coded_chunks
 
-        return coded_chunks(shapes, coding)
+        return coded_chunks(shapes, coding, with_errors)
     dtype = np.result_type(shapes.dtype, coding.atom_rows.dtype)
     if coding.device == "cpu":
         return _code_on_cpu(RowCoder(coding, shapes.space, dtype), shapes, coding.n_threads, with_errors)
@@ -58,7 +61,8 @@ def code_all(shapes: Shapes, coding: Coding) -> SparseCodes | CodePath:
 
 
 def _code_on_cpu(coder: RowCoder, shapes: Shapes, n_threads: int | None, with_errors: bool) -> Iterator[CodedBlock]:
-    for block in shapes.blocks():
+    # Errors are often all that is kept of a block, so the codes of a large array do not have to exist at once.
+    for block in shapes.blocks(_BLOCK_ROWS if with_errors else None):
         coded = coder.allocate(block.start, len(block), with_squares=with_errors)
         with single_blas_thread():
             threads = count_threads(n_threads, coder.cost_ns * len(block))

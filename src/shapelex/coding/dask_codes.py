@@ -108,9 +108,9 @@ def map_rows(
     return stack(shapes.map(partial(work, coding=_on_worker(coding))), shapes.chunk_sizes, width, dtype)
 
 
-def coded_chunks(shapes: Shapes, coding: Coding) -> Iterator[CodedBlock]:
+def coded_chunks(shapes: Shapes, coding: Coding, with_errors: bool) -> Iterator[CodedBlock]:
     """Yield the codes of a Dask array in order; few chunks are computed ahead of the one that is used."""
-    blocks = shapes.map(partial(_code_chunk, coding=_on_worker(coding)))
+    blocks = shapes.map(partial(_code_chunk, coding=_on_worker(coding), with_errors=with_errors))
     n_ahead = _CHUNKS_AHEAD * _count_threads()
     start = 0
     for first in range(0, len(blocks), n_ahead):
@@ -133,8 +133,8 @@ def _on_worker(coding: Coding) -> Coding:
     return replace(coding, n_threads=1)
 
 
-def _code_chunk(shapes: Shapes, coding: Coding) -> CodedBlock:
-    blocks = list(coded_blocks(shapes, coding))
+def _code_chunk(shapes: Shapes, coding: Coding, with_errors: bool) -> CodedBlock:
+    blocks = list(coded_blocks(shapes, coding, with_errors=with_errors))
     if len(blocks) == 1:
         return blocks[0]
     support, coefs, squares = (

@@ -12,8 +12,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
+from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes, decode
 from shapelex.coding.blocks import code_all, coded_blocks, shape_errors
+from shapelex.coding.coders import CODERS
 from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
 from shapelex.geometry.distances import pairwise_row_distances
@@ -193,6 +195,7 @@ class FittedDictionary(ShapeReconstructor):
         return self.space_.unit_rows(self.atoms_, "atoms_")
 
     def _coding(self) -> Coding:
+        check_choice(self.coder, ("auto", *CODERS), "coder")
         n_threads = count_jobs(self.n_jobs)
         return Coding(self._atom_rows(), self.n_nonzero, self.coder, n_threads=n_threads, device=self.device)
 

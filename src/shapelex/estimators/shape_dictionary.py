@@ -87,9 +87,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     checkpoint : str or Path, optional
         File to which :meth:`fit` saves its progress after an iteration, once a second at most. Where it exists, a fit
         of the same shapes with the same parameters resumes from it, and ends with the same bits as if it had never
-        stopped; another fit is refused. The file stays when the fit is done: the same fit then returns at once, and one
-        with a larger `max_iter` continues. Remove it to start again. The checkpoint before it is kept beside it, as
-        ``.previous``.
+        stopped; another fit is refused. The file stays when the fit is done: the same fit then returns at once, one
+        with a larger `max_iter` continues, and one with a smaller `max_iter` returns what the file holds. Remove it to
+        start again. The checkpoint before it is kept beside it, as ``.previous``.
 
     Attributes
     ----------
@@ -287,7 +287,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             online.set_options(options)
         elif is_fitted:
             generator = as_generator(self.random_state)
-            online = OnlineLearner.resume(options, generator, self._atom_rows(), self._statistics, self.n_iter_)
+            online = OnlineLearner.resume(
+                options, generator, self._atom_rows(), self._statistics, self.n_iter_, self.rmse_
+            )
         else:
             online = OnlineLearner(options, as_generator(self.random_state))
         online.learn_batch(shapes)

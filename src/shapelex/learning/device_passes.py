@@ -96,7 +96,7 @@ def _sum_block(
     errors = squares(rows - dense @ atom_rows).sum(dim=1).cpu().numpy()
     values = objective_values(errors, options.distance)
     slopes = objective_slopes(errors, options.distance)
-    plain, sloped = (torch.from_numpy(part).to(coder.device) for part in (weights, weights * slopes))
+    plain, sloped = (torch.tensor(part, device=coder.device) for part in (weights, weights * slopes))
     gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
     products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
     usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)

@@ -91,12 +91,14 @@ class OnlineLearner:
         atoms: ComplexArray,
         statistics: Statistics,
         n_batches: int,
+        rmse: float,
     ) -> "OnlineLearner":
         """Return a learner that continues from a dictionary; its statistics count as those of `n_batches` batches."""
         learner = cls(options, generator)
         learner.atoms = atoms
         learner.n_batches = max(n_batches, 1)
         learner._statistics = statistics
+        learner._weight, learner._loss = statistics.weight, rmse**2 * statistics.weight
         return learner
 
     def set_options(self, options: LearningOptions) -> None:
