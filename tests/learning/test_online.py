@@ -56,7 +56,9 @@ def test_resume_goes_on_from_given_atoms():
     atoms = random_rows(6, 10)
     source = plain_shapes(clustered(300))
     found = survey(source, atoms, OPTIONS)
-    learner = OnlineLearner.resume(OPTIONS, np.random.default_rng(0), atoms, found.statistics, n_batches=9)
+    learner = OnlineLearner.resume(
+        OPTIONS, np.random.default_rng(0), atoms, found.statistics, n_batches=9, rmse=found.loss**0.5
+    )
     learner.learn_batch(source)
     assert learner.n_batches == 10
     assert learner.best.statistics.weight == pytest.approx((1 - 10**-0.7) * 300 + 300)
@@ -85,7 +87,12 @@ def test_the_more_precise_of_batch_and_atoms_decides(dtypes):
     learner.learn_batch(plain_shapes(clustered(100).astype(batch_dtype)))
     assert learner.atoms.dtype == np.complex128
     resumed = OnlineLearner.resume(
-        options, np.random.default_rng(0), random_rows(6, 10, dtype=atoms_dtype), learner.best.statistics, 3
+        options,
+        np.random.default_rng(0),
+        random_rows(6, 10, dtype=atoms_dtype),
+        learner.best.statistics,
+        3,
+        learner.best.rmse,
     )
     resumed.learn_batch(plain_shapes(clustered(100).astype(batch_dtype)))
     assert resumed.atoms.dtype == np.complex128
