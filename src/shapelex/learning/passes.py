@@ -127,9 +127,9 @@ def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, ke
         total = found if total is None else total.add(found)
     assert total is not None
     # The shapes were neither centered nor whitened, so what they add up to is.
-    whitened = shapes.space.whiten(np.concatenate([total.statistics.products, total.nearest_rows]))
-    total.statistics = replace(total.statistics, products=whitened[: len(atoms)])
-    total.nearest_rows = whitened[len(atoms) :].astype(atoms.dtype)
+    total.statistics = replace(total.statistics, products=shapes.space.whiten_rows(total.statistics.products))
+    if len(total.nearest_rows):
+        total.nearest_rows = shapes.space.whiten_rows(total.nearest_rows).astype(atoms.dtype, copy=False)
     return total
 
 

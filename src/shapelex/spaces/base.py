@@ -188,8 +188,23 @@ class Space(ABC):
             Whitened rows: ``x* y = (z − b u)* Phi (w − c u)``.
         """
         configurations, is_single = self._check(Z)
-        rows = self._multiply_factor(self._remove_centers(configurations, self._centers(configurations)))
+        rows = self.whiten_rows(configurations)
         return rows[0] if is_single else rows
+
+    def whiten_rows(self, configurations: ComplexArray) -> ComplexArray:
+        """Centered rows in which the product is the plain one, of configurations that are known to be finite.
+
+        Parameters
+        ----------
+        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+            Configurations; there may be none.
+
+        Returns
+        -------
+        ndarray of complex, same shape
+            Whitened rows; see :meth:`whiten`.
+        """
+        return self._multiply_factor(self._remove_centers(configurations, self._centers(configurations)))
 
     def whitened_preshapes(self, Z: ArrayLike, name: str = "Z", first_row: int = 0) -> ComplexArray:
         """Pre-shapes as whitened rows, always stacked: the start of all that compares shapes.
