@@ -135,6 +135,11 @@ def find_format(path: Path, name: str | None = None) -> Format:
     if name is not None:
         check_choice(name, FORMATS, "format")
         return FORMATS[name]
+    if path.suffix.lower() == ".ctx":
+        raise ShapeFileError(
+            f"{path} is a CTX file, a format that is no longer read: draw its contours as a mask (.png), or save their "
+            "points as a table (.csv)."
+        )
     claiming = [known for known in FORMATS.values() if known.claims(path)]
     if len(claiming) == 1:
         return claiming[0]
@@ -201,7 +206,6 @@ _LISTED = [
     Format("nts", (".nts", ".nts.gz", ".dta", ".txt", ".dat"), "nts", _is_nts, negative_is_missing=True),
     Format("tsv", (".tsv", ".tsv.gz", ".tab"), "tsv", _is_table, negative_is_missing=True),
     Format("csv", (".csv", ".csv.gz", ".txt", ".txt.gz", ".dat"), "csv", _is_table, negative_is_missing=True),
-    Format("ctx", (".ctx",), "ctx", _matches(rb"<\?xml[^>]*>\s*<ctx\b|<ctx\b")),
 ]
 
 FORMATS: dict[str, Format] = {listed.name: listed for listed in _LISTED}
