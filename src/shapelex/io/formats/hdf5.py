@@ -20,7 +20,7 @@ from shapelex.io.formats.hdf5_points import check_axes, find_axes
 from shapelex.io.formats.hdf5_rows import DatasetRows
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
 from shapelex.io.guards import LARGE_RATIO
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import Record, Remark
 
 if TYPE_CHECKING:
     import h5py
@@ -45,7 +45,7 @@ def read_records(
     axes: str | None = None,
     max_gap: int | None = None,
     y_down: bool = False,
-) -> Iterator[Record | BadRecord]:
+) -> Iterator[Record | Remark]:
     """Yield a record for each row of skeletons that has one, ordered by worm and frame.
 
     Parameters

@@ -1,26 +1,33 @@
 """Shapes over time, as worm trackers store them: rows of points with frame numbers in, records with sequences out.
 
-Frames without any point, in which the tracker lost the animal, are left out; frame numbers tell where. Each animal
+Frames without any point, in which the tracker lost the animal, are left out, as a remark says; frame numbers tell where. Each animal
 is one sequence; with `max_gap`, a sequence ends where more than that many frames are missing, since head and tail
 may be exchanged after a gap.
 """
 
-import logging
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_count
-from shapelex.io.records import Record
-
-_LOGGER = logging.getLogger(__name__)
+from shapelex.io.records import Record, Remark
 
 
 def check_max_gap(max_gap: int | None) -> None:
     """Refuse a `max_gap` that is no number of frames."""
     if max_gap is not None:
         check_count(max_gap, 0, "max_gap")
+
+
+def remark_gaps(n_left_out: int, n_frames: int) -> Iterator[Remark]:
+    """Yield what to say of frames that were left out because they have no points; nothing where there are none."""
+    if n_left_out:
+        yield Remark(
+            f"{n_left_out} of {n_frames} frames",
+            "left out, since no point of the animal is known in them; frame numbers show where. The option max_gap=5 "
+            "begins a new sequence where more than five frames are missing.",
+        )
 
 
 def number_sequences(animals: IntArray, frames: IntArray, max_gap: int | None) -> IntArray:
@@ -44,7 +51,7 @@ def series_records(
     *,
     max_gap: int | None,
     closed: bool | None,
-) -> Iterator[Record]:
+) -> Iterator[Record | Remark]:
     """Yield a record for each row ``(n, n_points)`` that has points, ordered by worm and frame.
 
     One worm, and frames in the order of the rows, is what None for `worms` and `frames` means.
@@ -69,7 +76,7 @@ def block_records(
     *,
     max_gap: int | None,
     closed: bool | None,
-) -> Iterator[Record]:
+) -> Iterator[Record | Remark]:
     """Yield a record for each row that has points, from blocks of rows in the order of :func:`series_order`.
 
     A block has the numbers of its rows and their points, which are changed here. `worms` and `frames` are of all rows.
@@ -103,5 +110,4 @@ def block_records(
                 metadata={} if worms is None else {"worm": animal},
                 where=f"frame {frame}" if worms is None else f"worm {animal}, frame {frame}",
             )
-    if n_kept < n_rows:
-        _LOGGER.info("%s: left out %d of %d frames without any point.", stem, n_rows - n_kept, n_rows)
+    yield from remark_gaps(n_rows - n_kept, n_rows)
