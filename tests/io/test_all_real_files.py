@@ -44,6 +44,7 @@ READABLE: dict[str, tuple[int, dict[str, Any]]] = {
     "wcon/offset_and_centroid.wcon": (3, {}),
     "wcon/perimeter.wcon": (1, {"curve": "perimeter"}),
     "wcon/perimeter_points.wcon": (3, {"curve": "perimeter"}),
+    "wkt/u373_cell7_track.wkt": (14, {}),
 }
 REFUSED = {
     "ctx/mpeg7_horse-1.ctx": "no longer read",
@@ -52,8 +53,6 @@ REFUSED = {
     # One worm has two spines at one time.
     "wcon/minimax.wcon": "other points at this time",
     "wcon/minimaxzipped.wcon.zip": "other points at this time",
-    # Polygons in well-known text are not read yet.
-    "wkt/u373_cell7_track.wkt": "does not say where x and y are",
 }
 
 

@@ -95,7 +95,7 @@ def _record_of(
         metadata["image"] = images.get(image_id) or image_id
     if annotation.get("iscrowd"):
         metadata["crowd"] = True
-    score = annotation.get("score")
+    score: Any = annotation.get("score")
     # A score of 1 is often written as a whole number; True is none.
     if type(score) in (int, float) and not abs(score) > _LARGEST_SCORE:
         metadata["score"] = float(score)

@@ -1,8 +1,8 @@
 """Shapes over time, as worm trackers store them: rows of points with frame numbers in, records with sequences out.
 
-Frames without any point, in which the tracker lost the animal, are left out, as a remark says; frame numbers tell where. Each animal
-is one sequence; with `max_gap`, a sequence ends where more than that many frames are missing, since head and tail
-may be exchanged after a gap.
+Frames without any point, in which the tracker lost the animal, are left out, as a remark says; frame numbers tell
+where. Each animal is one sequence; with `max_gap`, a sequence ends where more than that many frames are missing, since
+head and tail may be exchanged after a gap.
 """
 
 from collections.abc import Iterable, Iterator
