@@ -160,6 +160,8 @@ def find_format(path: Path, name: str | None = None) -> Format:
 _REFUSED = {
     ".ctx": "is a CTX file, a format that is no longer read: draw its contours as a mask (.png), or save their points "
     "as a table (.csv).",
+    ".slp": "is a project of SLEAP: export it for analysis (.h5), in SLEAP by File > Export Analysis HDF5, or with "
+    "sleap-convert --format analysis.",
     "_seg.npy": "holds pickled Python objects of Cellpose, which are not read, since unpickling a file can run any "
     "code. If you trust it, save its masks as an image: masks = numpy.load(…, allow_pickle=True).item()['masks'], then "
     "tifffile.imwrite('cells_cp_masks.tif', masks). Cellpose itself saves masks as .tif or .png, and outlines as text.",
@@ -217,6 +219,8 @@ _LISTED = [
     Format("cellpose", ("_cp_outlines.txt",), "cellpose", lambda head: False, has_own_mark=True),  # noqa: ARG005
     Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg"), "masks", _starts_with(*_IMAGE_MARKS)),
     Format("matlab", (".mat",), "matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
+    Format("sleap", (".h5", ".hdf5"), "sleap", lambda head: False, has_own_mark=True),  # noqa: ARG005
+    Format("deeplabcut", (".csv", ".csv.gz", ".h5"), "deeplabcut", _matches(rb"scorer[,;\t]"), has_own_mark=True),
     Format("hdf5", (".h5", ".hdf5", ".hdf"), "hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
     Format("tps", (".tps", ".tps.gz"), "tps", _is_tps, negative_is_missing=True),
     Format("morphologika", (".morphologika", ".txt"), "morphologika", _matches(rb"(?i)\[[a-z ]+\]"), True),

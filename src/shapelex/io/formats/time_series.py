@@ -5,7 +5,7 @@ where. Each animal is one sequence; with `max_gap`, a sequence ends where more t
 head and tail may be exchanged after a gap.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -51,13 +51,16 @@ def series_records(
     *,
     max_gap: int | None,
     closed: bool | None,
+    names: Sequence[str] | None = None,
 ) -> Iterator[Record | Remark]:
     """Yield a record for each row ``(n, n_points)`` that has points, ordered by worm and frame.
 
-    One worm, and frames in the order of the rows, is what None for `worms` and `frames` means.
+    One worm, and frames in the order of the rows, is what None for `worms` and `frames` means. `names` has the names
+    that `worms` count, where the animals are no worms with numbers.
     """
     order = series_order(len(points), worms, frames)
-    yield from block_records([(order, points[order])], len(points), worms, frames, stem, max_gap=max_gap, closed=closed)
+    blocks = [(order, points[order])]
+    yield from block_records(blocks, len(points), worms, frames, stem, max_gap=max_gap, closed=closed, names=names)
 
 
 def series_order(n_rows: int, worms: IntArray | None, frames: IntArray | None) -> IntArray:
@@ -76,12 +79,14 @@ def block_records(
     *,
     max_gap: int | None,
     closed: bool | None,
+    names: Sequence[str] | None = None,
 ) -> Iterator[Record | Remark]:
     """Yield a record for each row that has points, from blocks of rows in the order of :func:`series_order`.
 
     A block has the numbers of its rows and their points, which are changed here. `worms` and `frames` are of all rows.
     """
     n_kept, n_sequences = 0, 0
+    kind = "worm" if names is None else "individual"
     # Animal and frame of the last row of the block before.
     last: tuple[int, int] | None = None
     for numbers, points in blocks:
@@ -100,14 +105,15 @@ def block_records(
         for line, frame, animal, sequence in zip(
             kept, places.tolist(), animals.tolist(), sequences.tolist(), strict=True
         ):
-            place = str(frame) if worms is None else f"{animal}:{frame}"
+            name = animal if names is None else names[animal]
+            place = str(frame) if worms is None else f"{name}:{frame}"
             yield Record(
                 points=line,
                 id=f"{stem}:{place}",
                 closed=closed,
                 sequence=sequence,
                 frame=frame,
-                metadata={} if worms is None else {"worm": animal},
-                where=f"frame {frame}" if worms is None else f"worm {animal}, frame {frame}",
+                metadata={} if worms is None else {kind: name},
+                where=f"frame {frame}" if worms is None else f"{kind} {name}, frame {frame}",
             )
     yield from remark_gaps(n_rows - n_kept, n_rows)
