@@ -221,6 +221,7 @@ _LISTED = [
     Format("matlab", (".mat",), "matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
     Format("sleap", (".h5", ".hdf5"), "sleap", lambda head: False, has_own_mark=True),  # noqa: ARG005
     Format("deeplabcut", (".csv", ".csv.gz", ".h5"), "deeplabcut", _matches(rb"scorer[,;\t]"), has_own_mark=True),
+    Format("r_array", (".csv", ".csv.gz"), "r_array", lambda head: False, True, has_own_mark=True),  # noqa: ARG005
     Format("hdf5", (".h5", ".hdf5", ".hdf"), "hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
     Format("tps", (".tps", ".tps.gz"), "tps", _is_tps, negative_is_missing=True),
     Format("morphologika", (".morphologika", ".txt"), "morphologika", _matches(rb"(?i)\[[a-z ]+\]"), True),
