@@ -61,6 +61,9 @@ def test_pickled_masks_are_refused_without_unpickling(tmp_path: Path) -> None:
     (tmp_path / "plate_cp_outlines.txt").write_text(OUTLINES)
     assert "no files of shapes, not read: plate_seg.npy" in sx.read(tmp_path).notes
     assert not (tmp_path / "ran").exists()
+    # A plain array may have such a name too.
+    np.save(tmp_path / "my_seg.npy", np.zeros((2, 3, 2)))
+    assert len(sx.read(tmp_path / "my_seg.npy")) == 2
 
 
 def test_damaged(tmp_path: Path) -> None:

@@ -138,9 +138,9 @@ def find_format(path: Path, name: str | None = None) -> Format:
     if name is not None:
         check_choice(name, FORMATS, "format")
         return FORMATS[name]
-    refused = next((reason for end, reason in _REFUSED.items() if path.name.lower().endswith(end)), None)
-    if refused is not None:
-        raise ShapeFileError(f"{path} {refused}")
+    for end, mark, reason in _REFUSED:
+        if path.name.lower().endswith(end) and mark in read_head(path, 128):
+            raise ShapeFileError(f"{path} {reason}")
     claiming = [known for known in FORMATS.values() if known.claims(path)]
     for known in claiming:
         if known.has_own_mark and import_module(f"shapelex.io.formats.{known.module}").recognizes(path):
@@ -157,15 +157,29 @@ def find_format(path: Path, name: str | None = None) -> Format:
     raise ShapeFileError(f"{path} looks like none of {kinds}: name its format with format=.")
 
 
-_REFUSED = {
-    ".ctx": "is a CTX file, a format that is no longer read: draw its contours as a mask (.png), or save their points "
-    "as a table (.csv).",
-    ".slp": "is a project of SLEAP: export it for analysis (.h5), in SLEAP by File > Export Analysis HDF5, or with "
-    "sleap-convert --format analysis.",
-    "_seg.npy": "holds pickled Python objects of Cellpose, which are not read, since unpickling a file can run any "
-    "code. If you trust it, save its masks as an image: masks = numpy.load(…, allow_pickle=True).item()['masks'], then "
-    "tifffile.imwrite('cells_cp_masks.tif', masks). Cellpose itself saves masks as .tif or .png, and outlines as text.",
-}
+# Ends of names, what the first bytes hold, and why such files are not read.
+_REFUSED = (
+    (
+        ".ctx",
+        b"",
+        "is a CTX file, a format that is no longer read: draw its contours as a mask (.png), or save their points as a "
+        "table (.csv).",
+    ),
+    (
+        ".slp",
+        b"\x89HDF",
+        "is a project of SLEAP: export it for analysis (.h5), in SLEAP by File > Export Analysis HDF5, or with "
+        "sleap-convert --format analysis.",
+    ),
+    (
+        "_seg.npy",
+        b"'|O'",
+        "holds pickled Python objects of Cellpose, which are not read, since unpickling a file can run any code. If "
+        "you trust it, save its masks as an image: masks = numpy.load(…, allow_pickle=True).item()['masks'], then "
+        "tifffile.imwrite('cells_cp_masks.tif', masks). Cellpose itself saves masks as .tif or .png, and outlines as "
+        "text.",
+    ),
+)
 
 
 def _starts_with(*marks: bytes) -> Callable[[bytes], bool]:
