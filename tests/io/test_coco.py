@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.coco import _decode_runs, read_records
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 
 
 def encode_runs(mask: np.ndarray) -> list[int]:
@@ -64,7 +64,9 @@ def test_both_spellings_of_run_lengths_decode_to_the_mask(mask: np.ndarray) -> N
 
 
 def test_largest_polygon_is_read_with_its_names(tmp_path: Path) -> None:
-    (record,) = read_annotations(tmp_path, annotation([[0, 0, 1, 0, 1, 1], [0, 0, 4, 0, 4, 3.5]]))
+    record, remark = read_annotations(tmp_path, annotation([[0, 0, 1, 0, 1, 1], [0, 0, 4, 0, 4, 3.5]]))
+    assert isinstance(remark, Remark)
+    assert "largest was read" in remark.text
     np.testing.assert_array_equal(record.points, [0, 4, 4 - 3.5j])
     assert (record.id, record.label, record.closed) == ("5", "cell", True)
     assert record.metadata == {"n_parts": 2, "image": "plate.png"}
@@ -74,7 +76,7 @@ def test_run_lengths_and_polygons_share_a_frame(tmp_path: Path) -> None:
     mask = np.zeros((9, 12), dtype=bool)
     mask[2:6, 3:10] = True
     mask[8, 0] = True
-    polygon, traced = read_annotations(
+    polygon, traced, _ = read_annotations(
         tmp_path,
         annotation([[3, 2, 10, 2, 10, 6, 3, 6]]),
         annotation({"size": [9, 12], "counts": pack(encode_runs(mask))}),
@@ -87,7 +89,11 @@ def test_run_lengths_and_polygons_share_a_frame(tmp_path: Path) -> None:
 
 def test_crowds_only_on_request(tmp_path: Path) -> None:
     crowd = annotation({"size": [3, 3], "counts": [4, 1, 4]}, iscrowd=1)
-    assert read_annotations(tmp_path, crowd) == []
+    one, remark = read_annotations(tmp_path, crowd, annotation([[0, 0, 1, 0, 1, 1]]))
+    assert isinstance(one, Record)
+    assert remark == Remark(
+        "1 of 2 annotations", "left out, since they are crowd regions; the option crowd=True reads them."
+    )
     (record,) = read_annotations(tmp_path, crowd, crowd=True)
     assert record.metadata["crowd"]
 
@@ -98,6 +104,15 @@ def test_list_of_results_is_read(tmp_path: Path) -> None:
     shapes = sx.read(path)
     assert shapes.labels.tolist() == ["2"]
     assert shapes.metadata["score"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("score", "kept"), [(1, 1.0), (0, 0.0), (0.5, 0.5), (True, None), ("1", None), (10**400, None), (None, None)]
+)
+def test_scores_may_be_whole_numbers(tmp_path: Path, score: Any, kept: float | None) -> None:
+    (record,) = read_annotations(tmp_path, annotation([[0, 0, 1, 0, 1, 1]], score=score))
+    assert record.metadata.get("score") == kept
+    assert type(record.metadata.get("score")) is type(kept)
 
 
 @pytest.mark.parametrize(

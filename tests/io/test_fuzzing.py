@@ -8,7 +8,6 @@ import pytest
 import shapelex as sx
 from tests.io.fuzzing import check_damaged, damage
 from tests.io.test_csv import LONG, WIDE
-from tests.io.test_ctx import CTX
 from tests.io.test_nts import MORPHOLOGIKA, NTS
 from tests.io.test_tps import CURVED, OUTLINE, PLAIN
 
@@ -28,7 +27,6 @@ CASES = {
     "wings.nts": (NTS.encode(), {}),
     "labelled.nts": (NTS.replace("6 0 DIM", "6L 1 -999 DIM").replace("right\n", "right a b c d e f\n").encode(), {}),
     "wings.txt": (MORPHOLOGIKA.encode(), {}),
-    "square.ctx": (CTX.encode(), {"n_points": 6}),
 }
 
 

@@ -53,9 +53,10 @@ def test_polygon_in_every_wrapping(tmp_path: Path, how: str) -> None:
 def test_geometries(
     tmp_path: Path, kind: str, coordinates: Any, expected: list[complex], closed: bool | None, facts: dict[str, int]
 ) -> None:
-    (record,) = read_document(tmp_path, feature(kind, coordinates))
+    record, *remarks = read_document(tmp_path, feature(kind, coordinates))
     np.testing.assert_array_equal(record.points, expected)
     assert record.closed is closed
+    assert [remark.where for remark in remarks] == ["1 of 1 features"] * len(facts)
     assert facts.items() <= record.metadata.items()
 
 

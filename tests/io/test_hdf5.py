@@ -311,4 +311,7 @@ def test_real_skeletons_are_those_of_the_shared_set(data_folder: Path) -> None:
         np.testing.assert_array_equal(shapes.metadata["frame"], expected["frame"])
         np.testing.assert_array_equal(shapes.sequence, expected["sequence"])
         np.testing.assert_allclose(shapes.configurations, expected["points"] @ [1, 1j], rtol=1e-10)
-    assert len(list(read_records(path))) == 720
+    *records, remark = read_records(path)
+    assert len(records) == 720
+    assert remark.where.endswith("frames")
+    assert "max_gap=5" in remark.text

@@ -118,6 +118,12 @@ class TestFormats:
         with pytest.raises(ShapeFileError, match=r"talk\.pptx looks like none of npz, .*format="):
             sx.read(tmp_path / "talk.pptx")
 
+    def test_no_longer_read(self, folder):
+        (folder / "horse.ctx").write_text("<ctx><canvas width='9' height='8' /></ctx>")
+        with pytest.raises(ShapeFileError, match=r"horse\.ctx is a CTX file, a format that is no longer read"):
+            sx.read(folder / "horse.ctx")
+        assert sx.read(folder).notes[-1].startswith("no files of shapes, not read: horse.ctx")
+
     def test_options_of_another_format(self, tmp_path):
         (tmp_path / "wings.tps").write_text(SQUARE)
         with pytest.raises(TypeError, match="format tps has no option layout; its options are: curves, scale"):

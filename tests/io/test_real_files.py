@@ -138,21 +138,6 @@ def test_reference_table(data):
     assert hands.space == known.space
 
 
-def test_horse(data):
-    horse = sx.read(data / "formats" / "ctx" / "mpeg7_horse-1.ctx")
-    assert horse.shape == (1, 3359)
-    assert horse.closed
-    z = horse.configurations[0]
-    # Area and centroid as the file gives them, the centroid with y down in a canvas of height 562.
-    following = np.roll(z, -1)
-    twice_areas = (z.conj() * following).imag
-    assert twice_areas.sum() / 2 == 119783.5
-    centroid = ((z + following) * twice_areas).sum() / (3 * twice_areas.sum())
-    np.testing.assert_allclose(centroid, 348.75159628273786 + 1j * (561 - 265.70123876271219))
-    fitted = sx.read(data / "formats" / "ctx", space=sx.BSpline(60))
-    assert fitted.space == sx.BSpline(60)
-
-
 @pytest.mark.filterwarnings("ignore:The dictionary still changed")
 def test_straight_into_a_dictionary(data):
     worms = sx.read(data / "100_closed_worms_10ctrlpts.npz")

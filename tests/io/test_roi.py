@@ -156,7 +156,8 @@ def test_real_regions_are_as_expected(data_folder: Path, name: str) -> None:
 @pytest.mark.parametrize(("name", "part"), [("composite-brush-donut", 1), ("composite-two-ellipses", None)])
 def test_real_composites_give_their_largest_part(data_folder: Path, name: str, part: int | None) -> None:
     paths = json.loads((data_folder / f"formats/imagej_roi/{name}.expected.json").read_text())[name]["paths"]
-    (record,) = read_records(data_folder / f"formats/imagej_roi/{name}.roi")
+    record, remark = read_records(data_folder / f"formats/imagej_roi/{name}.roi")
+    assert "have several parts, of which the largest was read" in remark.text
     rings = [np.array(path) @ [1, -1j] for path in paths]
     area = [abs(np.sum(ring.real * np.roll(ring.imag, -1) - ring.imag * np.roll(ring.real, -1))) for ring in rings]
     largest = rings[int(np.argmax(area))]

@@ -133,7 +133,26 @@ def test_curves(read, curves, points):
     shapes = read(CURVED, curves=curves)
     np.testing.assert_array_equal(shapes.configurations, [points])
     assert not shapes.closed
-    assert ("ignored_curve_points" in shapes.metadata) == (curves in ("auto", "ignore"))
+    is_left_out = curves in ("auto", "ignore")
+    assert ("ignored_curve_points" in shapes.metadata) == is_left_out
+    assert [("1 of 1 records" in note, "curves=append" in note) for note in shapes.notes] == [
+        (True, True)
+    ] * is_left_out
+
+
+def test_curves_left_out_of_some_records_are_counted(read):
+    with pytest.warns(SkippedRecordsWarning):
+        (_, note) = read("LM=2\n0 0\n1 0\n" + CURVED * 2 + "LM=2\n0 0\n1 x\n", on_error="skip").notes
+    assert "2 of 3 records: their curves or outlines were left out" in note
+
+
+def test_radii_are_left_out_with_a_remark(read):
+    (note,) = read("LM=2\n0 0\n1 0\nRADII=2\n0.5\n0.25\n").notes
+    assert "1 of 1 records: their RADII were left out" in note
+
+
+def test_a_set_written_without_its_curves_has_none_to_leave_out(read, tmp_path):
+    assert sx.read(sx.write(read(CURVED), tmp_path / "again.tps")).notes == ()
 
 
 @pytest.mark.parametrize("count", ["1", "3"])

@@ -141,6 +141,9 @@ def test_missing_points_are_nan_and_lost_frames_left_out(tmp_path: Path) -> None
     shapes = sx.read(path, missing="allow")
     assert shapes.metadata["frame"].tolist() == [0, 2]
     assert np.isnan(shapes[1][0])
+    (note,) = shapes.notes
+    assert "1 of 3 frames: left out, since no point" in note
+    assert "max_gap=5" in note
 
 
 def test_head_can_be_brought_first(tmp_path: Path) -> None:
@@ -153,7 +156,9 @@ def test_head_can_be_brought_first(tmp_path: Path) -> None:
 
 def test_repeats_are_dropped_and_contradictions_named(tmp_path: Path) -> None:
     one = {"id": "1", "t": [0], "x": [[1, 2]], "y": [[0, 0]]}
-    assert len(read_data(tmp_path, [one, one])) == 1
+    _, remark = read_data(tmp_path, [one, one])
+    assert remark.where == "1 time"
+    assert "more than once" in remark.text
     bad, good = read_data(tmp_path, [one, one | {"x": [[1, 3]]}])
     assert isinstance(bad, BadRecord)
     assert bad.where == "data record 2, worm '1', time 0"

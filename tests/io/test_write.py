@@ -144,7 +144,7 @@ class TestFiles:
         [
             (("a.doc",), {}, ShapeFileError, r"does not end like a format that is written: npz \(\.npz\)"),
             (("a.ctx",), {}, ShapeFileError, "does not end like a format that is written"),
-            (("a.npz", "ctx"), {}, ShapeFileError, "only read"),
+            (("a.npz", "coco"), {}, ShapeFileError, "only read"),
             (("a.npz", "doc"), {}, ValueError, "format must be one of"),
             (("a.npz",), {"layout": "long"}, TypeError, "npz has no option layout"),
             (("a.csv",), {"layout": "round"}, ValueError, "layout must be one of"),

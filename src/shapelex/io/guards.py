@@ -8,11 +8,9 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, BinaryIO
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers import expat
+from typing import BinaryIO
 
 from shapelex.exceptions import ShapeFileError
 
@@ -26,7 +24,6 @@ FREE_BYTES = 64 << 20
 LARGE_BYTES = 1 << 30
 LARGE_RATIO = 20
 MAX_MEMBERS = 1_000_000
-MAX_XML_DEPTH = 200
 
 GZIP_MARK = b"\x1f\x8b"
 
@@ -275,64 +272,6 @@ def files_below(folder: Path) -> Iterator[Path]:
             path = Path(name) / file
             if not file.startswith(".") and path.is_file():
                 yield path
-
-
-def parse_xml(content: bytes, path: Path) -> Element:
-    """Return the root of an XML document that declares no document type and no entities.
-
-    Parameters
-    ----------
-    content : bytes
-        The document.
-    path : Path
-        Where it comes from, for messages.
-
-    Returns
-    -------
-    Element
-        Its root.
-
-    Raises
-    ------
-    ShapeFileError
-        If it is not well formed, nests too deeply, or has a document type: the door of all XML attacks.
-    """
-    builder = TreeBuilder()
-    parser = expat.ParserCreate()
-    depth = 0
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
-        depth += 1
-        if depth > MAX_XML_DEPTH:
-            raise ShapeFileError(f"{path} nests its elements more than {MAX_XML_DEPTH} deep: refused.")
-        builder.start(name, attributes)
-
-    def end(name: str) -> None:
-        nonlocal depth
-        depth -= 1
-        builder.end(name)
-
-    def refuse(*_: Any) -> None:
-        raise ShapeFileError(f"{path} has a document type or entities, which are refused: save it as plain XML.")
-
-    handlers: dict[str, Callable[..., Any]] = {
-        "StartElementHandler": start,
-        "EndElementHandler": end,
-        "CharacterDataHandler": builder.data,
-        "StartDoctypeDeclHandler": refuse,
-        "EntityDeclHandler": refuse,
-        "ExternalEntityRefHandler": refuse,
-    }
-    for name, handler in handlers.items():
-        setattr(parser, name, handler)
-    try:
-        parser.Parse(content, True)
-        return builder.close()
-    except (expat.ExpatError, LookupError, ValueError) as error:
-        if isinstance(error, ShapeFileError):
-            raise
-        raise ShapeFileError(f"{path} is no well-formed XML: {error}.") from error
 
 
 def _most_unpacked(n_packed: int, limit: int | None) -> int:

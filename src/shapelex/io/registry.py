@@ -45,6 +45,8 @@ class Format:
         Tells from the first bytes of a file whether it may be of this format.
     negative_is_missing : bool
         Whether ``missing="negative"`` has a meaning: coordinates as people digitize them, not turned upside down.
+    has_own_mark : bool
+        Whether the reader has ``recognizes(path)``, which tells its files from others with the same end of the name.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Format:
     module: str
     sniff: Callable[[bytes], bool]
     negative_is_missing: bool = False
+    has_own_mark: bool = False
 
     @cached_property
     def reader(self) -> Callable[..., Any]:
@@ -135,7 +138,14 @@ def find_format(path: Path, name: str | None = None) -> Format:
     if name is not None:
         check_choice(name, FORMATS, "format")
         return FORMATS[name]
+    for end, mark, reason in _REFUSED:
+        if path.name.lower().endswith(end) and mark in read_head(path, 128):
+            raise ShapeFileError(f"{path} {reason}")
     claiming = [known for known in FORMATS.values() if known.claims(path)]
+    for known in claiming:
+        if known.has_own_mark and import_module(f"shapelex.io.formats.{known.module}").recognizes(path):
+            return known
+    claiming = [known for known in claiming if not known.has_own_mark]
     if len(claiming) == 1:
         return claiming[0]
     head = read_head(path)
@@ -145,6 +155,31 @@ def find_format(path: Path, name: str | None = None) -> Format:
             return known
     kinds = ", ".join(known.name for known in claiming or FORMATS.values())
     raise ShapeFileError(f"{path} looks like none of {kinds}: name its format with format=.")
+
+
+# Ends of names, what the first bytes hold, and why such files are not read.
+_REFUSED = (
+    (
+        ".ctx",
+        b"",
+        "is a CTX file, a format that is no longer read: draw its contours as a mask (.png), or save their points as a "
+        "table (.csv).",
+    ),
+    (
+        ".slp",
+        b"\x89HDF",
+        "is a project of SLEAP: export it for analysis (.h5), in SLEAP by File > Export Analysis HDF5, or with "
+        "sleap-convert --format analysis.",
+    ),
+    (
+        "_seg.npy",
+        b"'|O'",
+        "holds pickled Python objects of Cellpose, which are not read, since unpickling a file can run any code. If "
+        "you trust it, save its masks as an image: masks = numpy.load(…, allow_pickle=True).item()['masks'], then "
+        "tifffile.imwrite('cells_cp_masks.tif', masks). Cellpose itself saves masks as .tif or .png, and outlines as "
+        "text.",
+    ),
+)
 
 
 def _starts_with(*marks: bytes) -> Callable[[bytes], bool]:
@@ -183,6 +218,7 @@ def _holds(pattern: bytes) -> Callable[[bytes], bool]:
 
 _COCO = rb'.*"(annotations|images|categories|licenses|segmentation)"\s*:'
 _GEOJSON = rb'.*"type"\s*:\s*"(Feature|FeatureCollection|Polygon|MultiPolygon|LineString|MultiLineString|MultiPoint)"'
+_WKT = rb"(?i)(?:[^();\n]{0,200};){0,2}\s*(?:MULTI)?(?:POLYGON|LINESTRING|POINT)\s*(?:ZM|Z|M)?\s*\("
 _IMAGE_MARKS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 _LISTED = [
@@ -193,15 +229,19 @@ _LISTED = [
     Format("wcon", (".wcon", ".zip", ".json"), "wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
     Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "geojson", _holds(_GEOJSON)),
     Format("coco", (".json", ".json.gz"), "coco", _holds(_COCO)),
+    Format("wkt", (".wkt", ".wkt.gz", ".txt"), "wkt", _matches(_WKT)),
+    Format("cellpose", ("_cp_outlines.txt",), "cellpose", lambda head: False, has_own_mark=True),  # noqa: ARG005
     Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg"), "masks", _starts_with(*_IMAGE_MARKS)),
     Format("matlab", (".mat",), "matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
+    Format("sleap", (".h5", ".hdf5"), "sleap", lambda head: False, has_own_mark=True),  # noqa: ARG005
+    Format("deeplabcut", (".csv", ".csv.gz", ".h5"), "deeplabcut", _matches(rb"scorer[,;\t]"), has_own_mark=True),
+    Format("r_array", (".csv", ".csv.gz"), "r_array", lambda head: False, True, has_own_mark=True),  # noqa: ARG005
     Format("hdf5", (".h5", ".hdf5", ".hdf"), "hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
     Format("tps", (".tps", ".tps.gz"), "tps", _is_tps, negative_is_missing=True),
     Format("morphologika", (".morphologika", ".txt"), "morphologika", _matches(rb"(?i)\[[a-z ]+\]"), True),
     Format("nts", (".nts", ".nts.gz", ".dta", ".txt", ".dat"), "nts", _is_nts, negative_is_missing=True),
     Format("tsv", (".tsv", ".tsv.gz", ".tab"), "tsv", _is_table, negative_is_missing=True),
     Format("csv", (".csv", ".csv.gz", ".txt", ".txt.gz", ".dat"), "csv", _is_table, negative_is_missing=True),
-    Format("ctx", (".ctx",), "ctx", _matches(rb"<\?xml[^>]*>\s*<ctx\b|<ctx\b")),
 ]
 
 FORMATS: dict[str, Format] = {listed.name: listed for listed in _LISTED}

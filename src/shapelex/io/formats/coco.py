@@ -3,10 +3,9 @@
 Segmentations are polygons, or run lengths (RLE) in COCO's two spellings, whose outline is then traced. Of an
 annotation in several parts the largest is read, noted in the metadata as ``n_parts``. The label is the category's
 name. Coordinates are pixels with y down. Crowd regions stand for many objects at once, and are left out unless
-asked for.
+asked for. Remarks say what was left out.
 """
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,17 +16,18 @@ from shapelex._typing import BoolArray, FloatArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.contours import outlines_from_mask
 from shapelex.io.formats.json import MAX_JSON, describe, number_array, parse_json, text_of
+from shapelex.io.formats.region_kinds import remark_parts
 from shapelex.io.formats.rings import largest_ring, to_complex
 from shapelex.io.guards import read_bytes
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 
-_LOGGER = logging.getLogger(__name__)
 # A mask is built for each annotation in run lengths; beyond this it is no image that a microscope or camera took.
 _MAX_PIXELS = 2**28
+_LARGEST_SCORE = 1e300
 
 
-def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Iterator[Record | BadRecord]:
-    """Yield a record for each annotation, in the order of the file.
+def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Iterator[Record | BadRecord | Remark]:
+    """Yield a record for each annotation, in the order of the file, and remarks on what was left out.
 
     Parameters
     ----------
@@ -38,6 +38,10 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
     crowd : bool, default: False
         Whether to read crowd regions too.
     """
+    yield from remark_parts(_all_records(path, y_down, crowd), "annotations")
+
+
+def _all_records(path: Path, y_down: bool, crowd: bool) -> Iterator[Record | BadRecord | Remark]:
     document = parse_json(read_bytes(path, MAX_JSON), path)
     annotations, images, categories = _tables(document, path)
     n_crowds = 0
@@ -53,7 +57,8 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
         except ValueError as error:
             yield BadRecord(where, f"{error}.")
     if n_crowds:
-        _LOGGER.info("%s: left out %d crowd regions; crowd=True reads them.", path, n_crowds)
+        where = f"{n_crowds} of {len(annotations)} annotations"
+        yield Remark(where, "left out, since they are crowd regions; the option crowd=True reads them.")
 
 
 def _tables(document: Any, path: Path) -> tuple[list[Any], dict[str, str], dict[str, str]]:
@@ -90,8 +95,10 @@ def _record_of(
         metadata["image"] = images.get(image_id) or image_id
     if annotation.get("iscrowd"):
         metadata["crowd"] = True
-    if isinstance(annotation.get("score"), float):
-        metadata["score"] = annotation["score"]
+    score: Any = annotation.get("score")
+    # A score of 1 is often written as a whole number; True is none.
+    if type(score) in (int, float) and not abs(score) > _LARGEST_SCORE:
+        metadata["score"] = float(score)
     return Record(
         points=to_complex(points, closed=True, y_down=y_down),
         id=text_of(annotation.get("id")) or fallback_id,

@@ -21,7 +21,7 @@ from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record, Remark
 
 # A tuple, since what a file has there may be unhashable.
-_GEOMETRIES = ("Polygon", "MultiPolygon", "LineString", "MultiLineString", "MultiPoint", "Point", "GeometryCollection")
+GEOMETRIES = ("Polygon", "MultiPolygon", "LineString", "MultiLineString", "MultiPoint", "Point", "GeometryCollection")
 
 
 def read_records(
@@ -64,7 +64,7 @@ def _features(document: Any, path: Path) -> list[Any]:
         if not isinstance(features, list):
             raise ShapeFileError(f"{path} is no GeoJSON: its features must be a list, got {describe(features)}.")
         return features
-    if kind == "Feature" or kind in _GEOMETRIES:
+    if kind == "Feature" or kind in GEOMETRIES:
         return [document]
     raise ShapeFileError(
         f"{path} is no GeoJSON: expected a FeatureCollection, a Feature, a geometry or a list of features, got "
@@ -77,14 +77,14 @@ def _record_of(feature: Any, member: str, y_down: bool, fallback_id: str, where:
         raise ValueError(f"a feature must be an object, got {describe(feature)}")
     shape: Any
     told: Any
-    if feature.get("type") in _GEOMETRIES:
+    if feature.get("type") in GEOMETRIES:
         shape, told = feature, None
     else:
         shape, told = feature.get(member), feature.get("properties")
     properties: dict[str, Any] = told if isinstance(told, dict) else {}
     if not isinstance(shape, dict):
         raise ValueError(f"its {member} must be an object, got {describe(shape)}")
-    points, closed, found = _outline(shape)
+    points, closed, found = geometry_points(shape)
     metadata = {key: text_of(properties[key]) for key in ("name", "objectType") if text_of(properties.get(key))}
     return Record(
         points=to_complex(points, closed=bool(closed), y_down=y_down),
@@ -96,7 +96,7 @@ def _record_of(feature: Any, member: str, y_down: bool, fallback_id: str, where:
     )
 
 
-def _outline(shape: dict[str, Any]) -> tuple[FloatArray, bool | None, dict[str, int]]:
+def geometry_points(shape: dict[str, Any]) -> tuple[FloatArray, bool | None, dict[str, int]]:
     """Return the points of the geometry, whether they are closed, and what was left out."""
     kind, coordinates = shape.get("type"), shape.get("coordinates")
     if kind not in ("Polygon", "MultiPolygon", "LineString", "MultiLineString", "MultiPoint"):

@@ -6,7 +6,7 @@ n_points)``, or in another order of axes that the caller names. A large dataset 
 than memory. Datasets whose values lie in other files are refused, as is one that declares far more than its file holds.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,13 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.hdf5_points import check_axes, find_axes
 from shapelex.io.formats.hdf5_rows import DatasetRows
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
-from shapelex.io.guards import LARGE_RATIO
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.guards import LARGE_RATIO, read_head
+from shapelex.io.records import Record, Remark
 
 if TYPE_CHECKING:
     import h5py
 
+_MARK = b"\x89HDF\r\n\x1a\n"
 _SKELETONS = ("/coordinates/skeletons", "/skeleton", "/skeletons")
 _TABLES = ("/trajectories_data", "/timeseries_data", "/features_timeseries")
 _WORM_COLUMNS = ("worm_index_joined", "worm_index", "worm_id")
@@ -45,7 +46,7 @@ def read_records(
     axes: str | None = None,
     max_gap: int | None = None,
     y_down: bool = False,
-) -> Iterator[Record | BadRecord]:
+) -> Iterator[Record | Remark]:
     """Yield a record for each row of skeletons that has one, ordered by worm and frame.
 
     Parameters
@@ -72,7 +73,7 @@ def read_records(
             source = f"{path}: dataset {name!r}"
             shaped = find_axes(found.dtype, found.shape, source, axes)
             # Before anything is made that is as long as the dataset says to be.
-            n_bytes = _check_size(found, name, path, is_held=False)
+            n_bytes = check_size(found, name, path, is_held=False)
             if not n_bytes:
                 return
             n_rows = 1 if shaped.is_single else found.shape[shaped.shape_axis]
@@ -140,6 +141,18 @@ def follow(file: "h5py.File", name: str, path: Path, n_links: int = 8) -> Any:
     return group
 
 
+def opens_as_hdf5(path: Path, holds: Callable[["h5py.File"], bool]) -> bool:
+    """Tell whether a file is HDF5 and `holds` something; False where that cannot be found out."""
+    if read_head(path, len(_MARK)) != _MARK:
+        return False
+    try:
+        h5py = load_library("h5py", "h5py", "Reading HDF5 files")
+        with h5py.File(path, "r") as file:
+            return holds(file)
+    except Exception:  # h5py raises nearly anything on damaged bytes
+        return False
+
+
 def _point_like(file: "h5py.File") -> list[str]:
     import h5py
 
@@ -162,7 +175,7 @@ def _listed(names: list[str]) -> str:
 def read_values(found: "h5py.Dataset", name: str, path: Path) -> np.ndarray[Any, Any]:
     """Return all values, once it is sure that they are in this file and fit in memory."""
     _check_numbers(found, name, path)
-    _check_size(found, name, path)
+    check_size(found, name, path)
     return np.asarray(found[()])
 
 
@@ -173,7 +186,7 @@ def _check_numbers(found: "h5py.Dataset", name: str, path: Path) -> None:
         raise ShapeFileError(f"{path}: {name!r} must hold numbers, got {found.dtype}.")
 
 
-def _check_size(found: "h5py.Dataset", name: str, path: Path, *, is_held: bool = True) -> int:
+def check_size(found: "h5py.Dataset", name: str, path: Path, *, is_held: bool = True) -> int:
     """Return the size of a dataset; refuse one that declares more than it holds, or that does not fit in memory."""
     n_bytes = int(found.size) * int(found.dtype.itemsize)
     n_stored = int(found.id.get_storage_size())
@@ -198,7 +211,7 @@ def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntAr
         frame = next((key for key in _FRAME_COLUMNS if key in columns), None)
         if worm is None or frame is None or found.ndim != 1 or found.is_virtual or found.external:
             continue
-        _check_size(found, table, path, is_held=False)
+        check_size(found, table, path, is_held=False)
         # Tables of features have hundreds of columns.
         worms, frames = (_integers(found.fields(key)[()]) for key in (worm, frame))
         rows = _integers(found.fields("skeleton_id")[()]) if "skeleton_id" in columns else np.arange(len(worms))

@@ -20,7 +20,7 @@ from shapelex.io.formats.hdf5_points import as_rows, check_axes
 from shapelex.io.formats.mat5 import find_variable
 from shapelex.io.formats.time_series import check_max_gap, series_records
 from shapelex.io.guards import read_bytes
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import Record, Remark
 
 _SKELETON = "worm.posture.skeleton"
 
@@ -32,7 +32,7 @@ def read_records(
     axes: str | None = None,
     max_gap: int | None = None,
     y_down: bool = False,
-) -> Iterator[Record | BadRecord]:
+) -> Iterator[Record | Remark]:
     """Yield a record for each frame that has a skeleton.
 
     Parameters

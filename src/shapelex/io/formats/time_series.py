@@ -1,26 +1,33 @@
 """Shapes over time, as worm trackers store them: rows of points with frame numbers in, records with sequences out.
 
-Frames without any point, in which the tracker lost the animal, are left out; frame numbers tell where. Each animal
-is one sequence; with `max_gap`, a sequence ends where more than that many frames are missing, since head and tail
-may be exchanged after a gap.
+Frames without any point, in which the tracker lost the animal, are left out, as a remark says; frame numbers tell
+where. Each animal is one sequence; with `max_gap`, a sequence ends where more than that many frames are missing, since
+head and tail may be exchanged after a gap.
 """
 
-import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_count
-from shapelex.io.records import Record
-
-_LOGGER = logging.getLogger(__name__)
+from shapelex.io.records import Record, Remark
 
 
 def check_max_gap(max_gap: int | None) -> None:
     """Refuse a `max_gap` that is no number of frames."""
     if max_gap is not None:
         check_count(max_gap, 0, "max_gap")
+
+
+def remark_gaps(n_left_out: int, n_frames: int) -> Iterator[Remark]:
+    """Yield what to say of frames that were left out because they have no points; nothing where there are none."""
+    if n_left_out:
+        yield Remark(
+            f"{n_left_out} of {n_frames} frames",
+            "left out, since no point of the animal is known in them; frame numbers show where. The option max_gap=5 "
+            "begins a new sequence where more than five frames are missing.",
+        )
 
 
 def number_sequences(animals: IntArray, frames: IntArray, max_gap: int | None) -> IntArray:
@@ -44,13 +51,16 @@ def series_records(
     *,
     max_gap: int | None,
     closed: bool | None,
-) -> Iterator[Record]:
+    names: Sequence[str] | None = None,
+) -> Iterator[Record | Remark]:
     """Yield a record for each row ``(n, n_points)`` that has points, ordered by worm and frame.
 
-    One worm, and frames in the order of the rows, is what None for `worms` and `frames` means.
+    One worm, and frames in the order of the rows, is what None for `worms` and `frames` means. `names` has the names
+    that `worms` count, where the animals are no worms with numbers.
     """
     order = series_order(len(points), worms, frames)
-    yield from block_records([(order, points[order])], len(points), worms, frames, stem, max_gap=max_gap, closed=closed)
+    blocks = [(order, points[order])]
+    yield from block_records(blocks, len(points), worms, frames, stem, max_gap=max_gap, closed=closed, names=names)
 
 
 def series_order(n_rows: int, worms: IntArray | None, frames: IntArray | None) -> IntArray:
@@ -69,12 +79,14 @@ def block_records(
     *,
     max_gap: int | None,
     closed: bool | None,
-) -> Iterator[Record]:
+    names: Sequence[str] | None = None,
+) -> Iterator[Record | Remark]:
     """Yield a record for each row that has points, from blocks of rows in the order of :func:`series_order`.
 
     A block has the numbers of its rows and their points, which are changed here. `worms` and `frames` are of all rows.
     """
     n_kept, n_sequences = 0, 0
+    kind = "worm" if names is None else "individual"
     # Animal and frame of the last row of the block before.
     last: tuple[int, int] | None = None
     for numbers, points in blocks:
@@ -93,15 +105,15 @@ def block_records(
         for line, frame, animal, sequence in zip(
             kept, places.tolist(), animals.tolist(), sequences.tolist(), strict=True
         ):
-            place = str(frame) if worms is None else f"{animal}:{frame}"
+            name = animal if names is None else names[animal]
+            place = str(frame) if worms is None else f"{name}:{frame}"
             yield Record(
                 points=line,
                 id=f"{stem}:{place}",
                 closed=closed,
                 sequence=sequence,
                 frame=frame,
-                metadata={} if worms is None else {"worm": animal},
-                where=f"frame {frame}" if worms is None else f"worm {animal}, frame {frame}",
+                metadata={} if worms is None else {kind: name},
+                where=f"frame {frame}" if worms is None else f"{kind} {name}, frame {frame}",
             )
-    if n_kept < n_rows:
-        _LOGGER.info("%s: left out %d of %d frames without any point.", stem, n_rows - n_kept, n_rows)
+    yield from remark_gaps(n_rows - n_kept, n_rows)

@@ -19,7 +19,7 @@ from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import MAX_BYTES, check_declared
 from shapelex.io.numbers import format_number, parse_pairs
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
@@ -40,14 +40,18 @@ class _Parsed:
     curves: list[ComplexArray] = field(default_factory=list)
     outlines: list[ComplexArray] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
+    n_radii: int = 0
 
     @property
     def lines(self) -> list[ComplexArray]:
         return self.curves + self.outlines
 
+    def takes_curves(self, curves: str) -> bool:
+        return curves in ("append", "only") or (curves == "auto" and not len(self.landmarks))
 
-def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Iterator[Record | BadRecord]:
-    """Yield the specimens of a file.
+
+def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Iterator[Record | BadRecord | Remark]:
+    """Yield the specimens of a file, and remarks on what was left out of them.
 
     `curves` says what becomes of the points of ``CURVES`` and ``OUTLINES``: ``"append"`` puts them after the landmarks,
     ``"only"`` takes them alone, ``"ignore"`` leaves them out, and ``"auto"`` takes the landmarks where there are some,
@@ -61,17 +65,32 @@ def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Itera
         raise ShapeFileError(f"{path} is no TPS file: no line starts with LM=.")
     _check_preamble(preamble, path)
     line_number = 1 + preamble.count("\n")
+    n_records = n_curved = n_with_radii = 0
     for number, text in enumerate(chain([first], texts), start=1):
         lines = text.split("\n")
         where = f"record {number}, line {line_number}"
         try:
-            yield _as_record(_parse(lines, line_number), path, number, where, curves, scale)
+            parsed = _parse(lines, line_number)
+            record = _as_record(parsed, path, number, where, curves, scale)
         except _BadLineError as error:
             yield BadRecord(f"record {number}, line {error.line_number}", error.reason)
         except ShapeFileError as error:
             yield BadRecord(where, str(error))
+        else:
+            n_records += 1
+            n_curved += bool(parsed.lines) and not parsed.takes_curves(curves)
+            n_with_radii += parsed.n_radii > 0
+            yield record
         # The text before the next record ends with a line end, so its last piece is empty.
         line_number += len(lines) - 1
+    if n_curved:
+        yield Remark(
+            f"{n_curved} of {n_records} records",
+            "their curves or outlines were left out and their landmarks were read; the option curves=append puts the "
+            "points of curves after the landmarks, curves=only takes them alone.",
+        )
+    if n_with_radii:
+        yield Remark(f"{n_with_radii} of {n_records} records", "their RADII were left out.")
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
@@ -149,7 +168,8 @@ def _parse(lines: list[str], first_number: int) -> _Parsed:
             place += n_points
         elif key == "RADII":
             # Radii of circles at landmarks: one number a line, of no use for shapes.
-            place += _as_count(value, len(lines) - place, "radii", number)
+            parsed.n_radii = _as_count(value, len(lines) - place, "radii", number)
+            place += parsed.n_radii
         elif key in ("POINTS3", "CURVES3"):
             raise _BadLineError(number, f"{key} holds points in space, but shapes here are planar: project them first.")
         elif not key:
@@ -202,7 +222,7 @@ def _take_points(lines: list[str], start: int, n_points: int, first_number: int)
 
 
 def _as_record(parsed: _Parsed, path: Path, number: int, where: str, curves: str, scale: bool) -> Record:
-    takes_curves = curves in ("append", "only") or (curves == "auto" and not len(parsed.landmarks))
+    takes_curves = parsed.takes_curves(curves)
     takes_landmarks = curves != "only" and len(parsed.landmarks) > 0
     parts = ([parsed.landmarks] if takes_landmarks else []) + (parsed.lines if takes_curves else [])
     points = np.concatenate(parts) if parts else np.zeros(0, dtype=np.complex128)

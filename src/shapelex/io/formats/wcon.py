@@ -8,7 +8,6 @@ numbers by their usual step. Points that are null are missing (NaN); a curve wit
 
 import base64
 import binascii
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +20,10 @@ from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.archives import read_members
 from shapelex.io.formats.json import MAX_JSON, describe, number_array, parse_json, text_of
-from shapelex.io.formats.time_series import check_max_gap, number_sequences
+from shapelex.io.formats.time_series import check_max_gap, number_sequences, remark_gaps
 from shapelex.io.formats.wcon_units import unit_ratio
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 
-_LOGGER = logging.getLogger(__name__)
 _MAX_WALK = 10**7
 
 
@@ -47,8 +45,8 @@ def read_records(
     max_gap: int | None = None,
     head_first: bool = False,
     y_down: bool = False,
-) -> Iterator[Record | BadRecord]:
-    """Yield a record for each worm and time.
+) -> Iterator[Record | BadRecord | Remark]:
+    """Yield a record for each worm and time, and remarks on times that were left out.
 
     Parameters
     ----------
@@ -73,10 +71,13 @@ def read_records(
                 yield found
             else:
                 moments.setdefault(found.worm, []).append(found)
-    n_left_out = n_sequences = 0
+    n_times = n_left_out = n_repeats = n_sequences = 0
     for series in moments.values():
+        n_told = len(series)
         bad, series = _sort_out_repeats(series)
         yield from bad
+        n_times += len(series)
+        n_repeats += n_told - len(series) - len(bad)
         frames = _frame_numbers(np.array([moment.t for moment in series]))
         is_kept = [bool(np.isfinite(moment.points).any()) for moment in series]
         kept, frames = [moment for moment, is_there in zip(series, is_kept, strict=True) if is_there], frames[is_kept]
@@ -97,8 +98,12 @@ def read_records(
                 metadata={"worm": moment.worm, "t": moment.t, **moment.metadata},
                 where=moment.where,
             )
-    if n_left_out:
-        _LOGGER.info("%s: left out %d times at which no point of the worm is known.", path, n_left_out)
+    yield from remark_gaps(n_left_out, n_times)
+    if n_repeats:
+        yield Remark(
+            f"{n_repeats} {'time' if n_repeats == 1 else 'times'}",
+            "left out, since the file has the same points of the same worm at the same time more than once.",
+        )
 
 
 def _moments(document: Any, source: str, curve: str) -> Iterator[_Moment | BadRecord]:

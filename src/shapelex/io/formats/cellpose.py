@@ -1,0 +1,58 @@
+"""Outlines of Cellpose as text: ``NAME_cp_outlines.txt`` comes in, one record for each region goes out.
+
+A line holds the border pixels of one region as ``x,y,x,y,…`` with y down; the number of the line is the rank of its
+label. Regions that have no outline are blank lines.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.rings import to_complex
+from shapelex.io.numbers import parse_number
+from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.io.text_file import open_text
+
+_END = "_cp_outlines.txt"
+
+
+def recognizes(path: Path) -> bool:
+    """Tell outlines of Cellpose from other text by the name."""
+    return path.name.lower().endswith(_END)
+
+
+def read_records(path: Path, *, y_down: bool = True) -> Iterator[Record | BadRecord | Remark]:
+    """Yield a record for each outline, and a remark on regions that have none.
+
+    Parameters
+    ----------
+    path : Path
+        File to read.
+    y_down : bool, default: True
+        Whether y points down in the file, as Cellpose has it; it is then negated.
+    """
+    stem = path.name[: -len(_END)] if recognizes(path) else path.stem
+    lines = chain.from_iterable(block.removesuffix("\n").split("\n") for block in open_text(path).blocks())
+    n_regions = n_blank = 0
+    for n_regions, line in enumerate(lines, start=1):
+        if not line.strip():
+            n_blank += 1
+            continue
+        where = f"line {n_regions}"
+        try:
+            numbers = np.array([parse_number(word) for word in line.strip().rstrip(",").split(",")])
+            if len(numbers) % 2:
+                raise ValueError(f"an outline is x,y,x,y,…, but the line has {len(numbers)} numbers")
+            points = to_complex(numbers.reshape(-1, 2), closed=True, y_down=y_down)
+        except ValueError as error:
+            yield BadRecord(where, f"{error}.")
+        else:
+            yield Record(points, id=f"{stem}:{n_regions}", closed=True, where=where)
+    if n_blank == n_regions:
+        raise ShapeFileError(f"{path} holds no outline.")
+    if n_blank:
+        text = "left out, since Cellpose found no outline; a label image (*_cp_masks.tif) has these regions too."
+        yield Remark(f"{n_blank} of {n_regions} regions", text)

@@ -1,0 +1,235 @@
+"""DeepLabCut: header rows, individuals, likelihoods, labeled images, and tables in HDF5 whose names are pickled."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from tests.io.fuzzing import check_damaged
+
+h5py = pytest.importorskip("h5py")
+
+SCORER = "DLC_resnet50_openfieldOct30shuffle1_30000"
+PARTS = ("nose", "left_ear", "tail")
+
+
+def header(
+    individuals: tuple[str, ...] = (), parts: tuple[str, ...] = PARTS, coordinates: str = "x y likelihood"
+) -> Any:
+    """Return the names of the columns, one tuple a column."""
+    owners = [(name,) for name in individuals] or [()]
+    return [(SCORER, *owner, part, name) for owner in owners for part in parts for name in coordinates.split()]
+
+
+def as_csv(columns: list[tuple[str, ...]], rows: list[str], n_names: int = 1) -> str:
+    levels = ("scorer", "individuals", "bodyparts", "coords")
+    levels = levels if len(columns[0]) == 4 else (levels[0], *levels[2:])
+    lines = [
+        ",".join(names) for names in zip(*[[level + "," * (n_names - 1) for level in levels], *columns], strict=True)
+    ]
+    return "\n".join([*lines, *rows]) + "\n"
+
+
+SINGLE = as_csv(
+    header(),
+    [
+        "0,10.5,20.25,0.99,30.0,40.0,0.98,50.0,60.0,0.1",
+        "1,11.5,21.25,0.99,31.0,41.0,0.97,51.0,61.0,0.95",
+        "3,13.5,23.25,0.99,33.0,43.0,0.96,53.0,63.0,0.94",
+    ],
+)
+SEVERAL = as_csv(
+    [*header(("mouse1", "mouse2")), *header(("single",), ("corner", "feeder"))],
+    [
+        "0,1,2,0.9,3,4,0.9,5,6,0.9,7,8,0.9,9,10,0.9,11,12,0.9,0,0,1.0,9,9,1.0",
+        "1,,,,,,,,,,7,8,0.9,9,10,0.9,11,13,0.9,0,0,1.0,9,9,1.0",
+    ],
+)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read_text(text: str, name: str = "miceDLC.csv", **options: Any) -> sx.ShapeSet:
+        (tmp_path / name).write_text(text)
+        return sx.read(tmp_path / name, **options)
+
+    return read_text
+
+
+def save_table(path: Path, columns: Any, values: Any, index: Any, kind: bytes | None = None) -> Path:
+    """Write a table as pandas does with PyTables."""
+    values = np.asarray(values, dtype=float)
+    dtype = [("index", np.asarray(index).dtype), ("values_block_0", float, values.shape[1:])]
+    rows = np.array(list(zip(index, values, strict=True)), dtype=dtype)
+    with h5py.File(path, "w") as file:
+        group = file.create_group("df_with_missing")
+        group.attrs["pandas_type"] = np.bytes_(b"frame_table")
+        table = group.create_dataset("table", data=rows)
+        table.attrs["values_block_0_kind"] = np.bytes_(pickle.dumps(columns, 0) if kind is None else kind)
+    return path
+
+
+def test_one_animal(read: Any) -> None:
+    shapes = read(SINGLE)
+    assert shapes.provenance["formats"] == ["deeplabcut"]
+    assert shapes.space == sx.Landmarks(3)
+    np.testing.assert_array_equal(shapes[0], [10.5 - 20.25j, 30 - 40j, 50 - 60j])
+    assert shapes.metadata["frame"].tolist() == [0, 1, 3]
+    assert shapes.sequence.tolist() == [0, 0, 0]
+    assert shapes.ids.tolist() == ["miceDLC:0", "miceDLC:1", "miceDLC:3"]
+    cut_off, landmarks = shapes.notes
+    assert "9 landmarks: all were taken, however unlikely; the option likelihood=0.6" in cut_off
+    assert landmarks.endswith("3 landmarks: in this order: nose, left_ear, tail.")
+    assert read(SINGLE, max_gap=0).sequence.tolist() == [0, 0, 1]
+    np.testing.assert_array_equal(read(SINGLE, y_down=False).configurations, shapes.configurations.conj())
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_other_delimiters(read: Any, delimiter: str) -> None:
+    assert read(SINGLE.replace(",", delimiter)).configurations.tolist() == read(SINGLE).configurations.tolist()
+
+
+def test_unlikely_landmarks_are_missing(read: Any) -> None:
+    with pytest.raises(ShapeFileError, match=r'frame 0: 1 of its 3 landmarks is missing: missing="allow"'):
+        read(SINGLE, likelihood=0.6)
+    shapes = read(SINGLE, likelihood=0.6, missing="allow")
+    assert shapes.is_missing.tolist() == [[False, False, True], [False] * 3, [False] * 3]
+    assert "9 landmarks: 1 of them are below likelihood=0.6 and were made missing" in shapes.notes[0]
+    # Equal to the cut-off is not below it.
+    assert not read(SINGLE, likelihood=0.1).is_missing.any()
+    gone = read(SINGLE, likelihood=0.985, missing="allow")
+    assert gone.is_missing.sum() == 6
+    with pytest.raises(ValueError, match="likelihood must be between 0 and 1, got 60"):
+        read(SINGLE, likelihood=60)
+    with pytest.raises(ShapeFileError, match="No shape could be read"):
+        read(SINGLE, likelihood=1.0, missing="allow")
+
+
+def test_several_individuals(read: Any) -> None:
+    shapes = read(SEVERAL)
+    assert shapes.metadata["individual"].tolist() == ["mouse1", "mouse2", "mouse2"]
+    assert shapes.metadata["frame"].tolist() == [0, 0, 1]
+    assert shapes.sequence.tolist() == [0, 1, 1]
+    assert shapes.ids[2] == "miceDLC:mouse2:1"
+    notes = " ".join(shapes.notes)
+    assert "1 of 4 frames: left out, since no point of the animal is known" in notes
+    assert (
+        "individuals single: left out, since their body parts are not those of mouse1; the option individual=" in notes
+    )
+    one = read(SEVERAL, individual="single")
+    np.testing.assert_array_equal(one.configurations, [[0, 9 - 9j]] * 2)
+    with pytest.raises(ShapeFileError, match="has no individual 'mouse3', but mouse1, mouse2, single"):
+        read(SEVERAL, individual="mouse3")
+
+
+def test_body_parts_in_another_order(read: Any) -> None:
+    columns = [*header(("a",), ("nose", "tail"), "x y"), *header(("b",), ("tail", "nose"), "x y")]
+    shapes = read(as_csv(columns, ["0,1,1,2,2,20,20,10,10"]))
+    np.testing.assert_array_equal(shapes.configurations, [[1 - 1j, 2 - 2j], [10 - 10j, 20 - 20j]])
+
+
+@pytest.mark.parametrize(("names", "n_names"), [("labeled-data/vid/img01.png", 1), ("labeled-data,vid,img01.png", 3)])
+def test_labeled_images_are_no_series(read: Any, names: str, n_names: int) -> None:
+    rows = [f"{names},1,2,3,4,5,6", f"{names.replace('01', '02')},1,2,,,5,6", f"{names.replace('01', '07')},,,,,,"]
+    text = as_csv(header(coordinates="x y"), rows, n_names)
+    shapes = read(text, "CollectedData_me.csv", missing="allow")
+    assert shapes.ids.tolist() == ["labeled-data/vid/img01.png", "labeled-data/vid/img02.png"]
+    assert shapes.metadata["image"].tolist() == shapes.ids.tolist()
+    assert shapes.sequence is None
+    assert shapes.is_missing.tolist() == [[False] * 3, [False, True, False]]
+    assert "1 of 3 poses: left out, since no landmark is known" in " ".join(shapes.notes)
+    with pytest.raises(ShapeFileError, match=r"has no likelihoods, so likelihood=0\.6 has no meaning"):
+        read(text, likelihood=0.6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("0.99,31.0", "0.99,x", "line 5: 'x' is no number"),
+        ("1,11.5", "11.5", "line 5: the table has 10 columns, this row 9"),
+        ("bodyparts,nose", "bodyparts,nose,nose", "expected rows of one length"),
+        ("bodyparts", "parts", "is no DeepLabCut table: expected rows"),
+        ("coords,x,y,likelihood", "coords,x,y,z", "must be x, y and likelihood, got 'z'"),
+        ("coords,x,y", "coords,x,likelihood", "has the column .*nose, likelihood twice"),
+        ("nose,nose,nose", "nose,ear,nose", "x without y"),
+        (f"scorer,{SCORER}", "scorer,other", "several scorers"),
+        ("3,13.5", "1,13.5", "several rows for one frame"),
+    ],
+)
+def test_refuses(read: Any, old: str, new: str, words: str) -> None:
+    assert old in SINGLE
+    with pytest.raises(ShapeFileError, match=words):
+        read(SINGLE.replace(old, new, 1))
+
+
+def test_bad_row_is_stepped_over(read: Any) -> None:
+    with pytest.warns(SkippedRecordsWarning, match="line 5"):
+        assert read(SINGLE.replace("31.0", "?"), on_error="skip").metadata["frame"].tolist() == [0, 3]
+
+
+def test_header_alone(read: Any) -> None:
+    with pytest.raises(ShapeFileError, match="holds no row of numbers"):
+        read(as_csv(header(), []))
+
+
+def test_hdf5_is_as_csv(tmp_path: Path, read: Any) -> None:
+    table = np.array([[float(cell or "nan") for cell in line.split(",")] for line in SEVERAL.splitlines()[4:]])
+    columns = [*header(("mouse1", "mouse2")), *header(("single",), ("corner", "feeder"))]
+    path = save_table(tmp_path / "miceDLC.h5", columns, table[:, 1:], [0, 1])
+    shapes = sx.read(path)
+    assert shapes.provenance["formats"] == ["deeplabcut"]
+    assert shapes.equals(read(SEVERAL).replace(notes=shapes.notes, provenance=shapes.provenance))
+
+
+def test_labeled_images_in_hdf5(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "a.h5", header(coordinates="x y"), np.ones((2, 6)), np.array([b"a.png", b"b.png"]))
+    assert sx.read(path).ids.tolist() == ["a.png", "b.png"]
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+            return (Path.touch, (tmp_path / "ran",))
+
+    path = save_table(tmp_path / "a.h5", None, np.ones((1, 6)), [0], pickle.dumps([Bomb()], 0))
+    with pytest.raises(ShapeFileError, match=r"cannot be read without unpickling.*read the \.csv"):
+        sx.read(path)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "index", "words"),
+    [
+        (header(coordinates="x y"), np.ones((1, 5)), [0], "6 columns are named, 5 are there"),
+        (header(coordinates="x y"), np.ones((2, 6)), [4, 4], "several rows for one frame"),
+        ([("x",), ("y",)], np.ones((1, 2)), [0], "three or four names"),
+        (["x", "y"], np.ones((1, 2)), [0], "no list of names"),
+        (3, np.ones((1, 2)), [0], "it holds INT"),
+    ],
+)
+def test_hdf5_refuses(tmp_path: Path, columns: Any, values: Any, index: Any, words: str) -> None:
+    with pytest.raises(ShapeFileError, match=words):
+        sx.read(save_table(tmp_path / "a.h5", columns, values, index))
+
+
+def test_fixed_table_is_refused(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_group("df_with_missing").attrs["pandas_type"] = np.bytes_(b"frame")
+        file["df_with_missing/block0_values"] = np.ones((2, 4))
+    with pytest.raises(ShapeFileError, match=r"read the \.csv file that it writes beside"):
+        sx.read(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("text", [SINGLE, SEVERAL])
+def test_damaged(tmp_path: Path, text: str) -> None:
+    n_read = check_damaged(text.encode(), tmp_path / "a.csv", 400, format="deeplabcut", missing="allow")
+    assert 0 < n_read < 400
+
+
+def test_damaged_hdf5(tmp_path: Path) -> None:
+    path = save_table(tmp_path / "a.h5", header(), np.random.default_rng(0).random((20, 9)), np.arange(20))
+    assert 0 < check_damaged(path.read_bytes(), tmp_path / "b.h5", 400, missing="allow") < 400

@@ -1,0 +1,112 @@
+"""Arrays of landmarks that R saved as tables: named, numbered, without names, and what else looks alike."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError
+from tests.io.fuzzing import check_damaged
+
+# write.csv of the coordinates of gpagen: three landmarks of two specimens.
+ARRAY = '"","X.oak 1","Y.oak 1","X.elm","Y.elm"\n"1",0,0.5,10,20\n"2",1,1.5,11,21\n"3",2,2.75,12,NA\n'
+# The same of readland.tps, which names specimens alone; check.names puts an X before what starts with a digit.
+UNNAMED_AXES = ARRAY.replace("X.", "X1.").replace("Y.", "X2.")
+NUMBERED = ARRAY.replace("oak 1", "1").replace("elm", "2").replace("NA", "22")
+NO_NAMES = '"","X1","X2","X3","X4"\n' + NUMBERED.partition("\n")[2]
+TWO_D = '"","1.X","1.Y","2.X","2.Y","3.X","3.Y"\n"oak 1",0,0.5,1,1.5,2,2.75\n"elm",10,20,11,21,12,22\n'
+POINTS = [[0.5j, 1 + 1.5j, 2 + 2.75j], [10 + 20j, 11 + 21j, 12 + 22j]]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read_text(text: str, **options: Any) -> sx.ShapeSet:
+        (tmp_path / "array.csv").write_text(text)
+        return sx.read(tmp_path / "array.csv", **options)
+
+    return read_text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ARRAY,
+        UNNAMED_AXES,
+        ARRAY.replace("X.", "x.").replace("Y.", "y."),
+        "\n".join(line.partition(",")[2] for line in ARRAY.splitlines()),
+        ARRAY.replace(",", ";").replace(".5", ",5").replace(".75", ",75"),
+    ],
+)
+def test_named_specimens(read: Any, text: str) -> None:
+    shapes = read(text, missing="allow")
+    assert shapes.provenance["formats"] == ["r_array"]
+    assert shapes.ids.tolist() == ["oak 1", "elm"]
+    expected = np.array(POINTS)
+    expected[1, 2] = np.nan
+    np.testing.assert_array_equal(shapes.configurations.real, expected.real)
+    np.testing.assert_array_equal(shapes.configurations[0], expected[0])
+    assert "2 specimens: read from two columns each; each row of the table is a landmark" in shapes.notes[0]
+    with pytest.raises(ShapeFileError, match="specimen elm: 1 of its 3 landmarks is missing"):
+        read(text)
+
+
+def test_many_specimens(read: Any) -> None:
+    names = [f"{axis}.specimen number {number:05}" for number in range(3000) for axis in "XY"]
+    text = ",".join(["", *names]) + "\n" + "".join(f"{row}" + ",0,1" * 3000 + "\n" for row in range(3))
+    assert len(read(text)) == 3000
+
+
+def test_numbered_specimens_are_ambiguous(read: Any) -> None:
+    with pytest.raises(ShapeFileError, match=r'landmark or a shape in each row: give rows="landmarks".*rows="shapes"'):
+        read(NUMBERED)
+    shapes = read(NUMBERED, rows="landmarks")
+    assert shapes.ids.tolist() == ["1", "2"]
+    np.testing.assert_array_equal(shapes.configurations, POINTS)
+    np.testing.assert_array_equal(read(NUMBERED, rows="shapes").configurations[0], [0.5j, 10 + 20j])
+    with pytest.raises(ValueError, match="rows must be one of"):
+        read(NUMBERED, rows="columns")
+
+
+def test_without_row_names_numbers_are_landmarks(read: Any) -> None:
+    text = "\n".join(line.partition(",")[2] for line in NUMBERED.splitlines())
+    assert read(text).provenance["formats"] == ["csv"]
+
+
+def test_without_names(read: Any) -> None:
+    with pytest.raises(ShapeFileError, match="point 1 has only one of x and y"):
+        read(NO_NAMES)
+    np.testing.assert_array_equal(read(NO_NAMES, format="r_array").configurations, POINTS)
+
+
+def test_two_d_array_is_a_table(read: Any) -> None:
+    shapes = read(TWO_D)
+    assert shapes.provenance["formats"] == ["csv"]
+    assert shapes.ids.tolist() == ["oak 1", "elm"]
+    np.testing.assert_array_equal(shapes.configurations, POINTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('"","X.a","Y.a","Z.a"\n1,0,0,0\n', "3 coordinates a landmark, but shapes here are planar"),
+        (ARRAY.replace("1.5", "one"), "line 3: 'one' is no number"),
+        (ARRAY.replace(',"Y.elm"', ""), "do not say where x and y are"),
+        (ARRAY.replace("1.5,", ""), "line 3: 4 columns of numbers are named, 3 are there"),
+        (ARRAY.splitlines()[0] + "\n", "but no numbers"),
+    ],
+)
+def test_refuses(read: Any, text: str, words: str) -> None:
+    with pytest.raises(ShapeFileError, match=words):
+        read(text)
+
+
+def test_other_columns(read: Any) -> None:
+    with pytest.raises(ShapeFileError, match=r"is no array from R: .* got id, x1, y1"):
+        read("id,x1,y1\na,0,0\n", format="r_array")
+
+
+def test_damaged(tmp_path: Path) -> None:
+    n_read = check_damaged(ARRAY.encode(), tmp_path / "a.csv", 400, format="r_array", missing="allow")
+    assert 0 < n_read < 400
