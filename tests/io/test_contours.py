@@ -64,7 +64,7 @@ def area(outline: np.ndarray) -> float:
 
 @given(masks, connectivities)
 def test_every_component_is_enclosed_with_its_holes_filled(mask, connectivity):
-    found = sx.outlines_from_mask(mask, which="components", connectivity=connectivity)
+    found = sx.outlines_from_mask(mask, which="components", min_area=1, connectivity=connectivity)
     expected = components(mask, connectivity)
     assert [report.label for report in found.kept] == list(range(1, len(expected) + 1))
     assert len(found) == len(expected)
@@ -91,7 +91,7 @@ def test_the_largest_component_is_the_first_largest(mask, connectivity):
 
 @given(label_images, connectivities)
 def test_every_label_is_outlined_by_its_largest_fragment(image, connectivity):
-    found = sx.outlines_from_mask(image, which="labels", connectivity=connectivity)
+    found = sx.outlines_from_mask(image, which="labels", min_area=1, connectivity=connectivity)
     assert [report.label for report in found.kept] == [value for value in np.unique(image) if value]
     for outline, report in zip(found.outlines, found.kept, strict=True):
         fragments = components(image == report.label, connectivity)
@@ -103,7 +103,7 @@ def test_every_label_is_outlined_by_its_largest_fragment(image, connectivity):
 
 @given(masks, connectivities)
 def test_outlines_are_counter_clockwise_from_the_leftmost_of_the_topmost_points(mask, connectivity):
-    for outline in sx.outlines_from_mask(mask, which="components", connectivity=connectivity).outlines:
+    for outline in sx.outlines_from_mask(mask, which="components", min_area=1, connectivity=connectivity).outlines:
         assert area(outline) > 0
         topmost = outline[outline.imag == outline.imag.max()]
         assert outline[0] == complex(topmost.real.min(), outline.imag.max())
@@ -157,7 +157,7 @@ def test_an_object_does_not_depend_on_its_place_or_its_neighbors(mask):
     image = np.zeros((30, 40), dtype=np.int32)
     image[3 : 3 + mask.shape[0], 7 : 7 + mask.shape[1]][mask] = 5
     image[20:25, 20:30] = 2
-    both = sx.outlines_from_mask(image, 20, which="labels")
+    both = sx.outlines_from_mask(image, 20, which="labels", min_area=1)
     if len(alone):
         moved = alone.outlines[0] + complex(7, 30 - 3 - mask.shape[0])
         np.testing.assert_allclose(both.outlines[-1], moved, atol=1e-12)
@@ -176,7 +176,7 @@ def test_drops_and_reports():
     image[25:30, 25:30] = 0
     image[45, 50] = 4
     image[5:7, 30:32] = 9
-    kept = sx.outlines_from_mask(image, 40, which="labels")
+    kept = sx.outlines_from_mask(image, 40, which="labels", min_area=1)
     assert kept.summary() == (
         "3 of 3 objects outlined.\n"
         "Touching the border: 3.\n"
@@ -194,8 +194,13 @@ def test_drops_and_reports():
     np.testing.assert_array_equal(fewer.configurations[0], kept.configurations[1])
     shapes = fewer.to_shape_set("plate")
     assert shapes.space == sx.Landmarks(40, closed=True)
-    assert shapes.ids.tolist() == ["plate-4"]
-    assert shapes.notes == ("plate-3 dropped, touching the border", "plate-9 dropped, smaller than min_area=5")
+    assert shapes.ids.tolist() == ["plate:4"]
+    assert shapes.notes == (
+        "1 object in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which.",
+        '1 object left out: touching the border; border="keep" keeps them.',
+        "1 object left out: smaller than min_area=5; min_area=1 keeps them.",
+    )
+    assert [report.label for report in sx.outlines_from_mask(image, which="labels").dropped] == [9]
     everything = kept.to_shape_set()
     assert everything.ids.tolist() == ["3", "4", "9"]
     assert everything.metadata["touches_border"].tolist() == [True, False, False]

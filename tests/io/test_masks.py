@@ -13,7 +13,7 @@ from PIL import Image
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.masks import read_records
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 
 
 def blobs(dtype: str = "u1", second: int = 2) -> np.ndarray:
@@ -30,8 +30,16 @@ def save(folder: Path, image: np.ndarray, name: str = "plate.png", mode: str | N
     return path
 
 
+def records_of(path: Path, **options: Any) -> list[Record]:
+    return [record for record in read_records(path, **options) if isinstance(record, Record)]
+
+
+def remarks_of(path: Path, **options: Any) -> list[str]:
+    return [remark.text for remark in read_records(path, **options) if isinstance(remark, Remark)]
+
+
 def areas(path: Path, **options: Any) -> list[int]:
-    return [record.metadata["area"] for record in read_records(path, **options) if isinstance(record, Record)]
+    return [record.metadata["area"] for record in records_of(path, **options)]
 
 
 BOTH = [140, 480]
@@ -67,7 +75,7 @@ def test_binary_masks_in_every_mode_and_polarity(tmp_path: Path, mode: str | Non
     name = "plate.tif" if mode in ("CMYK", "I") else "plate.png"
     path = save(tmp_path, mask.astype("u1") * 255, name, mode=mode)
     assert areas(path) == BOTH
-    (largest,) = read_records(path, which="largest")
+    (largest,) = records_of(path, which="largest")
     assert largest.metadata["area"] == 480
 
 
@@ -109,7 +117,9 @@ def test_colored_objects_on_white_and_in_jpeg(tmp_path: Path) -> None:
     colors[blobs() == 1] = (0, 0, 0)
     colors[blobs() == 2] = (0, 0, 255)
     assert sorted(areas(save(tmp_path, colors))) == BOTH
-    assert sorted(areas(save(tmp_path, colors), kind="binary", threshold=200)) == BOTH
+    assert sorted(areas(save(tmp_path, colors), kind="binary", threshold=200, foreground="dark")) == BOTH
+    (record,) = read_records(save(tmp_path, colors), kind="binary", threshold=200)
+    assert 'foreground="bright" or foreground="dark"' in record.reason
     green = np.zeros((40, 50, 3), dtype="u1")
     green[blobs() > 0] = (0, 255, 0)
     assert np.allclose(areas(save(tmp_path, green, "plate.jpg")), BOTH, rtol=0.1)
@@ -136,7 +146,7 @@ def test_objects_at_the_border_can_be_dropped(tmp_path: Path) -> None:
     labels = blobs()
     labels[30:40, 45:50] = 3
     path = save(tmp_path, labels)
-    assert [record.metadata["touches_border"] for record in read_records(path)] == [False, False, True]
+    assert [record.metadata["touches_border"] for record in records_of(path)] == [False, False, True]
     assert areas(path, border="drop") == BOTH
 
 
@@ -146,11 +156,11 @@ def test_pages_are_frames(tmp_path: Path, writer: str) -> None:
     path = tmp_path / "film.tif"
     compression = "zlib" if writer == "compressed" else None
     tifffile.imwrite(path, stack, imagej=writer == "imagej", compression=compression, photometric="minisblack")
-    records = list(read_records(path))
+    records = records_of(path)
     assert [record.id for record in records] == [f"film:{page}:{label}" for page in range(3) for label in (1, 2)]
     assert [record.frame for record in records] == [0, 0, 1, 1, 2, 2]
     assert {record.sequence for record in records} == {None}
-    assert [record.sequence for record in read_records(path, tracked=True)] == [1, 2] * 3
+    assert [record.sequence for record in records_of(path, tracked=True)] == [1, 2] * 3
     np.testing.assert_array_equal(records[2].points, records[0].points - 1j)
 
 
@@ -188,13 +198,13 @@ def test_what_is_left_out_is_in_the_notes(tmp_path: Path) -> None:
     mask[0, 0] = mask[39, 49] = 1
     path = save(tmp_path, mask)
     (note,) = [note for note in sx.read(path, n_points=20).notes if "left out" in note]
-    assert "the image: objects left out (2 objects: " in note
+    assert "the image: 2 objects left out: smaller than 5 % of the median area (16 pixels); min_area=1 " in note
     assert not any("left out" in note for note in sx.read(path, n_points=20, min_area=1).notes)
 
 
 def test_why_nothing_is_left(tmp_path: Path) -> None:
     path = save(tmp_path, (blobs() > 0).astype("u1"))
-    with pytest.raises(ShapeFileError, match=r"all its objects were left out \(2 objects: "):
+    with pytest.raises(ShapeFileError, match=r"all its objects were left out: 2 objects"):
         sx.read(path, n_points=20, min_area=10_000)
 
 
@@ -216,7 +226,7 @@ def test_photographs_are_refused_unless_forced(tmp_path: Path) -> None:
     for image in (noise, np.repeat(np.repeat(noise, 3, axis=0), 3, axis=1)):
         (record,) = read_records(save(tmp_path, image))
         assert "many pieces" in record.reason
-    assert not any(isinstance(record, BadRecord) for record in read_records(save(tmp_path, smooth), kind="binary"))
+    assert not any(isinstance(record, BadRecord) for record in read_records(save(tmp_path, smooth), kind="binary", foreground="dark"))
     assert all(isinstance(record, Record) for record in read_records(save(tmp_path, flat.astype("u1"))))
 
 

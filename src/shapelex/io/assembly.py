@@ -315,10 +315,10 @@ def _make_rows(
             f"Resampled to {space.n_points} points at equal steps of arc length.",
         )
     note = "Fitted by least squares to the polygons through the points, sampled at equal steps."
-    return space, _fit_curves(lines, space), note
+    return space, fit_curves(lines, space), note
 
 
-def _fit_curves(lines: list[ComplexArray], space: Space) -> ComplexArray:
+def fit_curves(lines: list[ComplexArray], space: Space) -> ComplexArray:
     """Fit a curve to each polygon: as many samples as it needs, whatever the others are."""
     n_samples = np.full(len(lines), _POINTS_PER_COORDINATE * space.n_coordinates)
     for row, line in enumerate(lines):

@@ -5,7 +5,8 @@ y up, counter-clockwise from the topmost point, and for each object what is wort
 whether it touches the border.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,13 +15,18 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import EmptySetError, ShapeInputError, UnsupportedBySpaceError
-from shapelex.io.mask_objects import MaskObject, ObjectChoice, find_objects
+from shapelex.io.assembly import fit_curves
+from shapelex.io.mask_objects import SPECK_SHARE, MaskObject, ObjectChoice, find_objects, speck_area
 from shapelex.io.resampling import resample_polyline
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
-# A least-squares fit sees the outline as this many points for each coordinate.
-_SAMPLES_PER_COORDINATE = 20
+_CUT_OFF = "touching the border"
+_TOUCHING, _IN_PARTS = "touches", "parts"
+_REMARKS = {
+    _TOUCHING: 'kept that touch the border of the image and may be cut off; border="drop" leaves them out.',
+    _IN_PARTS: "in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which.",
+}
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class ObjectReport:
         Whether there are more than two coordinates for each vertex of its contour, so that they follow its pixels.
     dropped : str
         Why it has no outline; empty when it has one.
+    centroid_size : float
+        Root mean square distance of the outline from its centroid, in pixels; 0 when it has no outline.
     """
 
     label: int
@@ -55,6 +63,18 @@ class ObjectReport:
     touches_border: bool
     is_tiny: bool
     dropped: str = ""
+    centroid_size: float = 0.0
+
+    def columns(self) -> dict[str, Any]:
+        """Return what a set of shapes keeps of the object, by the names of its columns."""
+        return {
+            "area": self.area,
+            "centroid_size": self.centroid_size,
+            "hole_area": self.hole_area,
+            "n_parts": self.n_fragments,
+            "lost_area": self.lost_area,
+            "touches_border": self.touches_border,
+        }
 
 
 @dataclass(frozen=True)
@@ -121,28 +141,53 @@ class MaskOutlines:
         Parameters
         ----------
         name : str, default ""
-            Name of the mask; ids are ``name-label``, or the labels alone.
+            Name of the mask; ids are ``name:label``, or the labels alone.
 
         Returns
         -------
         ShapeSet
-            The outlines, with columns ``area``, ``hole_area``, ``n_fragments``, ``lost_area``, ``touches_border`` and
-            ``is_tiny``. What was dropped is in the notes.
+            The outlines, as :func:`shapelex.read` returns them, with columns ``area``, ``centroid_size``,
+            ``hole_area``, ``n_parts``, ``lost_area`` and ``touches_border``, in pixels. What was left out is in the
+            notes.
 
         Raises
         ------
         EmptySetError
             If there is no outline.
         """
-        columns = ("area", "hole_area", "n_fragments", "lost_area", "touches_border", "is_tiny")
-        prefix = f"{name}-" if name else ""
+        reports = [report.columns() for report in self.kept]
         return ShapeSet(
             self.configurations,
             self.space,
-            ids=[f"{prefix}{report.label}" for report in self.kept],
-            metadata={column: [getattr(report, column) for report in self.kept] for column in columns},
-            notes=[f"{prefix}{report.label} dropped, {report.dropped}" for report in self.dropped],
+            ids=[f"{name}:{report.label}" if name else str(report.label) for report in self.kept],
+            metadata={column: [report[column] for report in reports] for column in reports[0]},
+            notes=remark_on_objects(count_objects((*self.kept, *self.dropped))),
         )
+
+
+def count_objects(reports: Iterable[ObjectReport]) -> Counter[str]:
+    """Return how many objects were left out for each reason, touch the border, or lost a part."""
+    counts: Counter[str] = Counter()
+    for report in reports:
+        if report.dropped:
+            counts[report.dropped] += 1
+        else:
+            counts[_TOUCHING] += report.touches_border
+            counts[_IN_PARTS] += report.lost_area > 0
+    return counts
+
+
+def remark_on_objects(counts: Counter[str]) -> list[str]:
+    """Say what became of objects, a sentence for each count of :func:`count_objects`, with the option to change it."""
+    remarks = []
+    for what, count in counts.items():
+        noun = "1 object" if count == 1 else f"{count} objects"
+        if count and what in _REMARKS:
+            remarks.append(f"{noun} {_REMARKS[what]}")
+        elif count:
+            option = 'border="keep"' if what == _CUT_OFF else "min_area=1"
+            remarks.append(f"{noun} left out: {what}; {option} keeps them.")
+    return remarks
 
 
 def outlines_from_mask(
@@ -152,7 +197,7 @@ def outlines_from_mask(
     space: Space | None = None,
     which: ObjectChoice = "largest",
     threshold: float | None = None,
-    min_area: int = 1,
+    min_area: int | None = None,
     border: Literal["keep", "drop"] = "keep",
     connectivity: Literal[4, 8] = 4,
 ) -> MaskOutlines:
@@ -178,8 +223,9 @@ def outlines_from_mask(
     threshold : float, optional
         Pixels above it are foreground: 127 for black and white JPEG files, whose edges are not clean. For dark
         objects on a bright ground, give ``mask < 128``.
-    min_area : int, default 1
-        Objects of fewer pixels are dropped, and reported.
+    min_area : int, optional
+        Objects of fewer pixels are dropped, and reported. When not given, objects below 5 % of the median area (of
+        objects of at least 10 pixels) are; ``min_area=1`` keeps all.
     border : {"keep", "drop"}, default "keep"
         Whether to keep objects that touch the border of the image. They are reported either way.
     connectivity : {4, 8}, default 4
@@ -216,26 +262,46 @@ def outlines_from_mask(
     Touching the border: 7.
     """
     target = _target_space(n_points, space)
-    least_area = check_count(min_area, 1, "min_area")
+    least_area = None if min_area is None else check_count(min_area, 1, "min_area")
     check_choice(border, ("keep", "drop"), "border")
+    objects: Iterable[MaskObject] = find_objects(mask, which, connectivity, threshold)
+    reason = f"smaller than min_area={least_area}"
+    if least_area is None:
+        objects = list(objects)
+        least_area = speck_area(np.array([found.area for found in objects], dtype=np.int64))
+        reason = speck_reason(least_area)
+    return trace_objects(objects, np.shape(mask)[0], target, least_area, reason, border, connectivity)
+
+
+def speck_reason(least_area: int) -> str:
+    """Say why a speck is left out."""
+    return f"smaller than {100 * SPECK_SHARE:g} % of the median area ({least_area} pixels)"
+
+
+def trace_objects(
+    objects: Iterable[MaskObject],
+    height: int,
+    target: Space | None,
+    least_area: int,
+    reason: str,
+    border: str,
+    connectivity: int = 4,
+) -> MaskOutlines:
+    """Return the outlines of the objects of a mask; those below the least area are dropped for the reason given."""
     find_contours = load_find_contours()
-    image = np.asarray(mask)
     outlines: list[ComplexArray] = []
     kept: list[ObjectReport] = []
     dropped: list[ObjectReport] = []
-    for found in find_objects(image, which, connectivity, threshold):
-        reason = ""
+    for found in objects:
         if found.area < least_area:
-            reason = f"smaller than min_area={least_area}"
+            dropped.append(_report(found, dropped=reason))
         elif found.touches_border and border == "drop":
-            reason = "touching the border"
-        if reason:
-            dropped.append(_report(found, is_tiny=False, dropped=reason))
-            continue
-        contour = _contour(found, len(image), connectivity, find_contours)
-        outlines.append(contour if target is None else fit_outline(contour, target))
-        is_tiny = target is not None and 2 * len(contour) < target.n_coordinates
-        kept.append(_report(found, is_tiny))
+            dropped.append(_report(found, dropped=_CUT_OFF))
+        else:
+            contour = _contour(found, height, connectivity, find_contours)
+            outlines.append(contour if target is None else fit_outline(contour, target))
+            is_tiny = target is not None and 2 * len(contour) < target.n_coordinates
+            kept.append(_report(found, is_tiny=is_tiny, centroid_size=centroid_size(contour)))
     return MaskOutlines(tuple(outlines), target, tuple(kept), tuple(dropped))
 
 
@@ -299,11 +365,22 @@ def fit_outline(outline: ComplexArray, space: Space) -> ComplexArray:
     """Return the configuration of a closed space that follows the outline: points at equal steps, or least squares."""
     if isinstance(space, Landmarks):
         return resample_polyline(outline, space.n_points, closed=True)
-    n_samples = _SAMPLES_PER_COORDINATE * space.n_coordinates
-    return space.fit(resample_polyline(outline, n_samples, closed=True), t=space.parameters(n_samples))
+    return fit_curves([outline], space)[0]
 
 
-def _report(found: MaskObject, is_tiny: bool, dropped: str = "") -> ObjectReport:
+def centroid_size(outline: ComplexArray) -> float:
+    """Return the root mean square distance of a closed outline from its centroid, whatever its vertices are."""
+    following = np.roll(outline, -1)
+    lengths = np.abs(following - outline)
+    total = lengths.sum()
+    center = (lengths * (outline + following)).sum() / (2 * total)
+    start, end = outline - center, following - center
+    # The mean of |z|² along a straight edge.
+    squares = (np.abs(start) ** 2 + np.abs(end) ** 2 + (start.conj() * end).real) / 3
+    return float(np.sqrt((lengths * squares).sum() / total))
+
+
+def _report(found: MaskObject, **seen: Any) -> ObjectReport:
     return ObjectReport(
         label=found.label,
         area=found.area,
@@ -311,8 +388,7 @@ def _report(found: MaskObject, is_tiny: bool, dropped: str = "") -> ObjectReport
         n_fragments=found.n_fragments,
         lost_area=found.lost_area,
         touches_border=found.touches_border,
-        is_tiny=is_tiny,
-        dropped=dropped,
+        **{"is_tiny": False, **seen},
     )
 
 

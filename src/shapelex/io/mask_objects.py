@@ -18,6 +18,11 @@ from shapelex.exceptions import ArrayTypeError, ShapeInputError
 ObjectChoice: TypeAlias = Literal["largest", "components", "labels"]
 OBJECT_CHOICES = ("largest", "components", "labels")
 
+# Objects below this part of the median area are specks, where no least area is given.
+SPECK_SHARE = 0.05
+# Dust of fewer pixels has no say in what the median is, unless there is nothing else.
+_DUST = 10
+
 _NEIGHBORS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
 
 
@@ -95,6 +100,14 @@ def find_objects(
         place = ndimage.find_objects(components)[largest - 1]
         lost = int(areas.sum() - areas[largest])
         yield _whole(components[place] == largest, place, image.shape, 1, n_components, lost)
+
+
+def speck_area(areas: IntArray) -> int:
+    """Return the area in pixels below which an object is a speck, from the areas of all objects of an image."""
+    solid = areas[areas >= _DUST]
+    if not areas.size:
+        return 1
+    return max(1, int(np.ceil(SPECK_SHARE * np.median(solid if solid.size else areas))))
 
 
 def _as_image(mask: ArrayLike) -> np.ndarray[Any, Any]:

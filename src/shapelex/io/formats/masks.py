@@ -1,47 +1,60 @@
 """Masks and label images: an image file comes in, one record for each object goes out, its outline with y up.
 
-Which kind an image is follows from its pixels, unless `kind` says it:
+Which kind an image is follows from the values of all its pages together, unless `kind` says it:
 
-- two values, or gray values of which nearly all are close to black or white (as JPEG leaves them): a binary mask,
-  cut halfway between its extremes. Background is what most of the image's border is, so a black object on white
-  reads like a white one on black;
+- booleans, or no other values than 0 and 1, 0 and 255, or 0 and 65535: a binary mask. Booleans and 0/255 may have the
+  objects in black: they are inverted, with a remark, where white surrounds them. Other images never are;
+- gray values that lie on the edges between dark and bright, as smoothing and JPEG leave them: a binary mask, cut
+  halfway between its extremes, with a remark. Other gray values (fractions, or a JPEG file) are refused;
 - other whole numbers: a label image, whose background is 0. An image whose values are mostly in many pieces is refused:
   they are classes, to be read with ``kind="classes"``, or the gray values of a photograph.
 
-Of a binary mask each component is an object, but for specks below `min_area`; of a label image each label. Pages of
-a TIFF are frames.
+Of a binary mask each component is an object, of a label image each label. Specks are left out, and what touches the
+border is kept; remarks count both. Pages of a TIFF are frames.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import ndimage
 
-from shapelex._typing import BoolArray
+from shapelex._typing import BoolArray, IntArray
 from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import ShapeInputError
-from shapelex.io.contours import MaskOutlines, outlines_from_mask
-from shapelex.io.formats.pixels import Pixels, read_pages
-from shapelex.io.mask_objects import ObjectChoice, check_threshold
+from shapelex.io.contours import (
+    MaskOutlines,
+    centroid_size,
+    count_objects,
+    remark_on_objects,
+    speck_reason,
+    trace_objects,
+)
+from shapelex.io.formats.pixels import ImageFile, Pixels, border_of
+from shapelex.io.mask_objects import SPECK_SHARE, check_threshold, find_objects, speck_area
 from shapelex.io.records import BadRecord, Record, Remark
 
-# Without min_area, components of a binary mask below this part of the largest are taken for specks.
-_SPECK = 0.05
-# Gray values this close to black or white count as such.
-_NEARLY = 25
+# Values of masks: nothing but these is binary without a doubt.
+_PAIRS = ({0, 1}, {0, 255}, {0, 65535})
+# Values this close to the extremes, as a part of their range, count as dark and bright.
+_NEARLY = 0.1
+# Gray pixels off the edges, as a part of the dark or bright ones: a few where compression leaves them.
+_STRAY = {False: 0.01, True: 0.1}
+# Share of white along the border from which white is the background.
+_SURROUNDED = 0.9
 # Most labels are in one piece; classes, and the gray values of a photograph, in many.
 _MAX_PIECES = 4
 # The boxes around objects cover an image a few times over; a mask of classes, once for each class.
 _MAX_OVERLAP = 300
 _MAX_OBJECTS = 1_000_000
+_MAX_VALUES = 100_000
 _IN_PIECES = (
     'Its values are in many pieces, so they do not number its objects. If they are classes, say kind="classes"; if it '
-    'is a photograph, segment it first; kind="labels" reads the largest piece of each value all the same.'
+    "is a photograph, segment it first, or leave it out where its mask lies beside it, with a pattern such as "
+    '"folder/*_masks.tif"; kind="labels" reads the largest piece of each value all the same.'
 )
 
 
@@ -55,6 +68,8 @@ def read_records(
     min_area: int | None = None,
     border: str = "keep",
     tracked: bool = False,
+    z: int | None = None,
+    channel: int | None = None,
 ) -> Iterator[Record | BadRecord | Remark]:
     """Yield a record for each object in each page.
 
@@ -65,28 +80,46 @@ def read_records(
     kind : {"auto", "binary", "labels", "classes"}, default: "auto"
         What the image is. "classes" makes an object of every component of every value, which becomes its label.
     foreground : {"auto", "bright", "dark"}, default: "auto"
-        Which side of a binary mask the objects are on; "auto" takes the border of the image for background.
+        Which side of a binary mask the objects are on; "auto" takes them for bright, unless white surrounds them.
     threshold : float, optional
         Gray value that parts dark from bright in a binary mask; halfway between its extremes when not given.
     which : {"components", "largest"}, optional
         Objects of a binary mask: every component, which is the default, or the largest one.
     min_area : int, optional
-        Objects of fewer pixels are left out; when not given, components below a twentieth of the largest one.
+        Objects of fewer pixels are left out; when not given, those below 5 % of the median area in the file.
     border : {"keep", "drop"}, default: "keep"
         Whether objects that touch the border of the image are read.
     tracked : bool, default: False
         Whether labels are the same through all pages, so that each is a sequence.
+    z, channel : int, optional
+        Slice and channel to read of a TIFF that has several, counted from 0.
     """
     wanted = _Wanted(kind, foreground, threshold, which, min_area, border, tracked)
-    is_binary = kind == "binary" or threshold is not None or foreground != "auto"
-    pages = read_pages(path, as_gray=is_binary)
-    first = list(islice(pages, 2))
-    for number, (pixels, is_lossy) in enumerate(chain(first, pages)):
-        page = number if len(first) > 1 else None
+    image = ImageFile(path, z=z, channel=channel, as_gray=wanted.is_binary)
+    counts: Counter[str] = Counter()
+    try:
+        plan = _Plan.of(image, wanted)
+    except ShapeInputError as error:
+        yield BadRecord("the image", str(error))
+        return
+    for number, (pixels, _) in enumerate(image):
+        page = number if plan.n_pages > 1 else None
+        place = "" if page is None else f"page {page}, "
         try:
-            yield from _page_records(pixels, is_lossy, path, page, wanted)
+            reports = []
+            for label, found in _outlines(pixels, plan, wanted):
+                reports += [*found.kept, *found.dropped]
+                yield from _records(label, found, image, page, wanted)
         except ShapeInputError as error:
-            yield BadRecord("the image" if page is None else f"page {page}", str(error))
+            yield BadRecord(f"{place}the image", str(error))
+            continue
+        own = count_objects(reports)
+        counts.update(own)
+        if all(report.dropped for report in reports):
+            why = f"all its objects were left out: {' '.join(remark_on_objects(own))}"
+            yield BadRecord(f"{place}the image", why if reports else "no object was found in it.")
+    for text in (*image.remarks, *plan.remarks, *remark_on_objects(counts)):
+        yield Remark("the image", text)
 
 
 @dataclass(frozen=True)
@@ -98,7 +131,7 @@ class _Wanted:
     threshold: float | None
     which: Any
     min_area: int | None
-    border: Any
+    border: str
     tracked: bool
 
     def __post_init__(self) -> None:
@@ -112,101 +145,202 @@ class _Wanted:
         if self.threshold is not None:
             check_threshold(self.threshold)
 
+    @property
+    def is_binary(self) -> bool:
+        """Whether the caller says that the image is a binary mask."""
+        return self.kind == "binary" or self.threshold is not None or self.foreground != "auto"
 
-def _page_records(
-    pixels: Pixels, is_lossy: bool, path: Path, page: int | None, wanted: _Wanted
-) -> Iterator[Record | BadRecord | Remark]:
-    place = "" if page is None else f"page {page}, "
-    n_found, dropped = 0, Counter[str]()
-    for label, found in _outlines(pixels, is_lossy, wanted):
-        n_found += len(found)
-        dropped.update(report.dropped for report in found.dropped)
-        for outline, report in zip(found.outlines, found.kept, strict=True):
-            name = f"{label}:{report.label}" if label else str(report.label)
-            yield Record(
-                points=outline,
-                id=f"{path.stem}:{name}" if page is None else f"{path.stem}:{page}:{name}",
-                label=label,
-                closed=True,
-                sequence=report.label if wanted.tracked and page is not None else None,
-                frame=page,
-                metadata={
-                    "area": report.area,
-                    "hole_area": report.hole_area,
-                    "n_parts": report.n_fragments,
-                    "touches_border": report.touches_border,
-                },
-                where=f"{place}object {name}",
+
+class _Plan:
+    """How the pages of a file are read, decided once for all of them."""
+
+    kind: str
+    threshold: float
+    is_inverted: bool
+    least_area: int
+    reason: str
+
+    def __init__(self, image: ImageFile) -> None:
+        self.remarks: list[str] = []
+        self.n_pages, self.values = 0, np.empty(0)
+        self.is_bool, self.is_gray = True, False
+        for pixels, is_lossy in image:
+            if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
+                raise ShapeInputError("It has pixels that are not finite.")
+            own = _distinct(pixels)
+            self.values = np.union1d(self.values, own) if self.n_pages else own
+            if self.values.size > _MAX_VALUES:
+                # Extremes, and that there are many: no more is asked of so many values.
+                self.values = self.values[np.linspace(0, self.values.size - 1, _MAX_VALUES // 2).astype(int)]
+            self.n_pages += 1
+            self.is_bool = self.is_bool and pixels.dtype == bool
+            self.is_lossy = is_lossy
+            self.is_gray = self.is_gray or is_lossy or bool((own != np.rint(own)).any())
+
+    @classmethod
+    def of(cls, image: ImageFile, wanted: _Wanted) -> "_Plan":
+        """Decide how a file is read; refuse it where two readings are plausible."""
+        plan = cls(image)
+        can_invert = plan._choose_kind(image, wanted)
+        if plan.kind == "binary":
+            plan._choose_foreground(image, wanted, can_invert)
+        plan.least_area, plan.reason = 1, ""
+        if wanted.min_area is not None:
+            plan.least_area, plan.reason = wanted.min_area, f"smaller than min_area={wanted.min_area}"
+        elif wanted.which != "largest":
+            plan.least_area = speck_area(np.concatenate([_areas(pixels, plan) for pixels, _ in image]))
+            plan.reason = speck_reason(plan.least_area)
+        return plan
+
+    def _choose_kind(self, image: ImageFile, wanted: _Wanted) -> bool | None:
+        """Set the kind and the threshold; return whether the image is black and white, None if it is never inverted."""
+        low, high = float(self.values[0]), float(self.values[-1])
+        few = set(self.values.tolist()) if self.values.size <= 2 else {-1}
+        self.threshold = 0.0 if low == high or (low == 0 and self.values.size == 2) else 0.5 * low + 0.5 * high
+        if wanted.threshold is not None:
+            self.threshold = wanted.threshold
+        self.kind = "binary" if wanted.is_binary else wanted.kind
+        if self.is_bool or any(few <= pair for pair in _PAIRS):
+            self.kind = "binary" if self.kind == "auto" else self.kind
+            return True if self.is_bool or few <= {0, 255} else None
+        if self.kind in ("labels", "classes"):
+            return False
+        is_smooth = (self.is_gray or self.values.size <= 256) and self._has_smooth_edges(image, low, high)
+        is_black_white = is_smooth and 0 <= low <= 255 * _NEARLY and 255 * (1 - _NEARLY) <= high <= 255
+        if self.kind == "auto":
+            if is_black_white or (self.is_gray and (is_smooth or self.values.size == 2)):
+                self.kind = "binary"
+            else:
+                self._check_labels(image, is_smooth)
+                self.kind = "labels"
+        if self.kind == "binary" and self.values.size > 2 and wanted.threshold is None:
+            other = "" if self.is_gray else ', kind="labels" takes them for labels'
+            self.remarks.append(
+                f"gray values were cut at {self.threshold:g}, halfway between the darkest and the brightest; "
+                f"threshold= changes it{other}."
             )
-    reasons = "; ".join(f"{count} {'object' if count == 1 else 'objects'}: {why}" for why, count in dropped.items())
-    if not n_found:
-        what = f"all its objects were left out ({reasons})." if dropped else "no object was found in it."
-        yield BadRecord(f"{place}the image", what)
-    elif dropped:
-        yield Remark(f"{place}the image", f"objects left out ({reasons}).")
+        return is_black_white
+
+    def _has_smooth_edges(self, image: ImageFile, low: float, high: float) -> bool:
+        """Tell whether values in between lie where dark and bright meet, so that they are no objects of their own."""
+        n_dark = n_bright = n_stray = 0
+        for pixels, _ in image:
+            dark = pixels <= low + _NEARLY * (high - low)
+            bright = pixels >= high - _NEARLY * (high - low)
+            edge = ndimage.maximum_filter(dark, 5) & ndimage.maximum_filter(bright, 5)
+            n_dark, n_bright = n_dark + int(dark.sum()), n_bright + int(bright.sum())
+            n_stray += int((~(dark | bright | edge)).sum())
+        return n_stray <= _STRAY[self.is_lossy] * min(n_dark, n_bright)
+
+    def _check_labels(self, image: ImageFile, is_smooth: bool) -> None:
+        """Refuse values that may be labels, and may as well be something else."""
+        low, high = self.values[0], self.values[-1]
+        if self.is_gray:
+            raise ShapeInputError(
+                f"It has gray values from {low:g} to {high:g}, so it is no mask. Give a threshold, such as "
+                f'threshold={0.5 * float(low) + 0.5 * float(high):g}, or segment it first; kind="labels" needs whole '
+                "numbers."
+            )
+        if is_smooth and self.values.size > 4:
+            raise ShapeInputError(
+                f"Its values from {low} to {high} are on the edges between dark and bright, as in a smoothed mask, but "
+                'may be labels: say kind="binary" or kind="labels".'
+            )
+        if low != 0 and self.values.size == 2:
+            raise ShapeInputError(
+                f"It has the values {low} and {high}, and no 0 for the background: threshold={low} takes {high} for "
+                'the objects, kind="labels" both.'
+            )
+        if low == 0 and self.values.size == 2:
+            for pixels, _ in image:
+                areas = np.sort(np.bincount(ndimage.label(pixels)[0].ravel())[1:])
+                if areas.size > 1 and areas[-2] >= SPECK_SHARE * areas[-1]:
+                    raise ShapeInputError(
+                        f'Its only value beside 0 is {high}, in several pieces: kind="binary" makes an object of each, '
+                        f'kind="labels" takes the largest for the object {high}.'
+                    )
+
+    def _choose_foreground(self, image: ImageFile, wanted: _Wanted, can_invert: bool | None) -> None:
+        """Invert black objects on white, where that is what the border shows and the caller does not say."""
+        self.is_inverted = wanted.foreground == "dark"
+        if wanted.foreground != "auto" or can_invert is None or not self.values[0] <= self.threshold < self.values[-1]:
+            return
+        edge = np.concatenate([border_of(pixels) > self.threshold for pixels, _ in image])
+        white = float(edge.mean())
+        if white <= 0.5:
+            return
+        if not can_invert or white < _SURROUNDED:
+            raise ShapeInputError(
+                f"{100 * white:.0f} % of its border is bright, so that objects may be bright or dark: say "
+                'foreground="bright" or foreground="dark".'
+            )
+        self.is_inverted = True
+        self.remarks.append('black objects on white: the image was inverted; foreground="bright" reads it as it is.')
 
 
-def _outlines(pixels: Pixels, is_lossy: bool, wanted: _Wanted) -> Iterator[tuple[str, MaskOutlines]]:
-    """Yield the outlines of an image, with the name of their class where there are classes."""
-    kind = wanted.kind
-    if kind == "auto":
-        kind = "binary" if _looks_binary(pixels, is_lossy, wanted) else "labels"
-    if kind == "binary":
-        yield "", _components(_foreground(pixels, wanted), wanted)
+def _distinct(pixels: Pixels) -> Pixels:
+    if pixels.dtype.kind in "bu" and pixels.dtype.itemsize <= 2:
+        return np.flatnonzero(np.bincount(pixels.ravel()))
+    return np.unique(pixels)
+
+
+def _areas(pixels: Pixels, plan: _Plan) -> IntArray:
+    """Return the numbers of pixels of the objects of a page."""
+    if plan.kind == "labels":
+        return np.unique(pixels[pixels != 0], return_counts=True)[1]
+    masks = (
+        [_foreground(pixels, plan)]
+        if plan.kind == "binary"
+        else (pixels == value for value in _distinct(pixels) if value)
+    )
+    return np.concatenate([np.empty(0, np.int64), *(np.bincount(ndimage.label(mask)[0].ravel())[1:] for mask in masks)])
+
+
+def _foreground(pixels: Pixels, plan: _Plan) -> BoolArray:
+    bright: BoolArray = pixels > plan.threshold
+    return ~bright if plan.is_inverted else bright
+
+
+def _records(label: str, found: MaskOutlines, image: ImageFile, page: int | None, wanted: _Wanted) -> Iterator[Record]:
+    for outline, report in zip(found.outlines, found.kept, strict=True):
+        name = f"{label}:{report.label}" if label else str(report.label)
+        metadata = report.columns()
+        if image.pixel_size is not None:
+            width, height = image.pixel_size
+            metadata["physical_area"] = report.area * width * height
+            metadata["physical_centroid_size"] = centroid_size(outline.real * width + 1j * outline.imag * height)
+            metadata["unit"] = image.unit
+        yield Record(
+            points=outline,
+            id=":".join([image.path.stem, *([] if page is None else [str(page)]), name]),
+            label=label,
+            closed=True,
+            sequence=report.label if wanted.tracked and page is not None else None,
+            frame=page,
+            metadata=metadata,
+            where=f"object {name}" if page is None else f"page {page}, object {name}",
+        )
+
+
+def _outlines(pixels: Pixels, plan: _Plan, wanted: _Wanted) -> Iterator[tuple[str, MaskOutlines]]:
+    """Yield the outlines of a page, with the name of their class where there are classes."""
+    how = (len(pixels), None, plan.least_area, plan.reason, wanted.border)
+    if plan.kind == "binary":
+        mask = _foreground(pixels, plan)
+        _check_scatter(*ndimage.label(mask))
+        yield "", trace_objects(find_objects(mask, wanted.which or "components", 4, None), *how)
         return
     labels = _whole_labels(pixels, wanted)
-    if kind == "classes":
+    if plan.kind == "classes":
         for value in np.unique(labels[labels != 0]):
-            yield str(value), _components(labels == value, wanted)
+            _check_scatter(*ndimage.label(labels == value))
+            yield str(value), trace_objects(find_objects(labels == value, "components", 4, None), *how)
         return
-    found = outlines_from_mask(labels, which="labels", border=wanted.border, min_area=wanted.min_area or 1)
-    if wanted.kind == "auto" and np.median([0, *(one.n_fragments for one in found.kept)]) > _MAX_PIECES:
+    found = trace_objects(find_objects(labels, "labels", 4, None), *how)
+    pieces = [one.n_fragments for one in (*found.kept, *found.dropped)]
+    if wanted.kind == "auto" and np.median([0, *pieces]) > _MAX_PIECES:
         raise ShapeInputError(_IN_PIECES)
     yield "", found
-
-
-def _components(mask: BoolArray, wanted: _Wanted) -> MaskOutlines:
-    pieces, n_pieces = ndimage.label(mask)
-    _check_scatter(pieces, n_pieces)
-    which: ObjectChoice = wanted.which or "components"
-    least = wanted.min_area or 1
-    if wanted.min_area is None and which == "components" and n_pieces > 1:
-        least = max(1, int(_SPECK * np.bincount(pieces.ravel())[1:].max()))
-    return outlines_from_mask(mask, which=which, border=wanted.border, min_area=least)
-
-
-def _looks_binary(pixels: Pixels, is_lossy: bool, wanted: _Wanted) -> bool:
-    """Tell a binary mask from a label image."""
-    if pixels.dtype == bool or is_lossy or wanted.threshold is not None or wanted.foreground != "auto":
-        return True
-    if pixels.dtype.kind == "f" and not (np.isfinite(pixels).all() and (pixels == np.rint(pixels)).all()):
-        return True
-    lowest, highest = pixels.min(), pixels.max()
-    if ((pixels == lowest) | (pixels == highest)).all():
-        return True
-    if pixels.dtype != np.uint8:
-        return False
-    # Edges smoothed between black and white: few gray pixels beside many white ones.
-    n_dark, n_bright = int((pixels <= _NEARLY).sum()), int((pixels >= 255 - _NEARLY).sum())
-    return pixels.size - n_dark - n_bright < 0.1 * min(n_dark, n_bright)
-
-
-def _foreground(pixels: Pixels, wanted: _Wanted) -> BoolArray:
-    bright: BoolArray
-    if pixels.dtype == bool:
-        bright = pixels
-    else:
-        if not np.isfinite(pixels).all():
-            raise ShapeInputError("It has pixels that are not finite.")
-        lowest, highest = float(pixels.min()), float(pixels.max())
-        threshold = 0.5 * lowest + 0.5 * highest if wanted.threshold is None else wanted.threshold
-        bright = pixels > threshold
-    if wanted.foreground == "auto":
-        edge = np.concatenate([bright[0], bright[-1], bright[1:-1, 0], bright[1:-1, -1]])
-        is_dark_ground = 2 * int(edge.sum()) <= edge.size
-        # A mask of nothing but foreground has an object as large as the image, not none.
-        return bright if is_dark_ground or bright.all() else ~bright
-    return bright if wanted.foreground == "bright" else ~bright
 
 
 def _whole_labels(pixels: Pixels, wanted: _Wanted) -> Pixels:
