@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tifffile
 from PIL import Image
+from scipy import ndimage
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
@@ -226,8 +227,13 @@ def test_photographs_are_refused_unless_forced(tmp_path: Path) -> None:
     for image in (noise, np.repeat(np.repeat(noise, 3, axis=0), 3, axis=1)):
         (record,) = read_records(save(tmp_path, image))
         assert "many pieces" in record.reason
-    assert not any(isinstance(record, BadRecord) for record in read_records(save(tmp_path, smooth), kind="binary", foreground="dark"))
-    assert all(isinstance(record, Record) for record in read_records(save(tmp_path, flat.astype("u1"))))
+    assert not any(
+        isinstance(record, BadRecord)
+        for record in read_records(save(tmp_path, smooth), kind="binary", foreground="dark")
+    )
+    (record,) = read_records(save(tmp_path, flat.astype("u1")))
+    assert "values 7 and 95, and no 0 for the background" in record.reason
+    assert len(records_of(save(tmp_path, flat.astype("u1")), kind="labels", min_area=1)) == 2
 
 
 def test_noise_that_would_take_hours_is_refused(tmp_path: Path) -> None:
@@ -345,3 +351,218 @@ def test_real_bacteria(data_folder: Path) -> None:
     folder = data_folder / "formats/masks"
     assert len(sx.read(folder / "caulobacter_binary_WildType04.png", n_points=40)) == 4
     assert len(sx.read(folder / "caulobacter_binary_MreB-01.png", n_points=40, border="drop")) > 20
+
+
+class TestNothingIsGuessedInSilence:
+    """Files that were read wrongly, without a word."""
+
+    def test_label_image_is_never_inverted(self, tmp_path: Path) -> None:
+        labels = np.zeros((60, 80), dtype="u2")
+        labels[:, :70] = 7
+        path = save(tmp_path, labels, "plate.tif")
+        (record,) = records_of(path)
+        assert (record.id, record.metadata["area"]) == ("plate:7", 4200)
+        assert remarks_of(path) == [
+            '1 object kept that touch the border of the image and may be cut off; border="drop" leaves them out.'
+        ]
+
+    @pytest.mark.parametrize(("value", "label"), [(1, 1), (7, 7), (65535, 1)])
+    def test_tightly_cropped_object_is_not_its_notch(self, tmp_path: Path, value: int, label: int) -> None:
+        image = np.full((40, 50), value, dtype="u2")
+        image[:10, 20:24] = 0
+        (record,) = records_of(save(tmp_path, image, "plate.tif"))
+        assert (record.id, record.metadata["area"]) == (f"plate:{label}", 1960)
+
+    def test_black_on_white_is_inverted_with_a_remark(self, tmp_path: Path) -> None:
+        path = save(tmp_path, np.where(blobs() > 0, 0, 255).astype("u1"))
+        assert areas(path) == BOTH
+        (remark,) = remarks_of(path)
+        assert "inverted" in remark
+        assert 'foreground="bright"' in remark
+        assert not remarks_of(save(tmp_path, np.where(blobs() > 0, 255, 0).astype("u1")))
+
+    def test_black_or_white_along_the_border_is_refused(self, tmp_path: Path) -> None:
+        image = np.zeros((40, 40), dtype="u1")
+        image[:, :30] = 255
+        path = save(tmp_path, image)
+        with pytest.raises(ShapeFileError, match='foreground="bright" or foreground="dark"'):
+            sx.read(path, n_points=20)
+        assert areas(path, foreground="bright") == [1200]
+        assert areas(path, foreground="dark") == [400]
+
+    @pytest.mark.parametrize("dtype", ["u1", "u2", "u8", "i8", "f8"])
+    def test_kind_is_that_of_the_file_not_of_a_page(self, tmp_path: Path, dtype: str) -> None:
+        first = np.where(blobs() == 2, 7, 0)
+        stack = np.stack([first, first + 3 * (blobs() == 1), first, first]).astype(dtype)
+        tifffile.imwrite(tmp_path / "film.tif", stack, photometric="minisblack", metadata={"axes": "TYX"})
+        shapes = sx.read(tmp_path / "film.tif", n_points=20, tracked=True)
+        assert shapes.sequence is not None
+        assert shapes.sequence.tolist() == [7, 3, 7, 7, 7]
+        assert shapes.metadata["frame"].tolist() == [0, 1, 1, 2, 3]
+
+    def test_binary_film_with_an_empty_border_once(self, tmp_path: Path) -> None:
+        # The object covers most of the border of one page; the others say that it is white on black.
+        stack = np.zeros((5, 40, 50), dtype="u1")
+        stack[:, 10:30, 10:30] = 255
+        stack[2, :, :45] = 255
+        tifffile.imwrite(tmp_path / "film.tif", stack, photometric="minisblack")
+        assert areas(tmp_path / "film.tif") == [400, 400, 1800, 400, 400]
+
+    def test_one_label_keeps_its_number(self, tmp_path: Path) -> None:
+        image = np.where(blobs() == 1, 7, 0).astype("u1")
+        assert [record.id for record in records_of(save(tmp_path, image))] == ["plate:7"]
+        both = np.where(blobs() > 0, 7, 0).astype("u1")
+        with pytest.raises(ShapeFileError, match=r'only value beside 0 is 7, in several pieces: kind="binary"'):
+            sx.read(save(tmp_path, both), n_points=20)
+        assert areas(save(tmp_path, both), kind="binary") == BOTH
+        assert areas(save(tmp_path, both), kind="labels") == BOTH[1:]
+
+    @pytest.mark.parametrize("writer", ["imagej", "ome", "plain"])
+    def test_stack_of_time_and_depth_needs_a_choice(self, tmp_path: Path, writer: str) -> None:
+        stack = np.stack([np.stack([np.roll(blobs("u2"), t, axis=1), 0 * blobs("u2")]) for t in range(3)])
+        path = tmp_path / "film.tif"
+        tifffile.imwrite(path, stack, imagej=writer == "imagej", ome=writer == "ome", metadata={"axes": "TZYX"})
+        with pytest.raises(ShapeFileError, match="3 time points × 2 slices, but frames have one axis: choose with z=0"):
+            sx.read(path, n_points=20)
+        with pytest.raises(ShapeFileError, match="2 slices, so z=2 does not exist"):
+            sx.read(path, n_points=20, z=2)
+        shapes = sx.read(path, n_points=20, z=0)
+        assert shapes.metadata["frame"].tolist() == [0, 0, 1, 1, 2, 2]
+        np.testing.assert_allclose(shapes[4], shapes[0] + 2)
+
+    def test_axes_without_names_are_refused(self, tmp_path: Path) -> None:
+        tifffile.imwrite(tmp_path / "film.tif", np.stack([np.stack([blobs("u2")] * 2)] * 3))
+        with pytest.raises(ShapeFileError, match="3 pages × 2 pages"):
+            sx.read(tmp_path / "film.tif", n_points=20)
+
+    @pytest.mark.parametrize(("axis", "option"), [("Z", "z=0"), ("C", "channel=0")])
+    def test_slices_as_frames_are_remarked_on(self, tmp_path: Path, axis: str, option: str) -> None:
+        path = tmp_path / "film.tif"
+        tifffile.imwrite(path, np.stack([blobs("u2")] * 4), imagej=True, metadata={"axes": f"{axis}YX"})
+        assert any(f"are read as frames; the option {option}" in text for text in remarks_of(path))
+        name = option.split("=")[0]
+        (chosen,) = {record.frame for record in records_of(path, **{name: 2})}
+        assert chosen is None
+
+    @pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
+    def test_imagej_stack_of_one_page_is_read_whole(self, tmp_path: Path, dtype: str) -> None:
+        path = tmp_path / "film.tif"
+        tifffile.imwrite(path, np.stack([blobs(dtype)] * 5), imagej=True, truncate=True, metadata={"axes": "TYX"})
+        with Image.open(path) as image:
+            assert image.n_frames == 1
+        assert areas(path) == BOTH * 5
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) - 40 * 50])
+        with pytest.raises(ShapeFileError):
+            sx.read(path, n_points=20)
+
+    @pytest.mark.parametrize("radius", [5, 12, 40])
+    @pytest.mark.parametrize("brightest", [255, 200])
+    def test_smoothed_disc_is_one_object(self, tmp_path: Path, radius: int, brightest: int) -> None:
+        rows, columns = np.mgrid[:100, :100]
+        disc = np.clip(radius + 0.5 - np.hypot(rows - 50, columns - 49), 0, 1) * brightest
+        path = save(tmp_path, disc.astype("u1"))
+        if brightest == 255:
+            (remark,) = remarks_of(path)
+            assert "gray values were cut at 127.5" in remark
+            assert 'threshold= changes it, kind="labels"' in remark
+        else:
+            with pytest.raises(ShapeFileError, match='smoothed edges, say kind="binary"'):
+                sx.read(path, n_points=20)
+        (area,) = areas(path, kind="auto" if brightest == 255 else "binary")
+        assert area == pytest.approx(np.pi * radius**2, rel=0.15)
+
+    def test_labels_beside_255_are_labels(self, tmp_path: Path) -> None:
+        image = blobs()
+        image[0:4, 40:50] = 255
+        assert sorted(areas(save(tmp_path, image))) == [40, *BOTH]
+
+    def test_blurred_mask_is_refused(self, tmp_path: Path) -> None:
+        blurred = ndimage.gaussian_filter(np.where(blobs() == 2, 255.0, 0), 2).astype("u1")
+        with pytest.raises(ShapeFileError, match='smoothed edges, say kind="binary"'):
+            sx.read(save(tmp_path, blurred), n_points=20)
+        assert areas(save(tmp_path, blurred), kind="binary") == [pytest.approx(480, rel=0.1)]
+
+    def test_gray_values_are_refused(self, tmp_path: Path) -> None:
+        smooth = (np.add.outer(np.sin(np.arange(90) / 5), np.cos(np.arange(90) / 7)) + 2) / 4
+        for path in (
+            save(tmp_path, smooth.astype("f4"), "chance.tif"),
+            save(tmp_path, (smooth * 255).astype("u1"), "photo.jpg", quality=95),
+        ):
+            with pytest.raises(ShapeFileError, match="Give a threshold, such as threshold="):
+                sx.read(path, n_points=20)
+            assert areas(path, threshold=float(np.asarray(Image.open(path)).max()) * 0.8)
+
+    @pytest.mark.parametrize("is_binary", [True, False])
+    def test_specks_and_cut_objects_by_one_rule(self, tmp_path: Path, is_binary: bool) -> None:
+        image = np.zeros((100, 200), dtype="u2")
+        for number in range(8):
+            image[30 * (number % 3) + 2 : 30 * (number % 3) + 22, 22 * number + 5 : 22 * number + 25 - 4] = number + 1
+        image[95:97, 0:3] = 9
+        image[94:96, 10:13] = 10
+        image[94:98, 60:65] = 11
+        image[0:20, 185:200] = 12
+        path = save(tmp_path, (image > 0).astype("u1") if is_binary else image, "plate.tif")
+        assert areas(path).count(320) == 8
+        assert sorted(areas(path))[:2] == [20, 300]
+        left_out = "2 objects left out: smaller than 5 % of the median area (16 pixels); min_area=1 keeps them."
+        assert left_out in remarks_of(path)
+        assert any("1 object kept that touch the border" in text for text in remarks_of(path))
+        assert len(areas(path, min_area=1)) == 12
+        assert len(areas(path, border="drop")) == 9
+
+    def test_dust_does_not_decide_what_a_speck_is(self, tmp_path: Path) -> None:
+        mask = np.zeros((200, 200), dtype="u1")
+        mask[50:150, 50:150] = 1
+        mask[5::10, 5::10] = 1
+        assert areas(save(tmp_path, mask)) == [10_000]
+
+    def test_file_and_array_give_the_same_set(self, tmp_path: Path) -> None:
+        labels = blobs("u2", 300)
+        labels[25:30, 20:24] = 0
+        labels[0:3, 30:34] = 9
+        labels[39, 49] = 5
+        path = save(tmp_path, labels, "plate.tif")
+        for space in (sx.BSpline(12), sx.Landmarks(30, closed=True), sx.HermiteSpline(8, closed=True)):
+            read = sx.read(path, space=space)
+            made = sx.outlines_from_mask(labels, space=space, which="labels").to_shape_set("plate")
+            np.testing.assert_allclose(read.configurations, made.configurations, rtol=1e-12)
+            assert read.ids.tolist() == made.ids.tolist() == ["plate:1", "plate:9", "plate:300"]
+            assert list(read.metadata) == list(made.metadata)
+            for name, column in read.metadata.items():
+                np.testing.assert_array_equal(column, made.metadata[name])
+            assert [note for note in made.notes if not any(note in other for other in read.notes)] == []
+
+    @pytest.mark.parametrize("writer", ["imagej", "ome"])
+    def test_sizes_have_the_unit_of_the_file(self, tmp_path: Path, writer: str) -> None:
+        path = tmp_path / "cells.tif"
+        if writer == "imagej":
+            tifffile.imwrite(path, blobs("u2"), imagej=True, resolution=(4, 4), metadata={"unit": "micron"})
+        else:
+            size = {f"PhysicalSize{axis}": 0.25 for axis in "XY"}
+            tifffile.imwrite(path, blobs("u2"), ome=True, metadata={"axes": "YX", **size})
+        shapes = sx.read(path, n_points=50)
+        assert shapes.metadata["area"].tolist() == BOTH
+        assert shapes.metadata["physical_area"].tolist() == [area / 16 for area in BOTH]
+        np.testing.assert_allclose(shapes.metadata["physical_centroid_size"], shapes.metadata["centroid_size"] / 4)
+        assert shapes.metadata["unit"].tolist() == ["µm", "µm"]
+        assert "unit" not in sx.read(save(tmp_path, blobs("u2"), "plain.tif"), n_points=20).metadata
+
+    def test_pixels_that_are_not_square_are_remarked_on(self, tmp_path: Path) -> None:
+        path = tmp_path / "cells.tif"
+        tifffile.imwrite(path, blobs("u2"), imagej=True, resolution=(4, 2), metadata={"unit": "mm"})
+        assert any("0.25 x 0.5 mm, not square" in text for text in remarks_of(path))
+
+    def test_centroid_size_does_not_depend_on_vertices(self, tmp_path: Path) -> None:
+        rows, columns = np.mgrid[:200, :200]
+        disc = (np.hypot(rows - 100, columns - 100) < 80).astype("u1")
+        shapes = sx.read(save(tmp_path, disc), n_points=50)
+        assert shapes.metadata["centroid_size"][0] == pytest.approx(80, rel=0.01)
+
+    def test_colored_object_at_three_borders_is_not_the_background(self, tmp_path: Path) -> None:
+        colors = np.zeros((60, 80, 3), dtype="u1")
+        colors[:, :70] = (255, 0, 0)
+        assert areas(save(tmp_path, colors)) == [4200]
+        colors[:, 70:] = (0, 0, 255)
+        with pytest.raises(ShapeFileError, match="background is not clear"):
+            sx.read(save(tmp_path, colors), n_points=20)

@@ -39,10 +39,14 @@ from shapelex.io.records import BadRecord, Record, Remark
 
 # Values of masks: nothing but these is binary without a doubt.
 _PAIRS = ({0, 1}, {0, 255}, {0, 65535})
-# Values this close to the extremes, as a part of their range, count as dark and bright.
-_NEARLY = 0.1
-# Gray pixels off the edges, as a part of the dark or bright ones: a few where compression leaves them.
-_STRAY = {False: 0.01, True: 0.1}
+# Parts of the range of values that count as dark and bright in black and white images, and where JPEG spreads them.
+_NEARLY, _NEARLY_LOSSY = 0.1, 0.35
+# Gray pixels off the edges that JPEG may leave, as a part of the dark or bright ones, which are fewer.
+_STRAY = 0.1
+# Pixels of an object are mostly like their neighbors; those of an edge or a photograph are not, but for this part.
+_FLAT = 0.05
+# So many values that change from pixel to pixel are gray values; fewer may be small objects.
+_MANY_GRAYS = 8
 # Share of white along the border from which white is the background.
 _SURROUNDED = 0.9
 # Most labels are in one piece; classes, and the gray values of a photograph, in many.
@@ -52,9 +56,10 @@ _MAX_OVERLAP = 300
 _MAX_OBJECTS = 1_000_000
 _MAX_VALUES = 100_000
 _IN_PIECES = (
-    'Its values are in many pieces, so they do not number its objects. If they are classes, say kind="classes"; if it '
-    "is a photograph, segment it first, or leave it out where its mask lies beside it, with a pattern such as "
-    '"folder/*_masks.tif"; kind="labels" reads the largest piece of each value all the same.'
+    'Its values are in many pieces, so they do not number its objects. If they are classes, say kind="classes"; if '
+    'they are the gray values of smoothed edges, say kind="binary"; if it is a photograph, segment it first, or leave '
+    'it out where its mask lies beside it, with a pattern such as "folder/*_masks.tif"; kind="labels" reads the '
+    "largest piece of each value all the same."
 )
 
 
@@ -205,13 +210,13 @@ class _Plan:
             return True if self.is_bool or few <= {0, 255} else None
         if self.kind in ("labels", "classes"):
             return False
-        is_smooth = (self.is_gray or self.values.size <= 256) and self._has_smooth_edges(image, low, high)
+        is_gradual, is_smooth = self._see_grays(image, low, high)
         is_black_white = is_smooth and 0 <= low <= 255 * _NEARLY and 255 * (1 - _NEARLY) <= high <= 255
         if self.kind == "auto":
             if is_black_white or (self.is_gray and (is_smooth or self.values.size == 2)):
                 self.kind = "binary"
             else:
-                self._check_labels(image, is_smooth)
+                self._check_labels(image, is_gradual)
                 self.kind = "labels"
         if self.kind == "binary" and self.values.size > 2 and wanted.threshold is None:
             other = "" if self.is_gray else ', kind="labels" takes them for labels'
@@ -221,18 +226,26 @@ class _Plan:
             )
         return is_black_white
 
-    def _has_smooth_edges(self, image: ImageFile, low: float, high: float) -> bool:
-        """Tell whether values in between lie where dark and bright meet, so that they are no objects of their own."""
-        n_dark = n_bright = n_stray = 0
+    def _see_grays(self, image: ImageFile, low: float, high: float) -> tuple[bool, bool]:
+        """Tell whether values change from pixel to pixel, and whether they do so only where dark and bright meet."""
+        nearly = _NEARLY_LOSSY * (high - low) if self.is_lossy else 0
+        n_dark = n_bright = n_gray = n_flat = n_stray = 0
         for pixels, _ in image:
-            dark = pixels <= low + _NEARLY * (high - low)
-            bright = pixels >= high - _NEARLY * (high - low)
-            edge = ndimage.maximum_filter(dark, 5) & ndimage.maximum_filter(bright, 5)
+            dark, bright = pixels <= low + nearly, pixels >= high - nearly
+            gray = ~(dark | bright)
+            is_edge = ndimage.maximum_filter(dark, 5) & ndimage.maximum_filter(bright, 5)
+            framed = np.pad(pixels, 1, mode="edge")
+            neighbors = (framed[:-2, 1:-1], framed[2:, 1:-1], framed[1:-1, :-2], framed[1:-1, 2:])
+            is_flat = np.logical_and.reduce([pixels == neighbor for neighbor in neighbors])
             n_dark, n_bright = n_dark + int(dark.sum()), n_bright + int(bright.sum())
-            n_stray += int((~(dark | bright | edge)).sum())
-        return n_stray <= _STRAY[self.is_lossy] * min(n_dark, n_bright)
+            n_gray, n_flat = n_gray + int(gray.sum()), n_flat + int((gray & is_flat).sum())
+            n_stray += int((gray & ~is_edge).sum())
+        if self.is_lossy:
+            return True, n_stray <= _STRAY * min(n_dark, n_bright)
+        is_gradual = n_gray > 0 and n_flat <= _FLAT * n_gray
+        return is_gradual and self.values.size >= _MANY_GRAYS, is_gradual and n_stray <= _FLAT * n_gray
 
-    def _check_labels(self, image: ImageFile, is_smooth: bool) -> None:
+    def _check_labels(self, image: ImageFile, is_gradual: bool) -> None:
         """Refuse values that may be labels, and may as well be something else."""
         low, high = self.values[0], self.values[-1]
         if self.is_gray:
@@ -241,11 +254,8 @@ class _Plan:
                 f'threshold={0.5 * float(low) + 0.5 * float(high):g}, or segment it first; kind="labels" needs whole '
                 "numbers."
             )
-        if is_smooth and self.values.size > 4:
-            raise ShapeInputError(
-                f"Its values from {low} to {high} are on the edges between dark and bright, as in a smoothed mask, but "
-                'may be labels: say kind="binary" or kind="labels".'
-            )
+        if is_gradual:
+            raise ShapeInputError(_IN_PIECES)
         if low != 0 and self.values.size == 2:
             raise ShapeInputError(
                 f"It has the values {low} and {high}, and no 0 for the background: threshold={low} takes {high} for "
