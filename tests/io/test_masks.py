@@ -566,3 +566,39 @@ class TestNothingIsGuessedInSilence:
         colors[:, 70:] = (0, 0, 255)
         with pytest.raises(ShapeFileError, match="background is not clear"):
             sx.read(save(tmp_path, colors), n_points=20)
+
+
+class TestImagesBesideTheirMasks:
+    """Folders as segmentation programs leave them."""
+
+    @pytest.mark.parametrize("end", ["_cp_masks.tif", "_mask.png", "-labels.tif", " segmentation.tif"])
+    def test_the_masks_are_read_and_the_images_named(self, tmp_path: Path, end: str) -> None:
+        photo = np.random.default_rng(0).integers(0, 256, size=(40, 50), dtype="u1")
+        for name in ("a", "b"):
+            save(tmp_path, photo, f"{name}.tif")
+            save(tmp_path, photo, f"{name}_flows.tif")
+            save(tmp_path, blobs(), f"{name}{end}")
+        for paths in (tmp_path, sorted(tmp_path.iterdir()), tmp_path / "*.*"):
+            shapes = sx.read(paths, n_points=20)
+            assert len(shapes) == 4
+            assert set(shapes.metadata["file"]) == {str(tmp_path / f"{name}{end}") for name in ("a", "b")}
+            (note,) = [note for note in shapes.notes if "not read" in note]
+            assert "their masks lie beside them: a.tif, a_flows.tif, b.tif and 1 more" in note
+
+    def test_two_masks_of_one_image_are_refused(self, tmp_path: Path) -> None:
+        for name in ("a.tif", "a_masks.tif", "a_cp_masks.tif"):
+            save(tmp_path, blobs(), name)
+        with pytest.raises(ShapeFileError, match=r"two masks beside it, a_cp_masks.tif and a_masks.tif: choose"):
+            sx.read(tmp_path, n_points=20)
+        assert len(sx.read(tmp_path / "*_cp_masks.tif", n_points=20)) == 2
+
+    def test_image_without_a_mask_is_refused_with_the_way_out(self, tmp_path: Path) -> None:
+        photo = np.random.default_rng(0).integers(0, 256, size=(40, 50), dtype="u1")
+        save(tmp_path, photo, "a.tif")
+        save(tmp_path, blobs(), "mask of b.tif")
+        with pytest.raises(ShapeFileError, match=r'a\.tif.*a pattern such as "folder/\*_masks.tif"'):
+            sx.read(tmp_path, n_points=20)
+
+    def test_a_single_image_named_is_read(self, tmp_path: Path) -> None:
+        save(tmp_path, blobs(), "a_masks.tif")
+        assert len(sx.read(save(tmp_path, blobs(), "a.tif"), n_points=20)) == 2

@@ -365,7 +365,8 @@ def fit_outline(outline: ComplexArray, space: Space) -> ComplexArray:
     """Return the configuration of a closed space that follows the outline: points at equal steps, or least squares."""
     if isinstance(space, Landmarks):
         return resample_polyline(outline, space.n_points, closed=True)
-    return fit_curves([outline], space)[0]
+    curves = fit_curves([outline], space)
+    return curves[0]
 
 
 def centroid_size(outline: ComplexArray) -> float:

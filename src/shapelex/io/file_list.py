@@ -15,6 +15,10 @@ from shapelex.store.folders import is_zarr_folder
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _PATTERN = re.compile(r"[*?\[]")
+# Ends of the names of masks, after the name of the image that was segmented.
+_MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentation)")
+# What Cellpose writes beside a mask: the same objects again, or pictures of them.
+_SAME_OBJECTS = re.compile(r"(?i)(.+?)(?:_cp_outlines|_cp_output|_flows|_outlines|_seg)")
 
 
 def list_files(
@@ -75,6 +79,36 @@ def list_files(
     if not files:
         raise FileNotFoundError("paths is empty: give at least one file.")
     return files, ignored
+
+
+def leave_out_segmented(files: list[tuple[Path, Format]]) -> tuple[list[tuple[Path, Format]], list[Path]]:
+    """Return the files without those that a mask among them was made of or with, and the files left out.
+
+    A mask is an image such as ``a_cp_masks.tif`` or ``a_label.png`` beside ``a.tif``; what Cellpose writes with it is
+    left out as well. An image with two masks is refused.
+    """
+    masks: dict[tuple[Path, str], list[Path]] = {}
+    for path, known in files:
+        if known.name == "image" and (found := _MASK_NAME.fullmatch(path.stem)):
+            masks.setdefault((path.parent, found[1]), []).append(path)
+    if not masks:
+        return files, []
+    read, left_out = [], []
+    are_masks = {path for own in masks.values() for path in own}
+    for path, known in files:
+        same = _SAME_OBJECTS.fullmatch(path.stem)
+        bases = [path.stem] * (known.name == "image") + ([same[1]] if same else [])
+        own = [] if path in are_masks else [mask for base in bases for mask in masks.get((path.parent, base), [])]
+        if len(own) > 1:
+            raise ShapeFileError(
+                f"{path} has two masks beside it, {own[0].name} and {own[1].name}: choose one kind by a "
+                f'pattern such as "{path.parent.name}/*_masks.tif".'
+            )
+        if own:
+            left_out.append(path)
+        else:
+            read.append((path, known))
+    return read, left_out
 
 
 def _files_and_zarr_folders(folder: Path) -> Iterator[Path]:

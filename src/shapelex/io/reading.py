@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 from shapelex._validation import check_choice, check_count, check_flag
 from shapelex.exceptions import ShapeFileError, ShapelexError, SkippedRecordsWarning
 from shapelex.io.assembly import Found, Wanted, assemble, check_record, conform
-from shapelex.io.file_list import PathLike, check_not_empty, label_maker, list_files
+from shapelex.io.file_list import PathLike, check_not_empty, label_maker, leave_out_segmented, list_files
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import FORMATS, Format
 from shapelex.io.stored_shapes import is_large, open_shapes
@@ -238,9 +238,7 @@ class Reading:
         """Return a note for every record left out, and one for files of other kinds."""
         notes = [f"left out: {message}" for message in self.skipped] + self.remarks
         if self.ignored:
-            named = ", ".join(path.name for path in self.ignored[:_SKIPPED_NAMED])
-            more = f" and {len(self.ignored) - _SKIPPED_NAMED} more" if len(self.ignored) > _SKIPPED_NAMED else ""
-            notes.append(f"no files of shapes, not read: {named}{more}")
+            notes.append(f"no files of shapes, not read: {_name_some(self.ignored)}")
         return notes
 
 
@@ -277,6 +275,11 @@ def open_reading(
         check_choice(format, FORMATS, "format")
     reading = Reading(wanted, on_error == "skip", label_maker(label_from), options)
     reading.files, reading.ignored = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
+    reading.files, left_out = leave_out_segmented(reading.files)
+    if left_out:
+        reading.remarks.append(
+            f"not read, since their masks lie beside them: {_name_some(left_out)}; name them to read them."
+        )
     reading.has_many = len(reading.files) + len(reading.skipped) > 1
     _check_options(options, [known for _, known in reading.files])
     return reading
@@ -305,6 +308,11 @@ def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
         names = ", ".join(sorted({one.name for one in formats}))
         takes = ", ".join(sorted(known)) or "none"
         raise TypeError(f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}.")
+
+
+def _name_some(paths: list[Path]) -> str:
+    named = ", ".join(path.name for path in paths[:_SKIPPED_NAMED])
+    return f"{named} and {len(paths) - _SKIPPED_NAMED} more" if len(paths) > _SKIPPED_NAMED else named
 
 
 def _name_files(files: list[tuple[Path, Format]]) -> str:
