@@ -283,6 +283,18 @@ def test_absurd_tiles_are_refused(tmp_path: Path) -> None:
         sx.read(path)
 
 
+def test_pages_in_a_circle_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "film.tif"
+    tifffile.imwrite(path, np.stack([blobs("u2")] * 3), photometric="minisblack", metadata=None)
+    with tifffile.TiffFile(path) as file:
+        first, last = file.pages[0].offset, file.pages[2]
+        end = last.offset + 2 + 12 * len(last.tags)
+    content = path.read_bytes()
+    path.write_bytes(content[:end] + struct.pack("<I", first) + content[end + 4 :])
+    with pytest.raises(ShapeFileError, match="more than 100000 pages"):
+        sx.read(path, n_points=20)
+
+
 def test_large_mask_of_few_bytes_is_read(tmp_path: Path) -> None:
     mask = np.zeros((6000, 6000), dtype="u1")
     mask[1000:5000, 2000:4000] = 255

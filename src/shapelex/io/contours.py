@@ -365,8 +365,8 @@ def fit_outline(outline: ComplexArray, space: Space) -> ComplexArray:
     """Return the configuration of a closed space that follows the outline: points at equal steps, or least squares."""
     if isinstance(space, Landmarks):
         return resample_polyline(outline, space.n_points, closed=True)
-    curves = fit_curves([outline], space)
-    return curves[0]
+    (curve,) = fit_curves([outline], space)
+    return np.asarray(curve)
 
 
 def centroid_size(outline: ComplexArray) -> float:

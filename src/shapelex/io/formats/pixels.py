@@ -6,6 +6,7 @@ Images larger than Pillow's limit are refused. Pillow decodes, as it knows all c
 pages of a TIFF are arranged, and decodes what Pillow does not: numbers of 64 bits, and stacks written as one page.
 """
 
+import contextlib
 import re
 import warnings
 from collections.abc import Iterator
@@ -104,6 +105,10 @@ class ImageFile:
         tifffile = load_library("tifffile", "tifffile", "Reading TIFF files")
         try:
             with tifffile.TiffFile(self.path, _multifile=False) as file:
+                # A chain of pages that runs into itself has no end, and tifffile would follow it.
+                with contextlib.suppress(IndexError):
+                    _ = file.pages[_MAX_PAGES]
+                    raise ShapeFileError(f"{self.path} is refused: it has more than {_MAX_PAGES} pages.")
                 series, first, n_pages = file.series[0], file.pages[0], len(file.pages)
                 axes = [(axis, int(n)) for axis, n in zip(series.axes, series.shape, strict=True) if axis not in "YXS"]
                 told: Any = file.imagej_metadata or {}
@@ -117,10 +122,12 @@ class ImageFile:
                     n_planes, int(told.get("images", 1))
                 )
                 self._find_pixel_size(file, told)
+        except ShapeFileError:
+            raise
         except Exception as error:  # tifffile raises nearly anything on damaged bytes
             raise ShapeFileError(f"{self.path} is damaged: {str(error) or type(error).__name__}.") from error
-        if is_cut:
-            raise ShapeFileError(f"{self.path} declares more slices than it holds.")
+        if is_cut or n_planes > _MAX_PAGES:
+            raise ShapeFileError(f"{self.path} declares more pages than it holds, or than {_MAX_PAGES}.")
         self._choose(axes, chosen, n_pages)
 
     def _choose(self, axes: list[tuple[str, int]], chosen: dict[str, int], n_pages: int) -> None:
