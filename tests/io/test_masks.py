@@ -375,7 +375,7 @@ class TestNothingIsGuessedInSilence:
         (record,) = records_of(path)
         assert (record.id, record.metadata["area"]) == ("plate:7", 4200)
         assert remarks_of(path) == [
-            '1 object kept that touch the border of the image and may be cut off; border="drop" leaves them out.'
+            '1 object at the border of the image kept, perhaps cut off; border="drop" leaves them out.'
         ]
 
     @pytest.mark.parametrize(("value", "label"), [(1, 1), (7, 7), (65535, 1)])
@@ -519,7 +519,7 @@ class TestNothingIsGuessedInSilence:
         assert sorted(areas(path))[:2] == [20, 300]
         left_out = "2 objects left out: smaller than 5 % of the median area (16 pixels); min_area=1 keeps them."
         assert left_out in remarks_of(path)
-        assert any("1 object kept that touch the border" in text for text in remarks_of(path))
+        assert any("1 object at the border of the image kept" in text for text in remarks_of(path))
         assert len(areas(path, min_area=1)) == 12
         assert len(areas(path, border="drop")) == 9
 

@@ -24,7 +24,7 @@ from shapelex.spaces import Landmarks, Space
 _CUT_OFF = "touching the border"
 _TOUCHING, _IN_PARTS = "touches", "parts"
 _REMARKS = {
-    _TOUCHING: 'kept that touch the border of the image and may be cut off; border="drop" leaves them out.',
+    _TOUCHING: 'at the border of the image kept, perhaps cut off; border="drop" leaves them out.',
     _IN_PARTS: "in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which.",
 }
 
