@@ -230,20 +230,23 @@ class _Plan:
         """Tell whether values change from pixel to pixel, and whether they do so only where dark and bright meet."""
         nearly = _NEARLY_LOSSY * (high - low) if self.is_lossy else 0
         n_dark = n_bright = n_gray = n_flat = n_stray = 0
+        for pixels, _ in image if not self.is_lossy else ():
+            inner = pixels[1:-1, 1:-1]
+            is_flat = (inner != low) & (inner != high)
+            n_gray += int(((pixels != low) & (pixels != high)).sum())
+            for neighbor in (pixels[:-2, 1:-1], pixels[2:, 1:-1], pixels[1:-1, :-2], pixels[1:-1, 2:]):
+                is_flat &= inner == neighbor
+            n_flat += int(is_flat.sum())
+        if not self.is_lossy and (n_gray == 0 or n_flat > _FLAT * n_gray):
+            return False, False
         for pixels, _ in image:
             dark, bright = pixels <= low + nearly, pixels >= high - nearly
-            gray = ~(dark | bright)
             is_edge = ndimage.maximum_filter(dark, 5) & ndimage.maximum_filter(bright, 5)
-            framed = np.pad(pixels, 1, mode="edge")
-            neighbors = (framed[:-2, 1:-1], framed[2:, 1:-1], framed[1:-1, :-2], framed[1:-1, 2:])
-            is_flat = np.logical_and.reduce([pixels == neighbor for neighbor in neighbors])
             n_dark, n_bright = n_dark + int(dark.sum()), n_bright + int(bright.sum())
-            n_gray, n_flat = n_gray + int(gray.sum()), n_flat + int((gray & is_flat).sum())
-            n_stray += int((gray & ~is_edge).sum())
+            n_stray += int((~(dark | bright | is_edge)).sum())
         if self.is_lossy:
             return True, n_stray <= _STRAY * min(n_dark, n_bright)
-        is_gradual = n_gray > 0 and n_flat <= _FLAT * n_gray
-        return is_gradual and self.values.size >= _MANY_GRAYS, is_gradual and n_stray <= _FLAT * n_gray
+        return self.values.size >= _MANY_GRAYS, n_stray <= _FLAT * n_gray
 
     def _check_labels(self, image: ImageFile, is_gradual: bool) -> None:
         """Refuse values that may be labels, and may as well be something else."""
@@ -297,6 +300,9 @@ def _distinct(pixels: Pixels) -> Pixels:
 def _areas(pixels: Pixels, plan: _Plan) -> IntArray:
     """Return the numbers of pixels of the objects of a page."""
     if plan.kind == "labels":
+        if pixels.dtype.kind == "u" and pixels.dtype.itemsize <= 2:
+            counts = np.bincount(pixels.ravel())[1:]
+            return counts[counts > 0]
         return np.unique(pixels[pixels != 0], return_counts=True)[1]
     masks = (
         [_foreground(pixels, plan)]
