@@ -1,12 +1,16 @@
 """Registration of outlines to a fitted mean, as a scikit-learn transformer."""
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex.estimators.base import ShapeEstimator, all_or_nothing
+from shapelex.estimators.base import ShapeEstimator, all_or_nothing, preparation_of
 from shapelex.geometry import Registration, register
+from shapelex.io.stored_shapes import StoredShapes
+from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
@@ -102,8 +106,10 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         OutlineRegistration
             The estimator itself.
         """
-        found = self._register(self._read_fit_input(X), "mean")
+        self._read_fit_input(X)
+        found = self._register(X, "mean")
         self.registration_ = found
+        self.preparation_ = found.preparation
         self.mean_ = found.target
         self.n_iter_ = found.n_iter
         return self
@@ -121,9 +127,10 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         Registration
             The registered configurations, shifts, directions, angles and distances.
         """
-        return self._register(self._open_new_input(X)[:], self.mean_)
+        check_is_fitted(self)
+        return self._register(X, self.mean_)
 
-    def transform(self, X: ArrayLike) -> ComplexArray:
+    def transform(self, X: ArrayLike) -> Any:
         """Register outlines to the mean.
 
         Parameters
@@ -133,16 +140,25 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
 
         Returns
         -------
-        ndarray of complex, shape (n_shapes, n_coordinates)
-            The registered configurations, each with its own position, size and rotation.
+        ndarray of complex, shape (n_shapes, n_coordinates), or ShapeSet
+            The registered configurations, each with its own position, size and rotation; for a set of shapes a set
+            that records the registration, so that a model learned from it registers other sets in the same way.
         """
-        return self.register(X).configurations
+        found = self.register(X)
+        if not isinstance(X, ShapeSet | StoredShapes):
+            return found.configurations
+        return X[:].replace(configurations=found.configurations, preparation=found.preparation, space=self.space_)
 
-    def _register(self, X: ComplexArray, to: str | ComplexArray) -> Registration:
+    def _register(self, X: Any, to: str | ComplexArray) -> Registration:
+        rows = self._open_input(X, self.space_)[:]
         # register would call the argument Z in its error message for collapsed outlines.
-        self.space_.whitened_preshapes(X, "X")
+        self.space_.whitened_preshapes(rows, "X")
         options = self.get_params(deep=False)
-        return register(X, **{**options, "space": self.space_, "to": to})
+        found = register(rows, **{**options, "space": self.space_, "to": to})
+        before = preparation_of(X)
+        if before is None or found.preparation is None:
+            return found
+        return replace(found, preparation=replace(found.preparation, resampling=before.resampling))
 
     def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
         shapes = super()._open_input(X, space, sample_weight)
