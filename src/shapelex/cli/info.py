@@ -67,7 +67,6 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
     prepared = None if model.preparation_ is None else str(model.preparation_)
     facts["preparation"] = prepared
     lines = [f"{type(model).__name__} in {model.space_!r}"]
-    lines += [] if prepared is None else [f"learned from shapes: {prepared}"]
     if isinstance(model, sx.ShapeDictionary):
         facts |= {
             "n_atoms": len(model.atoms_),
@@ -89,6 +88,8 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
     elif isinstance(model, sx.ProcrustesKernel):
         facts |= {"n_shapes": model.n_samples_fit_, "gamma": model.gamma_}
         lines.append(f"{model.n_samples_fit_} shapes, gamma {model.gamma_:.4g}")
+    if prepared is not None and (model.space_.closed or model.preparation_.is_registered):
+        lines.append(f"its shapes: {prepared}")
     return lines, facts
 
 

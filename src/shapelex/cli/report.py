@@ -8,7 +8,7 @@ import typer
 from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOption, ShapesArgument
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import in_space_of, load_dictionary, read_shapes_for
+from shapelex.cli.shapes import fit_for, load_dictionary, read_shapes_for
 from shapelex.cli.stored import open_if_large
 
 
@@ -34,7 +34,7 @@ def report(
     dictionary = load_dictionary(model)
     large = open_if_large(shapes)
     found: Any = (
-        read_shapes_for(dictionary, shapes, screen) if large is None else in_space_of(large, dictionary, shapes)
+        read_shapes_for(dictionary, shapes, screen) if large is None else fit_for(dictionary, large, shapes, screen)
     )
     import shapelex as sx
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.errors import CommandError
 from shapelex.cli.screen import Screen
-from shapelex.exceptions import CoordinateCountError, ShapeFileError, ShapelexError
+from shapelex.exceptions import CoordinateCountError, PreparationError, ShapeFileError, ShapelexError
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary
@@ -44,11 +44,7 @@ def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "Sha
         shapes = read_shapes(path, screen, **wanted)
     except ShapelexError as error:
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
-    shapes = in_space_of(shapes, model, path)
-    prepared = model._prepare_set(shapes)
-    for note in prepared.notes[len(shapes.notes) :]:
-        screen.say(note)
-    return prepared
+    return model._prepare_set(fit_for(model, shapes, path, screen))
 
 
 def reading_options(space: "Space", preparation: Any) -> dict[str, Any]:
@@ -63,11 +59,19 @@ def is_registered(shapes: Any) -> bool:
     return shapes.preparation is not None and shapes.preparation.is_registered
 
 
-def in_space_of(shapes: Any, model: "ShapeDictionary", path: str) -> Any:
-    """Return shapes in the space of a model; refuse those of another one, but for arrays, which do not name theirs."""
+def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) -> Any:
+    """Return shapes in the space of a model; refuse those of another one, or that were prepared differently.
+
+    Arrays do not name their space, and count as prepared.
+    """
     import shapelex as sx
 
     if shapes.space == model.space_:
+        try:
+            if model._missing_registration(shapes) is not None:
+                screen.say(f"{path} is not registered: registered to the mean that the model was learned with")
+        except PreparationError as error:
+            raise CommandError(f"{path}{str(error).removeprefix('X')}") from error
         return shapes
     is_array = shapes.preparation is None and isinstance(model.space_, sx.Landmarks)
     if is_array and shapes.shape[1] == model.space_.n_coordinates:

@@ -80,9 +80,10 @@ class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
         if registration is None:
             return shapes
         found = register(shapes, self.space_, **registration.options)
+        given = preparation_of(shapes)
         return shapes.replace(
             configurations=found.configurations,
-            preparation=found.preparation,
+            preparation=replace(registration, resampling=None if given is None else given.resampling),
             notes=(*shapes.notes, f"Like the shapes of the model: {' '.join(str(found).split())}"),
         )
 
@@ -102,7 +103,10 @@ class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
                 f"X was prepared differently from the shapes that the model was learned from: {difference}. "
                 f"{_way_out(own, given)}"
             )
-        if not (own.is_recorded and given.is_recorded) and (self.space_.closed or given.is_registered):
+        is_unknown = not (own.is_recorded and given.is_recorded) and (self.space_.closed or given.is_registered)
+        if is_unknown and not getattr(self, "_has_warned_of_preparation", False):
+            # Once a model: a command opens the same set several times.
+            self._has_warned_of_preparation = True
             whose = "The model file does not record how the outlines that it was learned from were prepared"
             if own.is_recorded:
                 whose = "The file of X does not record how its outlines were prepared"

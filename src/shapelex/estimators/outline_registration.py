@@ -7,7 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex.estimators.base import ShapeEstimator, all_or_nothing, preparation_of
+from shapelex.estimators.base import ShapeEstimator, all_or_nothing
 from shapelex.geometry import Registration, register
 from shapelex.io.stored_shapes import StoredShapes
 from shapelex.shapes import ShapeSet
@@ -51,6 +51,8 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         Registration of the fitted outlines.
     space_ : Space
         Space of the configurations.
+    preparation_ : Preparation
+        Record of the registration, which sets that are transformed carry.
     n_iter_ : int
         Number of iterations; each computes a new mean.
     n_features_in_ : int
@@ -106,8 +108,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         OutlineRegistration
             The estimator itself.
         """
-        self._read_fit_input(X)
-        found = self._register(X, "mean")
+        found = self._register(self._read_fit_input(X), "mean")
         self.registration_ = found
         self.preparation_ = found.preparation
         self.mean_ = found.target
@@ -128,7 +129,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
             The registered configurations, shifts, directions, angles and distances.
         """
         check_is_fitted(self)
-        return self._register(X, self.mean_)
+        return self._register(self._open_input(X, self.space_)[:], self.mean_)
 
     def transform(self, X: ArrayLike) -> Any:
         """Register outlines to the mean.
@@ -147,18 +148,16 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         found = self.register(X)
         if not isinstance(X, ShapeSet | StoredShapes):
             return found.configurations
-        return X[:].replace(configurations=found.configurations, preparation=found.preparation, space=self.space_)
+        assert self.preparation_ is not None
+        resampling = None if X.preparation is None else X.preparation.resampling
+        preparation = replace(self.preparation_, resampling=resampling)
+        return X[:].replace(configurations=found.configurations, space=self.space_, preparation=preparation)
 
-    def _register(self, X: Any, to: str | ComplexArray) -> Registration:
-        rows = self._open_input(X, self.space_)[:]
+    def _register(self, X: ComplexArray, to: str | ComplexArray) -> Registration:
         # register would call the argument Z in its error message for collapsed outlines.
-        self.space_.whitened_preshapes(rows, "X")
+        self.space_.whitened_preshapes(X, "X")
         options = self.get_params(deep=False)
-        found = register(rows, **{**options, "space": self.space_, "to": to})
-        before = preparation_of(X)
-        if before is None or found.preparation is None:
-            return found
-        return replace(found, preparation=replace(found.preparation, resampling=before.resampling))
+        return register(X, **{**options, "space": self.space_, "to": to})
 
     def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
         shapes = super()._open_input(X, space, sample_weight)
