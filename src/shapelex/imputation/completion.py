@@ -286,6 +286,6 @@ def _landmarks_of(dictionary: ShapeDictionary, X: ArrayLike) -> Landmarks | None
     if _is_fitted(dictionary) and dictionary._missing_registration(X) is not None:
         raise PreparationError(
             "X is not registered, but dictionary was learned from registered outlines, and outlines with missing "
-            "points cannot be registered: register X before points are removed, or use a dictionary of outlines as they are."
+            "points cannot be registered: use a dictionary that was learned from outlines as they are."
         )
     return space

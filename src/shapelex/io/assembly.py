@@ -233,7 +233,8 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
         If the file holds curves of another space, or missing landmarks where they are an error.
     """
     if isinstance(shapes.space, Landmarks) and wanted.closed is not None and wanted.closed != shapes.closed:
-        shapes = shapes.replace(space=Landmarks(shapes.space.n_points, closed=wanted.closed))
+        changed = Landmarks(shapes.space.n_points, closed=wanted.closed)
+        shapes = shapes.replace(space=changed, preparation=shapes.preparation)
     if wanted.missing == "error" and shapes.is_missing.any():
         row = first_row + int(np.flatnonzero(shapes.is_missing.any(axis=1))[0])
         raise ShapeFileError(f'{path} has missing landmarks, first in shape {row}: missing="allow" keeps them as NaN.')
@@ -249,11 +250,9 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
         raise ShapeFileError(f"{path} has missing landmarks, so its shapes can be neither resampled nor fitted.")
     found = [Found(path, Record(row, id=name)) for row, name in zip(shapes, shapes.ids, strict=True)]
     space, rows, note, resampling = _make_rows(found, list(shapes), wanted, shapes.closed)
-    if not note:
-        return shapes.replace(configurations=rows, space=space)
-    return shapes.replace(
-        configurations=rows, space=space, notes=(*shapes.notes, note), preparation=Preparation(resampling)
-    )
+    preparation = Preparation(resampling) if note else shapes.preparation
+    notes = (*shapes.notes, *([note] if note else []))
+    return shapes.replace(configurations=rows, space=space, notes=notes, preparation=preparation)
 
 
 def choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
