@@ -163,7 +163,9 @@ def register(X, cell):
 
 def outline_registration(X, cell):
     model = sx.OutlineRegistration(space=cell.space, n_starts=1).fit(X)
-    return {"mean_": model.mean_, "configurations": model.transform(X)}
+    registered = model.transform(X)
+    assert isinstance(registered, sx.ShapeSet) == isinstance(X, sx.ShapeSet | sx.StoredShapes)
+    return {"mean_": model.mean_, "configurations": np.asarray(registered)}
 
 
 def suggest(X, cell):

@@ -51,6 +51,10 @@ class CollapsedShapeError(ShapeInputError):
     """All points of a shape coincide, so it has neither size nor shape."""
 
 
+class PreparationError(ShapeInputError):
+    """The outlines were resampled or registered differently from those that they are to be used with."""
+
+
 class NotHorizontalError(ShapeInputError):
     """A vector that should be tangent to the shape space is not."""
 
@@ -105,6 +109,10 @@ class CheckpointWarning(UserWarning):
 
 class RemovedParameterWarning(UserWarning):
     """A model file carries parameters that its estimator no longer has; they were ignored."""
+
+
+class PreparationWarning(UserWarning):
+    """A file does not record how its outlines were prepared, so that it cannot be checked."""
 
 
 class NonUniqueMeanWarning(UserWarning):

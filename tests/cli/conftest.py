@@ -6,7 +6,9 @@ from typer.testing import CliRunner
 
 import shapelex as sx
 from shapelex.cli.app import app
+from shapelex.io import spool, stored_shapes
 from shapelex.kernels.first_use import CompilationLog
+from shapelex.shapes import collection
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +46,15 @@ def ready(folder, model):
     """A folder with ``shapes.npz`` and ``model.npz``."""
     model.save("model.npz", run={"command": "shapelex learn shapes.npz -o model.npz", "earlier": []})
     return folder
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    """Read everything piece by piece, in small pieces."""
+    monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
+    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(spool, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(collection, "BLOCK_ROWS", 7)
 
 
 def run(*arguments):

@@ -9,7 +9,6 @@ import pytest
 import shapelex as sx
 from shapelex.cli import registering
 from shapelex.io import read_codes, spool, stored_shapes
-from shapelex.shapes import collection
 from tests.cli.conftest import lines_of, run
 from tests.rounding import assert_close, assert_close_codes
 
@@ -76,15 +75,6 @@ def test_the_page_of_a_large_set_shows_shapes_spread_over_it(ready, everything_i
     assert '"n_shapes":10,"n_population":40' in (ready / "r.html").read_text().replace(" ", "")
     lines_of(run("report", "model.npz", "shapes.npz", "-o", "all.html"))
     assert '"n_shapes":40,"n_population":null' in (ready / "all.html").read_text().replace(" ", "")
-
-
-@pytest.fixture
-def everything_is_large(monkeypatch):
-    """Read everything piece by piece, in small pieces."""
-    monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
-    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(spool, "_BLOCK_ROWS", 7)
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 7)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.screen import Tell
-from shapelex.cli.shapes import is_bare_form_of
 from shapelex.cli.stored import open_stored_shapes
 
 if TYPE_CHECKING:
@@ -20,7 +19,8 @@ def open_to_code(path: str, model: "ShapeDictionary", whatever_size: bool) -> "S
     stored = open_stored_shapes(path, whatever_size=whatever_size)
     if stored is None or whatever_size or is_large(Path(path)):
         return stored
-    return stored if stored.space == model.space_ or is_bare_form_of(stored, model) else None
+    is_ready = stored.space == model.space_ or (stored.preparation is None and stored.shape[1] == model.n_features_in_)
+    return stored if is_ready else None
 
 
 def write_codes_in_blocks(

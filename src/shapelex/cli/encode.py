@@ -21,7 +21,7 @@ from shapelex.cli.options import (
 )
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import check_space_of, load_dictionary, read_shapes_for
+from shapelex.cli.shapes import fit_for, load_dictionary, read_shapes_for
 from shapelex.cli.stored import on_cluster
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def encode(
             ".zarr, and write .zarr or a table, without --figure."
         )
     if stored is not None:
-        check_space_of(stored, dictionary, shapes)
+        stored = fit_for(dictionary, stored, shapes, screen)
         run = record_run(dictionary.random_state, (shapes, model))
         with on_cluster(stored, shapes, scheduler) as source, screen.progress("coding") as tell:
             rmse, worst = write_codes_in_blocks(target, dictionary, stored, source, run, str(layout), tell)

@@ -13,7 +13,7 @@ from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
-from shapelex.cli.shapes import make_space, read_shapes
+from shapelex.cli.shapes import is_registered, make_space, read_shapes, reading_options
 from shapelex.cli.stored import look_at_closed, open_if_large, spooled_shapes
 
 
@@ -54,7 +54,9 @@ def import_shapes(
     like: Annotated[
         str | None,
         typer.Option(
-            "--like", help="Bring them into the space of this file; --register is to its mean.", show_default=False
+            "--like",
+            help="Prepare them like the set in this file: its space, points and registration.",
+            show_default=False,
         ),
     ] = None,
     label_from: Annotated[
@@ -105,7 +107,11 @@ def import_shapes(
     if model_set is not None:
         if points is not None or closed is not None or space is not SpaceName.landmarks:
             raise typer.BadParameter("takes the place of --space, --points and --open/--closed.", param_hint="--like")
-        options["space"] = model_set.space
+        if reflection and is_registered(model_set):
+            raise typer.BadParameter("registers as the set in that file, so --reflection is not needed.",
+                                     param_hint="--like")  # fmt: skip
+        register |= is_registered(model_set)
+        options |= reading_options(model_set.space, model_set.preparation)
     elif space is SpaceName.landmarks:
         options |= {"n_points": points, "closed": closed}
     else:

@@ -64,6 +64,8 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
 
     model = sx.load(file)
     facts: dict[str, Any] = {"holds": "model", "method": type(model).__name__, "space": repr(model.space_)}
+    prepared = None if model.preparation_ is None else str(model.preparation_)
+    facts["preparation"] = prepared
     lines = [f"{type(model).__name__} in {model.space_!r}"]
     if isinstance(model, sx.ShapeDictionary):
         facts |= {
@@ -86,6 +88,8 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
     elif isinstance(model, sx.ProcrustesKernel):
         facts |= {"n_shapes": model.n_samples_fit_, "gamma": model.gamma_}
         lines.append(f"{model.n_samples_fit_} shapes, gamma {model.gamma_:.4g}")
+    if prepared is not None and (model.space_.closed or model.preparation_.is_registered):
+        lines.append(f"its shapes: {prepared}")
     return lines, facts
 
 
@@ -127,5 +131,6 @@ def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, An
     shapes: Any = stored or read_complete_shapes(file, screen, missing="allow")
     summary = Summary([shapes] if stored is None else stored.blocks())
     labels = sorted(summary.labels) if summary.labels else None
-    facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed}
+    facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed,
+             "preparation": None if shapes.preparation is None else str(shapes.preparation)}  # fmt: skip
     return str(summary).splitlines(), {**facts, "labels": labels, "notes": list(shapes.notes)}

@@ -59,7 +59,8 @@ def mean(
     ids = [f"mean of {name or '(none)'}" for name in names] or ["mean"]
     run = record_run(None, (shapes,))
     made = sx.ShapeSet(np.array(means), found.space, ids=ids, labels=names or None,
-                       metadata={"n_shapes": [len(group) for group in groups], "rms_distance": spreads})  # fmt: skip
+                       metadata={"n_shapes": [len(group) for group in groups], "rms_distance": spreads},
+                       preparation=found.preparation)  # fmt: skip
     write_shapes(made, target, run)
     for name, group, spread in zip(ids, groups, spreads, strict=True):
         screen.say(f"{name}: {len(group)} shapes, RMS {kind} distance to it {spread:.4f}")

@@ -1,6 +1,5 @@
 """``shapelex report``: one page to explore a dictionary and its shapes."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +8,7 @@ import typer
 from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOption, ShapesArgument
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import check_space_of, load_dictionary, read_shapes_for
+from shapelex.cli.shapes import fit_for, load_dictionary, read_shapes_for
 from shapelex.cli.stored import open_if_large
 
 
@@ -33,13 +32,10 @@ def report(
     target = claim_file(out, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model)
-    found: Any = open_if_large(shapes)
-    if found is None:
-        found = read_shapes_for(dictionary, shapes, screen)
-    else:
-        check_space_of(found, dictionary, shapes)
-        # An array alone does not say whether its landmarks are closed.
-        found = replace(found, space=dictionary.space_)
+    large = open_if_large(shapes)
+    found: Any = (
+        read_shapes_for(dictionary, shapes, screen) if large is None else fit_for(dictionary, large, shapes, screen)
+    )
     import shapelex as sx
 
     run = record_run(dictionary.random_state, (shapes, model))

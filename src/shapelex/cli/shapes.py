@@ -1,12 +1,13 @@
 """Shapes and models that commands read."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.errors import CommandError
 from shapelex.cli.screen import Screen
-from shapelex.exceptions import CoordinateCountError, ShapeFileError, ShapelexError
+from shapelex.exceptions import CoordinateCountError, PreparationError, ShapeFileError, ShapelexError
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary
@@ -35,33 +36,50 @@ def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "Sha
     """Read shapes in the space of a model."""
     from shapelex.store.run_records import zarr_attributes
 
-    space = model.space_
-    # Arrays alone do not say what space they are in.
+    is_array = Path(path).suffix.lower() in (".npy", ".zarr")
+    # Arrays alone do not say what space they are in, but are prepared.
     is_ready = path.endswith(".npz") or "space" in zarr_attributes(Path(path))
+    wanted = {} if is_ready else reading_options(model.space_, None if is_array else model.preparation_)
     try:
-        shapes = read_shapes(path, screen) if is_ready else read_shapes(path, screen, space=space)
+        shapes = read_shapes(path, screen, **wanted)
     except ShapelexError as error:
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
-    check_space_of(shapes, model, path)
-    return shapes
+    return model._prepare_set(fit_for(model, shapes, path, screen))
 
 
-def check_space_of(shapes: Any, model: "ShapeDictionary", path: str) -> None:
-    """Refuse shapes of another space than a model's."""
-    if shapes.space == model.space_ or is_bare_form_of(shapes, model):
-        return
+def reading_options(space: "Space", preparation: Any) -> dict[str, Any]:
+    """Return the options of ``read`` that bring outlines into a space in the same way as those of a set."""
+    if preparation is not None and preparation.resampling == "arc length":
+        return {"n_points": space.n_coordinates, "closed": space.closed}
+    return {"space": space}
+
+
+def is_registered(shapes: Any) -> bool:
+    """Tell whether the outlines of a set are registered."""
+    return shapes.preparation is not None and shapes.preparation.is_registered
+
+
+def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) -> Any:
+    """Return shapes in the space of a model; refuse those of another one, or that were prepared differently.
+
+    Arrays do not name their space, and count as prepared.
+    """
+    import shapelex as sx
+
+    if shapes.space == model.space_:
+        try:
+            if model._missing_registration(shapes) is not None:
+                screen.say(f"{path} is not registered: registered to the mean that the model was learned with")
+        except PreparationError as error:
+            raise CommandError(f"{path}{str(error).removeprefix('X')}") from error
+        return shapes
+    is_array = shapes.preparation is None and isinstance(model.space_, sx.Landmarks)
+    if is_array and shapes.shape[1] == model.space_.n_coordinates:
+        return replace(shapes, space=model.space_)
     raise CommandError(
         f"{path} is in {shapes.space}, but the model is in {model.space_}: import these shapes with --like and the "
         "file that the model was learned from."
     )
-
-
-def is_bare_form_of(shapes: Any, model: "ShapeDictionary") -> bool:
-    """Tell whether shapes are an array of as many landmarks as a model has: it does not say whether they are closed."""
-    import shapelex as sx
-
-    is_bare = isinstance(shapes, sx.StoredShapes) and shapes.ids is None and not shapes.provenance
-    return is_bare and isinstance(model.space_, sx.Landmarks) and shapes.shape[1] == model.space_.n_points
 
 
 def load_dictionary(path: Path, device: str = "cpu") -> "ShapeDictionary":

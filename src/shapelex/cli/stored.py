@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,4 +102,7 @@ def on_cluster(shapes: Any, path: str, address: str | None) -> Iterator[Any]:
         from shapelex.distributed import from_file
         from shapelex.shapes import ShapeSet
 
-        yield dask.array.from_array(shapes.configurations) if isinstance(shapes, ShapeSet) else from_file(path)
+        if isinstance(shapes, ShapeSet):
+            yield shapes.replace(configurations=dask.array.from_array(shapes.configurations))
+        else:
+            yield replace(from_file(path), space=shapes.space)

@@ -14,6 +14,7 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count
 from shapelex.io.stored_shapes import StoredShapes, open_shapes
+from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.stored import chunk_rows as chunk_rows_of
 from shapelex.spaces import Space
 
@@ -30,10 +31,13 @@ class DaskShapes:
         The shapes, nothing of them read.
     space : Space
         What their coordinates mean.
+    preparation : Preparation, optional
+        How the outlines were resampled and registered.
     """
 
     configurations: Any
     space: Space
+    preparation: Preparation | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -96,7 +100,7 @@ def from_file(path: str | PathLike[str], chunk_rows: int = _CHUNK_ROWS) -> DaskS
         dtype=stored.dtype,
         meta=np.empty((0, 0), dtype=stored.dtype),
     )
-    return DaskShapes(configurations, stored.space)
+    return DaskShapes(configurations, stored.space, stored.preparation)
 
 
 def _read_chunk(path: str, rows: int, n_shapes: int, changed: int, block_id: tuple[int, ...]) -> ComplexArray:

@@ -11,13 +11,14 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
-from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs
+from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs, preparation_of
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.preshapes import rotations_onto
 from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions
 from shapelex.shapes.opening import as_shapes, read_configurations
+from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
 from shapelex.spaces.plain import PlainRows
 from shapelex.store.schema import Array, Count, Number, Schema
@@ -177,6 +178,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         """
         check_count(self.verbose, 0, "verbose")
         configurations, space = read_configurations(self._open_input(X, self.space))
+        preparation = preparation_of(X)
         rows = space.whitened_preshapes(configurations, "X")
         # mean_shape would call the argument "weights" in its error message.
         check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
@@ -191,9 +193,9 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
             learned = learner.run()
         except KeyboardInterrupt:
             if learner.best is not None:
-                self._store(learner.best, mean, space)
+                self._store(learner.best, mean, space, preparation)
             raise
-        self._store(learned, mean, space)
+        self._store(learned, mean, space, preparation)
         if not learned.converged and not progress.was_stopped and options.max_iter > 0:
             warnings.warn(
                 f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
@@ -315,8 +317,11 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
             n_threads=count_jobs(self.n_jobs),
         )
 
-    def _store(self, learned: LearnedDictionary, mean: ComplexArray, space: Space) -> None:
+    def _store(
+        self, learned: LearnedDictionary, mean: ComplexArray, space: Space, preparation: Preparation | None
+    ) -> None:
         self.__dict__.update(_attributes_at(learned, mean, space))
+        self.preparation_ = preparation
         self.usage_ = learned.usage
         self.loss_curve_ = learned.loss_curve
         self.n_iter_ = learned.n_iter

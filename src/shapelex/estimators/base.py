@@ -1,8 +1,11 @@
 """What the estimators of shapes share: how they read shapes, how they are saved, and how they are scored."""
 
+import logging
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import wraps
+from dataclasses import replace
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,12 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_weights
-from shapelex.exceptions import CodesError, NonFiniteError
+from shapelex.exceptions import CodesError, NonFiniteError, PreparationError, PreparationWarning
+from shapelex.geometry import register
+from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes, read_configurations
+from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
 from shapelex.store.estimator_file import save_estimator
 from shapelex.store.schema import Schema
+
+_log = logging.getLogger(__name__)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -45,6 +53,8 @@ class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
 
     space: Space | None
     space_: Space
+    preparation_: Preparation | None
+    """Preparation of the set that was fitted; None for plain arrays, which count as prepared."""
 
     def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
         """Return the input as shapes of a space, not read yet where they are outside memory.
@@ -53,10 +63,61 @@ class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         return as_shapes(X, space, sample_weight)
 
-    def _open_new_input(self, X: Any) -> Shapes:
-        """Return shapes of the fitted space, not read yet where they are outside memory."""
+    def _open_new_input(self, X: Any, sample_weight: ArrayLike | None = None) -> Shapes:
+        """Return shapes of the fitted space, prepared like those fitted, not read yet where they are outside memory."""
         check_is_fitted(self)
-        return self._open_input(X, self.space_)
+        shapes = self._open_input(X, self.space_, sample_weight)
+        registration = self._missing_registration(X)
+        if registration is None:
+            return shapes
+        _log.info("registering %d outlines like those that the model was learned from", len(shapes))
+        return shapes.changed(partial(_register_rows, registration=registration, space=self.space_))
+
+    def _prepare_set(self, shapes: ShapeSet) -> ShapeSet:
+        """Return a set prepared like the shapes that were fitted, with a note where that changed it."""
+        check_is_fitted(self)
+        registration = self._missing_registration(shapes)
+        if registration is None:
+            return shapes
+        found = register(shapes, self.space_, **registration.options)
+        given = preparation_of(shapes)
+        return shapes.replace(
+            configurations=found.configurations,
+            preparation=replace(registration, resampling=None if given is None else given.resampling),
+            notes=(*shapes.notes, f"Like the shapes of the model: {' '.join(str(found).split())}"),
+        )
+
+    def _missing_registration(self, X: Any) -> Preparation | None:
+        """Return the registration that a set still needs, or None; refuse sets that were prepared differently."""
+        own: Preparation | None = getattr(self, "preparation_", None)
+        given = preparation_of(X)
+        if own is None or given is None:
+            return None
+        is_raw = own.is_registered and not given.is_registered
+        if is_raw:
+            # Registration removes any start point and direction, those of files of earlier versions too.
+            given = replace(own, resampling=given.resampling)
+        difference = own.difference(given)
+        if difference:
+            raise PreparationError(
+                f"X was prepared differently from the shapes that the model was learned from: {difference}. "
+                f"{_way_out(own, given)}"
+            )
+        is_unknown = not (own.is_recorded and given.is_recorded) and (self.space_.closed or given.is_registered)
+        if is_unknown and not getattr(self, "_has_warned_of_preparation", False):
+            # Once a model: a command opens the same set several times.
+            self._has_warned_of_preparation = True
+            whose = "The model file does not record how the outlines that it was learned from were prepared"
+            if own.is_recorded:
+                whose = "The file of X does not record how its outlines were prepared"
+            warnings.warn(
+                f"{whose}, as it was written by an earlier version: codes of outlines that were resampled or "
+                "registered in another way are wrong. Import the outlines and learn the model again to have this "
+                "checked.",
+                PreparationWarning,
+                stacklevel=4,
+            )
+        return own if is_raw else None
 
     @single_blas_thread()
     def _read_new_rows(self, X: ArrayLike) -> ComplexArray:
@@ -67,6 +128,7 @@ class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
     def _read_fit_input(self, X: ArrayLike) -> ComplexArray:
         """Return configurations in memory, and store their space and number of coordinates."""
         configurations, self.space_ = read_configurations(self._open_input(X, self.space))
+        self.preparation_ = preparation_of(X)
         self.n_features_in_ = self.space_.n_coordinates
         return configurations
 
@@ -152,6 +214,33 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
     def __sklearn_is_fitted__(self) -> bool:
         # An interrupted fit may leave a space, but nothing to transform by.
         return hasattr(self, "_n_features_out")
+
+
+def preparation_of(X: Any) -> Preparation | None:
+    """Return the preparation of a set; None for plain arrays."""
+    found: Preparation | None = getattr(X, "preparation", None)
+    return found
+
+
+def _register_rows(
+    rows: ComplexArray, name: str, first_row: int, *, registration: Preparation, space: Space
+) -> ComplexArray:
+    """Register outlines like those of a model."""
+    # register would call the argument Z in its error message for collapsed outlines.
+    space.whitened_preshapes(rows, name, first_row)
+    return register(rows, space, **registration.options).configurations.astype(rows.dtype, copy=False)
+
+
+def _way_out(own: Preparation, given: Preparation) -> str:
+    """Return what to do with a set that was prepared differently from the shapes of a model."""
+    if own.resampling != given.resampling and None not in (own.resampling, given.resampling):
+        return (
+            "Read the outlines again in the same way: with the same n_points or space; on the command line by shapelex "
+            "import --like and the set that the model was learned from."
+        )
+    if own.is_registered:
+        return "Read the outlines again without registering them: the model registers them itself."
+    return "Read the outlines again without registering them, or learn a model from registered outlines."
 
 
 def check_dense_codes(codes: ArrayLike, n_columns: int, name: str = "codes", *, is_real: bool = False) -> Any:

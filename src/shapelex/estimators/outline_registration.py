@@ -1,12 +1,16 @@
 """Registration of outlines to a fitted mean, as a scikit-learn transformer."""
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex.estimators.base import ShapeEstimator, all_or_nothing
 from shapelex.geometry import Registration, register
+from shapelex.io.stored_shapes import StoredShapes
+from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
@@ -47,6 +51,8 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         Registration of the fitted outlines.
     space_ : Space
         Space of the configurations.
+    preparation_ : Preparation
+        Record of the registration, which sets that are transformed carry.
     n_iter_ : int
         Number of iterations; each computes a new mean.
     n_features_in_ : int
@@ -104,6 +110,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         """
         found = self._register(self._read_fit_input(X), "mean")
         self.registration_ = found
+        self.preparation_ = found.preparation
         self.mean_ = found.target
         self.n_iter_ = found.n_iter
         return self
@@ -121,9 +128,10 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         Registration
             The registered configurations, shifts, directions, angles and distances.
         """
-        return self._register(self._open_new_input(X)[:], self.mean_)
+        check_is_fitted(self)
+        return self._register(self._open_input(X, self.space_)[:], self.mean_)
 
-    def transform(self, X: ArrayLike) -> ComplexArray:
+    def transform(self, X: ArrayLike) -> Any:
         """Register outlines to the mean.
 
         Parameters
@@ -133,10 +141,17 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
 
         Returns
         -------
-        ndarray of complex, shape (n_shapes, n_coordinates)
-            The registered configurations, each with its own position, size and rotation.
+        ndarray of complex, shape (n_shapes, n_coordinates), or ShapeSet
+            The registered configurations, each with its own position, size and rotation; for a set of shapes a set
+            that records the registration, so that a model learned from it registers other sets in the same way.
         """
-        return self.register(X).configurations
+        found = self.register(X)
+        if not isinstance(X, ShapeSet | StoredShapes):
+            return found.configurations
+        assert self.preparation_ is not None
+        resampling = None if X.preparation is None else X.preparation.resampling
+        preparation = replace(self.preparation_, resampling=resampling)
+        return X[:].replace(configurations=found.configurations, space=self.space_, preparation=preparation)
 
     def _register(self, X: ComplexArray, to: str | ComplexArray) -> Registration:
         # register would call the argument Z in its error message for collapsed outlines.

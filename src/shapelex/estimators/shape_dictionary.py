@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
-from shapelex.estimators.base import as_generator, count_jobs
+from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from shapelex.learning import (
@@ -23,6 +23,7 @@ from shapelex.learning import (
 )
 from shapelex.learning.checkpoint import Checkpoint, describe_fit
 from shapelex.shapes.collection import ArrayShapes, Shapes
+from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
 from shapelex.store.schema import Array, Count, Group, Number, Schema
 
@@ -215,7 +216,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         ShapeDictionary
             The estimator itself.
         """
-        shapes = self._open_input(X, self.space, sample_weight)
+        shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
         options, space = self._prepare(shapes), shapes.space
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
@@ -226,11 +227,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             learned = learner.run()
         except KeyboardInterrupt:
             if learner.best is not None:
-                self._store(learner.best, space)
+                self._store(learner.best, space, preparation)
             if checkpoint is not None:
                 checkpoint.flush()
             raise
-        self._store(learned, space)
+        self._store(learned, space, preparation)
         if checkpoint is not None:
             checkpoint.finish()
         # The losses of batches are too noisy to tell whether the dictionary has converged.
@@ -276,7 +277,10 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         """
         online: OnlineLearner | None = getattr(self, "_online", None)
         is_fitted = hasattr(self, "atoms_")
-        shapes = self._open_input(X, self.space_ if is_fitted else self.space, sample_weight)
+        if is_fitted:
+            shapes, preparation = self._open_new_input(X, sample_weight), self.preparation_
+        else:
+            shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
         options = self._prepare(shapes)
         if is_fitted and len(self.atoms_) != options.n_atoms:
             raise ValueError(
@@ -294,7 +298,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             online = OnlineLearner(options, as_generator(self.random_state))
         online.learn_batch(shapes)
         assert online.best is not None
-        self._store(online.best, shapes.space)
+        self._store(online.best, shapes.space, preparation)
         self._online = online
         return self
 
@@ -353,9 +357,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self._options(self.space_)
         self._atom_rows()
 
-    def _store(self, learned: LearnedDictionary, space: Space) -> None:
+    def _store(self, learned: LearnedDictionary, space: Space, preparation: Preparation | None) -> None:
         self.__dict__.pop("_online", None)
-        self.space_ = space
+        self.space_, self.preparation_ = space, preparation
         self.n_features_in_ = space.n_coordinates
         self._statistics = learned.statistics
         self.atoms_ = space.unwhiten(learned.atoms)

@@ -16,7 +16,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_count, check_positive
 from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
+from shapelex.exceptions import NonFiniteError, PreparationError, UnsupportedBySpaceError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.missing_landmarks import centered_on, complete_by, normalized_on
 from shapelex.imputation.landmark_guesses import LandmarkGuesser
@@ -283,4 +283,9 @@ def _landmarks_of(dictionary: ShapeDictionary, X: ArrayLike) -> Landmarks | None
             "the points that are there, by space.fit(points, t)."
         )
     space.check_space_of(X, "X")
+    if _is_fitted(dictionary) and dictionary._missing_registration(X) is not None:
+        raise PreparationError(
+            "X is not registered, but dictionary was learned from registered outlines, and outlines with missing "
+            "points cannot be registered: use a dictionary that was learned from outlines as they are."
+        )
     return space

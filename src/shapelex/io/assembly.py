@@ -19,6 +19,7 @@ from shapelex.io.records import BadRecord, Record
 from shapelex.io.resampling import resample_polyline
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import column_from_values
+from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Landmarks, Space
 
 # Points of a polygon that a coordinate of a curve is fitted to.
@@ -158,6 +159,7 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
         metadata=columns,
         missing="allow" if wanted.allows_missing else "error",
         notes=tuple(note_rows(made.n_repeated_ends, made.note)),
+        preparation=Preparation(made.resampling),
     )
 
 
@@ -175,12 +177,15 @@ class Rows:
         Closed shapes whose last point repeated the first and was dropped.
     note : str
         What was done to all, or nothing.
+    resampling : str or None
+        As in :class:`~shapelex.shapes.preparation.Preparation`.
     """
 
     configurations: ComplexArray
     space: Space
     n_repeated_ends: int
     note: str
+    resampling: str | None
 
 
 def make_rows(found: Sequence[Found], wanted: Wanted) -> Rows:
@@ -190,8 +195,8 @@ def make_rows(found: Sequence[Found], wanted: Wanted) -> Rows:
     n_dropped = 0
     if closed:
         lines, n_dropped = _drop_repeated_ends(lines)
-    space, rows, note = _make_rows(found, lines, wanted, closed)
-    return Rows(rows, space, n_dropped, note)
+    space, rows, note, resampling = _make_rows(found, lines, wanted, closed)
+    return Rows(rows, space, n_dropped, note, resampling)
 
 
 def note_rows(n_repeated_ends: int, note: str) -> list[str]:
@@ -228,7 +233,8 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
         If the file holds curves of another space, or missing landmarks where they are an error.
     """
     if isinstance(shapes.space, Landmarks) and wanted.closed is not None and wanted.closed != shapes.closed:
-        shapes = shapes.replace(space=Landmarks(shapes.space.n_points, closed=wanted.closed))
+        changed = Landmarks(shapes.space.n_points, closed=wanted.closed)
+        shapes = shapes.replace(space=changed, preparation=shapes.preparation)
     if wanted.missing == "error" and shapes.is_missing.any():
         row = first_row + int(np.flatnonzero(shapes.is_missing.any(axis=1))[0])
         raise ShapeFileError(f'{path} has missing landmarks, first in shape {row}: missing="allow" keeps them as NaN.')
@@ -243,8 +249,10 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
     if shapes.is_missing.any():
         raise ShapeFileError(f"{path} has missing landmarks, so its shapes can be neither resampled nor fitted.")
     found = [Found(path, Record(row, id=name)) for row, name in zip(shapes, shapes.ids, strict=True)]
-    space, rows, note = _make_rows(found, list(shapes), wanted, shapes.closed)
-    return shapes.replace(configurations=rows, space=space, notes=(*shapes.notes, *([note] if note else [])))
+    space, rows, note, resampling = _make_rows(found, list(shapes), wanted, shapes.closed)
+    preparation = Preparation(resampling) if note else shapes.preparation
+    notes = (*shapes.notes, *([note] if note else []))
+    return shapes.replace(configurations=rows, space=space, notes=notes, preparation=preparation)
 
 
 def choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
@@ -280,8 +288,8 @@ def _drop_repeated_ends(lines: list[ComplexArray]) -> tuple[list[ComplexArray], 
 
 def _make_rows(
     found: Sequence[Found], lines: list[ComplexArray], wanted: Wanted, closed: bool
-) -> tuple[Space, ComplexArray, str]:
-    """Return the space, the configurations, and a note on what was done to them."""
+) -> tuple[Space, ComplexArray, str, str | None]:
+    """Return the space, the configurations, a note on what was done to them, and how they were resampled."""
     counts = Counter(len(line) for line in lines)
     space = wanted.space
     if space is None and wanted.n_points is not None:
@@ -292,11 +300,11 @@ def _make_rows(
         (n_points,) = counts
         if n_points < 2:
             raise ShapeFileError(f"{found[0].where}: shapes of a single point have no shape.")
-        return Landmarks(n_points, closed=closed), _stack(lines), ""
+        return Landmarks(n_points, closed=closed), _stack(lines), "", "as given"
     # Landmarks of the right number are as they should be, whatever the others are.
     is_ready = isinstance(space, Landmarks) and wanted.n_points is None
     if is_ready and set(counts) == {space.n_coordinates}:
-        return space, _stack(lines), ""
+        return space, _stack(lines), "", "as given"
     for one, line in zip(found, lines, strict=True):
         reason = _why_no_curve(line, closed)
         if reason:
@@ -313,9 +321,10 @@ def _make_rows(
             space,
             samples.astype(np.complex128, copy=False),
             f"Resampled to {space.n_points} points at equal steps of arc length.",
+            None if is_ready and n_points in counts else "arc length",
         )
     note = "Fitted by least squares to the polygons through the points, sampled at equal steps."
-    return space, fit_curves(lines, space), note
+    return space, fit_curves(lines, space), note, "least squares"
 
 
 def fit_curves(lines: list[ComplexArray], space: Space) -> ComplexArray:

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ComplexArray
-from shapelex.io.assembly import Found, Wanted, make_rows
+from shapelex.io.assembly import Found, Rows, Wanted, make_rows
 from shapelex.shapes import ShapeSet
-from shapelex.spaces import Space
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,8 @@ def _as_pair(value: Any) -> tuple[float, float]:
     return number.real, number.imag
 
 
-def block_of_records(found: Sequence[Found], wanted: Wanted) -> tuple[RawBlock, Space, int, str]:
-    """Return the block that records make up, its space, the number of ends dropped, and what was done to all."""
+def block_of_records(found: Sequence[Found], wanted: Wanted) -> tuple[RawBlock, Rows]:
+    """Return the block that records make up, and its configurations with what was done to them."""
     made = make_rows(found, wanted)
     records = [one.record for one in found]
     metadata: dict[str, list[Any]] = {}
@@ -96,7 +95,7 @@ def block_of_records(found: Sequence[Found], wanted: Wanted) -> tuple[RawBlock, 
         files=[str(one.path) for one in found],
         metadata=metadata,
     )
-    return block, made.space, made.n_repeated_ends, made.note
+    return block, made
 
 
 def block_of_set(shapes: ShapeSet, path: Path) -> RawBlock:

@@ -20,6 +20,7 @@ from shapelex.io.raw_block import RawBlock, block_of_records, block_of_set
 from shapelex.io.reading import Part
 from shapelex.io.stored_shapes import METADATA
 from shapelex.shapes.columns import ColumnKind
+from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.shapeset import ShapeSet, renumber_series
 from shapelex.spaces import Landmarks, Space
 
@@ -46,6 +47,7 @@ class _Known:
     n_repeated_ends: int = 0
     told: dict[str, None] = field(default_factory=dict)
     provenances: list[Mapping[str, Any]] = field(default_factory=list)
+    preparation: Preparation | None = None
 
     def copy(self) -> "_Known":
         """Return a copy that later shapes do not change, but for series of later files."""
@@ -74,6 +76,8 @@ class ShapeSpool:
         What was done to them, once it is closed.
     provenance : mapping
         What the files say of themselves, once it is closed.
+    preparation : Preparation or None
+        How the outlines were resampled and registered, once it is closed.
     """
 
     def __init__(self, folder: Path, wanted: Wanted) -> None:
@@ -89,6 +93,7 @@ class ShapeSpool:
         self._mark: tuple[_Known, int, int, int] | None = None
         self.notes: tuple[str, ...] = ()
         self.provenance: Mapping[str, Any] = {}
+        self.preparation: Preparation | None = None
 
     @property
     def space(self) -> Space:
@@ -167,6 +172,7 @@ class ShapeSpool:
         )
         given = [dict(one) for one in self._known.provenances if one]
         self.provenance = given[0] if len(given) == 1 else {"parts": given} if given else {}
+        self.preparation = self._known.preparation
         self.notes = (*note_rows(self._known.n_repeated_ends, ""), *self._known.told)
 
     def blocks(self) -> Iterator[ShapeSet]:
@@ -202,6 +208,7 @@ class ShapeSpool:
                 missing=self.missing,
                 notes=self.notes,
                 provenance=self.provenance,
+                preparation=self.preparation,
             )
 
     def row_blocks(self) -> Iterator[ComplexArray]:
@@ -256,17 +263,24 @@ class ShapeSpool:
                 provenances = self._known.provenances
                 if shapes.provenance not in provenances[-1:] and len(provenances) < _PROVENANCES_KEPT:
                     provenances.append(shapes.provenance)
-                self._append(block_of_set(shapes, path), shapes.space, str(path))
+                self._append(block_of_set(shapes, path), shapes.space, shapes.preparation, str(path))
 
     def _write_records(self, found: list[Found]) -> None:
         check_width(found)
-        block, space, n_repeated_ends, note = block_of_records(found, self._wanted)
-        self._known.n_repeated_ends += n_repeated_ends
-        self._known.told |= {note: None} if note else {}
-        self._append(block, space, found[0].where)
+        block, made = block_of_records(found, self._wanted)
+        self._known.n_repeated_ends += made.n_repeated_ends
+        self._known.told |= {made.note: None} if made.note else {}
+        before, resampling = self._known.preparation, made.resampling
+        if before is not None and before.resampling != resampling:
+            # Some records have the wanted number of points already, others are resampled: neither holds for all.
+            resampling, self._known.preparation = None, replace(before, resampling=None)
+        self._append(block, made.space, Preparation(resampling), found[0].where)
 
-    def _append(self, block: RawBlock, space: Space, where: str) -> None:
+    def _append(self, block: RawBlock, space: Space, preparation: Preparation | None, where: str) -> None:
         self._check_space(space, where)
+        if self._known.n_shapes:
+            preparation = join_preparations([self._known.preparation, preparation])
+        self._known.preparation = preparation
         self._known.dtype = np.result_type(self.dtype, block.rows.dtype)
         self._known.first_file = self._known.first_file or block.files[0]
         self._known.has_many_files |= any(file != self._known.first_file for file in block.files)

@@ -19,6 +19,7 @@ from shapelex.io.registry import FORMATS, find_format
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes
+from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.stored import ChunkReader, FileShapes, chunk_rows
 from shapelex.spaces import Space
 from shapelex.store.folders import is_zarr_folder
@@ -66,6 +67,10 @@ class ShapeBlocks(Protocol):
     def provenance(self) -> Mapping[str, Any]:
         """Where it comes from."""
 
+    @property
+    def preparation(self) -> Preparation | None:
+        """How the outlines were resampled and registered."""
+
     def blocks(self) -> Iterator[ShapeSet]:
         """Go through the set in order."""
 
@@ -80,7 +85,7 @@ def column_of(shapes: ShapeSet, name: str) -> np.ndarray[Any, Any]:
 
 def as_stored(shapes: ShapeSet) -> "StoredShapes":
     """Return a set in memory as one that is gone through in blocks."""
-    parts = ("space", "ids", "labels", "sequence", "metadata", "missing", "notes", "provenance")
+    parts = ("space", "ids", "labels", "sequence", "metadata", "missing", "notes", "provenance", "preparation")
     return StoredShapes(shapes.configurations, **{name: getattr(shapes, name) for name in parts})
 
 
@@ -116,6 +121,8 @@ class StoredShapes:
         What happened to the set on its way.
     provenance : mapping
         Where it comes from.
+    preparation : Preparation, optional
+        As in :class:`~shapelex.ShapeSet`; None stands for plain arrays, which are not checked.
     """
 
     configurations: Any
@@ -127,6 +134,7 @@ class StoredShapes:
     missing: str = "error"
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    preparation: Preparation | None = field(default_factory=Preparation)
 
     def __post_init__(self) -> None:
         n_shapes = int(self.configurations.shape[0])
@@ -198,6 +206,7 @@ class StoredShapes:
             missing=self.missing,
             notes=self.notes,
             provenance=self.provenance,
+            preparation=self.preparation,
         )
 
     def blocks(self, n_rows: int | None = None) -> Iterator[ShapeSet]:
@@ -324,7 +333,7 @@ def stored_landmarks(array: Any) -> StoredShapes:
     """Return an array of landmarks on disk as a set; what it is not, the error says."""
     if len(array.shape) < 2:
         raise ShapeFileError(f"it is no array of shapes, but one of shape {array.shape}")
-    return StoredShapes(array, FileShapes(array, name="the array").space, missing="allow")
+    return StoredShapes(array, FileShapes(array, name="the array").space, missing="allow", preparation=None)
 
 
 def is_large(path: Path) -> bool:

@@ -14,6 +14,7 @@ from shapelex.io.stored_shapes import StoredShapes, thin_out
 from shapelex.report.document import make_document
 from shapelex.report.payload import make_payload
 from shapelex.report.shapes import read_shapes
+from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
 from shapelex.store.atomic import write_atomically
 
@@ -121,6 +122,8 @@ def write_report(
     if isinstance(X, StoredShapes):
         n_population = len(X) if len(X) > _READ_PER_SHOWN * max_shapes else None
         X = thin_out(X, _READ_PER_SHOWN * max_shapes)
+    if isinstance(X, ShapeSet):
+        X = model._prepare_set(X)
     shapes = read_shapes(X, model.space_, ids=ids, labels=labels, sequence=sequence, frames=frames)
     payload = make_payload(
         model,

@@ -23,6 +23,9 @@ BLOCK_ROWS = 8192
 
 Result = TypeVar("Result")
 
+Change = Callable[[ComplexArray, str, int], ComplexArray]
+"""Function that makes other configurations of the same space of some; name and first row are for error messages."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -144,6 +147,10 @@ class Shapes(ABC):
         other.space, other.kept = space, {}
         return other
 
+    def changed(self, change: Change) -> "Shapes":
+        """Return the shapes that a function makes of these, computed when they are read."""
+        return ChangedShapes(self, change)
+
     def stretches(self) -> list[int]:
         """Return the bounds of stretches that are best read as a whole: first shapes, and the number of shapes."""
         n_rows = self.stretch_rows * -(-BLOCK_ROWS // self.stretch_rows)
@@ -209,9 +216,34 @@ class ArrayShapes(Shapes):
         other.first_row = self.first_row
         return other
 
+    def changed(self, change: Change) -> "Shapes":
+        """Return the shapes that a function makes of these."""
+        rows = change(self.configurations, self.name, self.first_row)
+        other = ArrayShapes(rows, self.space, self.weights, self.name)
+        other.first_row = self.first_row
+        return other
+
     def keep_scales(self) -> None:
         """Compute and keep the scales of all shapes, for the repeated passes of a fit."""
         self._parts = self.space.scaled_parts(self.configurations, self.name, self.first_row)
+
+
+class ChangedShapes(Shapes):
+    """What a function makes of the shapes of another collection, block by block."""
+
+    def __init__(self, source: Shapes, change: Change) -> None:
+        super().__init__(source.shape, source.dtype, source.space, source.name)
+        self._source, self._change = source, change
+        self.weights, self.first_row = source.weights, source.first_row
+        self.stretch_rows, self.is_sequential = source.stretch_rows, source.is_sequential
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return changed configurations."""
+        return self._change(self._source.read(start, stop), self.name, self.first_row + start)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return changed configurations by number."""
+        return self._change(self._source.take(indices), self.name, 0)
 
 
 def _hash_part(part: Shapes) -> list[str]:

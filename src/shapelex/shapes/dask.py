@@ -16,7 +16,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_complex_rows
 from shapelex.exceptions import ArrayTypeError, EmptySetError
-from shapelex.shapes.collection import ArrayShapes, Result, Shapes
+from shapelex.shapes.collection import ArrayShapes, Change, Result, Shapes
 from shapelex.spaces import Space
 
 # Number of results that one task merges.
@@ -63,6 +63,18 @@ class DaskShapes(Shapes):
         ]
         return np.concatenate(dask.compute(*parts))
 
+    def changed(self, change: Change) -> Shapes:
+        """Return the shapes that a function makes of these, computed where the chunks are."""
+        array = self._array
+        if array.ndim == 3:
+            array = array.map_blocks(
+                _as_rows, self.name, drop_axis=2, dtype=self.dtype, meta=np.empty((0, 0), self.dtype)
+            )
+        made = array.map_blocks(_change, change, self.name, dtype=self.dtype, meta=np.empty((0, 0), self.dtype))
+        other = DaskShapes(made, self.space, self.name)
+        other.weights = self.weights
+        return other
+
     @property
     def chunk_sizes(self) -> list[int]:
         """Number of shapes of each chunk."""
@@ -106,6 +118,15 @@ def _work_on_chunk(chunk: Any, weights: FloatArray | None, start: int, work: _Wo
     part.first_row = start
     with single_blas_thread():
         return work.function(part)
+
+
+def _as_rows(chunk: Any, name: str) -> ComplexArray:
+    return as_complex_rows(np.asarray(chunk), name=name)
+
+
+def _change(chunk: Any, change: Change, name: str, block_info: Any = None) -> ComplexArray:
+    with single_blas_thread():
+        return change(_as_rows(chunk, name), name, int(block_info[0]["array-location"][0][0]))
 
 
 def _take(chunk: Any, rows: IntArray, name: str) -> ComplexArray:

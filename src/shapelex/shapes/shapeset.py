@@ -14,12 +14,16 @@ from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray
 from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice, name_rows
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
 from shapelex.shapes.columns import Column, as_column, join_columns, read_only_view
+from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.summary import Summary
 from shapelex.spaces import Landmarks, Space, to_columns
 from shapelex.spaces.base import choose_space
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_NOT_PREPARED = Preparation()
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -49,6 +53,9 @@ class ShapeSet:
         Remarks on how the set was made, such as records that were skipped.
     provenance : mapping, optional
         Origin of the set, as JSON values.
+    preparation : Preparation, optional
+        How the outlines were resampled and registered; by default they were not. Models check it, see "Start points
+        and directions" in the guide. None stands for plain arrays, which are not checked.
 
     Attributes
     ----------
@@ -60,7 +67,7 @@ class ShapeSet:
     NonFiniteError
         If a coordinate is infinite, or NaN where that is not allowed.
     ShapeInputError
-        If a column does not have one entry per shape.
+        If a column does not have one entry per shape, or the mean of the preparation has another number of coordinates.
 
     Examples
     --------
@@ -81,6 +88,7 @@ class ShapeSet:
     missing: str
     notes: tuple[str, ...]
     provenance: Mapping[str, Any]
+    preparation: Preparation | None
 
     def __init__(
         self,
@@ -94,6 +102,7 @@ class ShapeSet:
         missing: str = "error",
         notes: Iterable[str] = (),
         provenance: Mapping[str, Any] | None = None,
+        preparation: Preparation | None = _NOT_PREPARED,
     ) -> None:
         check_choice(missing, ("error", "allow"), "missing")
         given = choose_space(space, configurations)
@@ -112,7 +121,14 @@ class ShapeSet:
             "missing": missing,
             "notes": (notes,) if isinstance(notes, str) else tuple(map(str, notes)),
             "provenance": {} if provenance is None else dict(provenance),
+            "preparation": preparation,
         }
+        mean = None if preparation is None else preparation.mean
+        if mean is not None and mean.shape != (parts["space"].n_coordinates,):
+            raise ShapeInputError(
+                f"preparation has a mean of shape {mean.shape}, but the shapes are in {parts['space']!r}: give the "
+                "preparation of these shapes, or leave it out."
+            )
         for name, value in parts.items():
             object.__setattr__(self, name, value)
 
@@ -176,13 +192,16 @@ class ShapeSet:
         Parameters
         ----------
         **changes : object
-            New parts, by the names of the parameters of the class.
+            New parts, by the names of the parameters of the class. Another space ends the preparation, unless a new one
+            is given.
 
         Returns
         -------
         ShapeSet
             The new set; parts not named are as they were.
         """
+        if changes.get("space", self.space) != self.space:
+            changes.setdefault("preparation", _NOT_PREPARED)
         return replace(self, **changes)
 
     def equals(self, other: object) -> bool:
@@ -191,7 +210,7 @@ class ShapeSet:
         Parameters
         ----------
         other : object
-            Usually a set. Notes and provenance are not compared.
+            Usually a set. Notes, provenance and preparation are not compared.
 
         Returns
         -------
@@ -230,6 +249,8 @@ class ShapeSet:
         ------
         ShapeInputError
             If the spaces differ.
+        PreparationError
+            If some sets are registered and others are not, or not in the same way.
         EmptySetError
             If `sets` is empty.
 
@@ -264,6 +285,7 @@ class ShapeSet:
             provenance=first.provenance
             if all(part.provenance == first.provenance for part in parts)
             else {"parts": [dict(part.provenance) for part in parts]},
+            preparation=join_preparations(part.preparation for part in parts),
         )
 
     def to_dataframe(self, layout: ColumnLayout = "interleaved") -> "pd.DataFrame":

@@ -49,6 +49,8 @@ class Summary:
             return "0 shapes"
         n_shapes = self._n_shapes
         lines = [_count(n_shapes, "shape") + f" in {shapes.space!r}" + (", closed" if shapes.closed else ", open")]
+        if shapes.preparation is not None and (shapes.closed or shapes.preparation.is_registered):
+            lines.append(str(shapes.preparation))
         lines += self._name_labels() + self._name_series()
         lines += [f"metadata: {', '.join(shapes.metadata)}"] if shapes.metadata else []
         lines += self._name_troubles(shapes)

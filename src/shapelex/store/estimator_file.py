@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shapelex.exceptions import ModelFileError, reason_of
+from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.store.archive import as_plain
 from shapelex.store.model_file import Model, write_model
 from shapelex.store.provenance import installed_versions
@@ -103,6 +104,7 @@ def _describe(estimator: Any) -> Model:
     for name in ("space", *schema.left_out):
         del parameters[name]
     fields = Fields(space, results={"space_given": estimator.space is not None})
+    fields.results |= preparation_to_json(getattr(estimator, "preparation_", None))
     if not isinstance(parameters.get("init", ""), str):
         fields.arrays["init"] = np.asarray(parameters["init"])
         parameters["init"] = "spread"
@@ -129,6 +131,7 @@ def _restore(estimator_class: type[Any], model: Model) -> Any:
     if fields.result("space_given"):
         estimator.set_params(space=model.space)
     estimator.space_ = model.space
+    estimator.preparation_ = preparation_of_header(model.results, model.space.n_coordinates)
     for part in (_N_FEATURES, *schema.parts):
         part.read(estimator, fields)
     if fields.arrays:

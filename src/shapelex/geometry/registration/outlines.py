@@ -18,6 +18,7 @@ from shapelex.geometry.registration.cyclic_search import CyclicSearch
 from shapelex.geometry.registration.descent import mean_preshape, refine_with_mean, register_to_mean
 from shapelex.geometry.registration.subsample_shifts import closest_fractions, shift_landmarks
 from shapelex.shapes.opening import read_configurations
+from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Landmarks, Space
 
 
@@ -48,6 +49,8 @@ class Registration:
         Iterations, each with one new mean; 0 for a given target.
     converged : bool
         Whether the last iteration changed nothing.
+    preparation : Preparation or None
+        Record of the registration, for the set of the registered shapes; None where each has a target of its own.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Registration:
     distance_after: FloatArray
     n_iter: int
     converged: bool
+    preparation: Preparation | None = None
 
     def __str__(self) -> str:
         before, after = (float(np.sqrt(np.mean(d**2))) for d in (self.distance_before, self.distance_after))
@@ -193,6 +197,7 @@ def register(
         shift = np.where(fractions == 0, changes.shift, (changes.shift + fractions) % space.n_coordinates)
         moved = fractions != 0
         registered[moved] = shift_landmarks(registered[moved], fractions[moved])
+    before = getattr(Z, "preparation", None)
     return Registration(
         configurations=registered,
         target=targets[0] if len(targets) == 1 else targets,
@@ -204,6 +209,11 @@ def register(
         distance_after=distance(registered, targets, space=space),
         n_iter=n_iter,
         converged=converged,
+        preparation=None
+        if len(targets) > 1
+        else Preparation(
+            None if before is None else before.resampling, targets[0], start, direction, reflection, subsample
+        ),
     )
 
 

@@ -30,7 +30,7 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
         )
     try:
         configurations = array if layout is None else from_columns(array, layout=layout)
-        return ShapeSet(configurations, missing="allow")
+        return ShapeSet(configurations, missing="allow", preparation=None)
     except ShapelexError as error:
         raise ShapeFileError(f"{path} cannot be read as shapes: {error}") from error
 

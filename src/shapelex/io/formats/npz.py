@@ -27,6 +27,7 @@ from shapelex.exceptions import ShapeFileError, ShapelexError, UnsupportedBySpac
 from shapelex.io.guards import MAX_BYTES, zip_members
 from shapelex.io.stored_shapes import METADATA, SHAPES_FORMAT, ShapeBlocks, StoredShapes, as_stored, column_of
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space, to_points
 from shapelex.store.folders import work_folder
 from shapelex.store.npy_array import read_array, read_array_header, write_arrays
@@ -146,6 +147,7 @@ def _encode_header(shapes: ShapeSet | ShapeBlocks, keys: dict[str, str]) -> np.n
         "missing": shapes.missing,
         "notes": list(shapes.notes),
         "provenance": dict(shapes.provenance),
+        **preparation_to_json(shapes.preparation),
     }
     try:
         return np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
@@ -226,6 +228,7 @@ def _from_header(header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]
         "missing": parts["missing"],
         "notes": tuple(map(str, parts["notes"])),
         "provenance": parts["provenance"],
+        "preparation": preparation_of_header(header, space.n_coordinates),
     }
 
 

@@ -28,6 +28,7 @@ from shapelex.io.stored_shapes import (
     stored_landmarks,
 )
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import from_columns
 from shapelex.store.folders import replace_folder
 from shapelex.store.space_description import build_space, describe_space
@@ -60,7 +61,7 @@ def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
     zarr = load_zarr()
     table = zarr.open_array(str(path), mode="r")
     _check_size(table, path)
-    return ShapeSet(from_columns(table[:], layout=layout), missing="allow")
+    return ShapeSet(from_columns(table[:], layout=layout), missing="allow", preparation=None)
 
 
 def open_set(path: Path) -> StoredShapes:
@@ -100,6 +101,7 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
         "missing": shapes.missing,
         "notes": list(shapes.notes),
         "provenance": dict(shapes.provenance),
+        **preparation_to_json(shapes.preparation),
     }
     try:
         json.dumps(header)
@@ -196,6 +198,7 @@ def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
         missing=header["missing"],
         notes=tuple(map(str, header["notes"])),
         provenance=header["provenance"],
+        preparation=preparation_of_header(header, space.n_coordinates),
     )
 
 

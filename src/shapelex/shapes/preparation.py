@@ -1,0 +1,193 @@
+"""How outlines were prepared before they are compared, so that others can be prepared in the same way.
+
+A set of shapes carries its preparation, a model that of the shapes that it was learned from.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ComplexArray
+from shapelex.exceptions import PreparationError
+from shapelex.shapes.columns import read_only_view
+
+_RESAMPLINGS = {
+    "as given": "the points are those of the file",
+    "arc length": "resampled at equal steps of arc length",
+    "least squares": "curves fitted by least squares",
+}
+_SAME_MEAN = 1e-6
+_FLAGS = ("start", "direction", "reflection", "subsample")
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """How the outlines of a set were resampled and registered.
+
+    Parameters
+    ----------
+    resampling : {"as given", "arc length", "least squares"}, optional
+        Origin of the points: those of the file, points at equal steps of arc length, or coordinates of curves fitted
+        by least squares; None where it is not known.
+    mean : ndarray of complex, shape (n_coordinates,), optional
+        Pre-shape that the outlines were registered to; None for outlines that were not registered.
+    start, direction, reflection, subsample : bool
+        What the registration could change, as in :func:`shapelex.register`.
+    is_recorded : bool, default True
+        False for files of versions that did not record the preparation.
+
+    Examples
+    --------
+    >>> import shapelex as sx
+    >>> outline = [0, 2, 3 + 1j, 1 + 2j, 1j]
+    >>> print(sx.register(outline, sx.Landmarks(5, closed=True), to=outline).preparation)
+    registered to a mean (start point, direction)
+    """
+
+    resampling: str | None = None
+    mean: ComplexArray | None = None
+    start: bool = True
+    direction: bool = True
+    reflection: bool = False
+    subsample: bool = False
+    is_recorded: bool = True
+
+    def __post_init__(self) -> None:
+        if self.mean is not None:
+            # The same numbers as in a file, whatever the precision of the shapes.
+            object.__setattr__(self, "mean", read_only_view(np.array(self.mean, dtype=np.complex128)))
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether the outlines were registered."""
+        return self.mean is not None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of :func:`shapelex.register` that register other outlines in the same way."""
+        return {"to": self.mean, **{name: getattr(self, name) for name in _FLAGS}}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Preparation):
+            return NotImplemented
+        return self.is_recorded == other.is_recorded and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        if not self.is_recorded:
+            return "preparation not recorded"
+        parts = [] if self.resampling is None else [_RESAMPLINGS[self.resampling]]
+        if self.is_registered:
+            names = {"start": "start point", "direction": "direction", "reflection": "reflection",
+                     "subsample": "fractions of a point"}  # fmt: skip
+            free = ", ".join(names[name] for name in _FLAGS if getattr(self, name))
+            parts.append(f"registered to a mean ({free})")
+        else:
+            parts.append("not registered")
+        return ", ".join(parts)
+
+    def difference(self, other: "Preparation") -> str:
+        """Return how another preparation differs, in words; nothing where both are the same or one is not known.
+
+        Parameters
+        ----------
+        other : Preparation
+            Preparation of other outlines of the same space.
+
+        Returns
+        -------
+        str
+            ``"expected …, got …"``, or the empty string.
+        """
+        if None not in (self.resampling, other.resampling) and self.resampling != other.resampling:
+            return f"expected outlines that are {self}, got {other}"
+        if not (self.is_recorded and other.is_recorded):
+            return ""
+        if self.is_registered != other.is_registered:
+            return f"expected outlines that are {self}, got {other}"
+        if not self.is_registered:
+            return ""
+        changed = [name for name in _FLAGS if getattr(self, name) != getattr(other, name)]
+        if changed:
+            return "expected a registration with " + ", ".join(
+                f"{name}={getattr(self, name)}, got {name}={getattr(other, name)}" for name in changed
+            )
+        # Means are pre-shapes, of size 1; a mean that was scaled again differs by rounding.
+        is_same = np.allclose(self.mean, other.mean, rtol=0, atol=_SAME_MEAN)  # type: ignore[arg-type]
+        return "" if is_same else "they were registered to another mean"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the preparation as JSON values.
+
+        Returns
+        -------
+        dict
+            Values that :func:`preparation_from_json` reads.
+        """
+        registration = None
+        if self.mean is not None:
+            points = np.stack([self.mean.real, self.mean.imag], axis=1).tolist()
+            registration = {"mean": points, **{name: getattr(self, name) for name in _FLAGS}}
+        return {"resampling": self.resampling, "registration": registration}
+
+
+UNRECORDED = Preparation(is_recorded=False)
+"""Preparation of sets and models in files of versions that did not record it."""
+
+
+def preparation_to_json(preparation: Preparation | None) -> dict[str, Any]:
+    """Return the entry of a file's header that :func:`preparation_of_header` reads; none for an unrecorded one."""
+    if preparation is None:
+        return {"preparation": None}
+    return {"preparation": preparation.to_json()} if preparation.is_recorded else {}
+
+
+def preparation_of_header(header: Any, n_coordinates: int) -> Preparation | None:
+    """Return the preparation in the header of a file; raise ValueError where it is damaged."""
+    if "preparation" not in header:
+        return UNRECORDED
+    value = header["preparation"]
+    if value is None:
+        return None
+    try:
+        resampling, registration = value["resampling"], value["registration"]
+        if resampling is not None and resampling not in _RESAMPLINGS:
+            raise ValueError(f"resampling {resampling!r} is not known")
+        if registration is None:
+            return Preparation(resampling)
+        flags = {name: registration[name] for name in _FLAGS}
+        points = np.array(registration["mean"], dtype=np.float64)
+        if points.shape != (n_coordinates, 2) or not np.isfinite(points).all():
+            raise ValueError(f"its mean must be {n_coordinates} finite points, got shape {points.shape}")
+        if not all(isinstance(flag, bool) for flag in flags.values()):
+            raise ValueError(f"{', '.join(_FLAGS)} must be true or false")
+    except (TypeError, KeyError, ValueError) as error:
+        raise ValueError(f"its preparation is damaged ({error})") from error
+    return Preparation(resampling, points[:, 0] + 1j * points[:, 1], **flags)
+
+
+def join_preparations(preparations: Iterable[Preparation | None]) -> Preparation | None:
+    """Return the preparation of sets that become one; refuse sets that were prepared differently.
+
+    None stands for plain arrays, which count as prepared like the others.
+    """
+    known = [one for one in preparations if one is not None]
+    if not known:
+        return None
+    first = known[0]
+    for other in known[1:]:
+        difference = first.difference(other)
+        if not (first.is_recorded and other.is_recorded) and first.is_registered != other.is_registered:
+            difference = difference or f"expected outlines that are {first}, got {other}"
+        if difference:
+            raise PreparationError(
+                f"Sets that become one must be prepared in the same way: {difference}. Read the outlines again without "
+                "registering them, join them, and register the whole."
+            )
+    if not all(one.is_recorded for one in known):
+        return UNRECORDED
+    is_one_kind = all(one.resampling == first.resampling for one in known)
+    return first if is_one_kind else Preparation(None, first.mean, **{name: getattr(first, name) for name in _FLAGS})

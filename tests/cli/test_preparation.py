@@ -1,0 +1,151 @@
+"""Commands prepare outlines like those that a model was learned from, or refuse them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from tests.cli.conftest import lines_of, run
+
+LEARN = ["--atoms", "4", "--nonzero", "2", "--max-iter", "5"]
+SAID = "is not registered: registered to the mean that the model was learned with"
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture
+def outlines(folder, shapes):
+    """``raw.npz``, ``registered.npz`` and ``model.npz`` of outlines in text files whose start points differ."""
+    rng = np.random.default_rng(1)
+    (folder / "cells").mkdir()
+    for number, outline in enumerate(shapes.configurations):
+        # As many points as the model has are resampled like all others.
+        rows = np.roll(sx.resample(outline, 24 + number % 3, closed=True), rng.integers(24)) * (1 + 1e-3 * number)
+        rows[3] = 0.7 * rows[3] + 0.3 * rows[4]
+        np.savetxt(folder / "cells" / f"{number:02d}.txt", np.column_stack([rows.real, rows.imag]))
+    lines_of(run("import", "cells", "-o", "raw.npz", "--points", "24", "--closed"))
+    lines_of(run("import", "cells", "-o", "registered.npz", "--points", "24", "--closed", "--register"))
+    lines_of(run("learn", "registered.npz", "-o", "model.npz", *LEARN, "--force"))
+    return folder
+
+
+def encode(source, name="codes.npz", *options):
+    result = run("encode", "model.npz", source, "-o", name, "--force", *options)
+    lines = lines_of(result)
+    return sx.read_codes(name), any(SAID in line for line in lines)
+
+
+def assert_same(first, second):
+    np.testing.assert_array_equal(first[0].support, second[0].support)
+    np.testing.assert_allclose(first[0].coefs, second[0].coefs, atol=1e-9)
+    np.testing.assert_allclose(first[1], second[1], atol=1e-9)
+
+
+def test_raw_sets_and_files_have_the_codes_of_registered_ones(outlines):
+    assert sx.load("model.npz").preparation_ == sx.read("registered.npz").preparation
+    expected, was_registered = encode("registered.npz")
+    assert not was_registered
+    for source in ("raw.npz", "cells"):
+        found, was_registered = encode(source)
+        assert was_registered
+        assert_same(found, expected)
+    pytest.importorskip("zarr")
+    found, was_registered = encode("raw.npz", "codes.zarr")  # block by block
+    assert was_registered
+    assert_same(found, expected)
+
+
+def test_reconstructions_and_pages_are_of_prepared_outlines(outlines):
+    for source in ("raw.npz", "registered.npz"):
+        lines_of(run("reconstruct", "model.npz", source, "-o", "r.npz", "--figure", "r.png", "--force"))
+        found = sx.read("r.npz")
+        assert found.preparation == sx.read("registered.npz").preparation
+        errors = sx.distance(found.configurations, sx.read("registered.npz").configurations, space=found.space)
+        np.testing.assert_allclose(errors, found.metadata["error"], atol=1e-9)
+    shown = lines_of(run("report", "model.npz", "raw.npz", "-o", "page.html"))
+    assert SAID in shown[0]
+
+
+def test_info_tells_the_preparation(outlines):
+    told = "resampled at equal steps of arc length, registered to a mean (start point, direction)"
+    assert told in lines_of(run("info", "registered.npz"))
+    assert f"its shapes: {told}" in lines_of(run("info", "model.npz"))
+    assert "resampled at equal steps of arc length, not registered" in lines_of(run("info", "raw.npz"))
+    for name in ("registered.npz", "model.npz"):
+        assert json.loads(run("info", name, "--json").stdout)["preparation"] == told
+
+
+def test_sets_that_were_prepared_differently_are_refused(outlines):
+    lines_of(run("import", "cells", "-o", "m.npz", "--points", "24", "--closed", "--register", "--reflection"))
+    for target in ("c.csv", "c.zarr"):
+        result = run("encode", "model.npz", "m.npz", "-o", target)
+        assert result.exit_code == 1
+        assert "m.npz was prepared differently" in " ".join(result.stderr.split())
+        assert "reflection=False, got reflection=True" in " ".join(result.stderr.split())
+    lines_of(run("import", "cells/00.txt", "-o", "given.npz", "--closed"))
+    result = run("report", "model.npz", "given.npz", "-o", "p.html")
+    assert result.exit_code == 1
+    assert "the points are those of the file" in " ".join(result.stderr.split())
+    result = run("import", "raw.npz", "registered.npz", "-o", "both.npz")
+    assert result.exit_code == 1
+    assert "prepared in the same way" in result.stderr
+
+
+def test_like_takes_over_the_whole_preparation(outlines):
+    lines_of(run("import", "cells", "-o", "new.npz", "--like", "registered.npz"))
+    first, second = sx.read("registered.npz"), sx.read("new.npz")
+    assert first.preparation.difference(second.preparation) == ""
+    np.testing.assert_array_equal(first.configurations, second.configurations)
+    assert not encode("new.npz")[1]
+    lines_of(run("import", "cells", "-o", "plain.npz", "--like", "raw.npz"))
+    assert sx.read("plain.npz").preparation == sx.read("raw.npz").preparation
+    result = run("import", "cells", "-o", "x.npz", "--like", "registered.npz", "--register", "--reflection")
+    assert result.exit_code == 2
+
+
+def test_sets_on_disk_record_what_sets_in_memory_do(outlines, everything_is_large):
+    lines_of(run("import", "cells", "-o", "large.npz", "--points", "24", "--closed", "--register"))
+    lines_of(run("import", "cells", "-o", "large_raw.npz", "--points", "24", "--closed"))
+    lines_of(run("import", "cells", "-o", "large_like.npz", "--like", "registered.npz"))
+    expected = sx.read("registered.npz")
+    for name in ("large.npz", "large_like.npz"):
+        found = sx.read(name)
+        assert expected.preparation.difference(found.preparation) == ""
+        np.testing.assert_array_equal(found.configurations, expected.configurations)
+    assert sx.read("large_raw.npz").preparation == sx.read("raw.npz").preparation
+    assert run("import", "large_raw.npz", "large.npz", "-o", "both.npz").exit_code == 1
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_sets_of_which_some_shapes_are_resampled(outlines, is_large, request):
+    lines_of(run("import", "cells/00.txt", "-o", "given.npz", "--closed"))
+    assert sx.read("given.npz").preparation.resampling == "as given"
+    if is_large:
+        request.getfixturevalue("everything_is_large")
+    # Every third file has 24 points already.
+    lines_of(run("import", "cells", "-o", "mixed.npz", "--like", "given.npz"))
+    assert sx.read("mixed.npz").preparation.resampling is None
+
+
+def test_arrays_count_as_prepared(outlines):
+    np.save("array.npy", sx.read("registered.npz").configurations)
+    found, was_registered = encode("array.npy")
+    assert not was_registered
+    assert_same(found, encode("registered.npz")[0])
+
+
+@pytest.mark.realdata
+def test_raw_masks_have_the_errors_of_registered_ones(data_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mask = data_folder / "formats" / "masks" / "nuclei_label_mask.tif"
+    lines_of(run("import", mask, "-o", "nuclei.npz", "--points", "64", "--register"))
+    lines_of(run("learn", "nuclei.npz", "-o", "model.npz", "--atoms", "10", "--nonzero", "3"))
+    expected, _ = encode("nuclei.npz")
+    found, was_registered = encode(mask)
+    assert was_registered
+    assert_same(found, expected)
+    raw = sx.read(mask, n_points=64).configurations
+    unprepared = sx.load("model.npz").encode(raw)
+    # Without the preparation the errors were more than twice as large, and most first atoms were others.
+    assert np.mean(unprepared.support[:, 0] != found[0].support[:, 0]) > 0.5

@@ -1,0 +1,205 @@
+"""Models prepare sets of outlines like those that they were learned from, or refuse them."""
+
+import logging
+import pickle
+import warnings
+
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import shapelex as sx
+from shapelex.distributed import from_file
+from shapelex.exceptions import CollapsedShapeError, PreparationError, PreparationWarning
+from shapelex.shapes.preparation import UNRECORDED, Preparation
+
+SPACE = sx.Landmarks(40, closed=True)
+OPTIONS = {"max_iter": 5, "tol": 0.1, "random_state": 0}
+MODELS = {
+    "dictionary": sx.ShapeDictionary(4, 2, **OPTIONS),
+    "align first": sx.AlignFirstDictionary(4, 2, **OPTIONS),
+    "complex PCA": sx.ComplexPCA(3),
+    "tangent PCA": sx.TangentPCA(3),
+    "kernel": sx.ProcrustesKernel(),
+    "classifier": sx.ShapeDictionaryClassifier(3, 2, cv=None, tol=0.1, random_state=0),
+}
+
+
+def make_outlines(n_shapes=60):
+    rng = np.random.default_rng(3)
+    t = 2j * np.pi * np.arange(40) / 40
+    modes = np.stack([np.exp(f * t) for f in (-3, -2, -1, 2, 3)])
+    weights = 0.1 * (rng.normal(size=(n_shapes, 5)) + 1j * rng.normal(size=(n_shapes, 5)))
+    outlines = np.exp(t) + (weights + np.array([0.1, 0.3, 0.1, 0.1j, 0.2])) @ modes
+    is_reversed = rng.random(n_shapes) < 0.3
+    outlines[is_reversed] = SPACE.reverse(outlines[is_reversed])
+    return SPACE.roll(outlines, rng.integers(40, size=n_shapes))
+
+
+@pytest.fixture(scope="module")
+def raw():
+    return sx.ShapeSet(make_outlines(), SPACE, labels=["a", "b"] * 30)
+
+
+@pytest.fixture(scope="module")
+def registration(raw):
+    return sx.OutlineRegistration().fit(raw)
+
+
+@pytest.fixture(scope="module")
+def registered(raw, registration):
+    return registration.transform(raw)
+
+
+@pytest.fixture(scope="module")
+def model(registered):
+    return sx.ShapeDictionary(4, 2, **OPTIONS).fit(registered)
+
+
+def fit(name, shapes):
+    return clone(MODELS[name]).fit(shapes, shapes.labels)
+
+
+def results(model, X):
+    if isinstance(model, sx.ShapeDictionaryClassifier):
+        return model.class_errors(X)
+    return model.transform(X)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_raw_outlines_give_what_outlines_registered_by_hand_give(name, raw, registration, registered, tmp_path):
+    model = fit(name, registered)
+    by_hand = sx.register(raw, to=registration.mean_).configurations
+    expected = results(model, by_hand)
+    np.testing.assert_allclose(results(model, raw), expected, atol=1e-12)
+    np.testing.assert_allclose(results(model, registered), expected, atol=1e-12)
+    assert not np.allclose(results(model, raw.configurations), expected)
+    loaded = sx.load(model.save(tmp_path / "model.npz"))
+    assert loaded.preparation_ == model.preparation_ == registered.preparation
+    np.testing.assert_allclose(results(loaded, raw), expected, atol=1e-12)
+
+
+def test_every_method_of_a_dictionary_prepares_its_input(model, raw, registered, caplog):
+    for method in ("errors", "reconstruct", "transform", "realism", "score"):
+        with caplog.at_level(logging.INFO, "shapelex.estimators.base"):
+            found = getattr(model, method)(raw)
+        np.testing.assert_allclose(found, getattr(model, method)(registered), atol=1e-12)
+    assert "registering 60 outlines" in caplog.text
+    more = pickle.loads(pickle.dumps(model)).partial_fit(raw)
+    same = pickle.loads(pickle.dumps(model)).partial_fit(registered)
+    np.testing.assert_allclose(more.atoms_, same.atoms_, atol=1e-12)
+    assert more.preparation_ == registered.preparation
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
+def test_stored_and_dask_sets(model, raw, registered, tmp_path, suffix):
+    expected = model.encode(registered)
+    for name, shapes in (("raw", raw), ("registered", registered)):
+        path = sx.write(shapes, tmp_path / f"{name}{suffix}")
+        assert sx.read(path).preparation == shapes.preparation
+        stored = sx.open_shapes(path)
+        assert stored.preparation == shapes.preparation == stored[3:5].preparation
+        np.testing.assert_array_equal(model.encode(stored).support, expected.support)
+        np.testing.assert_allclose(model.encode(stored).coefs, expected.coefs, atol=1e-12)
+        lazy = model.encode(from_file(path, chunk_rows=17)).compute()
+        np.testing.assert_allclose(lazy.coefs, expected.coefs, atol=1e-12)
+        again = sx.ShapeDictionary(4, 2, **OPTIONS).fit(stored)
+        assert again.preparation_ == shapes.preparation
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+def test_sets_over_dask_arrays(model, raw, registered, is_real):
+    points = sx.to_points(raw.configurations) if is_real else raw.configurations
+    lazy = sx.ShapeSet(da.from_array(points, chunks=(17, *points.shape[1:])), SPACE)
+    np.testing.assert_allclose(np.asarray(model.errors(lazy)), model.errors(registered), atol=1e-12)
+
+
+def test_errors_name_the_row_of_a_collapsed_outline(model, raw):
+    rows = raw.configurations.copy()
+    rows[33] = 1
+    for X in (sx.ShapeSet(rows, SPACE), sx.ShapeSet(da.from_array(rows, chunks=(17, 40)), SPACE)):
+        with pytest.raises(CollapsedShapeError, match=r"X .*33"):
+            np.asarray(model.errors(X))
+
+
+def test_a_pipeline_registers_and_its_dictionary_alone_does_too(raw, tmp_path):
+    pipeline = make_pipeline(sx.OutlineRegistration(), sx.ShapeDictionary(4, 2, **OPTIONS)).fit(raw[:40])
+    expected = pipeline.transform(raw[40:])
+    np.testing.assert_allclose(pipeline.transform(raw.configurations[40:]), expected, atol=1e-12)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(pipeline)).transform(raw[40:]), expected)
+    dictionary = sx.load(pipeline[-1].save(tmp_path / "model.npz"))
+    assert dictionary.preparation_ == pipeline[0].preparation_
+    np.testing.assert_allclose(dictionary.transform(raw[40:]), expected, atol=1e-12)
+
+
+def test_plain_arrays_count_as_prepared(raw, registered, model):
+    plain = sx.ShapeDictionary(4, 2, space=SPACE, **OPTIONS).fit(registered.configurations)
+    assert plain.preparation_ is None
+    np.testing.assert_array_equal(plain.errors(raw), plain.errors(raw.configurations))
+    np.testing.assert_array_equal(model.errors(registered.configurations), model.errors(registered))
+    no_record = raw.replace(preparation=None)
+    np.testing.assert_array_equal(model.errors(no_record), model.errors(raw.configurations))
+
+
+def test_sets_that_were_prepared_differently_are_refused(raw, model):
+    mirrored = sx.OutlineRegistration(reflection=True).fit_transform(raw)
+    with pytest.raises(PreparationError, match=r"reflection=False, got reflection=True\. .*without registering"):
+        model.encode(mirrored)
+    other = sx.OutlineRegistration().fit_transform(raw[5:30])
+    with pytest.raises(PreparationError, match="registered to another mean"):
+        model.encode(other)
+    resampled = raw.replace(preparation=Preparation("arc length"))
+    given = raw.replace(preparation=Preparation("as given"))
+    by_arc = sx.ShapeDictionary(4, 2, **OPTIONS).fit(resampled)
+    with pytest.raises(PreparationError, match=r"equal steps of arc length.*those of the file.*n_points"):
+        by_arc.errors(given)
+    np.testing.assert_array_equal(by_arc.errors(raw), by_arc.errors(raw.configurations))
+    with pytest.raises(PreparationError, match=r"not registered, got .*registered to a mean"):
+        by_arc.errors(mirrored)
+
+
+def test_files_of_earlier_versions_warn_once(raw, registered, model):
+    old = pickle.loads(pickle.dumps(model))
+    old.preparation_ = UNRECORDED
+    for shapes in (raw, registered):
+        old.__dict__.pop("_has_warned_of_preparation", None)
+        with pytest.warns(PreparationWarning, match="model file does not record"):
+            old.encode(shapes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            old.encode(shapes)
+    # A registered model registers them, whatever was done before.
+    np.testing.assert_allclose(
+        model.errors(registered.replace(preparation=UNRECORDED)), model.errors(registered), atol=1e-12
+    )
+    of_raw = sx.ShapeDictionary(4, 2, **OPTIONS).fit(raw)
+    with pytest.warns(PreparationWarning, match="file of X does not record"):
+        of_raw.encode(registered.replace(preparation=UNRECORDED))
+
+
+def test_open_curves_are_registered_by_direction_alone(tmp_path):
+    rng = np.random.default_rng(0)
+    curves = np.linspace(0, 1, 12) + 1j * rng.normal(size=(30, 3)) @ np.linspace(0, 1, 12) ** np.arange(1, 4)[:, None]
+    space = sx.Landmarks(12)
+    turned = curves.copy()
+    turned[::3] = turned[::3, ::-1]
+    raw = sx.ShapeSet(turned, space)
+    registered = sx.OutlineRegistration(start=False).fit_transform(raw)
+    model = sx.ShapeDictionary(3, 2, **OPTIONS).fit(registered)
+    loaded = sx.load(model.save(tmp_path / "model.npz"))
+    np.testing.assert_allclose(loaded.errors(raw), model.errors(registered), atol=1e-12)
+
+
+def test_the_page_shows_prepared_shapes(model, raw, registered, tmp_path):
+    pages = [sx.report.write_report(model, shapes, tmp_path / "page", overwrite=True).read_text()
+             for shapes in (raw, registered)]  # fmt: skip
+    assert pages[0] == pages[1]
+
+
+def test_imputation_does_not_take_outlines_that_it_cannot_register(model, raw):
+    rows = raw.configurations.copy()
+    rows[0, 3] = np.nan
+    with pytest.raises(PreparationError, match="cannot be registered"):
+        sx.impute(sx.ShapeSet(rows, SPACE, missing="allow"), model)

@@ -1,0 +1,93 @@
+"""The record of how outlines were prepared stays with a set."""
+
+import json
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import PreparationError, ShapeInputError
+from shapelex.shapes.preparation import (
+    UNRECORDED,
+    Preparation,
+    join_preparations,
+    preparation_of_header,
+    preparation_to_json,
+)
+
+SPACE = sx.Landmarks(5, closed=True)
+OUTLINE = np.array([0, 2, 3 + 1j, 1 + 2j, 1j])
+
+
+@pytest.fixture
+def registered():
+    found = sx.register([OUTLINE, SPACE.roll(OUTLINE, 2)], SPACE)
+    return sx.ShapeSet(found.configurations, SPACE, preparation=found.preparation)
+
+
+def test_slices_keep_it_and_another_space_ends_it(registered):
+    assert registered[:1].preparation == registered[[1]].preparation == registered.preparation
+    assert registered.replace(ids=["a", "b"]).preparation.is_registered
+    other = registered.replace(configurations=np.ones((2, 4)) * [[0, 1, 2j, 3]], space=sx.Landmarks(4))
+    assert other.preparation == Preparation()
+
+
+def test_concatenation(registered):
+    raw = sx.ShapeSet([OUTLINE], SPACE)
+    assert (registered + registered).preparation == registered.preparation
+    assert (raw + raw).preparation == Preparation()
+    with pytest.raises(PreparationError, match=r"same way: expected .*registered to a mean .*, got not registered"):
+        registered + raw
+    with pytest.raises(PreparationError, match="got preparation not recorded"):
+        registered + raw.replace(preparation=UNRECORDED)
+    assert (raw + raw.replace(preparation=UNRECORDED)).preparation == UNRECORDED
+    # Plain arrays count as prepared.
+    assert (registered + raw.replace(preparation=None)).preparation == registered.preparation
+    assert join_preparations([None, None]) is None
+    assert join_preparations([Preparation("arc length"), Preparation()]) == Preparation()
+    with pytest.raises(PreparationError, match="arc length"):
+        join_preparations([Preparation("arc length"), Preparation("as given")])
+
+
+def test_its_mean_has_the_coordinates_of_the_shapes(registered):
+    with pytest.raises(ShapeInputError, match=r"mean of shape \(5,\).*n_points=3"):
+        sx.ShapeSet([[0, 1, 1j]], preparation=registered.preparation)
+
+
+def test_summaries_tell_it(registered):
+    assert "registered to a mean (start point, direction)" in registered.summary()
+    assert "not registered" in sx.ShapeSet([OUTLINE], SPACE).summary()
+    assert "registered" not in sx.ShapeSet([OUTLINE]).summary()
+    assert "preparation not recorded" in registered.replace(preparation=UNRECORDED).summary()
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_a_file_keeps_every_bit(dtype):
+    rng = np.random.default_rng(0)
+    mean = (rng.normal(size=7) + 1j * rng.normal(size=7)).astype(dtype)
+    for preparation in (Preparation("least squares", mean, False, True, True, False), Preparation(), None, UNRECORDED):
+        header = json.loads(json.dumps(preparation_to_json(preparation)))
+        assert preparation_of_header(header, 7) == preparation
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        {},
+        {"resampling": "guess", "registration": None},
+        {"resampling": None, "registration": {"mean": [[0, 1]]}},
+        {"resampling": None, "registration": {"mean": [[0, 1]] * 3, "start": 1, "direction": True,
+                                              "reflection": True, "subsample": True}},
+        {"resampling": None, "registration": {"mean": [[0, float("nan")]] * 3, "start": True, "direction": True,
+                                              "reflection": True, "subsample": True}},
+    ],
+)  # fmt: skip
+def test_damaged_records_are_refused(value):
+    with pytest.raises(ValueError, match="preparation is damaged"):
+        preparation_of_header({"preparation": value}, 3)
+
+
+def test_registrations_with_a_target_for_each_shape_have_none():
+    assert sx.register([OUTLINE, OUTLINE], SPACE, to=[OUTLINE, OUTLINE]).preparation is None
+    assert sx.register([OUTLINE], SPACE, to=OUTLINE).preparation.is_registered
