@@ -19,6 +19,7 @@ from shapelex.io.assembly import fit_curves
 from shapelex.io.mask_objects import SPECK_SHARE, MaskObject, ObjectChoice, find_objects, speck_area
 from shapelex.io.resampling import resample_polyline
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Landmarks, Space
 
 _CUT_OFF = "touching the border"
@@ -162,6 +163,7 @@ class MaskOutlines:
             ids=[f"{name}:{report.label}" if name else str(report.label) for report in self.kept],
             metadata={column: [report[column] for report in reports] for column in reports[0]},
             notes=remark_on_objects(count_objects((*self.kept, *self.dropped))),
+            preparation=Preparation("arc length" if isinstance(self.space, Landmarks) else "least squares"),
         )
 
 
