@@ -18,9 +18,9 @@ from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.coding.torch.device_coder import DeviceCoder
 from shapelex.coding.torch.whitening import DeviceWhitening
-from shapelex.shapes.collection import Shapes
+from shapelex.shapes.collection import ArrayShapes, Shapes
 
-# Shapes whose errors are computed together.
+# Shapes of an array whose errors are computed together.
 _BLOCK_ROWS = 1 << 16
 
 
@@ -62,7 +62,8 @@ def code_all(shapes: Shapes, coding: Coding) -> SparseCodes | CodePath:
 
 def _code_on_cpu(coder: RowCoder, shapes: Shapes, n_threads: int | None, with_errors: bool) -> Iterator[CodedBlock]:
     # Errors are often all that is kept of a block, so the codes of a large array do not have to exist at once.
-    for block in shapes.blocks(_BLOCK_ROWS if with_errors else None):
+    n_rows = _BLOCK_ROWS if with_errors and isinstance(shapes, ArrayShapes) else None
+    for block in shapes.blocks(n_rows):
         coded = coder.allocate(block.start, len(block), with_squares=with_errors)
         with single_blas_thread():
             threads = count_threads(n_threads, coder.cost_ns * len(block))
