@@ -19,8 +19,7 @@ class CellKind:
     Examples
     --------
     >>> kind = CellKind()
-    >>> for cell in ("1", "2.5"):
-    ...     kind.add(cell)
+    >>> kind.see(["1", "2.5"])
     >>> kind.converter()("3")
     3.0
     """
@@ -29,48 +28,16 @@ class CellKind:
         self._possible = tuple(_TESTS)
         self._has_number = False
 
-    def agrees(self, cells: Sequence[str]) -> bool:
-        """Tell whether none of these cells would change what is known.
+    def see(self, cells: Sequence[str]) -> None:
+        """Take cells into account."""
+        self._possible = tuple(name for name in self._possible if _TESTS[name](cells))
+        if "number" in self._possible and not self._has_number:
+            self._has_number = not all(math.isnan(parse_number(cell)) for cell in cells)
 
-        Parameters
-        ----------
-        cells : sequence of str
-            Cells of the column.
-
-        Returns
-        -------
-        bool
-            True where :meth:`add` need not be called.
-        """
-        if not self._possible:
-            return True
-        # A first cell leaves a boolean alone, or numbers; and what is whole is a number.
-        if len(self._possible) == len(_TESTS) or not _TESTS[self._possible[0]](cells):
-            return False
-        return (
-            self._has_number or "number" not in self._possible or all(math.isnan(parse_number(cell)) for cell in cells)
-        )
-
-    def add(self, cell: str) -> None:
-        """Take a cell into account.
-
-        Parameters
-        ----------
-        cell : str
-            A cell of the column.
-        """
-        self._possible = tuple(name for name in self._possible if _TESTS[name]([cell]))
-        if "number" in self._possible and not math.isnan(parse_number(cell)):
-            self._has_number = True
-
-    def converter(self) -> Callable[[str], Any]:
-        """Return the function that turns a cell into its value.
-
-        Returns
-        -------
-        callable
-            From text to a boolean, a whole number, a number, or the text itself.
-        """
+    def converter(self, is_text: bool = True) -> Callable[[Any], Any]:
+        """Return the function that turns a cell into its value; values that are no text stay as they are."""
+        if not is_text:
+            return lambda value: value
         if "boolean" in self._possible:
             return "True".__eq__
         if "whole" in self._possible:
