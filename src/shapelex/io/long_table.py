@@ -156,7 +156,8 @@ class LongTable:
                     kind.see([cells[place]])
             # Columns that change along a shape say something of its points, not of the shape.
             for place in self.layout.metadata.values():
-                if place not in varying and any(cell != cells[place] for cell in piece.columns[place]):
+                column = piece.columns[place]
+                if place not in varying and column.count(cells[place]) < len(column):
                     varying.add(place)
             if landmark is not None:
                 names += piece.columns[landmark]
@@ -226,13 +227,13 @@ class LongTable:
         told = [*self.layout.roles.values(), *self.layout.metadata.values()]
         landmark = self.layout.roles.get("landmark")
         noun = "line" if self.is_text else "row"
-        known: dict[str, str] = {}
         for chunk in chunks:
             n_rows = len(chunk.lines)
             columns = {place: chunk.cells[place].tolist() for place in told}
             if landmark is not None:
-                # The same few names come with every shape: one copy of each is enough.
-                columns[landmark] = [known.setdefault(name, name) for name in map(str.strip, columns[landmark])]
+                # The same few names come with every shape.
+                stripped = {name: name.strip() for name in set(columns[landmark])}
+                columns[landmark] = [stripped[name] for name in columns[landmark]]
             is_start = np.zeros(n_rows, dtype=bool)
             is_start[:1] = True
             for place in self._keys:

@@ -4,16 +4,19 @@ In come paths, a folder or a pattern; out goes one :class:`~shapelex.ShapeSet`, 
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapelex.io.file_list import PathLike
 from shapelex.io.reading import Gathering, Progress, open_reading
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Space
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def read(
-    paths: PathLike | Iterable[PathLike],
+    paths: "PathLike | Iterable[PathLike] | pd.DataFrame",
     format: str | None = None,  # noqa: A002
     *,
     space: Space | None = None,
@@ -25,13 +28,14 @@ def read(
     progress: Progress | None = None,
     **options: Any,
 ) -> ShapeSet:
-    r"""Read shapes from files.
+    r"""Read shapes from files, or from a data frame.
 
     Parameters
     ----------
-    paths : path, or iterable of paths
+    paths : path, iterable of paths, or DataFrame
         A file; a folder, whose files and subfolders are read in order of their names; a pattern such as
-        ``"wings/*.tps"`` (``**`` for any depth); or a list of these.
+        ``"wings/*.tps"`` (``**`` for any depth); or a list of these. A pandas data frame is read like a table, see
+        :meth:`ShapeSet.from_dataframe`.
     format : str, optional
         Name of the format; by default it follows from the end of a file's name, or from its content.
     space : Space, optional

@@ -12,12 +12,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from shapelex._validation import check_choice, check_count, check_flag
+from shapelex._validation import check_choice, check_count, check_flag, is_data_frame
 from shapelex.exceptions import ShapeFileError, ShapelexError, SkippedRecordsWarning
 from shapelex.io.assembly import Found, Wanted, assemble, check_record, conform
 from shapelex.io.file_list import PathLike, check_not_empty, label_maker, leave_out_segmented, list_files
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.io.registry import FORMATS, Format
+from shapelex.io.registry import DATA_FRAME, FORMATS, Format
 from shapelex.io.stored_shapes import is_large, open_shapes
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Space
@@ -102,6 +102,8 @@ class Reading:
         What readers say of their files.
     in_blocks : bool
         Whether large files of arrays are read block by block.
+    frame : DataFrame, optional
+        What is read instead of a file.
     """
 
     wanted: Wanted
@@ -113,6 +115,7 @@ class Reading:
     skipped: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     in_blocks: bool = False
+    frame: Any = None
     has_many: bool = False
     _is_broken: bool = False
 
@@ -170,6 +173,9 @@ class Reading:
         if self.wanted.missing == "negative" and not known.negative_is_missing:
             raise ValueError(f'missing="negative" has no meaning for {path}: the format {known.name} has no such use.')
         options = {name: value for name, value in self.options.items() if name in known.options}
+        if self.frame is not None:
+            yield from self._good_records(path, known.reader(self.frame, **options))
+            return
         check_not_empty(path)
         if not known.makes_sets:
             yield from self._good_records(path, known.reader(path, **options))
@@ -274,6 +280,12 @@ def open_reading(
     if format is not None:
         check_choice(format, FORMATS, "format")
     reading = Reading(wanted, on_error == "skip", label_maker(label_from), options)
+    if is_data_frame(paths):
+        if format is not None or label_from is not None:
+            raise ValueError("format and label_from are for files: a data frame has columns, label_column= names one.")
+        reading.files, reading.frame = [(Path("DataFrame"), DATA_FRAME)], paths
+        _check_options(options, [DATA_FRAME])
+        return reading
     reading.files, reading.ignored = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
     reading.files, left_out = leave_out_segmented(reading.files)
     if left_out:

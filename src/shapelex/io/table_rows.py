@@ -136,7 +136,7 @@ class Table:
             "sep": r"\s+" if is_blank else self.delimiter,
             "decimal": self.decimal,
             "header": None,
-            "dtype": dict.fromkeys(range(n_columns), str) | dict.fromkeys(order, float),
+            "dtype": dict.fromkeys(range(n_columns), object) | dict.fromkeys(order, float),
             "skipinitialspace": self.delimiter != "\t",
             "skip_blank_lines": False,
             **_exact_numbers(pd.__version__),

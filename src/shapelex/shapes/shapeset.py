@@ -288,6 +288,64 @@ class ShapeSet:
             preparation=join_preparations(part.preparation for part in parts),
         )
 
+    @staticmethod
+    def from_dataframe(
+        df: "pd.DataFrame",
+        *,
+        space: Space | None = None,
+        n_points: int | None = None,
+        closed: bool | None = None,
+        missing: str = "error",
+        layout: str | None = None,
+        id_column: str | int | None = None,
+        label_column: str | int | None = None,
+    ) -> "ShapeSet":
+        """Return the shapes of a pandas data frame, one row per shape or one row per point.
+
+        The names of the columns tell which: ``x1, y1, x2, y2, …`` in any order are the points of the shape of a row;
+        columns ``x`` and ``y``, with ``id`` and ``landmark`` where present, are the points of a row each. ``id``,
+        ``label``, ``sequence``, ``frame`` and ``closed`` are known by name, all other columns become metadata. An index
+        that has a name or holds text is taken for a column.
+
+        Parameters
+        ----------
+        df : DataFrame
+            The table.
+        space, n_points, closed, missing
+            As in :func:`shapelex.read`.
+        layout : {"blocks", "interleaved", "long"}, optional
+            Order of the coordinates, needed where the names of the columns do not tell it.
+        id_column, label_column : str or int, optional
+            Columns of ids and labels, by name or number, where they have other names.
+
+        Returns
+        -------
+        ShapeSet
+            The shapes.
+
+        Raises
+        ------
+        ShapeFileError
+            If the columns can be read in several ways or in none, or a cell is no coordinate, with its row.
+
+        See Also
+        --------
+        ShapeSet.to_dataframe : The other way.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import shapelex as sx
+        >>> df = pd.DataFrame({"id": ["a", "b"], "x1": [0, 0], "y1": [0, 0], "x2": [1, 2], "y2": [0, 1]})
+        >>> sx.ShapeSet.from_dataframe(df).ids.tolist()
+        ['a', 'b']
+        """
+        # The readers of tables are above this folder: one of the few imports upwards.
+        from shapelex.io.read import read
+
+        options = {"layout": layout, "id_column": id_column, "label_column": label_column}
+        return read(df, space=space, n_points=n_points, closed=closed, missing=missing, **options)
+
     def to_dataframe(self, layout: ColumnLayout = "interleaved") -> "pd.DataFrame":
         """Return the set as a pandas table, one row per shape.
 
@@ -301,15 +359,12 @@ class ShapeSet:
         pandas.DataFrame
             Columns ``id``, ``label`` and ``sequence`` where present, the metadata, and the coordinates.
 
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
+        See Also
+        --------
+        ShapeSet.from_dataframe : The other way.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_dataframe needs pandas, which is not installed: pip install pandas.") from error
+        import pandas as pd
+
         # Coordinates whose names are also names of metadata can still be found by position.
         names, table = coordinate_columns(self, layout)
         told = pd.DataFrame(dict(description_columns(self)))

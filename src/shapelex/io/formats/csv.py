@@ -5,21 +5,15 @@ records, and back. What the columns mean is found in :mod:`shapelex.io.table_lay
 """
 
 import csv
-import io
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from shapelex._validation import check_choice
-from shapelex.exceptions import ShapeFileError
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.table_layout import LAYOUTS, is_coordinate_name
 from shapelex.io.table_records import TableSource, table_records
 from shapelex.io.table_rows import open_table
 from shapelex.io.text_file import open_text
-from shapelex.shapes.shapeset import ShapeSet, coordinate_columns, description_columns
-from shapelex.spaces import Landmarks
+from shapelex.shapes import ShapeSet
 
 
 def read_records(
@@ -60,41 +54,9 @@ def read_records(
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",") -> None:
     """Write a set as a table with names: a shape a row, or a point a row where `layout` is ``"long"``."""
-    check_choice(layout, LAYOUTS, "layout")
-    if not isinstance(shapes.space, Landmarks):
-        raise ShapeFileError(
-            f"Tables hold points, but the set is in {shapes.space!r}: write .npz, or the points of space.sample."
-        )
-    told = [(name, column.tolist()) for name, column in description_columns(shapes)]
-    if layout == "long":
-        _check_told_apart(told)
-    if shapes.closed:
-        told.append(("closed", [True] * len(shapes)))
-    names = [f"meta {name}" if is_coordinate_name(name) else name for name, _ in told]
-    columns = [column for _, column in told]
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    from shapelex.io.data_frames import set_frame
+
     # All words are quoted, so that no id is taken for anything but text, nor loses the blanks around it.
-    table = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    if layout == "long":
-        table.writerow([*names, "landmark", "x", "y"])
-        for row, points in enumerate(shapes.configurations):
-            cells = [column[row] for column in columns]
-            pairs = zip(points.real.tolist(), points.imag.tolist(), strict=True)
-            table.writerows([*cells, number, x, y] for number, (x, y) in enumerate(pairs, start=1))
-    else:
-        coordinate_names, values = coordinate_columns(shapes, "blocks" if layout == "blocks" else "interleaved")
-        table.writerow([*names, *coordinate_names])
-        table.writerows([*(column[row] for column in columns), *numbers.tolist()] for row, numbers in enumerate(values))
-    text.flush()
-    # The stream belongs to the caller.
-    text.detach()
-
-
-def _check_told_apart(told: Sequence[tuple[str, list[Any]]]) -> None:
-    keys = list(zip(*(column for name, column in told if name in ("id", "sequence", "frame")), strict=True))
-    if len(set(keys)) < len(keys):
-        twice = Counter(keys).most_common(1)[0][0]
-        raise ShapeFileError(
-            f"A long table tells shapes apart by their ids, but {twice[0]!r} names several: give ids that differ, "
-            "or write a wide table."
-        )
+    set_frame(shapes, layout).to_csv(
+        stream, sep=delimiter, index=False, na_rep="nan", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
+    )
