@@ -188,7 +188,13 @@ class TestFiles:
         with pytest.raises(ImportError, match=r'Excel workbook needs openpyxl.*pip install "shapelex\[excel\]"'):
             sx.read(path)
 
+    def test_words_that_look_like_formulas(self, squares, tmp_path):
+        odd = squares.replace(ids=["=1+1", "+a", "'b"])
+        assert sx.read(sx.write(odd, tmp_path / "a.xlsx")).ids.tolist() == odd.ids.tolist()
+        with pytest.raises(ShapeFileError, match="characters that a sheet cannot hold"):
+            sx.write(squares.replace(ids=["a", "b", "\x01"]), tmp_path / "b.xlsx")
+
     def test_too_large_for_a_sheet(self, squares, tmp_path, monkeypatch):
-        monkeypatch.setattr("shapelex.io.formats.excel._MAX_ROWS", 3)
-        with pytest.raises(ShapeFileError, match=r"A sheet holds at most 2 rows.* write \.csv or \.parquet"):
+        monkeypatch.setattr("shapelex.store.table_file._MAX_ROWS", 3)
+        with pytest.raises(ShapeFileError, match=r"A sheet holds at most 2 rows.* write \.csv"):
             sx.write(squares, tmp_path / "a.xlsx")

@@ -343,7 +343,7 @@ class ShapeSet:
         # The readers of tables are above this folder: one of the few imports upwards.
         from shapelex.io.read import read
 
-        options = {"layout": layout, "id_column": id_column, "label_column": label_column}
+        options: dict[str, Any] = {"layout": layout, "id_column": id_column, "label_column": label_column}
         return read(df, space=space, n_points=n_points, closed=closed, missing=missing, **options)
 
     def to_dataframe(self, layout: ColumnLayout = "interleaved") -> "pd.DataFrame":

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from shapelex._extras import load_library
+from shapelex._extras import load_openpyxl
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import check_regular, zip_members
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.table_layout import looks_like_names
 from shapelex.shapes import ShapeSet
-
-_MAX_ROWS, _MAX_COLUMNS = 1 << 20, 1 << 14
+from shapelex.store.table_file import write_sheet
 
 
 def read_records(
@@ -38,18 +37,8 @@ def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -
     """Write a set as a sheet with names."""
     from shapelex.io.data_frames import set_frame
 
-    write_sheet(set_frame(shapes, layout), stream)
-
-
-def write_sheet(frame: Any, stream: BinaryIO) -> None:
-    """Write a data frame as the only sheet of a workbook."""
-    load_openpyxl()
-    if len(frame) >= _MAX_ROWS or frame.shape[1] > _MAX_COLUMNS:
-        raise ShapeFileError(
-            f"A sheet holds at most {_MAX_ROWS - 1} rows and {_MAX_COLUMNS} columns, but the table has {len(frame)} "
-            f"and {frame.shape[1]}: write .csv or .parquet."
-        )
-    frame.to_excel(stream, index=False, engine="openpyxl")
+    frame = set_frame(shapes, layout)
+    write_sheet(list(frame.columns), frame.itertuples(index=False, name=None), stream)
 
 
 def read_sheet(
@@ -98,8 +87,3 @@ def _choose_sheet(names: Sequence[Any], sheet: str | int | None) -> Any:
         got = "" if sheet is None else f", got {sheet!r}"
         raise ShapeFileError(f"it has the sheets {', '.join(map(repr, names))}: name one with sheet={got}.")
     return sheet
-
-
-def load_openpyxl() -> Any:
-    """Return the package openpyxl, imported now."""
-    return load_library("openpyxl", "openpyxl", "An Excel workbook", extra="excel")
