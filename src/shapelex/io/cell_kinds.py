@@ -6,6 +6,7 @@ kind only where all its cells are, so nothing can be turned before all have been
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from shapelex.io.numbers import parse_number
@@ -24,15 +25,22 @@ class CellKind:
     3.0
     """
 
-    def __init__(self) -> None:
-        self._possible = tuple(_TESTS)
+    def __init__(self, decimal: str = ".") -> None:
+        self._possible = ["boolean", "whole", "number"]
+        self._parse = partial(parse_number, decimal=decimal)
         self._has_number = False
 
     def see(self, cells: Sequence[str]) -> None:
         """Take cells into account."""
-        self._possible = tuple(name for name in self._possible if _TESTS[name](cells))
-        if "number" in self._possible and not self._has_number:
-            self._has_number = not all(math.isnan(parse_number(cell)) for cell in cells)
+        if "boolean" in self._possible and not all(cell in ("True", "False") for cell in cells):
+            self._possible.remove("boolean")
+        if "whole" in self._possible and not _are_whole(cells):
+            self._possible.remove("whole")
+        if "number" in self._possible:
+            try:
+                self._has_number |= any([not math.isnan(self._parse(cell)) for cell in cells])
+            except ValueError:
+                self._possible.remove("number")
 
     def converter(self, is_text: bool = True) -> Callable[[Any], Any]:
         """Return the function that turns a cell into its value; values that are no text stay as they are."""
@@ -43,11 +51,7 @@ class CellKind:
         if "whole" in self._possible:
             return int
         # A column of missing numbers alone says nothing of its kind.
-        return parse_number if "number" in self._possible and self._has_number else str
-
-
-def _are_booleans(cells: Sequence[str]) -> bool:
-    return all(cell in ("True", "False") for cell in cells)
+        return self._parse if "number" in self._possible and self._has_number else str
 
 
 def _are_whole(cells: Sequence[str]) -> bool:
@@ -56,17 +60,3 @@ def _are_whole(cells: Sequence[str]) -> bool:
         return all(cell == str(number := int(cell)) and abs(number) < _LARGEST for cell in cells)
     except ValueError:
         return False
-
-
-def _are_numbers(cells: Sequence[str]) -> bool:
-    try:
-        return all(parse_number(cell) is not None for cell in cells)
-    except ValueError:
-        return False
-
-
-_TESTS: dict[str, Callable[[Sequence[str]], bool]] = {
-    "boolean": _are_booleans,
-    "whole": _are_whole,
-    "number": _are_numbers,
-}

@@ -17,6 +17,7 @@ from shapelex.io.table_layout import LAYOUTS, TableLayout, is_coordinate_name
 from shapelex.io.table_records import TableSource, table_records
 from shapelex.io.wide_table import Chunk, parse_chunk
 from shapelex.shapes.shapeset import ShapeSet, coordinate_columns, description_columns
+from shapelex.shapes.sheet import as_text, as_value
 from shapelex.spaces import Landmarks
 
 Frames = Iterator[tuple[pd.DataFrame, Sequence[Any]]]
@@ -39,7 +40,7 @@ def frame_records(
         # Columns that are only counted have no names.
         is_counted = first.columns.equals(pd.RangeIndex(first.shape[1]))
         names = None if is_counted else ["" if name is None else str(name) for name in first.columns]
-        return TableSource(names, [_as_text(cell) for cell in first.iloc[0].tolist()], open_chunks, stem)
+        return TableSource(names, [as_text(cell) for cell in first.iloc[0].tolist()], open_chunks, stem)
 
     def open_chunks(found: TableLayout) -> Iterator[Chunk]:
         for frame, rows in open_frames():
@@ -92,22 +93,9 @@ def _check_told_apart(told: dict[str, Any]) -> None:
 def _as_chunk(frame: pd.DataFrame, rows: Sequence[Any], layout: TableLayout) -> Chunk:
     cells = frame.set_axis(range(frame.shape[1]), axis=1)
     for place in layout.roles.values():
-        cells[place] = pd.Series([_as_text(cell) for cell in cells[place].tolist()], dtype=object, index=cells.index)
+        cells[place] = pd.Series([as_text(cell) for cell in cells[place].tolist()], dtype=object, index=cells.index)
     for place in layout.metadata.values():
         column = cells[place]
-        is_gone = column.isna()
-        if column.dtype.kind not in "biuf" or is_gone.any():
-            values = [None if gone else _as_value(cell) for cell, gone in zip(column.tolist(), is_gone, strict=True)]
-            cells[place] = pd.Series(values, dtype=object, index=cells.index)
+        if column.dtype.kind not in "biuf" or column.isna().any():
+            cells[place] = pd.Series(list(map(as_value, column.tolist())), dtype=object, index=cells.index)
     return parse_chunk(cells, rows, layout.order)
-
-
-def _as_text(cell: Any) -> str:
-    """Return an id or a label; whole numbers without a point, as a missing one turns all of a column into others."""
-    if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell:
-        return ""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
-
-
-def _as_value(cell: Any) -> Any:
-    return cell if isinstance(cell, bool | int | float | str) else str(cell)

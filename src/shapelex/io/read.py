@@ -25,6 +25,9 @@ def read(
     missing: str = "error",
     on_error: str = "raise",
     label_from: str | None = None,
+    join: "PathLike | pd.DataFrame | None" = None,
+    on: str = "id",
+    label: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> ShapeSet:
@@ -54,7 +57,14 @@ def read(
         the set. A file that cannot be read at all raises too, unless there are others.
     label_from : str, optional
         Labels from the paths of the files: ``"parent"`` for the folder a file is in, or a regular expression whose
-        first group is the label.
+        first group is the label; it is looked for in the name of the file, or in its path where it has a ``/``.
+    join : path or DataFrame, optional
+        Sheet of metadata (``.csv``, ``.tsv``, ``.xlsx``, ``.parquet``), one row per key, whose columns are joined to
+        the shapes; see :meth:`ShapeSet.join`.
+    on : str, default "id"
+        Column of the sheet by which shapes are found: ``"id"``, ``"file"``, or a column of their metadata.
+    label : str, optional
+        Column that becomes the label, of the sheet or of what the file says of its shapes.
     progress : callable, optional
         Called with the number of files read and of all files, after each.
     **options : object
@@ -100,6 +110,9 @@ def read(
         missing=missing,
         on_error=on_error,
         label_from=label_from,
+        join=join,
+        on=on,
+        label=label,
         **options,
     )
     gathering = Gathering()

@@ -159,10 +159,14 @@ def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: Bin
         cell.data_type = "s"
         return cell if value else None
 
-    for number, row in enumerate(chain([names], rows), start=1):
-        if number > _MAX_ROWS:
-            raise ShapeFileError(f"A sheet holds at most {_MAX_ROWS - 1} rows, but the table has more: write .csv.")
-        sheet.append([as_cell(value) for value in row])
+    try:
+        for number, row in enumerate(chain([names], rows), start=1):
+            if number > _MAX_ROWS:
+                raise ShapeFileError(f"A sheet holds at most {_MAX_ROWS - 1} rows, but the table has more: write .csv.")
+            sheet.append([as_cell(value) for value in row])
+    except BaseException:
+        sheet.close()
+        raise
     book.save(stream)
 
 
