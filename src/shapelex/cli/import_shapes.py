@@ -140,8 +140,8 @@ def import_shapes(
         summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())
     screen.say(str(summary))
     screen.say(f"wrote {target}")
-    labels = sorted(summary.labels) if summary.labels else None
-    screen.show({"out": str(target), "n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": labels,
+    found_labels = sorted(summary.labels) if summary.labels else None
+    screen.show({"out": str(target), "n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": found_labels,
                  "notes": list(shapes.notes)})  # fmt: skip
 
 

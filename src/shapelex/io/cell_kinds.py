@@ -38,7 +38,8 @@ class CellKind:
             self._possible.remove("whole")
         if "number" in self._possible:
             try:
-                self._has_number |= any([not math.isnan(self._parse(cell)) for cell in cells])
+                numbers = list(map(self._parse, cells))
+                self._has_number |= not all(map(math.isnan, numbers))
             except ValueError:
                 self._possible.remove("number")
 

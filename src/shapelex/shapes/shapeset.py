@@ -342,7 +342,7 @@ class ShapeSet:
         ['a', 'b']
         """
         # The readers of tables are above this folder: one of the few imports upwards.
-        from shapelex.io.read import read
+        from shapelex.io import read
 
         options: dict[str, Any] = {"layout": layout, "id_column": id_column, "label_column": label_column}
         return read(df, space=space, n_points=n_points, closed=closed, missing=missing, **options)
