@@ -137,3 +137,13 @@ def test_on_the_command_line(folder):
     assert "name one of them with --on" in result.stderr
     result = run("import", "a.csv", "-o", "t.npz", "--label", "sit")
     assert "--label 'sit' is none of the columns" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["s.xlsx", "s.parquet"])
+def test_tables_that_import_writes_tell_what_made_them(folder, name):
+    from tests.cli.conftest import run
+
+    assert run("import", "a.csv", "-o", name).exit_code == 0
+    assert sx.read(name).equals(sx.read("a.csv"))
+    assert run("replay", name).stdout.strip() == f"shapelex import a.csv -o {name}"
+    assert (folder / f"{name}.json").exists() == name.endswith("xlsx")

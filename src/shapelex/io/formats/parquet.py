@@ -1,5 +1,6 @@
 """Tables of shapes as Parquet files, a shape a row (wide) or a point a row (long); read in parts of their rows."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -9,6 +10,7 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import check_regular
 from shapelex.io.records import BadRecord, Record
 from shapelex.shapes import ShapeSet
+from shapelex.store.run_records import KEY
 
 if TYPE_CHECKING:
     from shapelex.io.data_frames import Frames
@@ -43,8 +45,12 @@ def read_records(
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
-    """Write a set as a table with names."""
+    """Write a set as a table with names; the record of the run that made it goes into the schema."""
     from shapelex.io.data_frames import set_frame
 
-    load_pyarrow()
-    set_frame(shapes, layout).to_parquet(stream, index=False)
+    pyarrow = load_pyarrow()
+    table = pyarrow.Table.from_pandas(set_frame(shapes, layout), preserve_index=False)
+    run = shapes.provenance.get("source", {}).get("run")
+    if run is not None:
+        table = table.replace_schema_metadata({**table.schema.metadata, KEY: json.dumps(run)})
+    pyarrow.parquet.write_table(table, stream)
