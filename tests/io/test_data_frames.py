@@ -112,6 +112,13 @@ class TestModels:
         assert sx.encode(wide, expected, 2) == sx.encode(shapes, expected, 2)
         np.testing.assert_array_equal(sx.mean_shape(wide), sx.mean_shape(shapes.configurations))
 
+    def test_columns_named_like_attributes(self):
+        df = sx.ShapeSet(np.random.default_rng(0).standard_normal((9, 4, 2))).to_dataframe()
+        model = sx.ShapeDictionary(n_atoms=2, n_nonzero=1, random_state=0).fit(
+            df.assign(preparation="fixed", space="a")
+        )
+        np.testing.assert_array_equal(model.transform(df.assign(preparation="fixed")), model.transform(df))
+
     def test_missing_landmarks_are_told(self):
         df = pd.DataFrame({"x1": [0, 0], "y1": [0, None], "x2": [1, 2], "y2": [0, 1], "x3": [3, 3], "y3": [1, 2]})
         with pytest.raises(sx.exceptions.NonFiniteError):
