@@ -81,7 +81,7 @@ def test_codes(shapes):
     np.testing.assert_allclose(codes.coefs, again.coefs, atol=1e-9)
     assert sx.read_codes(FILES / "codes.npz")[0] == codes
     np.testing.assert_allclose(sx.read_codes(FILES / "codes.npz")[1], EXPECTED["ShapeDictionary"], rtol=1e-9)
-    assert list(columns["ids"]) == list(shapes.ids)
+    assert list(columns["id"]) == list(shapes.ids)
     np.testing.assert_allclose(read_code_errors(FILES / "codes.csv"), EXPECTED["ShapeDictionary"], rtol=1e-9)
 
 

@@ -42,6 +42,11 @@ def load_pyarrow() -> Any:
     return load_library("pyarrow", "pyarrow", "A Parquet table", extra="large")
 
 
+def load_openpyxl() -> Any:
+    """Return the package openpyxl, imported now."""
+    return load_library("openpyxl", "openpyxl", "An Excel workbook", extra="excel")
+
+
 def load_zarr() -> Any:
     """Return the package zarr, imported now."""
     return load_library("zarr", "zarr", "A Zarr folder", extra="large")

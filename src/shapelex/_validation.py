@@ -4,6 +4,7 @@ In come arrays as users have them; out go C-contiguous complex configurations ``
 complex64 where the input is single precision and in complex128 otherwise.
 """
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -263,3 +264,9 @@ def name_rows(is_bad: BoolArray | np.bool_, first_row: int = 0) -> str:
     named = ", ".join(str(row) for row in bad[:_ROWS_NAMED])
     more = f" and {bad.size - _ROWS_NAMED} more" if bad.size > _ROWS_NAMED else ""
     return f"row{'s' if bad.size > 1 else ''} {named}{more}"
+
+
+def is_data_frame(value: Any) -> bool:
+    """Return whether this is a pandas data frame, without importing pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame)

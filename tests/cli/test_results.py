@@ -13,6 +13,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.estimators.progress import FitProgress
+from shapelex.exceptions import CodesError
 from shapelex.store.code_table import read_codes_npz
 from tests.cli.conftest import lines_of, run
 
@@ -102,7 +103,7 @@ def test_codes_in_parquet_and_npz(ready, shapes, model):
     lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.npz"))
     codes, columns = read_codes_npz("c.npz")
     assert codes == model.encode(shapes)
-    assert columns["labels"].tolist() == shapes.labels.tolist()
+    assert columns["label"].tolist() == shapes.labels.tolist()
     assert lines_of(run("info", "c.npz"))[0] == "codes of 40 shapes over 4 atoms, at most 2 per shape"
 
 
@@ -254,3 +255,47 @@ def test_an_image_of_masks_is_still_shapes(folder):
     pytest.importorskip("PIL.Image").fromarray(image).save("mask.png")
     result = run("info", "mask.png")
     assert (result.exit_code, result.stdout.split()[:2]) == (0, ["1", "shape"])
+
+
+@pytest.mark.parametrize("layout", ["slots", "atoms"])
+@pytest.mark.parametrize("name", ["c.csv", "c.tsv", "c.xlsx", "c.parquet", "c.npz", "c.zarr"])
+def test_codes_come_back_with_what_is_known_of_the_shapes(ready, shapes, model, name, layout):
+    n_shapes = len(shapes)
+    told = {
+        "area": np.linspace(1, 2, n_shapes),
+        "file": np.array([f"{k:03d}.tif" for k in range(n_shapes)]),
+        "frame": np.arange(n_shapes),
+        "touches": np.arange(n_shapes) % 2 == 0,
+        "error": np.ones(n_shapes),
+    }
+    labels = np.array(["NA", "", *["x"] * (n_shapes - 2)])
+    ids = np.array([f"{k:03d}" for k in range(n_shapes)])
+    sx.write(shapes.replace(ids=ids, labels=labels, metadata=told), "told.npz")
+    lines_of(run("encode", "model.npz", "told.npz", "-o", name, "--layout", layout))
+    found = sx.read_codes(name)
+    codes, errors = found
+    np.testing.assert_allclose(codes.toarray(), model.transform(shapes), atol=1e-12)
+    assert codes.n_atoms == 4
+    np.testing.assert_allclose(errors, model.errors(shapes), atol=1e-12)
+    assert set(found.columns) == {"id", "label", "area", "file", "frame", "touches", "meta error"} | (
+        set() if shapes.sequence is None else {"sequence"}
+    )
+    for name_, column in {"id": ids, "label": labels, **{k: v for k, v in told.items() if k != "error"}}.items():
+        if column.dtype.kind == "f":
+            # Sheets have 16 digits.
+            np.testing.assert_allclose(found.columns[name_], column, rtol=1e-15)
+        else:
+            np.testing.assert_array_equal(found.columns[name_], column)
+        assert found.columns[name_].dtype.kind == column.dtype.kind
+
+
+def test_tables_of_codes_that_cannot_be_read(folder):
+    (folder / "old.csv").write_text("id,error,n_used,atom_1,modulus_1,angle_1\na,0.5,1,2,1,0\n")
+    with pytest.raises(CodesError, match=r"old\.csv holds no codes that can be read: it does not say how many atoms"):
+        sx.read_codes("old.csv")
+    (folder / "bad.csv").write_text("id,error,n_used,n_atoms,atom_1,modulus_1,angle_1\na,0.5,1,2,7,1,0\n")
+    with pytest.raises(CodesError, match=r"bad\.csv holds no codes that can be read"):
+        sx.read_codes("bad.csv")
+    (folder / "bad.xlsx").write_text("no workbook")
+    with pytest.raises(CodesError, match=r"bad\.xlsx holds no codes that can be read"):
+        sx.read_codes("bad.xlsx")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io import long_table, text_file
+from shapelex.io import long_table, table_rows, text_file
 from shapelex.io.formats import csv as _csv
 from shapelex.io.long_table import LongTable
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
@@ -34,13 +34,15 @@ def tables(draw: st.DrawFn) -> str:
     return "\n".join(",".join(row) for row in [names, *rows]) + draw(st.sampled_from(["", "\n"]))
 
 
-@given(content=packings(tables()), n_bytes=st.integers(3, 60), n_rows=st.integers(1, 5), n_names=st.integers(2, 20))
-def test_shapes_are_those_of_the_held_table(tmp_path_factory, content, n_bytes, n_rows, n_names):
+@given(
+    content=packings(tables()), n_bytes=st.integers(3, 60), n_characters=st.integers(1, 60), n_names=st.integers(2, 20)
+)
+def test_shapes_are_those_of_the_held_table(tmp_path_factory, content, n_bytes, n_characters, n_names):
     path = tmp_path_factory.getbasetemp() / "leaves.csv"
     path.write_bytes(content)
     with (
         mock.patch.object(text_file, "_PIECE_BYTES", n_bytes),
-        mock.patch.object(long_table, "_BATCH_ROWS", n_rows),
+        mock.patch.object(table_rows, "_CHUNK_CHARACTERS", n_characters),
         mock.patch.object(long_table, "_MAX_NAMES", n_names),
     ):
         found = as_values(_csv.read_records(path))
@@ -80,7 +82,10 @@ def test_memory_holds_a_part_of_the_file(tmp_path):
     rows = "".join(f"a{n // 50},{n % 50},0.123456789,-0.987654321,oak,7\n" for n in range(45_000))
     text = "id,landmark,x,y,label,site\n" + rows
     n_bytes = write_repeated(path, text, 1)
-    with mock.patch.object(text_file, "_PIECE_BYTES", 1 << 14):
+    with (
+        mock.patch.object(text_file, "_PIECE_BYTES", 1 << 14),
+        mock.patch.object(table_rows, "_CHUNK_CHARACTERS", 1 << 14),
+    ):
         n_records, peak = peak_bytes(_csv.read_records(path))
     assert n_records == 900
     assert peak < n_bytes / 2

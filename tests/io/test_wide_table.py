@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.io import text_file, wide_table
+from shapelex.io import table_rows, text_file
 from shapelex.io.formats import csv as _csv
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record
@@ -78,13 +78,13 @@ def column_values(cells):
     return cells if np.isnan(numbers).all() else numbers
 
 
-@given(content=packings(tables()), n_bytes=st.integers(3, 60), n_rows=st.integers(1, 5))
-def test_records_are_those_of_the_whole_table(tmp_path_factory, content, n_bytes, n_rows):
+@given(content=packings(tables()), n_bytes=st.integers(3, 60), n_characters=st.integers(1, 60))
+def test_records_are_those_of_the_whole_table(tmp_path_factory, content, n_bytes, n_characters):
     path = tmp_path_factory.getbasetemp() / "wide.csv"
     path.write_bytes(content)
     with (
         mock.patch.object(text_file, "_PIECE_BYTES", n_bytes),
-        mock.patch.object(wide_table, "_BATCH_ROWS", n_rows),
+        mock.patch.object(table_rows, "_CHUNK_CHARACTERS", n_characters),
     ):
         found = as_values(_csv.read_records(path, delimiter=",", header=True))
     assert found == as_values(iter(records_of_whole_table(path)))
@@ -102,7 +102,10 @@ def test_memory_holds_a_part_of_the_file(tmp_path):
     path = tmp_path / "leaves.csv"
     names = "site," + ",".join(f"x{place},y{place}" for place in range(50)) + "\n"
     n_bytes = write_repeated(path, names + ("3" + ",0.123456789,-0.98765432" * 50 + "\n") * 2500, 1)
-    with mock.patch.object(text_file, "_PIECE_BYTES", 1 << 15):
+    with (
+        mock.patch.object(text_file, "_PIECE_BYTES", 1 << 15),
+        mock.patch.object(table_rows, "_CHUNK_CHARACTERS", 1 << 15),
+    ):
         n_records, peak = peak_bytes(_csv.read_records(path))
     assert n_records == 2500
     assert peak < n_bytes / 2

@@ -1,7 +1,6 @@
 """Sets of shapes: what they check, how they are cut and joined, and who takes them."""
 
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -215,11 +214,6 @@ class TestDataframe:
         )
         assert list(worms.to_dataframe("blocks").columns)[6:] == ["x1", "x2", "x3", "y1", "y2", "y3"]
         assert table["id"].tolist() == worms.ids.tolist()
-
-    def test_without_pandas(self, worms, monkeypatch):
-        monkeypatch.setitem(sys.modules, "pandas", None)
-        with pytest.raises(ImportError, match="to_dataframe needs pandas"):
-            worms.to_dataframe()
 
 
 class TestSummary:

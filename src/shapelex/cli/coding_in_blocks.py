@@ -39,7 +39,7 @@ def write_codes_in_blocks(
     import numpy as np
 
     from shapelex.store.code_files import open_codes_writer
-    from shapelex.store.code_table import code_columns
+    from shapelex.store.code_table import code_columns, shape_columns
     from shapelex.store.table_file import write_table_blocks
 
     squares, worst = 0.0, 0.0
@@ -54,9 +54,11 @@ def write_codes_in_blocks(
 
     if path.suffix.lower() == ".zarr":
         dtype = np.result_type(stored.dtype, model.atoms_.dtype)
-        with open_codes_writer(path, len(stored), model.n_nonzero, len(model.atoms_), dtype, run) as writer:
+        kinds = {name: column.dtype for name, column in shape_columns(stored[:1]).items()}
+        with open_codes_writer(path, len(stored), model.n_nonzero, len(model.atoms_), dtype, run, kinds) as writer:
             for block in blocks():
-                writer.add(block.codes, block.errors)
+                told = shape_columns(stored[block.start : block.start + len(block.codes)])
+                writer.add(block.codes, block.errors, told)
     else:
         tables = (
             code_columns(one.codes, one.errors, stored[one.start : one.start + len(one.codes)], layout)

@@ -40,7 +40,7 @@ class LayoutName(StrEnum):
 def encode(
     model: ModelArgument,
     shapes: ShapesArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv, .parquet; or .npz, .zarr.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .csv, .tsv, .xlsx, .parquet, .npz or .zarr.")],
     layout: Annotated[
         LayoutName, typer.Option("--layout", help="Columns for the atoms that a shape uses, or for every atom.")
     ] = LayoutName.slots,
@@ -54,7 +54,8 @@ def encode(
     """Write the codes of shapes: which atoms build each, how large and how far turned, and the error.
 
     Arrays in .npy and .zarr files, and large sets, are read piece by piece; a .zarr folder takes their codes as arrays.
-    Angles are in radians. --figure draws reconstructions over shapes, from the best to the worst.
+    All that is known of the shapes goes along, and shapelex.read_codes reads each kind of file. Angles are in radians.
+    --figure draws reconstructions over shapes, from the best to the worst.
 
     Example: shapelex encode model.npz shapes.npz -o codes.csv --figure overlays.png
     """

@@ -62,8 +62,16 @@ def import_shapes(
     label_from: Annotated[
         str | None,
         typer.Option(
-            "--label-from", help="'parent' folder, or a pattern with a group, of the path.", show_default=False
+            "--label-from", help="'parent' folder, or a pattern with a group, of the file's name.", show_default=False
         ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.", show_default=False),
+    ] = None,
+    on: Annotated[str, typer.Option("--on", help="Column of the sheet that finds shapes: id, file, …")] = "id",
+    label: Annotated[
+        str | None, typer.Option("--label", help="Column that becomes the label.", show_default=False)
     ] = None,
     file_format: Annotated[
         str | None, typer.Option("--format", help="Format, where the name does not tell it.", show_default=False)
@@ -101,6 +109,9 @@ def import_shapes(
         "missing": str(missing),
         "on_error": "skip" if skip_bad else "raise",
         "label_from": label_from,
+        "join": labels,
+        "on": on,
+        "label": label,
         **_format_options(option or []),
     }
     model_set: Any = None if like is None else open_if_large(like) or read_shapes(like, screen)
@@ -129,8 +140,8 @@ def import_shapes(
         summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())
     screen.say(str(summary))
     screen.say(f"wrote {target}")
-    labels = sorted(summary.labels) if summary.labels else None
-    screen.show({"out": str(target), "n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": labels,
+    found_labels = sorted(summary.labels) if summary.labels else None
+    screen.show({"out": str(target), "n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": found_labels,
                  "notes": list(shapes.notes)})  # fmt: skip
 
 
@@ -141,7 +152,8 @@ def _format_options(words: list[str]) -> dict[str, Any]:
         if not sign or not name.isidentifier():
             raise typer.BadParameter(f"expected NAME=VALUE, got {word!r}.", param_hint="--option")
         options[name] = _as_value(value)
-    taken = {"space", "n_points", "closed", "progress", "missing", "on_error", "label_from", "format"} & set(options)
+    taken = {"space", "n_points", "closed", "progress", "missing", "on_error", "label_from", "format"}
+    taken = (taken | {"join", "on", "label"}) & set(options)
     if taken:
         raise CommandError(f"{', '.join(sorted(taken))} has an option of its own: see shapelex import --help.")
     return options

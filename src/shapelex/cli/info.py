@@ -101,7 +101,7 @@ def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
         shape, n_atoms, errors = describe_codes(Path(file))
     else:
         codes, columns = read_codes_npz(file)
-        shape, n_atoms, errors = (len(codes), codes.n_nonzero), codes.n_atoms, columns["errors"]
+        shape, n_atoms, errors = (len(codes), codes.n_nonzero), codes.n_atoms, columns["error"]
     rmse = float((errors**2).mean() ** 0.5)
     facts = {"holds": "codes", "n_shapes": shape[0], "n_atoms": n_atoms, "n_nonzero": shape[1]}
     return [

@@ -40,5 +40,5 @@ def write_shapes(shapes: "ShapeSet | ShapeSpool", path: Path, run: dict[str, Any
     else:
         shapes.provenance = provenance
     sx.write(shapes, path, overwrite=True, command=run["command"])
-    if path.suffix.lower() not in (".npz", ".zarr"):
+    if path.suffix.lower() not in (".npz", ".zarr", ".parquet"):
         write_sidecar(path, run)

@@ -217,9 +217,9 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
 
 
 def preparation_of(X: Any) -> Preparation | None:
-    """Return the preparation of a set; None for plain arrays."""
-    found: Preparation | None = getattr(X, "preparation", None)
-    return found
+    """Return the preparation of a set; None for plain arrays and data frames."""
+    found = getattr(X, "preparation", None)
+    return found if isinstance(found, Preparation) else None
 
 
 def _register_rows(

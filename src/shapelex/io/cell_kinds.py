@@ -6,6 +6,7 @@ kind only where all its cells are, so nothing can be turned before all have been
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from shapelex.io.numbers import parse_number
@@ -19,68 +20,39 @@ class CellKind:
     Examples
     --------
     >>> kind = CellKind()
-    >>> for cell in ("1", "2.5"):
-    ...     kind.add(cell)
+    >>> kind.see(["1", "2.5"])
     >>> kind.converter()("3")
     3.0
     """
 
-    def __init__(self) -> None:
-        self._possible = tuple(_TESTS)
+    def __init__(self, decimal: str = ".") -> None:
+        self._possible = ["boolean", "whole", "number"]
+        self._parse = partial(parse_number, decimal=decimal)
         self._has_number = False
 
-    def agrees(self, cells: Sequence[str]) -> bool:
-        """Tell whether none of these cells would change what is known.
+    def see(self, cells: Sequence[str]) -> None:
+        """Take cells into account."""
+        if "boolean" in self._possible and not all(cell in ("True", "False") for cell in cells):
+            self._possible.remove("boolean")
+        if "whole" in self._possible and not _are_whole(cells):
+            self._possible.remove("whole")
+        if "number" in self._possible:
+            try:
+                numbers = list(map(self._parse, cells))
+                self._has_number |= not all(map(math.isnan, numbers))
+            except ValueError:
+                self._possible.remove("number")
 
-        Parameters
-        ----------
-        cells : sequence of str
-            Cells of the column.
-
-        Returns
-        -------
-        bool
-            True where :meth:`add` need not be called.
-        """
-        if not self._possible:
-            return True
-        # A first cell leaves a boolean alone, or numbers; and what is whole is a number.
-        if len(self._possible) == len(_TESTS) or not _TESTS[self._possible[0]](cells):
-            return False
-        return (
-            self._has_number or "number" not in self._possible or all(math.isnan(parse_number(cell)) for cell in cells)
-        )
-
-    def add(self, cell: str) -> None:
-        """Take a cell into account.
-
-        Parameters
-        ----------
-        cell : str
-            A cell of the column.
-        """
-        self._possible = tuple(name for name in self._possible if _TESTS[name]([cell]))
-        if "number" in self._possible and not math.isnan(parse_number(cell)):
-            self._has_number = True
-
-    def converter(self) -> Callable[[str], Any]:
-        """Return the function that turns a cell into its value.
-
-        Returns
-        -------
-        callable
-            From text to a boolean, a whole number, a number, or the text itself.
-        """
+    def converter(self, is_text: bool = True) -> Callable[[Any], Any]:
+        """Return the function that turns a cell into its value; values that are no text stay as they are."""
+        if not is_text:
+            return lambda value: value
         if "boolean" in self._possible:
             return "True".__eq__
         if "whole" in self._possible:
             return int
         # A column of missing numbers alone says nothing of its kind.
-        return parse_number if "number" in self._possible and self._has_number else str
-
-
-def _are_booleans(cells: Sequence[str]) -> bool:
-    return all(cell in ("True", "False") for cell in cells)
+        return self._parse if "number" in self._possible and self._has_number else str
 
 
 def _are_whole(cells: Sequence[str]) -> bool:
@@ -89,17 +61,3 @@ def _are_whole(cells: Sequence[str]) -> bool:
         return all(cell == str(number := int(cell)) and abs(number) < _LARGEST for cell in cells)
     except ValueError:
         return False
-
-
-def _are_numbers(cells: Sequence[str]) -> bool:
-    try:
-        return all(parse_number(cell) is not None for cell in cells)
-    except ValueError:
-        return False
-
-
-_TESTS: dict[str, Callable[[Sequence[str]], bool]] = {
-    "boolean": _are_booleans,
-    "whole": _are_whole,
-    "number": _are_numbers,
-}

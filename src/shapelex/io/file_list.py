@@ -154,7 +154,8 @@ def label_maker(label_from: str | None) -> Callable[[Path], str] | None:
         raise ValueError(f"label_from={label_from!r} needs a group in parentheses around the label.")
 
     def label_of(path: Path) -> str:
-        match = pattern.search(path.as_posix())
+        # A pattern without folders is one of the name of the file.
+        match = pattern.search(path.as_posix() if "/" in label_from else path.name)
         if match is None:
             raise ShapeFileError(f"{path} does not match label_from={label_from!r}, so it has no label.")
         return match.group(1) or ""

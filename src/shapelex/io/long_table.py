@@ -8,11 +8,10 @@ landmarks have a million names, all shapes are held until the last row.
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice, repeat
-from operator import itemgetter
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,19 +21,15 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io.cell_kinds import CellKind
 from shapelex.io.guards import MAX_BYTES
 from shapelex.io.landmark_order import LandmarkOrder, find_order
-from shapelex.io.long_shapes import Key, hold_shapes, name_shape, order_points
-from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord
 from shapelex.io.table_layout import TableLayout
-from shapelex.io.table_rows import Row
-from shapelex.io.wide_table import Converters, TableShape
+from shapelex.io.wide_table import Chunk, Converters, TableShape, as_points
 
-# Rows that are looked at together; more of them would leave the processor's cache.
-_BATCH_ROWS = 256
 # Of landmarks; where more are there, the shapes are held rather than the names.
 _MAX_NAMES = 1 << 20
 _FIRST_SHAPES = 1 << 16
-_NOTHING = np.empty((0, 2))
+
+Key = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -42,14 +37,10 @@ class _Piece:
     """Neighboring rows of one shape: good ones with their values, or one that cannot be read."""
 
     key: Key
-    line: int
-    rows: Sequence[list[str]]
+    where: str
+    columns: dict[int, list[Any]]
     values: FloatArray
     fault: str = ""
-
-    @property
-    def where(self) -> str:
-        return name_shape(self.key, self.line)
 
     def as_bad(self) -> BadRecord:
         return BadRecord(self.where, self.fault)
@@ -73,59 +64,39 @@ class LongTable:
 
     Parameters
     ----------
-    open_rows : callable
-        Returns the rows from the first.
+    open_chunks : callable
+        Returns the chunks from the first.
     layout : TableLayout
         What the columns mean.
-    n_columns : int
-        How many there are.
-    decimal : {".", ","}
-        Decimal mark.
-    has_underscores : bool
-        Whether a cell may have one.
+    is_text : bool
+        Whether all cells are text, so that kinds of columns have to be found.
     n_characters : int
         Length of the table, which is refused where it must be held and cannot.
     """
 
-    open_rows: Callable[[], Iterator[Row]]
+    open_chunks: Callable[[], Iterator[Chunk]]
     layout: TableLayout
-    n_columns: int
-    decimal: str
-    has_underscores: bool
-    n_characters: int
+    is_text: bool
+    n_characters: int = 0
 
     def converters(self) -> Converters:
-        """Return how to turn the cells of each column of metadata into values, from the shapes that can be read.
-
-        Returns
-        -------
-        dict of str to tuple of int and callable
-            Column and function, by name; without columns that vary along a shape.
-        """
-        survey = self._survey
-        varying = self._held[1] if survey is None else survey.varying
-        columns = {name: place for name, place in self.layout.metadata.items() if place not in varying}
-        kinds = None if survey is None else survey.kinds
+        """Return how to turn the cells of each column of metadata into values; none for those that vary in a shape."""
+        _, survey = self._source
+        columns = {name: place for name, place in self.layout.metadata.items() if place not in survey.varying}
+        kinds = survey.kinds
         if kinds is None:
             kinds = {place: CellKind() for place in columns.values()}
-            for shape in self.shapes() if columns else ():
+            for shape in self.shapes() if columns and self.is_text else ():
                 if isinstance(shape, TableShape):
-                    _learn_kinds(kinds, shape.cells)
-        return {name: (place, kinds[place].converter()) for name, place in columns.items()}
+                    for place, kind in kinds.items():
+                        kind.see([shape.cells[place]])
+        return {name: (place, kinds[place].converter(self.is_text)) for name, place in columns.items()}
 
     def shapes(self) -> Iterator[TableShape | BadRecord]:
-        """Yield the shapes, and what is wrong with those that cannot be read.
-
-        Yields
-        ------
-        TableShape or BadRecord
-            One for each shape; first those of which no row can be read.
-        """
-        if self._survey is None:
-            yield from self._held[0]
-            return
-        yield from self._survey.lost
-        yield from order_points(self._runs(), self._survey.order)
+        """Yield the shapes, and what is wrong with those that cannot be read; first those without any good row."""
+        open_chunks, survey = self._source
+        yield from survey.lost
+        yield from _order_points(self._runs(open_chunks()), survey.order)
 
     @cached_property
     def _keys(self) -> list[int]:
@@ -133,14 +104,23 @@ class LongTable:
         return [self.layout.roles[role] for role in ("id", "sequence", "frame") if role in self.layout.roles]
 
     @cached_property
-    def _told(self) -> list[int]:
-        """Columns whose cells are kept."""
-        return [*self.layout.roles.values(), *self.layout.metadata.values()]
+    def _source(self) -> tuple[Callable[[], Iterator[Chunk]], _Survey]:
+        """Chunks in which the rows of every shape stand together, and what is known of them."""
+        if self._survey is not None:
+            return self.open_chunks, self._survey
+        held = self._hold()
+        survey = self._look_through([held], is_held=True)
+        assert survey is not None
+        return lambda: iter([held]), survey
 
     @cached_property
     def _survey(self) -> _Survey | None:
         """Look through the rows; None where those of some shape do not stand together, or names are too many."""
+        return self._look_through(self.open_chunks())
+
+    def _look_through(self, chunks: Iterable[Chunk], *, is_held: bool = False) -> _Survey | None:
         landmark = self.layout.roles.get("landmark")
+        most_names = float("inf") if is_held else _MAX_NAMES
         varying: set[int] = set()
         lost: dict[Key, BadRecord] = {}
         kinds = {place: CellKind() for place in self.layout.metadata.values()}
@@ -148,9 +128,11 @@ class LongTable:
         # Eight bytes a shape tell whether its rows stand together; keys would take a hundred. Most mixed tables
         # show it soon, when the first shapes come again.
         hashes, first_hashes = array("q"), set[int]()
-        key, cells, names = None, None, list[str]()
+        key: Key | None = None
+        cells: dict[int, Any] | None = None
+        names: list[str] = []
         has_faults = False
-        for piece in self._pieces():
+        for piece in self._pieces(chunks):
             has_faults |= bool(piece.fault)
             if len(piece.key) < len(self._keys):
                 lost.setdefault(piece.key, piece.as_bad())
@@ -159,7 +141,7 @@ class LongTable:
                 named.add(names)
                 key, cells, names = piece.key, None, []
                 hashes.append(hash(key))
-                if hashes[-1] in first_hashes or len(named.counts) > _MAX_NAMES:
+                if not is_held and (hashes[-1] in first_hashes or len(named.counts) > most_names):
                     return None
                 if len(hashes) <= _FIRST_SHAPES:
                     first_hashes.add(hashes[-1])
@@ -168,39 +150,61 @@ class LongTable:
                     lost.setdefault(piece.key, piece.as_bad())
                 continue
             if cells is None:
-                cells = piece.rows[0]
+                cells = {place: piece.columns[place][0] for place in kinds}
                 lost.pop(piece.key, None)
-                _learn_kinds(kinds, cells)
-            self._find_varying(piece, cells, varying)
+                for place, kind in kinds.items() if self.is_text else ():
+                    kind.see([cells[place]])
+            # Columns that change along a shape say something of its points, not of the shape.
+            for place in self.layout.metadata.values():
+                column = piece.columns[place]
+                if place not in varying and column.count(cells[place]) < len(column):
+                    varying.add(place)
             if landmark is not None:
-                names += [row[landmark].strip() for row in piece.rows]
-                if len(names) > _MAX_NAMES:
+                names += piece.columns[landmark]
+                if len(names) > most_names:
                     return None
         named.add(names)
         ordered = np.sort(np.array(hashes, dtype=np.int64))
-        if len(named.counts) > _MAX_NAMES or bool((ordered[1:] == ordered[:-1]).any()):
+        if not is_held and (len(named.counts) > most_names or bool((ordered[1:] == ordered[:-1]).any())):
             return None
         order = find_order(named.total())
         is_sound = not has_faults and named.fit(order)
         return _Survey(order, varying, list(lost.values()), kinds if is_sound else None)
 
-    @cached_property
-    def _held(self) -> tuple[list[TableShape | BadRecord], set[int]]:
-        """All shapes, however their rows are mixed, and the columns that vary along a shape."""
+    def _hold(self) -> Chunk:
+        """Return the whole table, sorted such that the rows of every shape stand together."""
         if self.n_characters > MAX_BYTES:
             raise ShapeFileError(
                 f"a table of {self.n_characters} characters in which the rows of some shapes do not stand together, or "
                 f"with more than {_MAX_NAMES} names of landmarks, cannot be held: sort it by shape, or split it."
             )
-        return hold_shapes(self.open_rows(), self.layout, self.n_columns, self.decimal)
+        import pandas as pd
 
-    def _runs(self) -> Iterator[TableShape | BadRecord]:
+        chunks = list(self.open_chunks())
+        cells = pd.concat([chunk.cells for chunk in chunks], ignore_index=True)
+        lines = list(chain.from_iterable(chunk.lines for chunk in chunks))
+        groups: dict[Key, int] = {}
+        columns = [cells[place].tolist() for place in self._keys]
+        keys = zip(*columns, strict=True) if columns else [()] * len(lines)
+        order = np.argsort([groups.setdefault(key, len(groups)) for key in keys], kind="stable")
+        new_rows = np.argsort(order)
+        faults: dict[int, str] = {}
+        widths: dict[int, int] = {}
+        start = 0
+        for chunk in chunks:
+            faults |= {int(new_rows[start + row]): fault for row, fault in chunk.faults.items()}
+            widths |= {int(new_rows[start + row]): width for row, width in chunk.widths.items()}
+            start += len(chunk.lines)
+        values = np.concatenate([chunk.values for chunk in chunks])[order]
+        return Chunk(cells.iloc[order], values, [lines[row] for row in order], faults, widths)
+
+    def _runs(self, chunks: Iterable[Chunk]) -> Iterator[TableShape | BadRecord]:
         """Yield the shapes of a table in which the rows of each stand together."""
         key: Key | None = None
         shape: TableShape | None = None
         bad: BadRecord | None = None
-        known: dict[str, str] = {}
-        for piece in self._pieces():
+        told = [*self.layout.roles.values(), *self.layout.metadata.values()]
+        for piece in self._pieces(chunks):
             if len(piece.key) < len(self._keys):
                 continue
             if piece.key != key:
@@ -211,72 +215,62 @@ class LongTable:
                 bad = bad or piece.as_bad()
                 continue
             if shape is None:
-                shape = self._begin(piece)
-            self._extend(shape, piece, known)
+                shape = TableShape(array("d"), {place: piece.columns[place][0] for place in told}, piece.where)
+            shape.points.frombytes(piece.values.tobytes())
+            if "landmark" in self.layout.roles:
+                shape.landmarks += piece.columns[self.layout.roles["landmark"]]
         if shape is not None:
             yield bad or shape
 
-    def _begin(self, piece: _Piece) -> TableShape:
-        row = piece.rows[0]
-        return TableShape(array("d"), {place: row[place] for place in self._told}, piece.where)
-
-    def _extend(self, shape: TableShape, piece: _Piece, known: dict[str, str]) -> None:
-        shape.points.frombytes(piece.values.tobytes())
-        landmark = self.layout.roles.get("landmark")
-        if landmark is not None:
-            # The same few names come with every shape: one copy of each is enough.
-            names = [row[landmark].strip() for row in piece.rows]
-            shape.landmarks += [known.setdefault(name, name) for name in names]
-
-    def _find_varying(self, piece: _Piece, cells: Any, varying: set[int]) -> None:
-        """Add the columns that change along a shape: they say something of its points, not of the shape."""
-        for place in self.layout.metadata.values():
-            if place not in varying and any(row[place] != cells[place] for row in piece.rows):
-                varying.add(place)
-
-    def _pieces(self) -> Iterator[_Piece]:
+    def _pieces(self, chunks: Iterable[Chunk]) -> Iterator[_Piece]:
         """Yield the rows, those of one shape together as far as they are neighbors; faulty ones by themselves."""
-        rows = self.open_rows()
-        while batch := list(islice(rows, _BATCH_ROWS)):
-            lines, cells = zip(*batch, strict=True)
-            values = self._parse(cells) if set(map(len, cells)) == {self.n_columns} else None
-            if values is None:
-                yield from (self._as_piece(line, row) for line, row in batch)
-                continue
-            start = 0
-            for key, run in groupby(map(itemgetter(*self._keys), cells) if self._keys else repeat((), len(cells))):
-                end = start + sum(1 for _ in run)
-                yield _Piece((key,) if len(self._keys) == 1 else key, lines[start], cells[start:end], values[start:end])
-                start = end
+        told = [*self.layout.roles.values(), *self.layout.metadata.values()]
+        landmark = self.layout.roles.get("landmark")
+        noun = "line" if self.is_text else "row"
+        for chunk in chunks:
+            n_rows = len(chunk.lines)
+            columns = {place: chunk.cells[place].tolist() for place in told}
+            if landmark is not None:
+                # The same few names come with every shape.
+                stripped = {name: name.strip() for name in set(columns[landmark])}
+                columns[landmark] = [stripped[name] for name in columns[landmark]]
+            is_start = np.zeros(n_rows, dtype=bool)
+            is_start[:1] = True
+            for place in self._keys:
+                cells = np.array(columns[place], dtype=object)
+                is_start[1:] |= cells[1:] != cells[:-1]
+            for row in chunk.faults:
+                is_start[row : row + 2] = True
+            for start, end in pairwise([*np.flatnonzero(is_start).tolist(), n_rows]):
+                width = chunk.widths.get(start, chunk.cells.shape[1])
+                key = tuple(columns[place][start] for place in self._keys if place < width)
+                where = f"shape {'/'.join(part[:40] for part in key) or '1'}, {noun} {chunk.lines[start]}"
+                own = {place: columns[place][start:end] for place in told}
+                yield _Piece(key, where, own, chunk.values[start:end], chunk.faults.get(start, ""))
 
-    def _parse(self, cells: Sequence[list[str]]) -> FloatArray | None:
-        """Return x and y of rows, or None where one of them is no number."""
-        values = np.empty((len(cells), 2))
-        for column, place in enumerate((self.layout.x[0], self.layout.y[0])):
-            words = [row[place] for row in cells]
-            try:
-                if self.decimal != "." or (self.has_underscores and "_" in "".join(words)):
-                    raise ValueError
-                values[:, column] = np.fromiter(map(float, words), dtype=np.float64, count=len(words))
-                if np.isinf(values[:, column]).any():
-                    raise ValueError
-            except ValueError:
+
+def _order_points(
+    shapes: Iterable[TableShape | BadRecord], order: LandmarkOrder | None
+) -> Iterator[TableShape | BadRecord]:
+    """Put the points of shapes at the places of their landmarks; one left out is a missing landmark."""
+    names: list[str] | None = None
+    for shape in shapes:
+        if isinstance(shape, BadRecord):
+            yield shape
+            continue
+        points = as_points(shape.points)
+        if order is not None:
+            if shape.landmarks != names:
                 try:
-                    values[:, column] = [parse_number(word, self.decimal) for word in words]
-                except ValueError:
-                    return None
-        return values
-
-    def _as_piece(self, line: int, row: list[str]) -> _Piece:
-        """Return one row, which may be faulty; its key lacks the columns that it lacks."""
-        key = tuple(row[place] for place in self._keys if place < len(row))
-        if len(row) != self.n_columns:
-            return _Piece(key, line, [], _NOTHING, f"it has {len(row)} columns, the table has {self.n_columns}.")
-        try:
-            pair = [parse_number(row[place], self.decimal) for place in (self.layout.x[0], self.layout.y[0])]
-        except ValueError as error:
-            return _Piece(key, line, [], _NOTHING, f"{error}, but a coordinate is expected.")
-        return _Piece(key, line, [row], np.array([pair]))
+                    places, n_points = order.place(shape.landmarks)
+                except ValueError as error:
+                    yield BadRecord(shape.where, str(error))
+                    continue
+                names = shape.landmarks
+            ordered = np.full(n_points, complex(np.nan, np.nan))
+            ordered[places] = points
+            points = ordered
+        yield TableShape(points, shape.cells, shape.where)
 
 
 class _NamedShapes:
@@ -319,9 +313,3 @@ class _NamedShapes:
         except ValueError:
             return False
         return not self.counts
-
-
-def _learn_kinds(kinds: Mapping[int, CellKind], cells: Any) -> None:
-    for place, kind in kinds.items():
-        if not kind.agrees([cells[place]]):
-            kind.add(cells[place])

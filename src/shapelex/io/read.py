@@ -4,16 +4,19 @@ In come paths, a folder or a pattern; out goes one :class:`~shapelex.ShapeSet`, 
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapelex.io.file_list import PathLike
 from shapelex.io.reading import Gathering, Progress, open_reading
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Space
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def read(
-    paths: PathLike | Iterable[PathLike],
+    paths: "PathLike | Iterable[PathLike] | pd.DataFrame",
     format: str | None = None,  # noqa: A002
     *,
     space: Space | None = None,
@@ -22,16 +25,20 @@ def read(
     missing: str = "error",
     on_error: str = "raise",
     label_from: str | None = None,
+    join: "PathLike | pd.DataFrame | None" = None,
+    on: str = "id",
+    label: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> ShapeSet:
-    r"""Read shapes from files.
+    r"""Read shapes from files, or from a data frame.
 
     Parameters
     ----------
-    paths : path, or iterable of paths
+    paths : path, iterable of paths, or DataFrame
         A file; a folder, whose files and subfolders are read in order of their names; a pattern such as
-        ``"wings/*.tps"`` (``**`` for any depth); or a list of these.
+        ``"wings/*.tps"`` (``**`` for any depth); or a list of these. A pandas data frame is read like a table, see
+        :meth:`ShapeSet.from_dataframe`.
     format : str, optional
         Name of the format; by default it follows from the end of a file's name, or from its content.
     space : Space, optional
@@ -50,7 +57,14 @@ def read(
         the set. A file that cannot be read at all raises too, unless there are others.
     label_from : str, optional
         Labels from the paths of the files: ``"parent"`` for the folder a file is in, or a regular expression whose
-        first group is the label.
+        first group is the label; it is looked for in the name of the file, or in its path where it has a ``/``.
+    join : path or DataFrame, optional
+        Sheet of metadata (``.csv``, ``.tsv``, ``.xlsx``, ``.parquet``), one row per key, whose columns are joined to
+        the shapes; see :meth:`ShapeSet.join`.
+    on : str, default "id"
+        Column of the sheet by which shapes are found: ``"id"``, ``"file"``, or a column of their metadata.
+    label : str, optional
+        Column that becomes the label, of the sheet or of what the file says of its shapes.
     progress : callable, optional
         Called with the number of files read and of all files, after each.
     **options : object
@@ -96,6 +110,9 @@ def read(
         missing=missing,
         on_error=on_error,
         label_from=label_from,
+        join=join,
+        on=on,
+        label=label,
         **options,
     )
     gathering = Gathering()

@@ -6,20 +6,23 @@ In come paths and what the caller wants; out go the records and sets of one file
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from shapelex._validation import check_choice, check_count, check_flag
-from shapelex.exceptions import ShapeFileError, ShapelexError, SkippedRecordsWarning
+from shapelex._validation import check_choice, check_count, check_flag, is_data_frame
+from shapelex.exceptions import ShapeFileError, ShapeInputError, ShapelexError, SkippedRecordsWarning
 from shapelex.io.assembly import Found, Wanted, assemble, check_record, conform
 from shapelex.io.file_list import PathLike, check_not_empty, label_maker, leave_out_segmented, list_files
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.io.registry import FORMATS, Format
+from shapelex.io.registry import DATA_FRAME, FORMATS, Format
+from shapelex.io.sheets import open_sheet
 from shapelex.io.stored_shapes import is_large, open_shapes
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.sheet import Sheet, as_text, keys_of
 from shapelex.spaces import Space
 
 logger = logging.getLogger(__name__)
@@ -29,6 +32,7 @@ Part: TypeAlias = ShapeSet | Found
 
 _SKIPPED_NAMED = 3
 _TOLD_PARTS = 10_000
+_LABELS_NAMED = 8
 _MISSING_HINT = ': missing="allow" keeps them as NaN, on_error="skip" leaves such records out'
 
 
@@ -102,6 +106,18 @@ class Reading:
         What readers say of their files.
     in_blocks : bool
         Whether large files of arrays are read block by block.
+    frame : DataFrame, optional
+        What is read instead of a file.
+    sheet : Sheet, optional
+        Metadata that is joined.
+    label : str, optional
+        Column that becomes the label.
+    found_labels : dict of Path to str
+        Labels that `label_of` has given.
+    n_unlabeled : int
+        Records without the column that becomes the label.
+    known_columns : set of str
+        Columns of the records where one is to become the label.
     """
 
     wanted: Wanted
@@ -113,6 +129,12 @@ class Reading:
     skipped: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     in_blocks: bool = False
+    frame: Any = None
+    sheet: Sheet | None = None
+    label: str | None = None
+    found_labels: dict[Path, str] = field(default_factory=dict)
+    n_unlabeled: int = 0
+    known_columns: set[str] = field(default_factory=set)
     has_many: bool = False
     _is_broken: bool = False
 
@@ -170,6 +192,9 @@ class Reading:
         if self.wanted.missing == "negative" and not known.negative_is_missing:
             raise ValueError(f'missing="negative" has no meaning for {path}: the format {known.name} has no such use.')
         options = {name: value for name, value in self.options.items() if name in known.options}
+        if self.frame is not None:
+            yield from self._good_records(path, known.reader(self.frame, **options))
+            return
         check_not_empty(path)
         if not known.makes_sets:
             yield from self._good_records(path, known.reader(path, **options))
@@ -189,20 +214,59 @@ class Reading:
                 continue
             checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
             if isinstance(checked, Record):
-                yield Found(path, checked if self.label_of is None else replace(checked, label=self.label_of(path)))
+                yield Found(path, self._told_more(checked, path))
                 continue
             message = f"{path}, {checked.where}: {checked.reason}"
             if not self.skips:
                 raise ShapeFileError(message)
             self.skipped.append(message)
 
+    def _told_more(self, record: Record, path: Path) -> Record:
+        """Return a record with its row of the sheet, and the label that is asked for."""
+        if self.label_of is not None:
+            record = replace(record, label=self._label_of_file(path))
+        if self.sheet is None and self.label is None:
+            return record
+        metadata, label = dict(record.metadata), self.label
+        if self.sheet is not None:
+            on = self.sheet.on
+            if on not in ("id", "file") and on not in metadata:
+                raise ShapeFileError(
+                    f"{path}, {record.where}: it has no {on!r} to find its row of {self.sheet.name} by."
+                )
+            self.sheet.check_free(list(metadata))
+            own = record.id if on == "id" else str(path) if on == "file" else metadata[on]
+            row = self.sheet.row(keys_of(own))
+            metadata |= {name: row.get(name) for name in self.sheet.columns}
+            label = "label" if label is None and "label" in self.sheet.columns else label
+        if label is None:
+            return replace(record, metadata=metadata)
+        self.known_columns |= set(metadata)
+        self.n_unlabeled += label not in metadata
+        return replace(record, label=as_text(metadata.pop(label, None)), metadata=metadata)
+
+    def _label_of_file(self, path: Path) -> str:
+        if path not in self.found_labels:
+            assert self.label_of is not None
+            self.found_labels[path] = self.label_of(path)
+        return self.found_labels[path]
+
     def _label_set(self, shapes: ShapeSet, path: Path) -> ShapeSet:
         changes: dict[str, Any] = {}
         if self.label_of is not None:
-            changes["labels"] = [self.label_of(path)] * len(shapes)
+            changes["labels"] = [self._label_of_file(path)] * len(shapes)
         if self.has_many:
             changes["metadata"] = {**shapes.metadata, "file": [str(path)] * len(shapes)}
-        return shapes.replace(**changes) if changes else shapes
+        shapes = shapes.replace(**changes) if changes else shapes
+        if self.sheet is None and self.label is None:
+            return shapes
+        has_file = self.sheet is None or self.sheet.on != "file" or "file" in shapes.metadata
+        if not has_file:
+            shapes = shapes.replace(metadata={**shapes.metadata, "file": [str(path)] * len(shapes)})
+        try:
+            return shapes._join(self.sheet, self.label)
+        except ShapeInputError as error:
+            raise ShapeFileError(f"{path}: {error}") from error
 
     def finish(self, shapes: ShapeSet) -> ShapeSet:
         """Return the set that was read with what happened on the way; warn of what was left out."""
@@ -237,6 +301,15 @@ class Reading:
     def notes(self) -> list[str]:
         """Return a note for every record left out, and one for files of other kinds."""
         notes = [f"left out: {message}" for message in self.skipped] + self.remarks
+        if self.found_labels:
+            notes.append(_note_labels(self.found_labels.values()))
+        if self.n_unlabeled and self.label not in self.known_columns:
+            known = ", ".join(sorted(self.known_columns)) or "none"
+            raise ShapeFileError(f"label={self.label!r} is none of the columns of {_name_files(self.files)}: {known}.")
+        if self.n_unlabeled:
+            notes.append(f"{self.n_unlabeled} shapes have no {self.label!r}, so their label is empty")
+        if self.sheet is not None:
+            notes += self.sheet.notes()
         if self.ignored:
             notes.append(f"no files of shapes, not read: {_name_some(self.ignored)}")
         return notes
@@ -263,6 +336,9 @@ def open_reading(
     on_error: str = "raise",
     label_from: str | None = None,
     leave_out: Path | None = None,
+    join: Any = None,
+    on: str = "id",
+    label: str | None = None,
     **options: Any,
 ) -> Reading:
     """Find the files to read; the parameters are those of :func:`shapelex.read`.
@@ -273,7 +349,17 @@ def open_reading(
     check_choice(on_error, ("raise", "skip"), "on_error")
     if format is not None:
         check_choice(format, FORMATS, "format")
-    reading = Reading(wanted, on_error == "skip", label_maker(label_from), options)
+    if label is not None and label_from is not None:
+        raise ValueError("label and label_from cannot both be given: each says what the labels are.")
+    reading = Reading(wanted, on_error == "skip", label_maker(label_from), options, label=label)
+    if join is not None:
+        reading.sheet = open_sheet(join, on)
+    if is_data_frame(paths):
+        if format is not None or label_from is not None:
+            raise ValueError("format and label_from are for files: a data frame has columns, label_column= names one.")
+        reading.files, reading.frame = [(Path("DataFrame"), DATA_FRAME)], paths
+        _check_options(options, [DATA_FRAME])
+        return reading
     reading.files, reading.ignored = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
     reading.files, left_out = leave_out_segmented(reading.files)
     if left_out:
@@ -313,6 +399,14 @@ def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
 def _name_some(paths: list[Path]) -> str:
     named = ", ".join(path.name for path in paths[:_SKIPPED_NAMED])
     return f"{named} and {len(paths) - _SKIPPED_NAMED} more" if len(paths) > _SKIPPED_NAMED else named
+
+
+def _note_labels(labels: Collection[str]) -> str:
+    """Say which labels the paths of files gave."""
+    counts = Counter(labels).most_common()
+    named = ", ".join(f"{label!r} ({n_files})" for label, n_files in counts[:_LABELS_NAMED])
+    more = f" and {len(counts) - _LABELS_NAMED} more" if len(counts) > _LABELS_NAMED else ""
+    return f"labels from the paths of {len(labels)} files: {named}{more}"
 
 
 def _name_files(files: list[tuple[Path, Format]]) -> str:

@@ -61,6 +61,11 @@ class TableLayout:
     roles: dict[str, int] = field(default_factory=dict)
     metadata: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def order(self) -> list[int]:
+        """Columns of x and y in turn."""
+        return [place for pair in zip(self.x, self.y, strict=True) for place in pair]
+
 
 def find_layout(
     names: Sequence[str] | None,

@@ -1,27 +1,46 @@
 """The rows of a text table, from its start and as often as wanted.
 
-In comes a text file; out go its separator, decimal mark and names of columns, found in its first rows, and its rows of
-cells, one at a time.
+In comes a text file; out go its separator, decimal mark and names of columns, found in its first rows, and its rows in
+chunks. pandas parses chunks in which every line is a row with numbers where they belong; other chunks are taken apart
+row by row, so that a fault is found with its line.
 """
 
 import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.numbers import MISSING_WORDS
 from shapelex.io.table_layout import looks_like_names
 from shapelex.io.text_file import TextFile
+from shapelex.io.wide_table import Chunk, parse_chunk
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DELIMITERS = ("\t", ";", "|", ",", " ")
 _SAMPLE_LINES = 20
 _SAMPLE_CHARACTERS = 1 << 20
+_CHUNK_CHARACTERS = 1 << 22
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
+_QUOTED = re.compile(r'"[^"]*"')
+_FLAG = re.compile("true|false", re.IGNORECASE)
+# pandas compares words as they are written; a missing one that is written otherwise is found row by row.
+_MISSING = [
+    spelled
+    for word in MISSING_WORDS
+    for spelled in {word, word.upper(), word.title(), "NaN" if word == "nan" else word}
+]
 
 Row = tuple[int, list[str]]
 
@@ -40,25 +59,166 @@ class Table:
         Its decimal mark.
     names : list of str, or None
         Names of the columns.
-    has_names : bool
-        Whether the first row is one of names.
+    n_head : int
+        Lines above the first row of values.
+    first : list of str
+        The first row of values.
     """
 
     text: TextFile
     delimiter: str
     decimal: str = "."
     names: list[str] | None = None
-    has_names: bool = False
+    n_head: int = 0
+    first: list[str] = field(default_factory=list)
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows of values from the first, with the number of the line each ends on.
+        """Yield the rows from the first, with the number of the line each ends on; remarks above them are left out."""
+        is_start = True
+        for line, row in self._split(chain.from_iterable(map(_lines, self.text.blocks(keeps_line_ends=True)))):
+            if is_start and _is_comment(row):
+                continue
+            is_start = False
+            yield line, row
 
-        Yields
-        ------
-        tuple of int and list of str
-            Number and cells.
-        """
-        return islice(_split_rows(self.text.blocks(keeps_line_ends=True), self), int(self.has_names), None)
+    def chunks(self, n_columns: int, order: Sequence[int]) -> Iterator[Chunk]:
+        """Yield the rows of values in chunks of this many columns; those of coordinates are given in their order."""
+        blocks = _joined(self.text.blocks(keeps_line_ends=True))
+        n_done, n_skipped = 0, self.n_head
+        rest: list[str] = []
+        for block in blocks:
+            if n_skipped or rest:
+                lines = [*rest, *_lines(block)]
+                n_done += min(n_skipped, len(lines))
+                rest, n_skipped, block = [], max(0, n_skipped - len(lines)), "".join(lines[n_skipped:])
+            if not block.strip():
+                n_done += sum(1 for _ in _lines(block))
+                continue
+            parsed = self._parse(block, n_columns, order)
+            if parsed is not None:
+                cells, values = parsed
+                yield Chunk(cells, values, range(n_done + 1, n_done + len(cells) + 1))
+                n_done += len(cells)
+                continue
+            # A row may go on in the next block.
+            n_own = sum(1 for _ in _lines(block))
+            source = _Lines(block, blocks)
+            rows = []
+            for line, row in self._split(source):
+                rows.append((n_done + line, row))
+                if source.n_taken >= n_own:
+                    break
+            n_done += source.n_taken
+            rest = source.rest()
+            if rows:
+                yield self._as_chunk(rows, n_columns, order)
+        if rest:
+            rows = [(n_done + line, row) for line, row in self._split(iter(rest))]
+            yield self._as_chunk(rows, n_columns, order)
+
+    def _parse(self, block: str, n_columns: int, order: Sequence[int]) -> "tuple[pd.DataFrame, FloatArray] | None":
+        """Return the cells and numbers of whole lines; None where a line is no row, or a number is none or infinite."""
+        import pandas as pd
+
+        if "\r" in block:
+            block = block.replace("\r\n", "\n").replace("\r", "\n")
+        n_rows = block.count("\n") + (not block.endswith("\n"))
+        has_quotes = '"' in block
+        is_blank = self.delimiter.isspace() and self.delimiter != "\t"
+        if is_blank:
+            if has_quotes or len(block.split()) != n_rows * n_columns:
+                return None
+        else:
+            plain = _QUOTED.sub("", block) if has_quotes else block
+            if plain.count(self.delimiter) != n_rows * (n_columns - 1):
+                return None
+        options: dict[str, Any] = {
+            "sep": r"\s+" if is_blank else self.delimiter,
+            "decimal": self.decimal,
+            "header": None,
+            "dtype": dict.fromkeys(range(n_columns), object) | dict.fromkeys(order, float),
+            "skipinitialspace": self.delimiter != "\t",
+            "skip_blank_lines": False,
+            **_exact_numbers(pd.__version__),
+        }
+        missing = {"na_values": dict.fromkeys(order, _MISSING), "keep_default_na": False}
+        # Most tables have no missing numbers, and are read fastest when none is looked for.
+        for words in ({"na_filter": False}, missing):
+            try:
+                cells = pd.read_csv(io.StringIO(block), **options, **words)
+            except (ValueError, pd.errors.ParserError):
+                continue
+            if cells.shape != (n_rows, n_columns):
+                return None
+            values = cells[list(order)].to_numpy()
+            # pandas reads a column of True and False as 1 and 0.
+            are_flags = ((values == 0) | (values == 1)).all(axis=0).any() and _FLAG.search(block) is not None
+            return None if are_flags or np.isinf(values).any() else (cells, values)
+        return None
+
+    def _as_chunk(self, rows: Sequence[Row], n_columns: int, order: Sequence[int]) -> Chunk:
+        """Return rows of text as a chunk, with what is wrong with some of them."""
+        import pandas as pd
+
+        widths = {place: len(row) for place, (_, row) in enumerate(rows) if len(row) != n_columns}
+        cells = [row[:n_columns] + [""] * (n_columns - len(row)) for _, row in rows]
+        frame = pd.DataFrame(cells, columns=range(n_columns), dtype=object)
+        return parse_chunk(frame, [line for line, _ in rows], order, self.decimal, widths)
+
+    def _split(self, lines: Iterator[str]) -> Iterator[Row]:
+        """Yield the rows that are not empty, with the number of the line each ends on."""
+        delimiter = self.delimiter
+        if len(delimiter) != 1:
+            raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
+        if delimiter.isspace() and delimiter != "\t":
+            lines = (line.replace("\t", " ").strip(" ") for line in lines)
+        rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
+        try:
+            for row in rows:
+                if row and (len(row) > 1 or row[0].strip()):
+                    yield rows.line_num, row
+        except csv.Error as error:
+            message = f"{self.text.path}, line {rows.line_num}: it cannot be split into columns ({error})."
+            raise ShapeFileError(message) from error
+
+
+def _exact_numbers(version: str) -> dict[str, Any]:
+    """Return the option by which pandas reads numbers to the last bit; it always does from version 3.1 on."""
+    major, minor = version.split(".")[:2]
+    return {"float_precision": "round_trip"} if (int(major), int(minor)) < (3, 1) else {}
+
+
+class _Lines:
+    """The lines of a block and of those after it, taken one at a time."""
+
+    def __init__(self, block: str, blocks: Iterator[str]) -> None:
+        self._lines, self._blocks, self.n_taken = _lines(block), blocks, 0
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        for line in self._lines:
+            self.n_taken += 1
+            return line
+        self._lines = _lines(next(self._blocks))
+        return next(self)
+
+    def rest(self) -> list[str]:
+        """Return the lines of the last block that were not taken."""
+        return list(self._lines)
+
+
+def _joined(blocks: Iterator[str]) -> Iterator[str]:
+    """Yield blocks together until they are long enough for pandas to be fast."""
+    parts: list[str] = []
+    for block in blocks:
+        parts.append(block)
+        if sum(map(len, parts)) >= _CHUNK_CHARACTERS:
+            yield "".join(parts)
+            parts = []
+    if parts:
+        yield "".join(parts)
 
 
 def open_table(
@@ -98,7 +258,8 @@ def open_table(
     if decimal is not None:
         check_choice(decimal, (".", ","), "decimal")
     table = Table(text, delimiter or _find_delimiter(text))
-    start = [row for _, row in islice(table.rows(), _SAMPLE_LINES)]
+    sample = list(islice(table.rows(), _SAMPLE_LINES))
+    start = [row for _, row in sample]
     if not start:
         raise ShapeFileError("it holds no values.")
     # Between commas, "1,000" may be a thousand or one: unless the caller says which, it is no number.
@@ -114,7 +275,10 @@ def open_table(
         has_names = header
     if has_names and names is None:
         names = start[0]
-    return replace(table, decimal=mark, names=names, has_names=has_names)
+    if has_names and len(start) == 1:
+        raise ShapeFileError("there are names of columns, but no values.")
+    n_head = sample[0][0] if has_names else _n_remark_lines(table)
+    return replace(table, decimal=mark, names=names, n_head=n_head, first=start[int(has_names)])
 
 
 def _find_delimiter(text: TextFile) -> str:
@@ -122,7 +286,7 @@ def _find_delimiter(text: TextFile) -> str:
     best, best_share = "", 0.0
     for delimiter in _DELIMITERS:
         try:
-            widths = Counter(len(row) for _, row in _split_rows(lines, Table(text, delimiter)))
+            widths = Counter(len(row) for _, row in Table(text, delimiter)._split(iter(lines)))
         except ShapeFileError:
             # Without the right separator a line may be one cell too long for the parser.
             continue
@@ -151,25 +315,14 @@ def _find_decimal(rows: Sequence[list[str]]) -> str:
     return "," if has_comma and not any(_DECIMAL_POINT.fullmatch(cell) for cell in cells) else "."
 
 
-def _split_rows(blocks: Iterable[str], table: Table) -> Iterator[Row]:
-    """Yield the rows that are not empty, with the number of the line each ends on."""
-    delimiter = table.delimiter
-    if len(delimiter) != 1:
-        raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
-    lines: Iterator[str] = chain.from_iterable(map(_lines, blocks))
-    if delimiter.isspace() and delimiter != "\t":
-        lines = (line.replace("\t", " ").strip(" ") for line in lines)
-    rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
-    is_start = True
-    try:
-        for row in rows:
-            if not row or (len(row) == 1 and not row[0].strip()) or (is_start and _is_comment(row)):
-                continue
-            is_start = False
-            yield rows.line_num, row
-    except csv.Error as error:
-        message = f"{table.text.path}, line {rows.line_num}: it cannot be split into columns ({error})."
-        raise ShapeFileError(message) from error
+def _n_remark_lines(table: Table) -> int:
+    """Return the number of lines of the remarks above a table without names."""
+    n_lines = 0
+    for line, row in table._split(chain.from_iterable(map(_lines, table.text.blocks(keeps_line_ends=True)))):
+        if not _is_comment(row):
+            break
+        n_lines = line
+    return n_lines
 
 
 def _lines(block: str) -> Iterator[str]:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, name_rows
+from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, is_data_frame, name_rows
 from shapelex.exceptions import ArrayTypeError, ShapeInputError
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.stored import FileShapes, ListShapes, is_mapped
 from shapelex.shapes.stream import StreamShapes
-from shapelex.spaces import Space
+from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
 # Sums of weighted squares stay far from overflow and underflow, in single precision too.
@@ -24,9 +24,14 @@ def as_shapes(X: Any, space: Space | None = None, sample_weight: ArrayLike | Non
 
     Takes arrays, memory maps, Zarr arrays, HDF5 datasets, Dask arrays, lists of arrays that each hold some of the
     shapes, functions that return an iterator of such arrays, objects that can be iterated repeatedly over such arrays,
-    sets of shapes over any of these, and collections themselves. The space is `space`, or that of the set when none is
-    given, or landmarks; a set in another space is refused. A generator is refused, as it gives its blocks only once.
+    sets of shapes over any of these, pandas data frames, and collections themselves. The space is `space`, or that of
+    the set when none is given, or landmarks; a set in another space is refused. A generator is refused, as it gives its
+    blocks only once.
     """
+    if is_data_frame(X):
+        from shapelex.shapes.shapeset import ShapeSet
+
+        X = ShapeSet.from_dataframe(X, closed=space.closed if isinstance(space, Landmarks) else None, missing="allow")
     chosen = choose_space(space, X)
     if chosen is not None:
         chosen.check_space_of(X, name)

@@ -13,8 +13,9 @@ import numpy as np
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray
 from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice, name_rows
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
-from shapelex.shapes.columns import Column, as_column, join_columns, read_only_view
+from shapelex.shapes.columns import Column, as_column, column_from_values, join_columns, read_only_view
 from shapelex.shapes.preparation import Preparation, join_preparations
+from shapelex.shapes.sheet import Sheet, keys_of
 from shapelex.shapes.summary import Summary
 from shapelex.spaces import Landmarks, Space, to_columns
 from shapelex.spaces.base import choose_space
@@ -288,6 +289,64 @@ class ShapeSet:
             preparation=join_preparations(part.preparation for part in parts),
         )
 
+    @staticmethod
+    def from_dataframe(
+        df: "pd.DataFrame",
+        *,
+        space: Space | None = None,
+        n_points: int | None = None,
+        closed: bool | None = None,
+        missing: str = "error",
+        layout: str | None = None,
+        id_column: str | int | None = None,
+        label_column: str | int | None = None,
+    ) -> "ShapeSet":
+        """Return the shapes of a pandas data frame, one row per shape or one row per point.
+
+        The names of the columns tell which: ``x1, y1, x2, y2, …`` in any order are the points of the shape of a row;
+        columns ``x`` and ``y``, with ``id`` and ``landmark`` where present, are the points of a row each. ``id``,
+        ``label``, ``sequence``, ``frame`` and ``closed`` are known by name, all other columns become metadata. An index
+        that has a name or holds text is taken for a column.
+
+        Parameters
+        ----------
+        df : DataFrame
+            The table.
+        space, n_points, closed, missing
+            As in :func:`shapelex.read`.
+        layout : {"blocks", "interleaved", "long"}, optional
+            Order of the coordinates, needed where the names of the columns do not tell it.
+        id_column, label_column : str or int, optional
+            Columns of ids and labels, by name or number, where they have other names.
+
+        Returns
+        -------
+        ShapeSet
+            The shapes.
+
+        Raises
+        ------
+        ShapeFileError
+            If the columns can be read in several ways or in none, or a cell is no coordinate, with its row.
+
+        See Also
+        --------
+        ShapeSet.to_dataframe : The other way.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import shapelex as sx
+        >>> df = pd.DataFrame({"id": ["a", "b"], "x1": [0, 0], "y1": [0, 0], "x2": [1, 2], "y2": [0, 1]})
+        >>> sx.ShapeSet.from_dataframe(df).ids.tolist()
+        ['a', 'b']
+        """
+        # The readers of tables are above this folder: one of the few imports upwards.
+        from shapelex.io import read
+
+        options: dict[str, Any] = {"layout": layout, "id_column": id_column, "label_column": label_column}
+        return read(df, space=space, n_points=n_points, closed=closed, missing=missing, **options)
+
     def to_dataframe(self, layout: ColumnLayout = "interleaved") -> "pd.DataFrame":
         """Return the set as a pandas table, one row per shape.
 
@@ -301,19 +360,75 @@ class ShapeSet:
         pandas.DataFrame
             Columns ``id``, ``label`` and ``sequence`` where present, the metadata, and the coordinates.
 
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
+        See Also
+        --------
+        ShapeSet.from_dataframe : The other way.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_dataframe needs pandas, which is not installed: pip install pandas.") from error
+        import pandas as pd
+
         # Coordinates whose names are also names of metadata can still be found by position.
         names, table = coordinate_columns(self, layout)
         told = pd.DataFrame(dict(description_columns(self)))
         return pd.concat([told, pd.DataFrame(table, columns=names)], axis=1)
+
+    def join(self, df: "pd.DataFrame", on: str = "id", label: str | None = None) -> "ShapeSet":
+        """Return the set with the columns of a table of metadata, one row per key.
+
+        Parameters
+        ----------
+        df : DataFrame
+            Table of metadata. Its rows need no order; several shapes may share a row.
+        on : str, default "id"
+            Column by which shapes are found: ``"id"`` for their ids, else a column of their metadata such as ``file``,
+            of which the name without folder and the name without ending are tried too.
+        label : str, optional
+            Column that becomes the label, of the table or of the metadata; by default ``label`` of the table, if any.
+
+        Returns
+        -------
+        ShapeSet
+            The set; entries of shapes without a row are missing (NaN, or empty text), and the notes name such shapes
+            and rows that fit no shape.
+
+        Raises
+        ------
+        ShapeInputError
+            If there is no such column, a key is there twice, the shapes have a column of the same name already, or no
+            row fits.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import shapelex as sx
+        >>> shapes = sx.ShapeSet([[0, 1, 1j], [0, 2, 1j]], ids=["a", "b"])
+        >>> sheet = pd.DataFrame({"id": ["b", "a"], "site": [3, 7], "species": ["elm", "oak"]})
+        >>> joined = shapes.join(sheet, label="species")
+        >>> joined.labels.tolist(), joined.metadata["site"].tolist()
+        (['oak', 'elm'], [7, 3])
+        """
+        return self._join(Sheet(df, on, "the data frame"), label, notes=True)
+
+    def _join(self, sheet: Sheet | None, label: str | None, *, notes: bool = False) -> "ShapeSet":
+        """Return the set with the columns of a sheet, and with any column as its label."""
+        metadata: dict[str, Any] = dict(self.metadata)
+        told = self.notes
+        if sheet is not None:
+            if sheet.on != "id" and sheet.on not in metadata:
+                known = ", ".join(["id", *metadata])
+                raise ShapeInputError(f"on={sheet.on!r} is no column of the shapes, which have {known}.")
+            sheet.check_free(list(metadata))
+            keys = self.ids if sheet.on == "id" else metadata[sheet.on]
+            rows = [sheet.row(keys_of(key)) for key in keys.tolist()]
+            metadata |= {name: column_from_values([row.get(name) for row in rows]) for name in sheet.columns}
+            label = "label" if label is None and "label" in sheet.columns else label
+            told = (*told, *sheet.notes()) if notes else told
+        if label is None:
+            return self.replace(metadata=metadata, notes=told)
+        if label not in metadata:
+            known = ", ".join(metadata) or "none"
+            raise ShapeInputError(f"label={label!r} is no column of the shapes, which have {known}.")
+        labels = ["" if value != value else str(value) for value in metadata.pop(label).tolist()]
+        return self.replace(labels=labels, metadata=metadata, notes=told)
 
     def summary(self) -> str:
         """Describe the set in words, with what to check before using it.

@@ -1,24 +1,28 @@
-"""Tables as files, for statistics elsewhere: columns come in; CSV, TSV or Parquet goes out, with what made it.
+"""Tables as files, for statistics elsewhere: columns come in; CSV, TSV, Excel or Parquet goes out, with what made it.
 
-CSV and TSV have no place for the record of a run, so it goes into a sidecar; see :mod:`shapelex.store.run_records`.
+CSV, TSV and Excel have no place for the record of a run, so it goes into a sidecar; see
+:mod:`shapelex.store.run_records`.
 """
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from shapelex._extras import load_pyarrow
+from shapelex._extras import load_openpyxl, load_pyarrow
 from shapelex.exceptions import ShapeFileError
 from shapelex.store.atomic import write_atomically
 from shapelex.store.run_records import KEY, write_sidecar
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
+TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet")
+
+# What a sheet of Excel can hold.
+_MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
 
 Column = np.ndarray[Any, Any]
 
@@ -29,7 +33,7 @@ def write_table(path: str | Path, columns: Mapping[str, Any], run: Mapping[str, 
     Parameters
     ----------
     path : str or Path
-        Where to: ``.csv``, ``.tsv`` or ``.parquet``.
+        Where to: ``.csv``, ``.tsv``, ``.xlsx`` or ``.parquet``.
     columns : mapping of str to array_like
         Columns of one length, by name. NaN and, in integers, masked entries are empty.
     run : mapping
@@ -45,7 +49,7 @@ def write_table(path: str | Path, columns: Mapping[str, Any], run: Mapping[str, 
     ShapeFileError
         If the path ends in something else.
     ImportError
-        If pyarrow is not installed, which Parquet needs.
+        If pyarrow or openpyxl is not installed, which Parquet and Excel need.
 
     Examples
     --------
@@ -103,10 +107,15 @@ def write_table_blocks(path: str | Path, blocks: Iterable[Mapping[str, Any]], ru
             for table in chain([first], tables):
                 writer.write_table(table)
 
+    def write_excel(stream: BinaryIO) -> None:
+        first = next(arrays)
+        rows = (zip(*map(_cells, block.values()), strict=True) for block in chain([first], arrays))
+        write_sheet(list(first), chain.from_iterable(rows), stream)
+
     if suffix == ".parquet":
         write_atomically(target, write_parquet)
         return target
-    write_atomically(target, write_text)
+    write_atomically(target, write_excel if suffix == ".xlsx" else write_text)
     write_sidecar(target, run)
     return target
 
@@ -119,7 +128,46 @@ def check_table_path(path: Path) -> str:
     if suffix == ".parquet":
         # Said before the work, not after it.
         load_pyarrow()
+    if suffix == ".xlsx":
+        load_openpyxl()
     return suffix
+
+
+def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: BinaryIO) -> None:
+    """Write rows, of which NaN and empty text are empty cells, as the only sheet of an Excel workbook."""
+    openpyxl = load_openpyxl()
+    if len(names) > _MAX_COLUMNS:
+        raise ShapeFileError(
+            f"A sheet holds at most {_MAX_COLUMNS} columns, but the table has {len(names)}: write .csv or .parquet."
+        )
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("shapelex")
+
+    def as_cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return None if value != value else value
+        if len(value) > _MAX_TEXT:
+            raise ShapeFileError(
+                f"A cell of a sheet holds at most {_MAX_TEXT} characters, got {value[:40]!r}…: shorten it."
+            )
+        cell = openpyxl.cell.WriteOnlyCell(sheet)
+        try:
+            cell.value = value
+        except openpyxl.utils.exceptions.IllegalCharacterError as error:
+            raise ShapeFileError(f"{value[:40]!r} has characters that a sheet cannot hold: write .csv.") from error
+        # A text that begins with = is no formula.
+        cell.data_type = "s"
+        return cell if value else None
+
+    try:
+        for number, row in enumerate(chain([names], rows), start=1):
+            if number > _MAX_ROWS:
+                raise ShapeFileError(f"A sheet holds at most {_MAX_ROWS - 1} rows, but the table has more: write .csv.")
+            sheet.append([as_cell(value) for value in row])
+    except BaseException:
+        sheet.close()
+        raise
+    book.save(stream)
 
 
 def _cells(column: Any) -> list[Any]:

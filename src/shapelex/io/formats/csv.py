@@ -5,25 +5,15 @@ records, and back. What the columns mean is found in :mod:`shapelex.io.table_lay
 """
 
 import csv
-import io
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from shapelex._validation import check_choice
-from shapelex.exceptions import ShapeFileError
-from shapelex.io.long_table import LongTable
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.table_layout import LAYOUTS, TableLayout, find_layout, is_coordinate_name
+from shapelex.io.table_records import TableSource, table_records
 from shapelex.io.table_rows import open_table
 from shapelex.io.text_file import open_text
-from shapelex.io.wide_table import Converters, TableShape, WideTable
-from shapelex.shapes.shapeset import ShapeSet, coordinate_columns, description_columns
-from shapelex.spaces import Landmarks
-
-_CLOSED = {"true": True, "false": False}
+from shapelex.shapes import ShapeSet
 
 
 def read_records(
@@ -41,105 +31,32 @@ def read_records(
     `layout` is ``"blocks"``, ``"interleaved"`` or ``"long"``, needed where the names of the columns do not tell it;
     `header` says whether the first row has names, `columns` gives names to a table that has none.
     """
-    try:
-        text = open_text(path, "_")
+
+    def open_source() -> TableSource:
+        text = open_text(path)
         table = open_table(text, header, columns, delimiter, decimal)
-        first = next(table.rows(), None)
-        if first is None:
-            raise ShapeFileError("there are names of columns, but no values.")
-        names, cells = table.names, first[1]
+        names, cells = table.names, table.first
         if names is not None and columns is None and len(cells) == len(names) + 1:
             # R gives no name to the column of row names.
             names = ["", *names]
         n_columns = len(cells) if names is None else len(names)
-        cells = cells[:n_columns] + [""] * (n_columns - len(cells))
-        mark = table.decimal
-        found = find_layout(names, cells, layout=layout, id_column=id_column, label_column=label_column, decimal=mark)
-        told = (table.rows, found, n_columns, mark, "_" in text.marks)
-        shaped = LongTable(*told, text.n_characters) if found.is_long else WideTable(*told)
-        converters = shaped.converters()
-    except ShapeFileError as error:
-        message = str(error)
-        raise ShapeFileError(message if message.startswith(str(path)) else f"{path}: {message}") from error
-    yield from _as_records(shaped.shapes(), found, converters, path)
+        return TableSource(
+            names,
+            cells[:n_columns] + [""] * (n_columns - len(cells)),
+            lambda found: table.chunks(n_columns, found.order),
+            path.name.split(".")[0] or path.name,
+            table.decimal,
+            text.n_characters,
+        )
+
+    yield from table_records(open_source, str(path), layout, id_column, label_column)
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",") -> None:
     """Write a set as a table with names: a shape a row, or a point a row where `layout` is ``"long"``."""
-    check_choice(layout, LAYOUTS, "layout")
-    if not isinstance(shapes.space, Landmarks):
-        raise ShapeFileError(
-            f"Tables hold points, but the set is in {shapes.space!r}: write .npz, or the points of space.sample."
-        )
-    told = [(name, column.tolist()) for name, column in description_columns(shapes)]
-    if layout == "long":
-        _check_told_apart(told)
-    if shapes.closed:
-        told.append(("closed", [True] * len(shapes)))
-    names = [f"meta {name}" if is_coordinate_name(name) else name for name, _ in told]
-    columns = [column for _, column in told]
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    from shapelex.io.data_frames import set_frame
+
     # All words are quoted, so that no id is taken for anything but text, nor loses the blanks around it.
-    table = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    if layout == "long":
-        table.writerow([*names, "landmark", "x", "y"])
-        for row, points in enumerate(shapes.configurations):
-            cells = [column[row] for column in columns]
-            pairs = zip(points.real.tolist(), points.imag.tolist(), strict=True)
-            table.writerows([*cells, number, x, y] for number, (x, y) in enumerate(pairs, start=1))
-    else:
-        coordinate_names, values = coordinate_columns(shapes, "blocks" if layout == "blocks" else "interleaved")
-        table.writerow([*names, *coordinate_names])
-        table.writerows([*(column[row] for column in columns), *numbers.tolist()] for row, numbers in enumerate(values))
-    text.flush()
-    # The stream belongs to the caller.
-    text.detach()
-
-
-def _check_told_apart(told: Sequence[tuple[str, list[Any]]]) -> None:
-    keys = list(zip(*(column for name, column in told if name in ("id", "sequence", "frame")), strict=True))
-    if len(set(keys)) < len(keys):
-        twice = Counter(keys).most_common(1)[0][0]
-        raise ShapeFileError(
-            f"A long table tells shapes apart by their ids, but {twice[0]!r} names several: give ids that differ, "
-            "or write a wide table."
-        )
-
-
-def _as_records(
-    shapes: Iterator[TableShape | BadRecord], layout: TableLayout, converters: Converters, path: Path
-) -> Iterator[Record | BadRecord]:
-    stem = path.name.split(".")[0] or path.name
-    start = list(islice(shapes, 2))
-    id_place, label_place, closed_place = (layout.roles.get(role) for role in ("id", "label", "closed"))
-    series = [layout.roles.get(role) for role in ("sequence", "frame")]
-    for number, shape in enumerate(chain(start, shapes), start=1):
-        if isinstance(shape, BadRecord):
-            yield shape
-            continue
-        cells = shape.cells
-        try:
-            sequence, frame = (None if place is None else _as_whole(cells[place]) for place in series)
-        except (ValueError, OverflowError) as error:
-            yield BadRecord(shape.where, f"{error}, but sequence and frame are whole numbers.")
-            continue
-        made_up = stem if len(start) == 1 else f"{stem}-{number}"
-        yield Record(
-            shape.points,
-            id=made_up if id_place is None else cells[id_place],
-            label="" if label_place is None else cells[label_place],
-            closed=None if closed_place is None else _CLOSED.get(cells[closed_place].strip().lower()),
-            sequence=None if sequence == -1 else sequence,
-            frame=frame,
-            metadata={name: convert(cells[place]) for name, (place, convert) in converters.items()},
-            where=shape.where,
-        )
-
-
-def _as_whole(cell: str) -> int | None:
-    if not cell.strip():
-        return None
-    number = float(cell)
-    if number != int(number) or abs(number) > 1 << 53:
-        raise ValueError(f"{cell[:40]!r} is no whole number")
-    return int(number)
+    set_frame(shapes, layout).to_csv(
+        stream, sep=delimiter, index=False, na_rep="nan", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
+    )

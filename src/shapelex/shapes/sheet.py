@@ -1,0 +1,116 @@
+"""A sheet of metadata, whose rows are joined to shapes by a key.
+
+Input: a data frame, and the name of the column that shapes are found by. Output: the row of each shape, and remarks on
+rows and shapes that have no counterpart.
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from shapelex.exceptions import ShapeInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMED = 5
+
+
+class Sheet:
+    """Rows of a data frame by their keys, and which of them have been used.
+
+    Parameters
+    ----------
+    df : DataFrame
+        The sheet, one row per key.
+    on : str
+        Column of the keys; an index of this name is taken too.
+    name : str
+        What to call the sheet in messages.
+    """
+
+    def __init__(self, df: "pd.DataFrame", on: str, name: str) -> None:
+        if on not in df.columns and on in df.index.names:
+            df = df.reset_index()
+        if on not in df.columns:
+            raise ShapeInputError(
+                f"{name} has no column {on!r} to find shapes by, only {', '.join(map(str, df.columns))}: name one of "
+                "them with on=."
+            )
+        keys = [as_text(key) for key in df[on].tolist()]
+        self.name, self.on = name, on
+        self.columns = [str(column) for column in df.columns if column != on]
+        values = [[as_value(cell) for cell in df[column].tolist()] for column in df.columns if column != on]
+        self._rows: dict[str, dict[str, Any]] = {}
+        for key, *cells in zip(keys, *values, strict=True):
+            if key in self._rows:
+                raise ShapeInputError(f"{name} has several rows with {on}={key!r}: keep one of them.")
+            if key:
+                self._rows[key] = dict(zip(self.columns, cells, strict=True))
+        self._used: set[str] = set()
+        self._alone: dict[str, None] = {}
+        self._n_alone = 0
+
+    def row(self, keys: Sequence[str]) -> dict[str, Any]:
+        """Return the row of a shape, by the first of its keys that there is; nothing where there is none."""
+        for key in keys:
+            if key in self._rows:
+                self._used.add(key)
+                return self._rows[key]
+        self._n_alone += 1
+        if len(self._alone) <= _NAMED:
+            self._alone[keys[0]] = None
+        return {}
+
+    def check_free(self, names: Sequence[str]) -> None:
+        """Refuse a sheet with columns that shapes have already."""
+        taken = [name for name in self.columns if name in names]
+        if taken:
+            raise ShapeInputError(
+                f"{self.name} has a column {taken[0]!r}, which the shapes have too: rename it in the sheet."
+            )
+
+    def notes(self) -> list[str]:
+        """Return remarks on what was joined and what has no counterpart; refuse a sheet of which nothing fits."""
+        if not self._used:
+            raise ShapeInputError(
+                f"no row of {self.name} fits a shape: its column {self.on!r} has {_name_some(list(self._rows))}, the "
+                f"shapes have {_name_some(list(self._alone))}; name another column with on=."
+            )
+        notes = [f"joined {', '.join(self.columns)} from {self.name} by {self.on}, {len(self._used)} rows"]
+        if self._n_alone:
+            alone = _name_some(list(self._alone), self._n_alone)
+            notes.append(f"{self._n_alone} shapes have no row in {self.name}: {alone}")
+        unused = [key for key in self._rows if key not in self._used]
+        if unused:
+            notes.append(f"{len(unused)} rows of {self.name} fit no shape: {_name_some(unused)}")
+        return notes
+
+
+def keys_of(key: Any) -> list[str]:
+    """Return what a shape may be called in a sheet: its key; of a path also the name, and the name without ending."""
+    text = as_text(key)
+    name = PurePath(text).name
+    return list(dict.fromkeys([text, name, name.split(".")[0]]))
+
+
+def as_text(cell: Any) -> str:
+    """Return a cell as text; a missing one is empty, and whole numbers have no point."""
+    value = as_value(cell)
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def as_value(cell: Any) -> Any:
+    """Return a cell as text, number or boolean; None where it is missing."""
+    import pandas as pd
+
+    if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell:
+        return None
+    return cell if isinstance(cell, bool | int | float | str) else str(cell)
+
+
+def _name_some(keys: list[str], n_all: int | None = None) -> str:
+    n_more = (len(keys) if n_all is None else n_all) - len(keys[:_NAMED])
+    return ", ".join(map(repr, keys[:_NAMED])) + (f" and {n_more} more" if n_more > 0 else "")

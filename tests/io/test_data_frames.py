@@ -1,0 +1,207 @@
+"""Data frames, sheets and Parquet files: read by the rules of text tables, and written."""
+
+import sys
+import zipfile
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+
+SQUARES = np.array([[0, 1, 1 + 1j, 1j], [0, 2, 2 + 2j, 2j], [0, 1, 3 + 1j, 0.1 + 1j / 3]])
+
+
+@pytest.fixture
+def squares():
+    return sx.ShapeSet(
+        SQUARES,
+        space=sx.Landmarks(4, closed=True),
+        ids=["a", "007", "c"],
+        labels=["oak", "elm", "oak"],
+        sequence=[0, 0, 1],
+        metadata={"frame": [1, 2, 1], "temp": [1.5, np.nan, 3.25], "wet": [True, False, True], "site": ["1", "2", "x"]},
+    )
+
+
+class TestDataFrame:
+    @pytest.mark.parametrize("layout", ["interleaved", "blocks"])
+    def test_there_and_back(self, squares, layout):
+        found = sx.ShapeSet.from_dataframe(squares.to_dataframe(layout), closed=True)
+        assert found.equals(squares)
+
+    def test_text_stays_text(self):
+        df = pd.DataFrame({"code": ["1", "2"], "x1": [0, 0], "y1": [0, 0], "x2": [1, 2], "y2": [0, 1]})
+        assert sx.read(df).metadata["code"].tolist() == ["1", "2"]
+
+    def test_long(self):
+        df = pd.DataFrame(
+            {
+                "id": [7, 7, 7, 8, 8, 8],
+                "landmark": [2, 1, 3, 1, 2, 3],
+                "x": [1.0, 0, 1, 0, 2, 2],
+                "y": [0.0, 0, 1, 0, 0, 2],
+                "species": pd.Categorical(["oak"] * 3 + ["elm"] * 3),
+                "depth": [np.nan] * 3 + [2.0] * 3,
+            }
+        )
+        for one in (df, df.sample(frac=1, random_state=0)):
+            found = sx.read(one)
+            found = found[np.argsort(found.ids)]
+            np.testing.assert_array_equal(found.configurations, [[0, 1, 1 + 1j], [0, 2, 2 + 2j]])
+            assert found.ids.tolist() == ["7", "8"]
+            assert found.labels.tolist() == ["oak", "elm"]
+            np.testing.assert_array_equal(found.metadata["depth"], [np.nan, 2.0])
+
+    def test_index(self, squares):
+        df = squares.to_dataframe().drop(columns=["label", "sequence", "frame", "temp", "wet", "site"])
+        assert sx.read(df.set_index("id")).ids.tolist() == ["a", "007", "c"]
+        assert sx.read(df.set_index("id").rename_axis(None)).ids.tolist() == ["a", "007", "c"]
+        assert sx.read(df[1:]).ids.tolist() == ["007", "c"]
+        assert not sx.read(df[1:]).metadata
+
+    def test_missing(self):
+        df = pd.DataFrame({"x1": [0, 0], "y1": [0, None], "x2": [1, 2], "y2": [0, 1], "x3": [3, 3], "y3": [1, 2]})
+        with pytest.raises(ShapeFileError, match=r"DataFrame, record 2, row 1: 1 of its 3 landmarks is missing"):
+            sx.read(df)
+        assert sx.read(df, missing="allow").is_missing.tolist() == [[False] * 3, [True, False, False]]
+
+    def test_bad_rows(self):
+        df = pd.DataFrame({"x1": ["0", "two"], "y1": [0, 0], "x2": [1, 2], "y2": [0, 1]}, index=[10, 20])
+        with pytest.raises(ShapeFileError, match=r"row 20: 'two' is no number, but a coordinate is expected"):
+            sx.read(df)
+        with pytest.warns(SkippedRecordsWarning, match="row 20"):
+            assert len(sx.read(df, on_error="skip")) == 1
+        df = pd.DataFrame({"x1": [0, np.inf], "y1": [0, 0], "x2": [1, 2], "y2": [0, 1]})
+        with pytest.raises(ShapeFileError, match="row 1: it has an infinite coordinate"):
+            sx.read(df)
+
+    def test_layouts_are_not_guessed(self):
+        df = pd.DataFrame(np.arange(12.0).reshape(2, 6) ** 2)
+        with pytest.raises(ShapeFileError, match="DataFrame: a table of 6 columns of numbers without names"):
+            sx.read(df)
+        np.testing.assert_array_equal(
+            sx.ShapeSet.from_dataframe(df, layout="blocks").configurations[0], [9j, 1 + 16j, 4 + 25j]
+        )
+        with pytest.raises(ShapeFileError, match="point 2 has only one of x and y"):
+            sx.read(pd.DataFrame({"x1": [0], "y1": [0], "x2": [0]}))
+        with pytest.raises(ShapeFileError, match="DataFrame: it holds no values"):
+            sx.read(pd.DataFrame({"x1": [], "y1": []}))
+
+    def test_options_of_files(self):
+        df = pd.DataFrame({"x1": [0], "y1": [0], "x2": [1], "y2": [0]})
+        with pytest.raises(ValueError, match="label_from are for files"):
+            sx.read(df, label_from="parent")
+        with pytest.raises(TypeError, match="dataframe has no option header"):
+            sx.read(df, header=True)
+
+
+class TestModels:
+    def test_fit_encode(self):
+        rng = np.random.default_rng(0)
+        shapes = sx.ShapeSet(rng.standard_normal((30, 5, 2)), sx.Landmarks(5, closed=True))
+        wide, model = shapes.to_dataframe(), sx.ShapeDictionary(n_atoms=3, n_nonzero=2, random_state=0)
+        expected = model.fit(shapes).atoms_
+        for X in (wide, wide.sample(frac=1, axis=1, random_state=0)):
+            own = sx.ShapeDictionary(n_atoms=3, n_nonzero=2, random_state=0, space=shapes.space).fit(X)
+            if X is wide:
+                np.testing.assert_array_equal(own.atoms_, expected)
+        np.testing.assert_array_equal(model.transform(wide), model.transform(shapes))
+        assert sx.encode(wide, expected, 2) == sx.encode(shapes, expected, 2)
+        np.testing.assert_array_equal(sx.mean_shape(wide), sx.mean_shape(shapes.configurations))
+
+    def test_columns_named_like_attributes(self):
+        df = sx.ShapeSet(np.random.default_rng(0).standard_normal((9, 4, 2))).to_dataframe()
+        model = sx.ShapeDictionary(n_atoms=2, n_nonzero=1, random_state=0).fit(
+            df.assign(preparation="fixed", space="a")
+        )
+        np.testing.assert_array_equal(model.transform(df.assign(preparation="fixed")), model.transform(df))
+
+    def test_missing_landmarks_are_told(self):
+        df = pd.DataFrame({"x1": [0, 0], "y1": [0, None], "x2": [1, 2], "y2": [0, 1], "x3": [3, 3], "y3": [1, 2]})
+        with pytest.raises(sx.exceptions.NonFiniteError):
+            sx.ShapeDictionary(n_atoms=1, n_nonzero=1).fit(df)
+
+
+class TestFiles:
+    @pytest.mark.parametrize("layout", ["interleaved", "blocks", "long"])
+    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".xlsx"])
+    def test_there_and_back(self, squares, tmp_path, suffix, layout):
+        path = sx.write(squares, tmp_path / f"squares{suffix}", layout=layout)
+        found = sx.read(path)
+        assert found.equals(squares.replace(metadata={name: found.metadata[name] for name in squares.metadata}))
+        assert list(found.metadata) == list(squares.metadata)
+        np.testing.assert_array_equal(found.metadata["temp"], squares.metadata["temp"])
+        assert found.metadata["wet"].tolist() == [True, False, True]
+        assert found.metadata["site"].tolist() == ["1", "2", "x"]
+
+    @pytest.mark.parametrize("suffix", [".parquet", ".xlsx"])
+    def test_no_table(self, tmp_path, suffix):
+        path = tmp_path / f"a{suffix}"
+        path.write_bytes(b"PAR1 nothing")
+        with pytest.raises(ShapeFileError, match=r"a\.(parquet|xlsx) is no .* that can be read"):
+            sx.read(path)
+
+    def test_parts_of_a_parquet_file(self, squares, tmp_path, monkeypatch):
+        monkeypatch.setattr("shapelex.io.formats.parquet._PART_ROWS", 2)
+        for layout in ("interleaved", "long"):
+            path = sx.write(squares, tmp_path / f"{layout}.parquet", layout=layout)
+            assert sx.read(path).equals(squares)
+
+    def test_sheets(self, squares, tmp_path):
+        path = tmp_path / "two.xlsx"
+        with pd.ExcelWriter(path) as book:
+            pd.DataFrame({"note": ["see the other"]}).to_excel(book, sheet_name="notes", index=False)
+            squares.to_dataframe().to_excel(book, sheet_name="shapes", index=False, startrow=2)
+        with pytest.raises(
+            ShapeFileError, match=r"two\.xlsx: it has the sheets 'notes', 'shapes': name one with sheet="
+        ):
+            sx.read(path)
+        assert sx.read(path, sheet="shapes", closed=True).equals(squares)
+        assert sx.read(path, sheet=1, closed=True).equals(squares)
+        with pytest.raises(ShapeFileError, match="got 'other'"):
+            sx.read(path, sheet="other")
+
+    def test_rows_are_counted_as_excel_does(self, tmp_path):
+        book = openpyxl.Workbook()
+        for row in (["id", "x1", "y1", "x2", "y2"], ["a", 0, 0, 1, 1], ["b", 0, "two", 1, 1]):
+            book.active.append(row)
+        book.save(tmp_path / "a.xlsx")
+        with pytest.raises(ShapeFileError, match=r"a\.xlsx, record 2, row 3: 'two' is no number"):
+            sx.read(tmp_path / "a.xlsx")
+
+    def test_sheets_without_names(self, tmp_path):
+        book = openpyxl.Workbook()
+        for row in ([0, 0, 1, 1.5], [0, 1, 2, 2]):
+            book.active.append(row)
+        book.save(tmp_path / "a.xlsx")
+        found = sx.read(tmp_path / "a.xlsx", layout="interleaved")
+        np.testing.assert_array_equal(found.configurations, [[0, 1 + 1.5j], [1j, 2 + 2j]])
+        named = sx.read(tmp_path / "a.xlsx", columns=["x1", "x2", "y1", "y2"])
+        np.testing.assert_array_equal(named.configurations, [[1j, 1.5j], [2j, 1 + 2j]])
+
+    def test_swelling_workbooks_are_refused(self, tmp_path):
+        path = tmp_path / "bomb.xlsx"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("xl/workbook.xml", b"0" * (1 << 26))
+        with pytest.raises(ShapeFileError, match=r"bomb\.xlsx"):
+            sx.read(path)
+
+    def test_without_openpyxl(self, squares, tmp_path, monkeypatch):
+        path = sx.write(squares, tmp_path / "a.xlsx")
+        monkeypatch.setitem(sys.modules, "openpyxl", None)
+        with pytest.raises(ImportError, match=r'Excel workbook needs openpyxl.*pip install "shapelex\[excel\]"'):
+            sx.read(path)
+
+    def test_words_that_look_like_formulas(self, squares, tmp_path):
+        odd = squares.replace(ids=["=1+1", "+a", "'b"])
+        assert sx.read(sx.write(odd, tmp_path / "a.xlsx")).ids.tolist() == odd.ids.tolist()
+        with pytest.raises(ShapeFileError, match="characters that a sheet cannot hold"):
+            sx.write(squares.replace(ids=["a", "b", "\x01"]), tmp_path / "b.xlsx")
+
+    def test_too_large_for_a_sheet(self, squares, tmp_path, monkeypatch):
+        monkeypatch.setattr("shapelex.store.table_file._MAX_ROWS", 3)
+        with pytest.raises(ShapeFileError, match=r"A sheet holds at most 2 rows.* write \.csv"):
+            sx.write(squares, tmp_path / "a.xlsx")

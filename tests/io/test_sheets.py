@@ -1,0 +1,149 @@
+"""Sheets of metadata that are joined to shapes, and columns that become labels."""
+
+import json
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ShapeFileError, ShapeInputError
+from shapelex.io.spooling import read_or_spool
+
+SHEET = pd.DataFrame(
+    {"id": ["003", "001", "9"], "species": ["elm", "oak", "ash"], "age": [3, 1, 9], "height": [1.5, np.nan, 2.0]}
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(
+        "id,site,x1,y1,x2,y2,x3,y3\n001,p,0,0,1,0,1,1\n002,q,0,0,2,0,2,1\n003,q,0,0,1,1,3,1\n"
+    )
+    SHEET.to_csv("sheet.csv", index=False, sep=";", decimal=",")
+    SHEET.to_csv("sheet.tsv", index=False, sep="\t")
+    SHEET.to_excel("sheet.xlsx", index=False)
+    SHEET.to_parquet("sheet.parquet")
+    return tmp_path
+
+
+def check(shapes):
+    assert shapes.labels.tolist() == ["oak", "", "elm"]
+    np.testing.assert_array_equal(shapes.metadata["age"], [1, np.nan, 3])
+    np.testing.assert_array_equal(shapes.metadata["height"], [np.nan, np.nan, 1.5])
+    assert shapes.metadata["site"].tolist() == ["p", "q", "q"]
+    notes = "\n".join(shapes.notes)
+    assert "1 shapes have no row in" in notes
+    assert ": '002'" in notes
+    assert "fit no shape: '9'" in notes
+
+
+def test_join_of_a_set(folder):
+    check(sx.read("a.csv").join(SHEET, label="species"))
+    check(sx.read("a.csv").join(SHEET.set_index("id"), label="species"))
+
+
+@pytest.mark.parametrize("sheet", ["sheet.csv", "sheet.tsv", "sheet.xlsx", "sheet.parquet", SHEET], ids=str)
+def test_join_while_reading(folder, sheet):
+    check(sx.read("a.csv", join=sheet, label="species"))
+    sx.write(sx.read("a.csv"), "a.npz")
+    check(sx.read("a.npz", join=sheet, label="species"))
+
+
+def test_memory_and_disk_agree(folder):
+    (folder / "spool").mkdir()
+    with mock.patch("pathlib.Path.mkdir"):
+        spool = read_or_spool("a.csv", folder / "spool", limit=0, join="sheet.csv", label="species")
+    (block,) = spool.blocks()
+    assert block.equals(sx.read("a.csv", join="sheet.csv", label="species"))
+    assert any("fit no shape" in note for note in spool.notes)
+
+
+def test_by_the_name_of_the_file(folder):
+    (folder / "wing 1.csv").write_text("0,0\n1,0\n1,1\n")
+    (folder / "wing 2.csv").write_text("0,0\n2,0\n1,1\n")
+    for names in (["wing 2", "wing 1"], ["wing 2.csv", "wing 1.csv"], ["x/wing 2.csv", "wing 1"]):
+        sheet = pd.DataFrame({"file": names, "label": ["b", "a"]})
+        if names[0].startswith("x"):
+            with pytest.raises(ShapeInputError, match="no row of the data frame fits"):
+                sx.read("wing 2.csv", join=sheet, on="file")
+        else:
+            assert sx.read("wing *.csv", join=sheet, on="file").labels.tolist() == ["a", "b"]
+            sx.write(sx.read("wing 1.csv"), "wing 1.npz", overwrite=True)
+            single = sheet.assign(file=[name.replace("csv", "npz") for name in names])
+            assert sx.read("wing 1.npz", join=single, on="file").labels.tolist() == ["a"]
+
+
+def test_by_another_column(folder):
+    sheet = pd.DataFrame({"site": ["q", "p"], "soil": ["wet", "dry"]})
+    for shapes in (sx.read("a.csv", join=sheet, on="site"), sx.read("a.csv").join(sheet, on="site")):
+        assert shapes.metadata["soil"].tolist() == ["dry", "wet", "wet"]
+        assert not any("no row" in note or "fit no" in note for note in shapes.notes)
+
+
+def test_any_column_is_the_label(folder):
+    shapes = sx.read("a.csv", label="site")
+    assert shapes.labels.tolist() == ["p", "q", "q"]
+    assert not shapes.metadata
+    with pytest.raises(ShapeFileError, match=r"label='sit' is none of the columns of a\.csv: site"):
+        sx.read("a.csv", label="sit")
+    with pytest.raises(ValueError, match="label and label_from cannot both be given"):
+        sx.read("a.csv", label="site", label_from="parent")
+
+
+def test_refused(folder):
+    shapes = sx.read("a.csv")
+    with pytest.raises(ShapeInputError, match=r"has no column 'key' .*only id, species, age, height"):
+        shapes.join(SHEET, on="key")
+    with pytest.raises(ShapeInputError, match="several rows with id='003'"):
+        shapes.join(pd.concat([SHEET, SHEET]))
+    with pytest.raises(ShapeInputError, match=r"no row of the data frame fits a shape: .*'a'.*'001', '002', '003'"):
+        shapes.join(pd.DataFrame({"id": ["a"], "b": [1]}))
+    with pytest.raises(ShapeInputError, match="has a column 'site', which the shapes have too"):
+        shapes.join(SHEET.rename(columns={"age": "site"}))
+    with pytest.raises(ShapeInputError, match="label='genus' is no column"):
+        shapes.join(SHEET, label="genus")
+    (folder / "ragged.csv").write_text("id,age\n001,1\n002\n")
+    with pytest.raises(ShapeFileError, match=r"ragged\.csv, line 3: it has 1 columns, the table has 2"):
+        sx.read("a.csv", join="ragged.csv")
+    with pytest.raises(FileNotFoundError, match=r"no\.csv to join"):
+        sx.read("a.csv", join="no.csv")
+
+
+def test_label_from_looks_at_the_name_and_tells(folder):
+    inner = folder / "batch7"
+    inner.mkdir()
+    for name in ("oak3.csv", "elm4.csv", "elm5.csv"):
+        (inner / name).write_text("0,0\n1,0\n1,1\n")
+    shapes = sx.read("batch7", label_from=r"([a-z]+)\d")
+    assert shapes.labels.tolist() == ["elm", "elm", "oak"]
+    assert "labels from the paths of 3 files: 'elm' (2), 'oak' (1)" in shapes.notes
+    assert set(sx.read("batch7", label_from=r"(\w+)/").labels) == {"batch7"}
+
+
+def test_on_the_command_line(folder):
+    from tests.cli.conftest import run
+
+    result = run(
+        "import", "a.csv", "-o", "s.npz", "--labels", "sheet.xlsx", "--on", "id", "--label", "species", "--json"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["labels"] == ["", "elm", "oak"]
+    check(sx.read("s.npz"))
+    result = run("import", "a.csv", "-o", "t.npz", "--labels", "sheet.csv", "--on", "key")
+    assert result.exit_code == 1
+    assert "name one of them with --on" in result.stderr
+    result = run("import", "a.csv", "-o", "t.npz", "--label", "sit")
+    assert "--label 'sit' is none of the columns" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["s.xlsx", "s.parquet"])
+def test_tables_that_import_writes_tell_what_made_them(folder, name):
+    from tests.cli.conftest import run
+
+    assert run("import", "a.csv", "-o", name).exit_code == 0
+    assert sx.read(name).equals(sx.read("a.csv"))
+    assert run("replay", name).stdout.strip() == f"shapelex import a.csv -o {name}"
+    assert (folder / f"{name}.json").exists() == name.endswith("xlsx")
