@@ -239,7 +239,7 @@ def test_a_file_of_others_where_the_record_goes_stays(ready, contents):
     "command", [["import", "gone.npz"], ["mean", "gone.npz"], ["reconstruct", "gone.npz", "gone.npz"]]
 )
 def test_a_name_of_no_format_is_refused_before_anything_is_read(folder, command):
-    result = run(*command, "-o", "out.xlsx")
+    result = run(*command, "-o", "out.doc")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--format" not in result.stderr
     assert "(.npz)" in " ".join(result.stderr.split())
