@@ -11,7 +11,7 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
 from shapelex.io import text_file
 from shapelex.io.formats import tps as _tps
-from shapelex.io.records import BadRecord
+from shapelex.io.records import BadRecord, Remark
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
 from tests.io.whole_text import read_text
 
@@ -265,7 +265,8 @@ def test_records_are_those_of_the_whole_text(tmp_path_factory, content, n_bytes)
     path = tmp_path_factory.getbasetemp() / "blocks.tps"
     path.write_bytes(content)
     with mock.patch.object(text_file, "_PIECE_BYTES", n_bytes):
-        found = as_values(_tps.read_records(path))
+        # What was left out is counted at the end of the file.
+        found = as_values(record for record in _tps.read_records(path) if not isinstance(record, Remark))
     assert found == as_values(records_of_whole_text(path))
 
 
