@@ -16,7 +16,7 @@ from shapelex.shapes.collection import Block
 from shapelex.spaces import Space
 
 # The rows that a thread codes in one go, and their correlations, fill about this many bytes: they stay in its cache.
-_PART_BYTES = 1 << 20
+_PART_BYTES = 1 << 21
 
 MAX_PART_ROWS = 1024
 """Maximum number of shapes that a thread codes in one go."""
