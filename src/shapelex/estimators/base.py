@@ -138,7 +138,7 @@ class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class SavedEstimator(ShapeEstimator):
+class SavedEstimator(ShapeEstimator, ABC):
     """An estimator that can be written to a model file; its ``_schema`` declares the content of the file."""
 
     _schema: Schema
@@ -167,12 +167,12 @@ class SavedEstimator(ShapeEstimator):
         check_is_fitted(self)
         return save_estimator(self, path, run)
 
+    @abstractmethod
     def _check_loaded(self) -> None:
         """Refuse parameters that no fit would accept, and attributes that cannot be used, such as collapsed atoms."""
-        raise NotImplementedError
 
 
-class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedEstimator, ABC):  # type: ignore[misc]
+class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedEstimator):  # type: ignore[misc]
     """A transformer of shapes whose score follows from the errors of its reconstructions."""
 
     @abstractmethod

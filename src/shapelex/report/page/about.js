@@ -34,7 +34,7 @@ export function startAbout() {
   byId("facts").append(
     fact(count(page.n_shapes), "shapes", page.kind),
     fact(String(nAtoms), "atoms", "typical shapes, learned"),
-    fact(String(nNonzero), "atoms a shape", "at most, each with a weight"),
+    fact(String(nNonzero), "atoms per shape", "at most, each with a weight"),
     fact(percent(errors.rmse), "error (RMSE)", `median ${percent(errors.median)}, 95 of 100 below ${percent(errors.p95)}`),
   );
   const paragraphs = [
