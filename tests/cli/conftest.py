@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import shapelex as sx
 from shapelex.cli.app import app
-from shapelex.io import spool, stored_shapes
+from shapelex.io import parts, stored_shapes
 from shapelex.kernels.first_use import CompilationLog
 from shapelex.shapes import collection
 
@@ -53,7 +53,7 @@ def everything_is_large(monkeypatch):
     """Read everything piece by piece, in small pieces."""
     monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
     monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(spool, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(parts, "_BATCH_RECORDS", 7)
     monkeypatch.setattr(collection, "BLOCK_ROWS", 7)
 
 

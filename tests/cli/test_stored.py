@@ -8,7 +8,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.cli import registering
-from shapelex.io import read_codes, spool, stored_shapes
+from shapelex.io import parts, read_codes, stored_shapes
 from tests.cli.conftest import lines_of, run
 from tests.rounding import assert_close, assert_close_codes
 
@@ -95,7 +95,7 @@ def test_import_piece_by_piece_is_the_import_in_memory(tables, monkeypatch, opti
     expected = sx.read("whole.npz")
     with monkeypatch.context() as patched:
         patched.setattr(stored_shapes, "LARGE_BYTES", 1)
-        patched.setattr(spool, "_BLOCK_ROWS", 7)
+        patched.setattr(parts, "_BATCH_RECORDS", 7)
         for out in ("pieces.npz", "pieces.zarr"):
             assert lines_of(run("import", *arguments, "-o", out))[:-1] == said[:-1]
     for out in ("pieces.npz", "pieces.zarr"):
@@ -157,7 +157,7 @@ def test_the_way_from_files_to_codes_without_the_set_in_memory(tables, everythin
 
 
 @pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr"])
-@pytest.mark.parametrize("step", ["shapelex.io.spool.ShapeSpool.close", "shapelex.io.spool.ShapeSpool.blocks"])
+@pytest.mark.parametrize("step", ["shapelex.io.parts.SetBuilder.finish", "shapelex.io.parts.AssembledShapes.blocks"])
 def test_an_interrupted_import_leaves_nothing(tables, everything_is_large, monkeypatch, out, step):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
@@ -171,7 +171,7 @@ def test_an_interrupted_import_leaves_nothing(tables, everything_is_large, monke
 
 @pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr"])
 def test_an_import_that_was_killed_is_in_nobodys_way(tables, everything_is_large, out):
-    for name in (f".{out}.spool", f".{out}.partial"):
+    for name in (f".{out}.abc.partial", f".{out}.def.partial"):
         (tables / name).mkdir()
         (tables / name / "configurations.bin").write_bytes(b"half")
     before = {path.name for path in tables.iterdir() if not path.name.startswith(".")}
@@ -196,7 +196,7 @@ def test_a_full_disk_loses_nothing(tables, everything_is_large, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device", "pieces.npz")
 
-    monkeypatch.setattr("shapelex.io.spool.ShapeSpool._append", full)
+    monkeypatch.setattr("shapelex.io.parts.Parts.__setitem__", full)
     result = run("import", "a", "b", "-o", "pieces.npz", "--force")
     assert (result.exit_code, result.stderr) == (1, "shapelex: pieces.npz: No space left on device.\n")
     assert len(sx.read("pieces.npz")) == 20

@@ -7,8 +7,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io import spool
-from shapelex.io.spooling import read_or_spool
+from shapelex.io import parts
+from shapelex.io.read import read_to
 from shapelex.io.stored_shapes import join_blocks
 
 pytestmark = pytest.mark.realdata
@@ -75,11 +75,12 @@ def test_file_reads(data_folder: Path, name: str) -> None:
 def test_file_reads_piece_by_piece(
     data_folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(parts, "_BATCH_RECORDS", 7)
+    (tmp_path / "parts").mkdir()
     path, options = data_folder / "formats" / name, {"n_points": 50, **READABLE[name][1]}
     expected = sx.read(path, **options)
-    found = read_or_spool(path, tmp_path / "spool", limit=0, **options)
-    assert isinstance(found, spool.ShapeSpool)
+    found = read_to(path, tmp_path / "parts", limit=0, **options)
+    assert isinstance(found, parts.AssembledShapes)
     assert join_blocks(list(found.blocks())).equals(expected)
     assert found.notes == expected.notes
     assert found.provenance == expected.provenance

@@ -323,7 +323,7 @@ class TestReadySets:
         assert shapes.ids.tolist() == ["square", "b", "square"]
         assert shapes.sequence.tolist() == [-1, 7, -1]
         sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "d.npz")
-        with pytest.raises(ShapeFileError, match=r"The files do not make up one set.*same n_points or space"):
+        with pytest.raises(ShapeFileError, match=r"differ in their numbers of points: 4 \(.*a\.tps.*3 \(.*d\.npz"):
             sx.read(tmp_path)
         assert sx.read(tmp_path, n_points=7).shape == (4, 7)
 

@@ -1,7 +1,6 @@
 """Sheets of metadata that are joined to shapes, and columns that become labels."""
 
 import json
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, ShapeInputError
-from shapelex.io.spooling import read_or_spool
+from shapelex.io.read import read_to
 
 SHEET = pd.DataFrame(
     {"id": ["003", "001", "9"], "species": ["elm", "oak", "ash"], "age": [3, 1, 9], "height": [1.5, np.nan, 2.0]}
@@ -53,12 +52,11 @@ def test_join_while_reading(folder, sheet):
 
 
 def test_memory_and_disk_agree(folder):
-    (folder / "spool").mkdir()
-    with mock.patch("pathlib.Path.mkdir"):
-        spool = read_or_spool("a.csv", folder / "spool", limit=0, join="sheet.csv", label="species")
-    (block,) = spool.blocks()
+    (folder / "parts").mkdir()
+    found = read_to("a.csv", folder / "parts", limit=0, join="sheet.csv", label="species")
+    (block,) = found.blocks()
     assert block.equals(sx.read("a.csv", join="sheet.csv", label="species"))
-    assert any("fit no shape" in note for note in spool.notes)
+    assert any("fit no shape" in note for note in found.notes)
 
 
 def test_by_the_name_of_the_file(folder):

@@ -2,6 +2,7 @@
 
 import ast
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import is_registered, make_space, read_shapes, reading_options
-from shapelex.cli.stored import look_at_closed, open_if_large, spooled_shapes
+from shapelex.cli.stored import assembled_shapes, open_if_large
 
 
 class SpaceName(StrEnum):
@@ -127,11 +128,10 @@ def import_shapes(
         options |= {"n_points": points, "closed": closed}
     else:
         assert points is not None
-        if closed is None:
-            # The curve must be open or closed like what it is fitted to.
-            closed = look_at_closed(inputs, screen, leave_out=target, **options)
-        options["space"] = make_space(str(space), points, closed)
-    with spooled_shapes(inputs, target, screen, **options) as shapes:
+        # A curve is open or closed like what it is fitted to, unless the option says so.
+        curve = partial(make_space, str(space), points)
+        options["space"] = curve if closed is None else curve(closed)
+    with assembled_shapes(inputs, target, screen, **options) as shapes:
         if register:
             shapes = register_shapes(shapes, model_set, reflection, seed, screen)
         run = record_run(seed, tuple(one for one in inputs if Path(one).exists()))

@@ -7,7 +7,7 @@ from shapelex.cli.screen import Screen
 
 if TYPE_CHECKING:
     from shapelex._typing import ComplexArray
-    from shapelex.io.spool import ShapeSpool
+    from shapelex.io.parts import AssembledShapes
     from shapelex.shapes.preparation import Preparation
 
 # Shapes that the mean of a large set is found from.
@@ -30,7 +30,7 @@ def register_shapes(shapes: Any, to: Any, reflection: bool, seed: int, screen: S
         }
     with screen.progress("registering") as tell:
         if not isinstance(shapes, sx.ShapeSet):
-            return _register_spool(shapes, options, tell)
+            return _register_parts(shapes, options, tell)
         found = sx.register(shapes, shapes.space, **options)
     note = " ".join(str(found).split())
     return shapes.replace(
@@ -38,7 +38,7 @@ def register_shapes(shapes: Any, to: Any, reflection: bool, seed: int, screen: S
     )
 
 
-def _register_spool(shapes: "ShapeSpool", options: dict[str, Any], tell: Any) -> "ShapeSpool":
+def _register_parts(shapes: "AssembledShapes", options: dict[str, Any], tell: Any) -> "AssembledShapes":
     import numpy as np
 
     import shapelex as sx

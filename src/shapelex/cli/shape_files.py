@@ -9,7 +9,7 @@ from shapelex.cli.outputs import claim_file
 from shapelex.exceptions import ShapeFileError
 
 if TYPE_CHECKING:
-    from shapelex.io.spool import ShapeSpool
+    from shapelex.io.parts import AssembledShapes
     from shapelex.shapes import ShapeSet
 
 
@@ -29,7 +29,7 @@ def claim_shapes(path: Path, force: bool) -> Path:
     return claim_file(path, force)
 
 
-def write_shapes(shapes: "ShapeSet | ShapeSpool", path: Path, run: dict[str, Any]) -> None:
+def write_shapes(shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str, Any]) -> None:
     """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar."""
     import shapelex as sx
     from shapelex.store.run_records import write_sidecar

@@ -11,7 +11,7 @@ from shapelex.cli.screen import Screen
 
 if TYPE_CHECKING:
     from shapelex.io import StoredShapes
-    from shapelex.io.spool import ShapeSpool
+    from shapelex.io.parts import AssembledShapes
     from shapelex.shapes import ShapeSet
 
 
@@ -54,31 +54,19 @@ def open_if_large(path: str) -> "StoredShapes | None":
 
 
 @contextmanager
-def spooled_shapes(
+def assembled_shapes(
     paths: Sequence[str], target: Path, screen: Screen, **options: Any
-) -> "Iterator[ShapeSet | ShapeSpool]":
+) -> "Iterator[ShapeSet | AssembledShapes]":
     """Read shapes that may be more than memory holds; what does not fit waits beside the file that is made of them."""
-    from shapelex.io.spooling import read_or_spool
-    from shapelex.store.folders import remove
+    from shapelex.io.read import read_to
+    from shapelex.store.folders import work_folder
 
-    folder = target.resolve().with_name(f".{target.name}.spool")
-    remove(folder)
-    try:
+    with work_folder(target) as folder:
         with screen.progress("reading") as tell:
-            shapes = read_or_spool(
+            shapes = read_to(
                 paths, folder, progress=lambda n_done, n_all: tell(n_done / n_all, ""), leave_out=target, **options
             )
         yield shapes
-    finally:
-        remove(folder)
-
-
-def look_at_closed(paths: Sequence[str], screen: Screen, **options: Any) -> bool:
-    """Tell whether the shapes in files are closed."""
-    from shapelex.io.spooling import find_closed
-
-    with screen.progress("looking") as tell:
-        return find_closed(paths, lambda n_done, n_all: tell(n_done / n_all, ""), **options)
 
 
 @contextmanager

@@ -1,12 +1,12 @@
-"""From records of any lengths to one set of shapes.
+"""Records of any lengths to configurations of one space.
 
-In come the records of one or several files, and what the caller wants of them; out goes a
-:class:`~shapelex.ShapeSet`. Here it is decided, the same way for all formats, whether outlines are closed,
-whether they are resampled or fitted, and what becomes of missing landmarks.
+Input: the records of one or several files, and what the caller wants of them. Output: parts of one set of shapes. Here
+it is decided, in the same way for all formats, whether outlines are closed, whether they are resampled or fitted, and
+what becomes of missing landmarks.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from shapelex.spaces import Landmarks, Space
 # Points of a polygon that a coordinate of a curve is fitted to.
 _POINTS_PER_COORDINATE = 8
 _COUNTS_NAMED = 6
-# Entries of a table that are granted, and how many times more than its records hold.
+# Entries of a table that are always allowed, and how many times more than its records hold.
 _FREE_CELLS = 20_000_000
 _MOST_SWELLING = 20
 
@@ -36,8 +36,8 @@ class Wanted:
 
     Parameters
     ----------
-    space : Space or None
-        Space to fit them in.
+    space : Space, callable or None
+        Space to bring them into, or a function of `closed` that returns it once the first shapes are known.
     n_points : int or None
         Number of points to resample them to.
     closed : bool or None
@@ -46,20 +46,15 @@ class Wanted:
         What missing landmarks are, and whether they are an error.
     """
 
-    space: Space | None = None
+    space: Space | Callable[[bool], Space] | None = None
     n_points: int | None = None
     closed: bool | None = None
     missing: str = "error"
 
     @property
-    def allows_missing(self) -> bool:
-        """Whether NaN may stay."""
-        return self.missing != "error"
-
-    @property
     def said_closed(self) -> bool | None:
-        """Whether shapes are closed, where the caller says it in so many words or by the space."""
-        return self.closed if self.space is None else self.space.closed
+        """Whether shapes are closed, where the caller says so directly or by the space."""
+        return self.space.closed if isinstance(self.space, Space) else self.closed
 
     def resamples(self, n_points: int) -> bool:
         """Tell whether a shape of so many points is resampled or fitted, whatever the others are."""
@@ -82,34 +77,20 @@ class Found:
 
 
 def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | BadRecord:
-    """Return a record whose points can be used, with what is missing as NaN, or say why it cannot.
+    """Return a record whose points can be used, with what is missing as NaN, or what is wrong with it.
 
-    Parameters
-    ----------
-    record : Record
-        As a reader hands it over.
-    wanted : Wanted
-        What the caller wants.
-    hint : str
-        What to do about missing landmarks, to go after the reason.
-
-    Returns
-    -------
-    Record or BadRecord
-        The record, or what is wrong with it.
+    `hint` says what to do about missing landmarks, and goes after the reason.
     """
     points = np.ascontiguousarray(record.points)
     if points.ndim != 1 or len(points) == 0:
         return BadRecord(record.where, "it holds no points.")
     if np.isinf(points).any():
         return BadRecord(record.where, "it holds infinite coordinates.")
-    if wanted.missing == "negative":
-        # In comparisons NaN is never negative, so what is missing already stays so.
-        is_gone = (points.real < 0) | (points.imag < 0)
-        points = np.where(is_gone, complex(np.nan, np.nan), points).astype(points.dtype)
     is_gone = np.isnan(points)
+    if wanted.missing == "negative":
+        is_gone |= (points.real < 0) | (points.imag < 0)
     if is_gone.any():
-        if not wanted.allows_missing:
+        if wanted.missing == "error":
             n_gone = int(is_gone.sum())
             verb = "is" if n_gone == 1 else "are"
             return BadRecord(record.where, f"{n_gone} of its {len(points)} landmarks {verb} missing{hint}.")
@@ -123,122 +104,61 @@ def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | Bad
         reason = _why_no_curve(points, closed)
         if reason:
             return BadRecord(record.where, reason)
-    return replace(record, points=points)
+    return record if points is record.points else replace(record, points=points)
 
 
-def assemble(found: Sequence[Found], wanted: Wanted) -> ShapeSet:
-    """Return the set that records make up.
+def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
+    """Return the part of a set that records make up, and how many closed shapes repeated their first point.
 
-    Parameters
-    ----------
-    found : sequence of Found
-        Records that :func:`check_record` let pass, at least one.
-    wanted : Wanted
-        What the caller wants.
-
-    Returns
-    -------
-    ShapeSet
-        The set, with a note for everything that was done to the points.
-
-    Raises
-    ------
-    ShapeFileError
-        If records differ in their numbers of points and nothing says what to do, or cannot be fitted.
+    Time series have the numbers of their files.
     """
-    made = make_rows(found, wanted)
-    columns = _make_columns(found)
-    records = [one.record for one in found]
-    labels = [record.label for record in records]
-    return ShapeSet(
-        made.configurations,
-        made.space,
-        ids=np.array([record.id for record in records], dtype=np.str_),
-        labels=np.array(labels, dtype=np.str_) if any(labels) else None,
-        sequence=_number_series(found),
-        metadata=columns,
-        missing="allow" if wanted.allows_missing else "error",
-        notes=tuple(note_rows(made.n_repeated_ends, made.note)),
-        preparation=Preparation(made.resampling),
-    )
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Configurations that records became.
-
-    Parameters
-    ----------
-    configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-        One row a record.
-    space : Space
-        Their space.
-    n_repeated_ends : int
-        Closed shapes whose last point repeated the first and was dropped.
-    note : str
-        What was done to all, or nothing.
-    resampling : str or None
-        As in :class:`~shapelex.shapes.preparation.Preparation`.
-    """
-
-    configurations: ComplexArray
-    space: Space
-    n_repeated_ends: int
-    note: str
-    resampling: str | None
-
-
-def make_rows(found: Sequence[Found], wanted: Wanted) -> Rows:
-    """Return the configurations that records make up; as :func:`assemble`, without what is known of each."""
     closed = choose_closed(found, wanted)
     lines = [one.record.points for one in found]
-    n_dropped = 0
+    n_repeated = 0
     if closed:
-        lines, n_dropped = _drop_repeated_ends(lines)
+        repeats = [len(line) > 3 and line[0] == line[-1] for line in lines]
+        lines = [line[:-1] if is_repeated else line for line, is_repeated in zip(lines, repeats, strict=True)]
+        n_repeated = sum(repeats)
     space, rows, note, resampling = _make_rows(found, lines, wanted, closed)
-    return Rows(rows, space, n_dropped, note, resampling)
-
-
-def note_rows(n_repeated_ends: int, note: str) -> list[str]:
-    """Say what was done to the points of records, one sentence each."""
-    notes = [note] if note else []
-    if n_repeated_ends:
-        noun = "shape" if n_repeated_ends == 1 else "shapes"
-        notes.insert(0, f"The last point of {n_repeated_ends} closed {noun} repeated the first and was dropped.")
-    return notes
+    _check_width(found)
+    records = [one.record for one in found]
+    columns: dict[str, list[Any]] = {}
+    if any(record.frame is not None for record in records):
+        columns["frame"] = [-1 if record.frame is None else record.frame for record in records]
+    for row, record in enumerate(records):
+        for name, value in record.metadata.items():
+            columns.setdefault(name, [None] * len(found))[row] = value
+    labels = [record.label for record in records]
+    series = [-1 if record.sequence is None else record.sequence for record in records]
+    part = ShapeSet(
+        rows,
+        space,
+        ids=np.array([record.id for record in records], dtype=np.str_),
+        labels=np.array(labels, dtype=np.str_) if any(labels) else None,
+        sequence=series if any(number != -1 for number in series) else None,
+        metadata={name: column_from_values(values) for name, values in columns.items()},
+        missing="error" if wanted.missing == "error" else "allow",
+        notes=(note,) if note else (),
+        preparation=Preparation(resampling),
+    )
+    return part, n_repeated
 
 
 def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) -> ShapeSet:
-    """Return a set that a file holds ready for use, as the caller wants it.
+    """Return a set that a file holds ready for use, as the caller wants it; `first_row` is that of the first shape.
 
-    Parameters
-    ----------
-    shapes : ShapeSet
-        As read.
-    path : Path
-        The file, for messages.
-    wanted : Wanted
-        What the caller wants.
-    first_row : int
-        Row of the file that the first shape is.
-
-    Returns
-    -------
-    ShapeSet
-        The set: as it is where it is in the space wanted, else resampled or fitted.
-
-    Raises
-    ------
-    ShapeFileError
-        If the file holds curves of another space, or missing landmarks where they are an error.
+    It is returned as it is where it is in the space wanted, and else resampled or fitted.
     """
     if isinstance(shapes.space, Landmarks) and wanted.closed is not None and wanted.closed != shapes.closed:
         changed = Landmarks(shapes.space.n_points, closed=wanted.closed)
         shapes = shapes.replace(space=changed, preparation=shapes.preparation)
-    if wanted.missing == "error" and shapes.is_missing.any():
-        row = first_row + int(np.flatnonzero(shapes.is_missing.any(axis=1))[0])
+    is_incomplete = shapes.is_missing.any(axis=1)
+    if wanted.missing == "error" and is_incomplete.any():
+        row = first_row + int(np.flatnonzero(is_incomplete)[0])
         raise ShapeFileError(f'{path} has missing landmarks, first in shape {row}: missing="allow" keeps them as NaN.')
-    shapes = shapes.replace(missing="allow" if wanted.allows_missing else "error")
+    shapes = shapes.replace(missing="error" if wanted.missing == "error" else "allow")
+    if callable(wanted.space):
+        wanted = replace(wanted, space=wanted.space(shapes.closed))
     if wanted.n_points is None and wanted.space in (None, shapes.space):
         return shapes
     if not isinstance(shapes.space, Landmarks):
@@ -246,7 +166,7 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
             f"{path} holds configurations in {shapes.space!r}, which are not resampled: read it without n_points and "
             "space, and fit space.sample(…) of the curves."
         )
-    if shapes.is_missing.any():
+    if is_incomplete.any():
         raise ShapeFileError(f"{path} has missing landmarks, so its shapes can be neither resampled nor fitted.")
     found = [Found(path, Record(row, id=name)) for row, name in zip(shapes, shapes.ids, strict=True)]
     space, rows, note, resampling = _make_rows(found, list(shapes), wanted, shapes.closed)
@@ -256,7 +176,7 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
 
 
 def choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
-    """Tell whether records make up closed shapes; refuse those of which some do and others do not."""
+    """Tell whether records make up closed shapes; refuse records of which some do and others do not."""
     if wanted.said_closed is not None:
         return wanted.said_closed
     closed = next((one for one in found if one.record.closed), None)
@@ -271,7 +191,7 @@ def choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
 
 
 def _why_no_curve(points: ComplexArray, closed: bool) -> str:
-    """Say why points cannot be resampled; nothing where they can."""
+    """Return why points cannot be resampled; nothing where they can."""
     if len(points) < (3 if closed else 2):
         return f"it has too few points ({len(points)}) for {'a closed' if closed else 'an open'} curve."
     with np.errstate(over="ignore", invalid="ignore"):
@@ -281,17 +201,12 @@ def _why_no_curve(points: ComplexArray, closed: bool) -> str:
     return "" if np.isfinite(length) else "its coordinates are so large that its length overflows."
 
 
-def _drop_repeated_ends(lines: list[ComplexArray]) -> tuple[list[ComplexArray], int]:
-    repeats = [len(line) > 3 and line[0] == line[-1] for line in lines]
-    return [line[:-1] if is_repeated else line for line, is_repeated in zip(lines, repeats, strict=True)], sum(repeats)
-
-
 def _make_rows(
     found: Sequence[Found], lines: list[ComplexArray], wanted: Wanted, closed: bool
 ) -> tuple[Space, ComplexArray, str, str | None]:
     """Return the space, the configurations, a note on what was done to them, and how they were resampled."""
-    counts = Counter(len(line) for line in lines)
-    space = wanted.space
+    counts = Counter(map(len, lines))
+    space = wanted.space(closed) if callable(wanted.space) else wanted.space
     if space is None and wanted.n_points is not None:
         space = Landmarks(wanted.n_points, closed=closed)
     if space is None:
@@ -300,29 +215,23 @@ def _make_rows(
         (n_points,) = counts
         if n_points < 2:
             raise ShapeFileError(f"{found[0].where}: shapes of a single point have no shape.")
-        return Landmarks(n_points, closed=closed), _stack(lines), "", "as given"
+        return Landmarks(n_points, closed=closed), np.stack(lines), "", "as given"
     # Landmarks of the right number are as they should be, whatever the others are.
     is_ready = isinstance(space, Landmarks) and wanted.n_points is None
     if is_ready and set(counts) == {space.n_coordinates}:
-        return space, _stack(lines), "", "as given"
+        return space, np.stack(lines), "", "as given"
     for one, line in zip(found, lines, strict=True):
         reason = _why_no_curve(line, closed)
         if reason:
             raise ShapeFileError(f"{one.where}: {reason}")
     if isinstance(space, Landmarks):
         n_points = space.n_points
-        samples = np.stack(
-            [
-                line if is_ready and len(line) == n_points else resample_polyline(line, n_points, closed)
-                for line in lines
-            ]
-        )
-        return (
-            space,
-            samples.astype(np.complex128, copy=False),
-            f"Resampled to {space.n_points} points at equal steps of arc length.",
-            None if is_ready and n_points in counts else "arc length",
-        )
+        samples = [
+            line if is_ready and len(line) == n_points else resample_polyline(line, n_points, closed) for line in lines
+        ]
+        note = f"Resampled to {n_points} points at equal steps of arc length."
+        resampling = None if is_ready and n_points in counts else "arc length"
+        return space, np.stack(samples).astype(np.complex128, copy=False), note, resampling
     note = "Fitted by least squares to the polygons through the points, sampled at equal steps."
     return space, fit_curves(lines, space), note, "least squares"
 
@@ -341,89 +250,45 @@ def fit_curves(lines: list[ComplexArray], space: Space) -> ComplexArray:
     return fitted
 
 
-def _stack(lines: list[ComplexArray]) -> ComplexArray:
-    return np.stack(lines)
-
-
 def _say_counts(found: Sequence[Found], lines: list[ComplexArray], counts: Counter[int]) -> str:
     common = counts.most_common(_COUNTS_NAMED)
     named = ", ".join(f"{count} ({'once' if times == 1 else f'{times} times'})" for count, times in common)
     more = f" and {len(counts) - _COUNTS_NAMED} more" if len(counts) > _COUNTS_NAMED else ""
-    usual = counts.most_common(1)[0][0]
-    odd = next(one for one, line in zip(found, lines, strict=True) if len(line) != usual)
-    return (
-        f"The shapes differ in their numbers of points: {named}{more}; the first unlike the others is {odd.where}. "
-        "Outlines: n_points=100 resamples them by arc length, space=BSpline(40) fits a curve. Landmarks: correct or "
-        "remove the odd ones, since all shapes must have the same landmarks."
-    )
+    odd = next(one for one, line in zip(found, lines, strict=True) if len(line) != common[0][0])
+    said = f"The shapes differ in their numbers of points: {named}{more}; the first unlike the others is {odd.where}."
+    return f"{said} {SAME_COUNTS}"
 
 
-def _number_series(found: Sequence[Found]) -> np.ndarray[Any, Any] | None:
-    """Return the series of each shape; series of different files keep apart."""
-    given = {(one.path, one.record.sequence) for one in found if one.record.sequence is not None}
-    if not given:
-        return None
-    if len({path for path, _ in given}) == 1:
-        return np.array([-1 if one.record.sequence is None else one.record.sequence for one in found], dtype=np.int64)
-    numbers: dict[tuple[Path, int], int] = {}
-    series = np.full(len(found), -1, dtype=np.int64)
-    for row, one in enumerate(found):
-        if one.record.sequence is not None:
-            series[row] = numbers.setdefault((one.path, one.record.sequence), len(numbers))
-    return series
+SAME_COUNTS = (
+    "Outlines: n_points=100 resamples them by arc length, space=BSpline(40) fits a curve. Landmarks: correct or remove "
+    "the odd ones, since all shapes must have the same landmarks."
+)
+"""What to do about shapes that differ in their numbers of points."""
 
 
-def _make_columns(found: Sequence[Found]) -> dict[str, np.ndarray[Any, Any]]:
-    check_width(found)
-    columns: dict[str, list[Any]] = {}
-    if any(one.record.frame is not None for one in found):
-        columns["frame"] = [-1 if one.record.frame is None else one.record.frame for one in found]
-    for row, one in enumerate(found):
-        for name, value in one.record.metadata.items():
-            if name not in columns:
-                columns[name] = [None] * len(found)
-            columns[name][row] = value
-    if len({one.path for one in found}) > 1:
-        columns["file"] = [str(one.path) for one in found]
-    return {name: column_from_values(values) for name, values in columns.items()}
-
-
-def check_width(found: Sequence[Found]) -> None:
-    """Refuse records that would swell as a table: keys that few records have, or a few very long texts."""
+def _check_width(found: Sequence[Found]) -> None:
+    """Refuse records that would need far more room as a table: keys that few records have, or a few very long texts."""
     longest: dict[str, tuple[int, Found]] = {}
-    n_characters = 0
+    names: set[str] = set()
+    n_cells = n_characters = 0
     for one in found:
         record = one.record
+        names.update(record.metadata)
+        n_cells += len(record.metadata)
         for name, value in (("id", record.id), ("label", record.label), *record.metadata.items()):
             if isinstance(value, str):
                 n_characters += len(value)
                 if len(value) > longest.get(name, (0, one))[0]:
                     longest[name] = (len(value), one)
-    check_swelling(
-        len(found),
-        len({name for one in found for name in one.record.metadata}),
-        sum(len(one.record.metadata) for one in found),
-        n_characters,
-        {f"{one.where}, {name}": length for name, (length, one) in longest.items()},
-    )
+    widths = {f"{one.where}, {name}": length for name, (length, one) in longest.items()}
+    check_swelling(len(found), len(names), n_cells, n_characters, widths)
 
 
 def check_swelling(n_shapes: int, n_names: int, n_cells: int, n_characters: int, widths: Mapping[str, int]) -> None:
     """Refuse a table far larger than what goes into it.
 
-    Parameters
-    ----------
-    n_shapes, n_names : int
-        Rows and columns.
-    n_cells, n_characters : int
-        Entries that there are, and characters of all texts.
-    widths : mapping of str to int
-        Characters of the longest text of each column, by what to call it.
-
-    Raises
-    ------
-    ShapeFileError
-        If most entries would be empty, or most of the texts padding.
+    It has `n_shapes` rows and `n_names` columns, of which `n_cells` entries are present, with texts of `n_characters`
+    in all; `widths` are those of the longest texts, by what to call them.
     """
     if n_shapes * n_names > max(_FREE_CELLS, _MOST_SWELLING * n_cells):
         raise ShapeFileError(

@@ -1,18 +1,42 @@
 """Files of shapes to sets of shapes.
 
-In come paths, a folder or a pattern; out goes one :class:`~shapelex.ShapeSet`, whatever the formats.
+Input: paths, a folder or a pattern, or a data frame. Output: one :class:`~shapelex.ShapeSet`, whatever the formats; or,
+for commands, one that is on disk where memory would not hold it.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import logging
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shapelex.io.file_list import PathLike
-from shapelex.io.reading import Gathering, Progress, open_reading
+from shapelex._validation import check_choice, check_count, check_flag, is_data_frame
+from shapelex.exceptions import ShapeFileError, ShapeInputError, ShapelexError, SkippedRecordsWarning
+from shapelex.io import stored_shapes
+from shapelex.io.assembly import Found, Wanted, check_record, conform
+from shapelex.io.file_list import PathLike, check_not_empty, label_maker, leave_out_segmented, list_files
+from shapelex.io.parts import AssembledShapes, Parts, SetBuilder
+from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.io.registry import DATA_FRAME, FORMATS, Format
+from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.sheet import Sheet
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:
     import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+_SKIPPED_NAMED = 3
+_LABELS_NAMED = 8
+_FILES_NAMED = 100
+_MISSING_HINT = ': missing="allow" keeps them as NaN, on_error="skip" leaves such records out'
 
 
 def read(
@@ -115,6 +139,303 @@ def read(
         label=label,
         **options,
     )
-    gathering = Gathering()
-    reading.run(gathering, progress)
-    return reading.finish(gathering.join(reading.wanted))
+    shapes = reading.run(Parts(), progress)
+    assert isinstance(shapes, ShapeSet)
+    return shapes
+
+
+def read_to(
+    paths: Any, folder: Path, *, limit: int | None = None, progress: Progress | None = None, **options: Any
+) -> ShapeSet | AssembledShapes:
+    """Read shapes as :func:`read` does; those that take more than `limit` bytes stay in files of an empty folder."""
+    parts = Parts(folder, stored_shapes.LARGE_BYTES if limit is None else limit)
+    return open_reading(paths, **options).run(parts, progress)
+
+
+@dataclass
+class Reading:
+    """Files that are read, and what was left out of them so far.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        What the caller wants of the shapes.
+    skips : bool
+        Whether bad records are left out; else they raise.
+    label_of : callable or None
+        Gives the label of a file.
+    options : dict
+        Options of the formats.
+    sheet : Sheet, optional
+        Metadata that is joined.
+    label : str, optional
+        Column that becomes the label.
+    files : list of (Path, Format)
+        What to read.
+    frame : DataFrame, optional
+        What is read instead of a file.
+    skipped, remarks : list of str
+        What was left out and why, and what else is told of the files.
+    file_remarks : list of (Path, Remark)
+        What readers say of their files.
+    """
+
+    wanted: Wanted
+    skips: bool
+    label_of: Callable[[Path], str] | None
+    options: dict[str, Any]
+    sheet: Sheet | None
+    label: str | None
+    files: list[tuple[Path, Format]] = field(default_factory=list)
+    frame: Any = None
+    has_many: bool = False
+    skipped: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    file_remarks: list[tuple[Path, Remark]] = field(default_factory=list)
+    _found_labels: dict[Path, str] = field(default_factory=dict)
+    _n_unlabeled: int = 0
+    _known_columns: set[str] = field(default_factory=set)
+
+    def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
+        """Read all files and return the set that they make up; `progress` is called after each file."""
+        can_drop = self.skips and self.has_many
+        builder = SetBuilder(self.wanted, parts, self._describe, can_drop)
+        for n_done, (path, known) in enumerate(self.files, start=1):
+            items = self._items_of(path, known, in_blocks=parts.folder is not None)
+            is_whole = True
+            while True:
+                try:
+                    item = next(items, None)
+                except ShapeFileError as error:
+                    if not can_drop:
+                        raise
+                    self.skipped.append(str(error))
+                    is_whole = False
+                    break
+                if item is None:
+                    break
+                # What is wrong with the whole set is no fault of one file, and is not caught.
+                builder.add(item, path)
+            (builder.keep if is_whole else builder.drop)()
+            logger.debug("read %s as %s", path, known.name)
+            if progress is not None:
+                progress(n_done, len(self.files))
+        shapes = builder.finish()
+        if shapes is None:
+            reasons = f": {self.skipped[0]}" if self.skipped else ""
+            raise ShapeFileError(f"No shape could be read from {self._name_files()}{reasons}")
+        if self.wanted.closed is not None and shapes.space.closed != self.wanted.closed:
+            raise ShapeFileError(f"closed={self.wanted.closed} was asked for, but the shapes are in {shapes.space!r}.")
+        self._warn()
+        notes, provenance = (*shapes.notes, *self._notes()), self._provenance(shapes.provenance)
+        if isinstance(shapes, ShapeSet):
+            return shapes.replace(notes=notes, provenance=provenance)
+        shapes.notes, shapes.provenance = notes, provenance
+        return shapes
+
+    def _items_of(self, path: Path, known: Format, *, in_blocks: bool) -> Iterator[Found | ShapeSet]:
+        """Yield the set or the good records of a file; where bad ones are skipped, take note of them."""
+        if self.wanted.missing == "negative" and not known.negative_is_missing:
+            raise ValueError(f'missing="negative" has no meaning for {path}: the format {known.name} has no such use.')
+        options = {name: value for name, value in self.options.items() if name in known.options}
+        if self.frame is None:
+            check_not_empty(path)
+        if known.makes_sets:
+            first_row = 0
+            is_small = options or not (in_blocks and stored_shapes.is_large(path))
+            for block in [known.reader(path, **options)] if is_small else _blocks_of(path):
+                yield conform(block, path, self.wanted, first_row)
+                first_row += len(block)
+            return
+        hint = "" if self.skips else _MISSING_HINT
+        for record in known.reader(path if self.frame is None else self.frame, **options):
+            if isinstance(record, Remark):
+                self.file_remarks.append((path, record))
+                continue
+            checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
+            if isinstance(checked, BadRecord):
+                message = f"{path}, {checked.where}: {checked.reason}"
+                if not self.skips:
+                    raise ShapeFileError(message)
+                self.skipped.append(message)
+            else:
+                yield Found(path, checked)
+
+    def _describe(self, part: ShapeSet, paths: Sequence[Path]) -> ShapeSet:
+        """Return a part with the names of its files, its rows of the sheet, and the labels that are asked for."""
+        changes: dict[str, Any] = {}
+        if self.label_of is not None:
+            for path in dict.fromkeys(path for path in paths if path not in self._found_labels):
+                self._found_labels[path] = self.label_of(path)
+            changes["labels"] = [self._found_labels[path] for path in paths]
+        if self.has_many or (self.sheet is not None and self.sheet.on == "file"):
+            changes["metadata"] = {**part.metadata, "file": [str(path) for path in paths]}
+        part = part.replace(**changes) if changes else part
+        label = self.label
+        if self.sheet is not None:
+            try:
+                part = part._join(self.sheet)
+            except ShapeInputError as error:
+                raise ShapeFileError(f"{paths[0]}: {error}") from error
+            label = "label" if label is None and "label" in self.sheet.columns else label
+        if label is None:
+            return part
+        self._known_columns |= set(part.metadata)
+        if label in part.metadata:
+            part = part._label_by(label)
+            assert part.labels is not None
+            self._n_unlabeled += int((part.labels == "").sum())
+            return part
+        self._n_unlabeled += len(part)
+        return part.replace(labels=[""] * len(part))
+
+    def _provenance(self, source: Mapping[str, Any]) -> dict[str, Any]:
+        """Return where the shapes come from: the first files, and what the files say themselves."""
+        named: dict[str, Any] = {"files": [str(path) for path, _ in self.files[:_FILES_NAMED]]}
+        if len(self.files) > _FILES_NAMED:
+            named["n_files"] = len(self.files)
+        named["formats"] = sorted({known.name for _, known in self.files})
+        return {**named, **({"source": dict(source)} if source else {})}
+
+    def _warn(self) -> None:
+        """Say once how many records were left out, and the first few reasons."""
+        if not self.skipped:
+            return
+        named = "; ".join(self.skipped[:_SKIPPED_NAMED])
+        n_more = len(self.skipped) - _SKIPPED_NAMED
+        more = f"; and {n_more} more, in the notes of the set" if n_more > 0 else ""
+        noun = "record" if len(self.skipped) == 1 else "records"
+        message = f"Left out {len(self.skipped)} {noun}: {named}{more}"
+        warnings.warn(message, SkippedRecordsWarning, stacklevel=4)
+
+    def _notes(self) -> list[str]:
+        """Return a note for every record left out, and one for everything else that users should know."""
+        notes = [f"left out: {message}" for message in self.skipped] + sum_up(self.file_remarks) + self.remarks
+        if self._found_labels:
+            counts = Counter(self._found_labels.values()).most_common()
+            named = ", ".join(f"{label!r} ({n_files})" for label, n_files in counts[:_LABELS_NAMED])
+            more = f" and {len(counts) - _LABELS_NAMED} more" if len(counts) > _LABELS_NAMED else ""
+            notes.append(f"labels from the paths of {len(self._found_labels)} files: {named}{more}")
+        if self.label is not None and self.label not in self._known_columns:
+            known = ", ".join(sorted(self._known_columns)) or "none"
+            raise ShapeFileError(f"label={self.label!r} is none of the columns of {self._name_files()}: {known}.")
+        if self._n_unlabeled:
+            notes.append(f"{self._n_unlabeled} shapes have no {self.label or 'label'!r}, so their label is empty")
+        if self.sheet is not None:
+            notes += self.sheet.notes()
+        return notes
+
+    def _name_files(self) -> str:
+        first = str(self.files[0][0])
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more files"
+
+
+def _blocks_of(path: Path) -> Iterator[ShapeSet]:
+    """Yield the blocks of a stored set; whatever is wrong with one is told of the file."""
+    try:
+        yield from stored_shapes.open_shapes(path).blocks()
+    except ShapeFileError:
+        raise
+    except ShapelexError as error:
+        raise ShapeFileError(f"{path}: {error}") from error
+
+
+def sum_up(remarks: Iterable[tuple[Path, Remark]]) -> list[str]:
+    """Return the remarks on files in words; those of several files that differ only in numbers of things are added up.
+
+    Numbers of things are at the beginning of the place or of the text, as in ``3 objects`` or ``3 of 20 records``.
+    """
+    groups: dict[str, list[tuple[Path, str]]] = {}
+    for path, remark in remarks:
+        text = f"{remark.where}: {remark.text}"
+        kind = _COUNT.sub(lambda found: f"# {found[2].removesuffix('s')}", text)
+        groups.setdefault(kind, []).append((path, text))
+    notes = []
+    for members in groups.values():
+        path, text = members[0]
+        counts = [[int(found[1]) for found in _COUNT.finditer(text)] for _, text in members]
+        sums = iter([sum(numbers) for numbers in zip(*counts, strict=True)])
+        # The word after a sum is that of several things, unless it is the "of" before the next number.
+        text = _COUNT.sub(lambda found: _count_things(next(sums), found[2]), text) if len(members) > 1 else text  # noqa: B023
+        more = "" if len(members) == 1 else f" and {len(members) - 1} more file{'s' if len(members) > 2 else ''}"
+        notes.append(f"{path}{more}, {text}")
+    return notes
+
+
+_COUNT = re.compile(r"(?:(?<=^)|(?<=: )|(?<= of ))(\d+) (\w+)")
+
+
+def _count_things(count: int, noun: str) -> str:
+    return f"{count} {noun}" if noun == "of" or noun.endswith("s") or count == 1 else f"{count} {noun}s"
+
+
+def open_reading(
+    paths: PathLike | Iterable[PathLike],
+    format: str | None = None,  # noqa: A002
+    *,
+    space: Space | Callable[[bool], Space] | None = None,
+    n_points: int | None = None,
+    closed: bool | None = None,
+    missing: str = "error",
+    on_error: str = "raise",
+    label_from: str | None = None,
+    leave_out: Path | None = None,
+    join: Any = None,
+    on: str = "id",
+    label: str | None = None,
+    **options: Any,
+) -> Reading:
+    """Find the files to read; the parameters are those of :func:`shapelex.read`.
+
+    `leave_out` is a path that is not read where it is found in a folder or by a pattern: that of the output. `space`
+    may also be a function that returns the space once it is known whether the shapes are closed.
+    """
+    check_choice(missing, ("error", "allow", "negative"), "missing")
+    if not (space is None or callable(space) or isinstance(space, Space)):
+        raise TypeError(f"space must be a space such as BSpline(40), or None, got {space!r}.")
+    if space is not None and n_points is not None:
+        raise ValueError("space and n_points cannot both be given: the space says how many points there are.")
+    closed = None if closed is None else check_flag(closed, "closed")
+    if isinstance(space, Space) and closed not in (None, space.closed):
+        raise ValueError(f"closed={closed} contradicts space={space!r}.")
+    n_points = None if n_points is None else check_count(n_points, 3, "n_points")
+    wanted = Wanted(space, n_points, closed, missing)
+    check_choice(on_error, ("raise", "skip"), "on_error")
+    if format is not None:
+        check_choice(format, FORMATS, "format")
+    if label is not None and label_from is not None:
+        raise ValueError("label and label_from cannot both be given: each says what the labels are.")
+    sheet = None if join is None else open_sheet(join, on)
+    reading = Reading(wanted, on_error == "skip", label_maker(label_from), options, sheet, label)
+    if is_data_frame(paths):
+        if format is not None or label_from is not None:
+            raise ValueError("format and label_from are for files: a data frame has columns, label_column= names one.")
+        reading.files, reading.frame = [(Path("DataFrame"), DATA_FRAME)], paths
+        _check_options(options, [DATA_FRAME])
+        return reading
+    files, ignored = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
+    reading.files, left_out = leave_out_segmented(files)
+    if left_out:
+        reading.remarks.append(
+            f"not read, since their masks lie beside them: {_name_some(left_out)}; name them to read them."
+        )
+    if ignored:
+        reading.remarks.append(f"no files of shapes, not read: {_name_some(ignored)}")
+    reading.has_many = len(reading.files) + len(reading.skipped) > 1
+    _check_options(options, [known for _, known in reading.files])
+    return reading
+
+
+def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
+    """Refuse options that no format of the files takes."""
+    known = {option for one in formats for option in one.options}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        names = ", ".join(sorted({one.name for one in formats}))
+        takes = ", ".join(sorted(known)) or "none"
+        raise TypeError(f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}.")
+
+
+def _name_some(paths: list[Path]) -> str:
+    named = ", ".join(path.name for path in paths[:_SKIPPED_NAMED])
+    return f"{named} and {len(paths) - _SKIPPED_NAMED} more" if len(paths) > _SKIPPED_NAMED else named

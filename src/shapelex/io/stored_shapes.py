@@ -75,12 +75,10 @@ class ShapeBlocks(Protocol):
         """Go through the set in order."""
 
 
-def column_of(shapes: ShapeSet, name: str) -> np.ndarray[Any, Any]:
-    """Return a column of a block by its name among all columns."""
-    if name.startswith(METADATA):
-        return shapes.metadata[name.removeprefix(METADATA)]
-    column: np.ndarray[Any, Any] = getattr(shapes, name)
-    return column
+def column_of(shapes: ShapeSet, name: str) -> Any:
+    """Return a column of a block by its name among all columns; None where it has no such column."""
+    is_metadata = name.startswith(METADATA)
+    return shapes.metadata.get(name.removeprefix(METADATA)) if is_metadata else getattr(shapes, name)
 
 
 def as_stored(shapes: ShapeSet) -> "StoredShapes":

@@ -3,8 +3,7 @@
 Input: values as they are in files, some of which may be absent. Output: arrays of text, numbers or booleans.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from shapelex.exceptions import ShapeInputError
 Column = np.ndarray[Any, Any]
 
 _KINDS = "biufcU"
-# A 64-bit number never has more characters as text.
-_NUMBER_CHARACTERS = 25
+EXACT = 2**53
+"""From here on, integers are not all numbers of double precision."""
 
 
 def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
@@ -40,90 +39,30 @@ def read_only_view(array: Column) -> Column:
     return view
 
 
-@dataclass
-class ColumnKind:
-    """The type of a column that can hold all values seen so far, some of which may be None.
+def column_from_values(values: Sequence[Any]) -> Column:
+    """Return values of which some may be absent, that is None, NaN or empty text, as one column.
 
     Integers stay integers where no value is absent. An absent number is NaN, an absent text the empty string. Values of
-    several kinds become text.
+    several kinds become text, and so do integers that the column could not hold exactly.
     """
-
-    kinds: set[str] = field(default_factory=set)
-    is_complete: bool = True
-    are_words: bool = True
-    are_exact: bool = True
-    n_characters: int = 1
-    n_present: int = 0
-    n_total_characters: int = 0
-    dtypes: list[np.dtype[Any]] = field(default_factory=list)
-
-    def see_array(self, values: Sequence[Any], dtype: np.dtype[Any]) -> None:
-        """Add the values of an array, whose type is kept where there are no other values."""
-        self.n_present += len(values)
-        if dtype.kind == "U":
-            lengths = [len(value) for value in values]
-            self.n_characters = max([self.n_characters, *lengths])
-            self.n_total_characters += sum(lengths)
-        if dtype not in self.dtypes:
-            self.dtypes.append(dtype)
-
-    def see(self, values: Iterable[Any]) -> None:
-        """Add values."""
-        for value in values:
-            if value is None:
-                self.is_complete = False
-                continue
-            self.n_present += 1
-            kind = _kind(value)
-            self.kinds.add(kind)
-            if kind == "int":
-                self.are_words &= -(2**63) <= value < 2**63
-                self.are_exact &= abs(value) < 2**53
-            if kind == "text" or not self.are_words:
-                length = len(value if isinstance(value, str) else str(value))
-                self.n_characters = max(self.n_characters, length)
-                self.n_total_characters += length
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the column; text is as wide as its longest value."""
-        if self.dtypes and not self.kinds:
-            return self._array_dtype()
-        if self.kinds == {"bool"} and self.is_complete:
-            return np.dtype(np.bool_)
-        if self.kinds == {"int"} and self.is_complete and self.are_words:
-            return np.dtype(np.int64)
-        if self.kinds and self.kinds <= {"int", "float"} and self.are_exact:
-            return np.dtype(np.float64)
-        return np.dtype(f"U{max(self.n_characters, _NUMBER_CHARACTERS if self.kinds - {'text'} else 0)}")
-
-    def make(self, values: Sequence[Any]) -> Column:
-        """Return values that were seen as a column."""
-        # Complex numbers come from JSON as pairs.
-        values = [complex(*value) if isinstance(value, list) else value for value in values]
-        if self.dtypes and not self.kinds and self.dtype.kind != "U":
-            fill = _fill_of(self.dtypes[0])
-            return np.array([fill if value is None else value for value in values], dtype=self.dtype)
-        if self.dtype.kind == "f":
-            return np.array([np.nan if value is None else float(value) for value in values], dtype=self.dtype)
-        if self.dtype.kind == "U":
-            return np.array(["" if value is None else str(value) for value in values], dtype=self.dtype)
-        return np.array(values, dtype=self.dtype)
-
-    def _array_dtype(self) -> np.dtype[Any]:
-        """Return the type that :func:`join_columns` gives to such arrays."""
-        kinds = {dtype.kind for dtype in self.dtypes}
-        if "U" in kinds:
-            return np.dtype(f"U{max(self.n_characters, 1 if kinds == {'U'} else _NUMBER_CHARACTERS)}")
-        found: np.dtype[Any] = np.result_type(*self.dtypes)
-        return found if self.is_complete else np.result_type(found, np.asarray(_fill_of(self.dtypes[0])).dtype)
+    present = [value for value in values if not _is_absent(value)]
+    is_complete = len(present) == len(values)
+    kinds = {_kind_of(one) for one in set(map(type, present))}
+    if kinds == {"bool"} and is_complete:
+        return np.array(values, dtype=np.bool_)
+    if kinds == {"int"} and is_complete and min(present) >= -(2**63) and max(present) < 2**63:
+        return np.array(values, dtype=np.int64)
+    if kinds and kinds <= {"int", "float"}:
+        is_exact = "int" not in kinds or all(abs(one) < EXACT for one in present if _kind_of(type(one)) == "int")
+        if is_exact:
+            return np.array([np.nan if _is_absent(value) else float(value) for value in values], dtype=np.float64)
+    if not kinds and any(value != value for value in values):
+        return np.full(len(values), np.nan)
+    return np.array(["" if _is_absent(value) else str(value) for value in values], dtype=np.str_)
 
 
-def column_from_values(values: Sequence[Any]) -> Column:
-    """Return values of which some may be None as one column, see :class:`ColumnKind`."""
-    kind = ColumnKind()
-    kind.see(values)
-    return kind.make(values)
+def _is_absent(value: Any) -> bool:
+    return value is None or value == "" or value != value  # type: ignore[no-any-return]
 
 
 def join_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Any:
@@ -145,11 +84,9 @@ def _fill_of(dtype: np.dtype[Any]) -> Any:
     return {"U": "", "i": -1, "u": 0, "b": False}.get(dtype.kind, np.nan)
 
 
-def _kind(value: Any) -> str:
-    if isinstance(value, bool | np.bool_):
+def _kind_of(one: type) -> str:
+    if issubclass(one, bool | np.bool_):
         return "bool"
-    if isinstance(value, int | np.integer):
+    if issubclass(one, int | np.integer):
         return "int"
-    if isinstance(value, float | np.floating):
-        return "float"
-    return "text"
+    return "float" if issubclass(one, float | np.floating) else "text"

@@ -15,7 +15,7 @@ from shapelex._validation import as_complex_rows, as_configurations, as_numeric_
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
 from shapelex.shapes.columns import Column, as_column, column_from_values, join_columns, read_only_view
 from shapelex.shapes.preparation import Preparation, join_preparations
-from shapelex.shapes.sheet import Sheet, keys_of
+from shapelex.shapes.sheet import Sheet, as_text, keys_of
 from shapelex.shapes.summary import Summary
 from shapelex.spaces import Landmarks, Space, to_columns
 from shapelex.spaces.base import choose_space
@@ -406,29 +406,31 @@ class ShapeSet:
         >>> joined.labels.tolist(), joined.metadata["site"].tolist()
         (['oak', 'elm'], [7, 3])
         """
-        return self._join(Sheet(df, on, "the data frame"), label, notes=True)
+        sheet = Sheet(df, on, "the data frame")
+        joined = self._join(sheet)
+        joined = joined.replace(notes=(*joined.notes, *sheet.notes()))
+        label = "label" if label is None and "label" in sheet.columns else label
+        return joined if label is None else joined._label_by(label)
 
-    def _join(self, sheet: Sheet | None, label: str | None, *, notes: bool = False) -> "ShapeSet":
-        """Return the set with the columns of a sheet, and with any column as its label."""
-        metadata: dict[str, Any] = dict(self.metadata)
-        told = self.notes
-        if sheet is not None:
-            if sheet.on != "id" and sheet.on not in metadata:
-                known = ", ".join(["id", *metadata])
-                raise ShapeInputError(f"on={sheet.on!r} is no column of the shapes, which have {known}.")
-            sheet.check_free(list(metadata))
-            keys = self.ids if sheet.on == "id" else metadata[sheet.on]
-            rows = [sheet.row(keys_of(key)) for key in keys.tolist()]
-            metadata |= {name: column_from_values([row.get(name) for row in rows]) for name in sheet.columns}
-            label = "label" if label is None and "label" in sheet.columns else label
-            told = (*told, *sheet.notes()) if notes else told
-        if label is None:
-            return self.replace(metadata=metadata, notes=told)
-        if label not in metadata:
-            known = ", ".join(metadata) or "none"
-            raise ShapeInputError(f"label={label!r} is no column of the shapes, which have {known}.")
-        labels = ["" if value != value else str(value) for value in metadata.pop(label).tolist()]
-        return self.replace(labels=labels, metadata=metadata, notes=told)
+    def _join(self, sheet: Sheet) -> "ShapeSet":
+        """Return the set with the columns of a sheet."""
+        if sheet.on != "id" and sheet.on not in self.metadata:
+            known = ", ".join(["id", *self.metadata])
+            raise ShapeInputError(f"on={sheet.on!r} is no column of the shapes, which have {known}.")
+        sheet.check_free(list(self.metadata))
+        keys = self.ids if sheet.on == "id" else self.metadata[sheet.on]
+        rows = [sheet.row(keys_of(key)) for key in keys.tolist()]
+        joined = {name: column_from_values([row.get(name) for row in rows]) for name in sheet.columns}
+        return self.replace(metadata={**self.metadata, **joined})
+
+    def _label_by(self, name: str) -> "ShapeSet":
+        """Return the set with a column of its metadata as its labels."""
+        metadata = dict(self.metadata)
+        if name not in metadata:
+            raise ShapeInputError(
+                f"label={name!r} is no column of the shapes, which have {', '.join(metadata) or 'none'}."
+            )
+        return self.replace(labels=[as_text(value) for value in metadata.pop(name).tolist()], metadata=metadata)
 
     def summary(self) -> str:
         """Describe the set in words, with what to check before using it.

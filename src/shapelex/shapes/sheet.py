@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from shapelex.exceptions import ShapeInputError
+from shapelex.shapes.columns import column_from_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +41,7 @@ class Sheet:
         keys = [as_text(key) for key in df[on].tolist()]
         self.name, self.on = name, on
         self.columns = [str(column) for column in df.columns if column != on]
-        values = [[as_value(cell) for cell in df[column].tolist()] for column in df.columns if column != on]
+        values = [_as_values(df[column].tolist()) for column in df.columns if column != on]
         self._rows: dict[str, dict[str, Any]] = {}
         for key, *cells in zip(keys, *values, strict=True):
             if key in self._rows:
@@ -109,6 +110,13 @@ def as_value(cell: Any) -> Any:
     if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell:
         return None
     return cell if isinstance(cell, bool | int | float | str) else str(cell)
+
+
+def _as_values(cells: Sequence[Any]) -> list[Any]:
+    """Return the cells of a column, as text where they are not all of one kind; None where one is missing."""
+    values = [as_value(cell) for cell in cells]
+    is_text = column_from_values(values).dtype.kind == "U"
+    return [None if value is None else str(value) for value in values] if is_text else values
 
 
 def _name_some(keys: list[str], n_all: int | None = None) -> str:

@@ -3,7 +3,10 @@
 In comes a path; out goes a folder beside it to write to, which takes its place in one step when all went well.
 """
 
+import glob
+import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,17 +27,54 @@ def replace_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def work_folder(path: Path) -> Iterator[Path]:
-    """Give the empty folder ``.NAME.partial`` beside `path`, which is removed at the end."""
+    """Give an empty folder ``.NAME.….partial`` beside `path`, which is removed at the end.
+
+    Several processes may write to the same path. Folders that a killed process left behind are removed first.
+    """
     target = path.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to.")
-    partial = target.with_name(f".{target.name}.partial")
-    remove(partial)
-    partial.mkdir()
+    for old in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
+        with _lock(old) as is_abandoned:
+            if is_abandoned:
+                shutil.rmtree(old, ignore_errors=True)
+    while True:
+        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        with _lock(partial):
+            if not partial.is_dir():
+                # Another process took it for abandoned before it was locked.
+                continue
+            # mkdtemp makes the folder private; give it the mode that mkdir would have.
+            mask = os.umask(0)
+            os.umask(mask)
+            partial.chmod(0o777 & ~mask)
+            try:
+                yield partial
+            finally:
+                remove(partial)
+            return
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[bool]:
+    """Lock a folder for as long as this process lives, and tell whether no other process has it."""
     try:
-        yield partial
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except (ImportError, OSError):
+        # There are no such locks on Windows, nor on files.
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = True
+        except OSError:
+            is_ours = False
+        yield is_ours
     finally:
-        remove(partial)
+        os.close(handle)
 
 
 def put_in_place(partial: Path, path: Path) -> None:

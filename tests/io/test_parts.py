@@ -1,7 +1,7 @@
 """Sets that are read in pieces: the same as sets in memory, whatever the files, and nothing left behind."""
 
-import json
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
-from shapelex.io import spool as spool_module
+from shapelex.io import parts as parts_module
 from shapelex.io import stored_shapes
+from shapelex.io.parts import AssembledShapes
+from shapelex.io.read import read_to, sum_up
+from shapelex.io.records import Remark
 from shapelex.io.registry import FORMATS
-from shapelex.io.spool import ShapeSpool
-from shapelex.io.spooling import read_or_spool
 from shapelex.io.stored_shapes import join_blocks
 
 
@@ -29,10 +30,15 @@ def outline(n_points, closed=True):
     return f"LM=0\n{'OUTLINES' if closed else 'CURVES'}=1\nPOINTS={n_points}\n{lines}ID=leaf\n"
 
 
+def read_parts(paths, folder, **options):
+    folder.mkdir()
+    return read_to(paths, folder, **options)
+
+
 def spooled(paths, folder, **options):
     """Read a set piece by piece, and put the pieces together."""
-    found = read_or_spool(paths, folder / "spool", limit=0, **options)
-    assert isinstance(found, ShapeSpool)
+    found = read_parts(paths, folder / "spool", limit=0, **options)
+    assert isinstance(found, AssembledShapes)
     blocks = list(found.blocks())
     assert found.shape == (sum(map(len, blocks)), found.space.n_coordinates)
     whole = join_blocks(blocks)
@@ -44,7 +50,7 @@ def spooled(paths, folder, **options):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(spool_module, "_BLOCK_ROWS", 3)
+    monkeypatch.setattr(parts_module, "_BATCH_RECORDS", 3)
 
 
 values = st.one_of(
@@ -73,10 +79,24 @@ def test_pieces_equal_the_set_in_memory(tables, tmp_path_factory):
             lines.append(",".join([*cells, *([str(row % 2)] if has_worms else []), f"0,0,1,0,{row}.5,1"]))
         (folder / f"{number}.csv").write_text("\n".join(lines) + "\n")
     files = sorted(folder.glob("*.csv"))
-    expected = sx.read(files)
+    check_same(files, folder)
+
+
+def check_same(files, folder):
+    """Check that files make up the same set in memory and on disk, or none for the same reason."""
+    try:
+        expected = sx.read(files)
+    except ShapeFileError as error:
+        assert "correct the column" in str(error)
+        with pytest.raises(ShapeFileError, match="correct the column") as caught:
+            spooled(files, folder)
+        assert str(caught.value) == str(error)
+        return
     found = spooled(files, folder)
     assert found.equals(expected)
-    assert found.notes == expected.notes
+    assert (found.notes, found.provenance) == (expected.notes, expected.provenance)
+    for name, column in expected.metadata.items():
+        assert found.metadata[name].dtype == column.dtype
 
 
 @pytest.mark.parametrize(
@@ -122,7 +142,7 @@ def test_sets_and_records_of_several_files(tmp_path):
 def test_single_precision_until_a_double_comes(tmp_path):
     z = np.random.default_rng(1).normal(size=(4, 3)) + 0j
     np.save(tmp_path / "a.npy", z.astype(np.complex64))
-    found = read_or_spool(tmp_path / "a.npy", tmp_path / "one", limit=0)
+    found = read_parts(tmp_path / "a.npy", tmp_path / "one", limit=0)
     assert found.dtype == np.complex64
     np.save(tmp_path / "b.npy", z)
     found = spooled([tmp_path / "a.npy", tmp_path / "b.npy"], tmp_path)
@@ -160,7 +180,7 @@ def test_bad_records_are_skipped_and_told(tmp_path):
     assert len(found) == 7
     assert any("left out" in note for note in found.notes)
     with pytest.raises(ShapeFileError, match="record 5"):
-        read_or_spool(tmp_path / "a.tps", tmp_path / "again", limit=0)
+        read_parts(tmp_path / "a.tps", tmp_path / "again", limit=0)
 
 
 @pytest.mark.parametrize(
@@ -173,41 +193,41 @@ def test_bad_records_are_skipped_and_told(tmp_path):
 def test_a_shape_unlike_the_others_in_a_later_piece(tmp_path, late, message):
     (tmp_path / "a.tps").write_text(tps() * 3 + late)
     with pytest.raises(ShapeFileError, match=message):
-        read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
+        read_parts(tmp_path / "a.tps", tmp_path / "spool", limit=0)
 
 
 def test_one_very_long_text_among_many_shapes(tmp_path, monkeypatch):
     monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
     (tmp_path / "a.tps").write_text(tps() * 400 + tps(key=f"COMMENT={'x' * 3000}\n"))
     with pytest.raises(ShapeFileError, match="3000 characters: shorten it"):
-        read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
+        read_parts(tmp_path / "a.tps", tmp_path / "spool", limit=0)
 
 
 def test_keys_that_no_two_records_share(tmp_path, monkeypatch):
     monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
     (tmp_path / "a.tps").write_text("".join(tps(key=f"KEY{n}=1\n") for n in range(90)))
     with pytest.raises(ShapeFileError, match="few of them in common"):
-        read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
+        read_parts(tmp_path / "a.tps", tmp_path / "spool", limit=0)
 
 
 def test_small_sets_stay_in_memory(tmp_path):
     (tmp_path / "a.tps").write_text(tps() * 4)
-    found = read_or_spool(tmp_path / "a.tps", tmp_path / "spool")
+    found = read_parts(tmp_path / "a.tps", tmp_path / "spool")
     assert isinstance(found, sx.ShapeSet)
     assert found.equals(sx.read(tmp_path / "a.tps"))
-    assert [path.name for path in tmp_path.iterdir()] == ["a.tps"]
+    assert list((tmp_path / "spool").iterdir()) == []
 
 
 def test_rows_are_replaced_in_their_places(tmp_path):
     (tmp_path / "a.tps").write_text("".join(outline(n, closed=False) for n in range(5, 13)))
-    found = read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0, n_points=4)
+    found = read_parts(tmp_path / "a.tps", tmp_path / "spool", limit=0, n_points=4)
     before = np.concatenate(list(found.row_blocks()))
     found.replace_rows(lambda rows: 1j * rows)
     np.testing.assert_array_equal(np.concatenate(list(found.row_blocks())), 1j * before)
 
 
 def test_memory_stays_flat(tmp_path, monkeypatch):
-    monkeypatch.setattr(spool_module, "_BLOCK_ROWS", 256)
+    monkeypatch.setattr(parts_module, "_BATCH_RECORDS", 256)
     rng = np.random.default_rng(0)
     for number in range(40):
         np.save(tmp_path / f"{number:02}.npy", rng.normal(size=(1000, 50, 2)))
@@ -216,7 +236,7 @@ def test_memory_stays_flat(tmp_path, monkeypatch):
     def peak(n_files):
         tracemalloc.start()
         try:
-            found = read_or_spool(sorted(tmp_path.glob("*.npy"))[:n_files], tmp_path / f"spool{n_files}", limit=1 << 20)
+            found = read_parts(sorted(tmp_path.glob("*.npy"))[:n_files], tmp_path / f"spool{n_files}", limit=1 << 20)
             for _ in found.blocks():
                 pass
             return tracemalloc.get_traced_memory()[1]
@@ -224,13 +244,6 @@ def test_memory_stays_flat(tmp_path, monkeypatch):
             tracemalloc.stop()
 
     assert peak(40) < 1.2 * peak(10) < n_bytes / 4
-
-
-def test_lines_of_a_spool_are_json(tmp_path):
-    (tmp_path / "a.tps").write_text(tps(key="SCALE=0.5\n") * 4)
-    read_or_spool(tmp_path / "a.tps", tmp_path / "spool", limit=0)
-    lines = (tmp_path / "spool" / "columns.jsonl").read_text().splitlines()
-    assert [json.loads(line)["shape"][0] for line in lines] == [3, 1]
 
 
 def test_landmarks_of_the_right_number_stay_whatever_the_others_are(tmp_path):
@@ -271,7 +284,7 @@ def test_nothing_of_a_file_that_is_left_out_stays(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("n_rows", [3, 1000])
 def test_shapes_that_make_no_set_are_no_bad_files(tmp_path, n_rows, monkeypatch):
-    monkeypatch.setattr(spool_module, "_BLOCK_ROWS", n_rows)
+    monkeypatch.setattr(parts_module, "_BATCH_RECORDS", n_rows)
     (tmp_path / "a.tps").write_text(tps(5) * 7)
     (tmp_path / "b.tps").write_text(tps(6) * 7)
     with pytest.raises(ShapeFileError, match="differ in their numbers of points"):
@@ -306,15 +319,90 @@ def test_sets_keep_their_columns_as_in_memory(sets, tmp_path_factory):
         series = None if first is None else [first, first + 2 * number]
         shapes = sx.ShapeSet(np.eye(2, 4) + 1j, sequence=series, metadata=metadata, provenance={"number": number})
         files.append(sx.write(shapes, folder / f"{number}.npz"))
-    expected, found = sx.read(files), spooled(files, folder)
-    assert found.equals(expected)
-    for name, column in expected.metadata.items():
-        assert found.metadata[name].dtype.kind in "U" or found.metadata[name].dtype == column.dtype
-    assert found.provenance == expected.provenance
+    check_same(files, folder)
 
 
 def test_the_limit_is_that_of_what_shapes_become(tmp_path):
     (tmp_path / "a.tps").write_text(tps(4) * 20)
-    assert isinstance(read_or_spool(tmp_path / "a.tps", tmp_path / "one", limit=40_000), sx.ShapeSet)
-    found = read_or_spool(tmp_path / "a.tps", tmp_path / "two", limit=40_000, n_points=500)
-    assert isinstance(found, ShapeSpool)
+    assert isinstance(read_parts(tmp_path / "a.tps", tmp_path / "one", limit=40_000), sx.ShapeSet)
+    found = read_parts(tmp_path / "a.tps", tmp_path / "two", limit=40_000, n_points=500)
+    assert isinstance(found, AssembledShapes)
+
+
+WORM = (
+    '{"units": {"t": "s", "x": "mm", "y": "mm"}, "data": [{"id": "w", "t": [0, 1], "x": [[0, 1, 2], [0, 1, 2]], '
+    '"y": [[0, 0, 1], [0, 1, 0]]}]}'
+)
+
+
+def test_mixed_files_have_the_same_columns_in_memory_and_on_disk(tmp_path):
+    (tmp_path / "a.tps").write_text(tps() * 4)
+    (tmp_path / "b.wcon").write_text(WORM)
+    sx.write(sx.ShapeSet([[0, 1, 2j]], metadata={"frame": [7], "age": [3]}), tmp_path / "c.npz")
+    files = [tmp_path / name for name in ("a.tps", "b.wcon", "c.npz")]
+    check_same(files, tmp_path)
+    shapes = sx.read(files)
+    assert [file[-5:] for file in shapes.metadata["file"]] == ["a.tps"] * 4 + [".wcon"] * 2 + ["c.npz"]
+    assert shapes.metadata["frame"].tolist() == [-1, -1, -1, -1, 0, 1, 7]
+    assert shapes.metadata["frame"].dtype == np.int64
+    np.testing.assert_array_equal(shapes.metadata["age"], [np.nan] * 6 + [3])
+
+
+def test_the_file_is_told_wherever_several_were_named(tmp_path):
+    (tmp_path / "a.tps").write_text(tps())
+    (tmp_path / "b.tps").write_text("LM=3\n0 0\n")
+    with pytest.warns(SkippedRecordsWarning):
+        shapes = sx.read([tmp_path / "a.tps", tmp_path / "b.tps"], on_error="skip")
+    assert shapes.metadata["file"].tolist() == [str(tmp_path / "a.tps")]
+
+
+def test_numbers_in_one_part_and_text_in_a_later_one(tmp_path):
+    lines = [f"{row},0,0,1,0,{row}.5,1,{'unknown' if row == 5 else row}" for row in range(6)]
+    (tmp_path / "a.csv").write_text("id,x1,y1,x2,y2,x3,y3,site\n" + "\n".join(lines[:3]) + "\n")
+    (tmp_path / "b.csv").write_text("id,x1,y1,x2,y2,x3,y3,site\n" + "\n".join(lines[3:]) + "\n")
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    message = r"b\.csv, record 1, line 2: its 'site' is '3', but .* from .*a\.csv, record 1, line 2 on, are numbers"
+    with pytest.raises(ShapeFileError, match=message):
+        sx.read(files)
+    check_same(files, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([1, 2], None, [1.0, 2.0, np.nan, np.nan]),
+        ([2**60, 2], None, [str(2**60), "2", "", ""]),
+        ([2**60, 2], [0.5, np.nan], [str(2**60), "2", "0.5", ""]),
+        ([True, False], None, ["True", "False", "", ""]),
+        ([True, False], ["yes", ""], ["True", "False", "yes", ""]),
+        ([1, 2], ["", ""], [1.0, 2.0, np.nan, np.nan]),
+        (["", ""], [1, 2], [np.nan, np.nan, 1.0, 2.0]),
+        (["", ""], None, ["", "", "", ""]),
+        ([1, 2], [0.5, np.nan], [1.0, 2.0, 0.5, np.nan]),
+    ],
+)
+def test_entries_that_are_absent_in_some_files(tmp_path, first, second, expected):
+    files = []
+    for name, values in (("a", first), ("b", second)):
+        metadata = {} if values is None else {"value": np.array(values)}
+        files.append(sx.write(sx.ShapeSet(np.eye(2, 3) + 1j, metadata=metadata), tmp_path / f"{name}.npz"))
+    check_same(files, tmp_path)
+    np.testing.assert_array_equal(sx.read(files).metadata["value"], expected)
+
+
+def test_remarks_of_many_files_are_added_up():
+    remarks = [
+        (Path("a.tif"), Remark("the image", "1 object left out: below 5 % of the median area (3 pixels).")),
+        (Path("b.tif"), Remark("the image", "4 objects left out: below 5 % of the median area (3 pixels).")),
+        (Path("a.tps"), Remark("3 of 20 records", "their curves were left out.")),
+        (Path("b.tps"), Remark("1 of 10 records", "their curves were left out.")),
+        (Path("c.tps"), Remark("all records", "one.")),
+        (Path("d.tps"), Remark("all records", "one.")),
+        (Path("e.tps"), Remark("2 of 3 records", "other.")),
+    ]
+    assert sum_up(remarks) == [
+        "a.tif and 1 more file, the image: 5 objects left out: below 5 % of the median area (3 pixels).",
+        "a.tps and 1 more file, 4 of 30 records: their curves were left out.",
+        "c.tps and 1 more file, all records: one.",
+        "e.tps, 2 of 3 records: other.",
+    ]

@@ -1,0 +1,395 @@
+"""Parts of a set that is read from files: in memory, or in files of a folder where memory would not hold them.
+
+Input: records and sets, one after the other. Output: one set. Whether the parts are in memory or on disk changes
+nothing else: the same function assembles them, and the same plan says what the columns of the whole set are.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from shapelex._typing import ComplexArray
+from shapelex.exceptions import ShapeFileError, ShapelexError
+from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_swelling
+from shapelex.io.formats import npz
+from shapelex.io.stored_shapes import METADATA, column_of, join_blocks
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.columns import EXACT, Column
+from shapelex.shapes.preparation import Preparation, join_preparations
+from shapelex.spaces import Landmarks, Space
+from shapelex.store.atomic import write_atomically
+
+logger = logging.getLogger(__name__)
+
+Describe: TypeAlias = Callable[[ShapeSet, Sequence[Path]], ShapeSet]
+Where: TypeAlias = Callable[[int], str]
+
+# Records wait until they are so many, or their points take so many bytes.
+_BATCH_RECORDS = 1 << 12
+_BATCH_BYTES = 1 << 26
+# What a shape takes in memory beside its points.
+_SHAPE_BYTES = 1 << 10
+_PROVENANCES_KEPT = 100
+# What stands for a missing entry, where it is neither NaN nor the empty text.
+_FILLS = {"sequence": -1, f"{METADATA}frame": -1}
+_WORDS = {"b": "true or false", "i": "numbers", "u": "numbers", "f": "numbers", "c": "numbers", "U": "text"}
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What the entries of a column are; `dtype` is None as long as all are empty."""
+
+    dtype: np.dtype[Any] | None
+    where: str
+    is_exact: bool = True
+    n_present: int = 0
+    n_characters: int = 0
+
+    def dtype_of(self, n_shapes: int, name: str) -> np.dtype[Any]:
+        """Return the type of the column in a set of so many shapes, some of which may have no entry."""
+        if self.dtype is None:
+            return np.dtype("U1")
+        if self.n_present == n_shapes or name in _FILLS or self.dtype.kind in "fcU":
+            return self.dtype
+        is_number = self.dtype.kind in "iu" and self.is_exact
+        return np.dtype(np.float64) if is_number else np.dtype("U25")
+
+
+@dataclass
+class Plan:
+    """What the parts so far say of the set: its space, its columns and what was done to the shapes."""
+
+    space: Space | None = None
+    first_where: str = ""
+    n_shapes: int = 0
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.complex64))
+    kinds: dict[str, _Kind] = field(default_factory=dict)
+    n_repeated_ends: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
+    provenances: list[Mapping[str, Any]] = field(default_factory=list)
+    preparation: Preparation | None = None
+
+    def admit(self, part: ShapeSet, where: Where, *, are_records: bool) -> None:
+        """Take note of a part; refuse one that contradicts those before it."""
+        if self.space is None:
+            self.space, self.first_where = part.space, where(0)
+        elif part.space != self.space:
+            raise ShapeFileError(self._say_spaces(part.space, where(0)))
+        preparations = [self.preparation, part.preparation] if self.n_shapes else [part.preparation]
+        if are_records and len({one.resampling for one in preparations if one is not None}) > 1:
+            # Some records have the wanted number of points already, others are resampled: neither holds for all.
+            preparations = [one if one is None else replace(one, resampling=None) for one in preparations]
+        try:
+            self.preparation = join_preparations(preparations)
+        except ShapelexError as error:
+            raise ShapeFileError(f"The files do not make up one set. {where(0)}: {error}") from error
+        for name in ("ids", "labels", "sequence", *(METADATA + name for name in part.metadata)):
+            column = column_of(part, name)
+            if column is not None:
+                self._admit_column(name, column, where)
+        self.n_shapes += len(part)
+        self._check_size()
+        self.dtype = np.result_type(self.dtype, part.configurations.dtype)
+        self.notes |= dict.fromkeys(part.notes)
+        if part.provenance not in self.provenances[-1:] and len(self.provenances) < _PROVENANCES_KEPT:
+            self.provenances.append(part.provenance)
+
+    def _admit_column(self, name: str, column: Column, where: Where) -> None:
+        known = self.kinds.get(name, _Kind(None, ""))
+        n_characters, n_present = known.n_characters, len(column)
+        if column.dtype.kind == "U":
+            lengths = np.char.str_len(column)
+            n_characters, n_present = n_characters + int(lengths.sum()), int(np.count_nonzero(lengths))
+        elif column.dtype.kind == "f":
+            n_present = int(np.count_nonzero(~np.isnan(column)))
+        if n_present == 0 and (column.dtype.kind == "U" or known.dtype is not None):
+            # A column without entries says nothing of what they are.
+            self.kinds[name] = known
+            return
+        is_exact = known.is_exact and not (column.dtype.kind in "iu" and int(np.abs(column).max()) >= EXACT)
+        dtype = column.dtype if known.dtype is None else self._join_dtypes(name, known, column, where)
+        if dtype.kind == "f" and not is_exact:
+            dtype = np.dtype("U25")
+        self.kinds[name] = _Kind(dtype, known.where or where(0), is_exact, known.n_present + n_present, n_characters)
+
+    def _join_dtypes(self, name: str, known: _Kind, column: Column, where: Where) -> np.dtype[Any]:
+        """Return the type that holds the entries so far and those of a part; refuse numbers and text in one column."""
+        assert known.dtype is not None
+        first, second = known.dtype.kind, column.dtype.kind
+        if _WORDS[first] == _WORDS[second]:
+            return np.result_type(known.dtype, column.dtype)
+        if {first, second} == {"b", "U"}:
+            return np.result_type(np.dtype("U5"), known.dtype if first == "U" else column.dtype)
+        row = int(np.argmax(column != "")) if second == "U" else 0
+        raise ShapeFileError(
+            f"{where(row)}: its {name.removeprefix(METADATA)!r} is {column[row].item()!r}, but the entries of the "
+            f"shapes before, from {known.where} on, are {_WORDS[first]}: correct the column, or rename it."
+        )
+
+    def _say_spaces(self, space: Space, where: str) -> str:
+        assert self.space is not None
+        both = isinstance(space, Landmarks) and isinstance(self.space, Landmarks)
+        if both and space.n_coordinates != self.space.n_coordinates:
+            return (
+                f"The shapes differ in their numbers of points: {self.space.n_coordinates} ({self.first_where}), "
+                f"{space.n_coordinates} ({where}). {SAME_COUNTS}"
+            )
+        if both:
+            first, second = (self.first_where, where) if self.space.closed else (where, self.first_where)
+            return (
+                f"Some shapes are closed ({first}), others open ({second}): say what they are with closed=True or "
+                "closed=False, or read them apart."
+            )
+        return (
+            f"The files do not make up one set: {self.first_where} is in {self.space!r}, {where} in {space!r}; read "
+            "them with the same n_points or space."
+        )
+
+    @property
+    def columns(self) -> dict[str, np.dtype[Any]]:
+        """Types of the columns of the whole set."""
+        return {
+            name: kind.dtype_of(self.n_shapes, name)
+            for name, kind in self.kinds.items()
+            if kind.dtype is not None or name not in ("labels", "sequence")
+        }
+
+    def finish(self, part: ShapeSet) -> ShapeSet:
+        """Return a part with all columns of the set, in their types."""
+        made = {name: _as_type(column_of(part, name), dtype, name, len(part)) for name, dtype in self.columns.items()}
+        return part.replace(
+            configurations=part.configurations.astype(self.dtype, copy=False),
+            ids=made["ids"],
+            labels=made.get("labels"),
+            sequence=made.get("sequence"),
+            metadata={name.removeprefix(METADATA): made[name] for name in made if name.startswith(METADATA)},
+        )
+
+    def _check_size(self) -> None:
+        """Refuse a set that would need far more room than its records."""
+        widths = {name: dtype.itemsize // 4 for name, dtype in self.columns.items() if dtype.kind == "U"}
+        kinds = {name: kind for name, kind in self.kinds.items() if name.startswith(METADATA)}
+        n_cells = sum(kind.n_present for kind in kinds.values())
+        n_characters = sum(kind.n_characters for kind in self.kinds.values())
+        check_swelling(self.n_shapes, len(kinds), n_cells, n_characters, widths)
+
+
+def _as_type(column: Column | None, dtype: np.dtype[Any], name: str, n_shapes: int) -> Column:
+    """Return a column in the type of the whole set; None stands for one without entries."""
+    if column is None:
+        return np.full(n_shapes, _FILLS.get(name, "" if dtype.kind == "U" else np.nan), dtype=dtype)
+    if dtype.kind == "f" and column.dtype.kind == "U":
+        return np.full(n_shapes, np.nan, dtype=dtype)
+    if dtype.kind == "U" and column.dtype.kind == "f":
+        return np.array(["" if one != one else f"{one:.17g}" for one in column.tolist()], dtype=dtype)
+    return column.astype(dtype, copy=False)
+
+
+class Parts:
+    """The parts of a set in order.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Empty folder for parts that are not kept in memory.
+    limit : int
+        Bytes that the parts may take in memory, where there is a folder.
+    """
+
+    def __init__(self, folder: Path | None = None, limit: int = 0) -> None:
+        self.folder, self._limit = folder, limit
+        self._parts: list[ShapeSet | Path] = []
+        self._n_bytes = 0
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the parts are in files."""
+        return bool(self._parts) and not isinstance(self._parts[0], ShapeSet)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __iter__(self) -> Iterator[ShapeSet]:
+        for part in self._parts:
+            yield part if isinstance(part, ShapeSet) else npz.read_set(part)
+
+    def append(self, part: ShapeSet) -> None:
+        """Add a part."""
+        self._parts.append(part)
+        self._n_bytes += part.configurations.nbytes + _SHAPE_BYTES * len(part)
+        if self.folder is not None and self._n_bytes > self._limit:
+            if not self.on_disk:
+                logger.info("more than %d bytes of shapes: going on in %s", self._limit, self.folder)
+            for place, one in enumerate(self._parts):
+                if isinstance(one, ShapeSet):
+                    self[place] = one
+
+    def __setitem__(self, place: int, part: ShapeSet) -> None:
+        assert self.folder is not None
+        path = self.folder / f"{place}.npz"
+        write_atomically(path, lambda stream: npz.write_set(part, stream))
+        self._parts[place] = path
+
+    def truncate(self, n_parts: int) -> None:
+        """Remove all but the first parts."""
+        del self._parts[n_parts:]
+
+
+class SetBuilder:
+    """Makes one set of the records and sets of files.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        What the caller wants of the shapes.
+    parts : Parts
+        Where the parts of the set go.
+    describe : callable
+        Takes a part and the files of its shapes, and returns it with what is known of these.
+    can_drop : bool
+        Whether files may turn out to be damaged after some of their shapes were added.
+    """
+
+    def __init__(self, wanted: Wanted, parts: Parts, describe: Describe, can_drop: bool) -> None:
+        self._wanted, self.parts, self._describe, self._can_drop = wanted, parts, describe, can_drop
+        self.plan = Plan()
+        self._waiting: list[Found] = []
+        self._n_bytes = 0
+        # Records that wait of files that came to a good end, and what was known before the file that is being read.
+        self._n_kept = 0
+        self._mark: tuple[Plan, int, int] | None = None
+        self._series: dict[tuple[Path, int], int] = {}
+        self._taken: set[int] = set()
+
+    def add(self, item: Found | ShapeSet, path: Path) -> None:
+        """Take a record of a file, or a set that it holds."""
+        if isinstance(item, ShapeSet):
+            self._flush()
+            self._set_mark()
+            self._admit(item, [path] * len(item), lambda row: f"{path}, shape {row}", are_records=False)
+            return
+        self._waiting.append(item)
+        self._n_bytes += item.record.points.nbytes
+        if len(self._waiting) >= _BATCH_RECORDS or self._n_bytes >= _BATCH_BYTES:
+            self._flush()
+
+    def keep(self) -> None:
+        """Keep all that was added: the file came to a good end."""
+        self._n_kept, self._mark = len(self._waiting), None
+
+    def drop(self) -> None:
+        """Remove what was added since :meth:`keep`: the file is damaged further on."""
+        del self._waiting[self._n_kept :]
+        if self._mark is not None:
+            self.plan, n_parts, n_series = self._mark
+            self.parts.truncate(n_parts)
+            self._series = dict(list(self._series.items())[:n_series])
+            self._taken = set(self._series.values())
+        self.keep()
+
+    def finish(self) -> "ShapeSet | AssembledShapes | None":
+        """Return the set, once all files are read; None where there is no shape."""
+        self.keep()
+        self._flush()
+        plan = self.plan
+        if not plan.n_shapes:
+            return None
+        given = [dict(one) for one in plan.provenances if one]
+        provenance = given[0] if len(given) == 1 else {"parts": given} if given else {}
+        notes = list(plan.notes)
+        if plan.n_repeated_ends:
+            which = f"{plan.n_repeated_ends} closed {'shape' if plan.n_repeated_ends == 1 else 'shapes'}"
+            notes.insert(0, f"The last point of {which} repeated the first and was dropped.")
+        missing = "error" if self._wanted.missing == "error" else "allow"
+        shapes = AssembledShapes(plan, self.parts, missing, tuple(notes), provenance, plan.preparation)
+        return shapes if self.parts.on_disk else join_blocks(list(shapes.blocks()))
+
+    def _flush(self) -> None:
+        """Assemble the records that wait; first those that are kept whatever comes."""
+        waiting, n_first = self._waiting, self._n_kept if self._can_drop else len(self._waiting)
+        self._waiting, self._n_kept, self._n_bytes = [], 0, 0
+        self._assemble(waiting[:n_first])
+        if n_first < len(waiting):
+            self._set_mark()
+            self._assemble(waiting[n_first:])
+
+    def _set_mark(self) -> None:
+        """Remember what is known before the first part of a file that may have to be dropped."""
+        if self._can_drop and self._mark is None:
+            kinds, notes, provenances = dict(self.plan.kinds), dict(self.plan.notes), list(self.plan.provenances)
+            kept = replace(self.plan, kinds=kinds, notes=notes, provenances=provenances)
+            self._mark = kept, len(self.parts), len(self._series)
+
+    def _assemble(self, batch: Sequence[Found]) -> None:
+        if batch:
+            part, n_repeated = assemble(batch, self._wanted)
+            self.plan.n_repeated_ends += n_repeated
+            self._admit(part, [one.path for one in batch], lambda row: batch[row].where, are_records=True)
+
+    def _admit(self, part: ShapeSet, paths: Sequence[Path], where: Where, *, are_records: bool) -> None:
+        if part.sequence is not None:
+            series = [self._number_series(path, one) for path, one in zip(paths, part.sequence.tolist(), strict=True)]
+            part = part.replace(sequence=series)
+        part = self._describe(part, paths)
+        self.plan.admit(part, where, are_records=are_records)
+        self.parts.append(part)
+
+    def _number_series(self, path: Path, number: int) -> int:
+        """Return the number of a time series of a file in the set: its own, unless another series has it already."""
+        key = (path, number)
+        if number != -1 and key not in self._series:
+            self._series[key] = max(self._taken) + 1 if number in self._taken else number
+            self._taken.add(self._series[key])
+        return self._series.get(key, -1)
+
+
+@dataclass
+class AssembledShapes:
+    """A set whose parts are assembled, to be gone through block by block: see `ShapeBlocks`."""
+
+    plan: Plan
+    parts: Parts
+    missing: str
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+    preparation: Preparation | None
+
+    @property
+    def space(self) -> Space:
+        """Space of the shapes."""
+        assert self.plan.space is not None
+        return self.plan.space
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the shapes."""
+        return self.plan.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of shapes, and of coordinates of each."""
+        return self.plan.n_shapes, self.space.n_coordinates
+
+    @property
+    def columns(self) -> dict[str, np.dtype[Any]]:
+        """Types of the columns, as `ShapeBlocks` names them."""
+        return self.plan.columns
+
+    def blocks(self) -> Iterator[ShapeSet]:
+        """Yield the parts of the set in order."""
+        told = ("missing", "notes", "provenance", "preparation")
+        for part in self.parts:
+            yield self.plan.finish(part).replace(**{name: getattr(self, name) for name in told})
+
+    def row_blocks(self) -> Iterator[ComplexArray]:
+        """Yield the configurations alone."""
+        return (part.configurations for part in self.parts)
+
+    def replace_rows(self, change: Callable[[ComplexArray], ComplexArray]) -> None:
+        """Put as many other configurations of the same space in the place of those there are."""
+        for place, part in enumerate(self.parts):
+            self.parts[place] = part.replace(configurations=change(part.configurations))

@@ -1,0 +1,48 @@
+"""Folders to work in beside a file that is made: of several processes at once, and after one was killed."""
+
+import subprocess
+import sys
+
+import pytest
+
+from shapelex.store.folders import replace_folder, work_folder
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of folders on Windows")
+
+
+def test_two_works_on_the_same_target_keep_apart(tmp_path):
+    with work_folder(tmp_path / "out.npz") as first:
+        (first / "part").write_text("first")
+        with work_folder(tmp_path / "out.npz") as second:
+            assert first != second
+        assert (first / "part").read_text() == "first"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_process_leaves_a_folder_in_use_alone(tmp_path):
+    code = f"from pathlib import Path; from shapelex.store.folders import work_folder\nwith work_folder(Path({str(tmp_path / 'out.npz')!r})): pass"
+    with work_folder(tmp_path / "out.npz") as folder:
+        subprocess.run([sys.executable, "-c", code], check=True)
+        assert folder.is_dir()
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    code = (
+        "import os; from pathlib import Path; from shapelex.store.folders import work_folder\n"
+        f"with work_folder(Path({str(tmp_path / 'out.npz')!r})) as folder:\n"
+        "    (folder / 'part').write_text('half'); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    assert len(list(tmp_path.iterdir())) == 1
+    with work_folder(tmp_path / "out.npz") as folder:
+        assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_the_last_of_two_writers_wins_whole(tmp_path):
+    with replace_folder(tmp_path / "out.zarr") as first:
+        (first / "a").write_text("first")
+        with replace_folder(tmp_path / "out.zarr") as second:
+            (second / "a").write_text("second")
+        assert (tmp_path / "out.zarr" / "a").read_text() == "second"
+    assert (tmp_path / "out.zarr" / "a").read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.zarr"]
