@@ -20,7 +20,10 @@ def test_two_works_on_the_same_target_keep_apart(tmp_path):
 
 
 def test_another_process_leaves_a_folder_in_use_alone(tmp_path):
-    code = f"from pathlib import Path; from shapelex.store.folders import work_folder\nwith work_folder(Path({str(tmp_path / 'out.npz')!r})): pass"
+    code = (
+        "from pathlib import Path; from shapelex.store.folders import work_folder\n"
+        f"with work_folder(Path({str(tmp_path / 'out.npz')!r})): pass"
+    )
     with work_folder(tmp_path / "out.npz") as folder:
         subprocess.run([sys.executable, "-c", code], check=True)
         assert folder.is_dir()

@@ -124,7 +124,8 @@ class Plan:
             return np.result_type(known.dtype, column.dtype)
         if {first, second} == {"b", "U"}:
             return np.result_type(np.dtype("U5"), known.dtype if first == "U" else column.dtype)
-        row = int(np.argmax(column != "")) if second == "U" else 0
+        rows = range(len(column))
+        row = next((row for row in rows if second == "U" and not _is_number(column[row])), 0)
         raise ShapeFileError(
             f"{where(row)}: its {name.removeprefix(METADATA)!r} is {column[row].item()!r}, but the entries of the "
             f"shapes before, from {known.where} on, are {_WORDS[first]}: correct the column, or rename it."
@@ -176,6 +177,14 @@ class Plan:
         n_cells = sum(kind.n_present for kind in kinds.values())
         n_characters = sum(kind.n_characters for kind in self.kinds.values())
         check_swelling(self.n_shapes, len(kinds), n_cells, n_characters, widths)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or 0)
+    except ValueError:
+        return False
+    return True
 
 
 def _as_type(column: Column | None, dtype: np.dtype[Any], name: str, n_shapes: int) -> Column:
