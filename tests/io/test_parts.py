@@ -363,9 +363,7 @@ def test_numbers_in_one_part_and_text_in_a_later_one(tmp_path):
     (tmp_path / "a.csv").write_text("id,x1,y1,x2,y2,x3,y3,site\n" + "\n".join(lines[:3]) + "\n")
     (tmp_path / "b.csv").write_text("id,x1,y1,x2,y2,x3,y3,site\n" + "\n".join(lines[3:]) + "\n")
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
-    message = (
-        r"b\.csv, record 3, line 4: its 'site' is 'unknown', but .* from .*a\.csv, record 1, line 2 on, are numbers"
-    )
+    message = r"b\.csv, record 3, line 4: its 'site' is 'unknown', but .* from .*a\.csv, record 1, .* are numbers"
     with pytest.raises(ShapeFileError, match=message):
         sx.read(files)
     check_same(files, tmp_path)

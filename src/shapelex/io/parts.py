@@ -159,17 +159,6 @@ class Plan:
             if kind.dtype is not None or name not in ("labels", "sequence")
         }
 
-    def finish(self, part: ShapeSet) -> ShapeSet:
-        """Return a part with all columns of the set, in their types."""
-        made = {name: _as_type(column_of(part, name), dtype, name, len(part)) for name, dtype in self.columns.items()}
-        return part.replace(
-            configurations=part.configurations.astype(self.dtype, copy=False),
-            ids=made["ids"],
-            labels=made.get("labels"),
-            sequence=made.get("sequence"),
-            metadata={name.removeprefix(METADATA): made[name] for name in made if name.startswith(METADATA)},
-        )
-
     def _check_size(self) -> None:
         """Refuse a set that would need far more room than its records."""
         widths = {name: dtype.itemsize // 4 for name, dtype in self.columns.items() if dtype.kind == "U"}
@@ -304,17 +293,9 @@ class SetBuilder:
         """Return the set, once all files are read; None where there is no shape."""
         self.keep()
         self._flush()
-        plan = self.plan
-        if not plan.n_shapes:
+        if not self.plan.n_shapes:
             return None
-        given = [dict(one) for one in plan.provenances if one]
-        provenance = given[0] if len(given) == 1 else {"parts": given} if given else {}
-        notes = list(plan.notes)
-        if plan.n_repeated_ends:
-            which = f"{plan.n_repeated_ends} closed {'shape' if plan.n_repeated_ends == 1 else 'shapes'}"
-            notes.insert(0, f"The last point of {which} repeated the first and was dropped.")
-        missing = "error" if self._wanted.missing == "error" else "allow"
-        shapes = AssembledShapes(plan, self.parts, missing, tuple(notes), provenance, plan.preparation)
+        shapes = AssembledShapes(self.plan, self.parts, "error" if self._wanted.missing == "error" else "allow")
         return shapes if self.parts.on_disk else join_blocks(list(shapes.blocks()))
 
     def _flush(self) -> None:
@@ -356,49 +337,46 @@ class SetBuilder:
         return self._series.get(key, -1)
 
 
-@dataclass
 class AssembledShapes:
     """A set whose parts are assembled, to be gone through block by block: see `ShapeBlocks`."""
 
-    plan: Plan
-    parts: Parts
-    missing: str
-    notes: tuple[str, ...]
-    provenance: Mapping[str, Any]
-    preparation: Preparation | None
-
-    @property
-    def space(self) -> Space:
-        """Space of the shapes."""
-        assert self.plan.space is not None
-        return self.plan.space
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the shapes."""
-        return self.plan.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of shapes, and of coordinates of each."""
-        return self.plan.n_shapes, self.space.n_coordinates
-
-    @property
-    def columns(self) -> dict[str, np.dtype[Any]]:
-        """Types of the columns, as `ShapeBlocks` names them."""
-        return self.plan.columns
+    def __init__(self, plan: Plan, parts: Parts, missing: str) -> None:
+        assert plan.space is not None
+        self.space, self.dtype, self.columns = plan.space, plan.dtype, plan.columns
+        self.shape = plan.n_shapes, plan.space.n_coordinates
+        self.missing, self.preparation = missing, plan.preparation
+        given = [dict(one) for one in plan.provenances if one]
+        self.provenance: Mapping[str, Any] = given[0] if len(given) == 1 else {"parts": given} if given else {}
+        self.notes = tuple(plan.notes)
+        if plan.n_repeated_ends:
+            which = f"{plan.n_repeated_ends} closed {'shape' if plan.n_repeated_ends == 1 else 'shapes'}"
+            self.notes = (f"The last point of {which} repeated the first and was dropped.", *self.notes)
+        self._parts = parts
 
     def blocks(self) -> Iterator[ShapeSet]:
-        """Yield the parts of the set in order."""
-        told = ("missing", "notes", "provenance", "preparation")
-        for part in self.parts:
-            yield self.plan.finish(part).replace(**{name: getattr(self, name) for name in told})
+        """Yield the parts of the set in order, with all columns of the set in their types."""
+        for part in self._parts:
+            made = {
+                name: _as_type(column_of(part, name), dtype, name, len(part)) for name, dtype in self.columns.items()
+            }
+            yield ShapeSet(
+                part.configurations.astype(self.dtype, copy=False),
+                self.space,
+                ids=made["ids"],
+                labels=made.get("labels"),
+                sequence=made.get("sequence"),
+                metadata={name.removeprefix(METADATA): made[name] for name in made if name.startswith(METADATA)},
+                missing=self.missing,
+                notes=self.notes,
+                provenance=self.provenance,
+                preparation=self.preparation,
+            )
 
     def row_blocks(self) -> Iterator[ComplexArray]:
         """Yield the configurations alone."""
-        return (part.configurations for part in self.parts)
+        return (part.configurations for part in self._parts)
 
     def replace_rows(self, change: Callable[[ComplexArray], ComplexArray]) -> None:
         """Put as many other configurations of the same space in the place of those there are."""
-        for place, part in enumerate(self.parts):
-            self.parts[place] = part.replace(configurations=change(part.configurations))
+        for place, part in enumerate(self._parts):
+            self._parts[place] = part.replace(configurations=change(part.configurations))

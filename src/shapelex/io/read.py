@@ -125,19 +125,9 @@ def read(
     >>> shapes.ids.tolist()
     ['left', 'right']
     """
+    told: dict[str, Any] = {"label_from": label_from, "join": join, "on": on, "label": label, **options}
     reading = open_reading(
-        paths,
-        format,
-        space=space,
-        n_points=n_points,
-        closed=closed,
-        missing=missing,
-        on_error=on_error,
-        label_from=label_from,
-        join=join,
-        on=on,
-        label=label,
-        **options,
+        paths, format, space=space, n_points=n_points, closed=closed, missing=missing, on_error=on_error, **told
     )
     shapes = reading.run(Parts(), progress)
     assert isinstance(shapes, ShapeSet)

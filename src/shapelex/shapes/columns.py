@@ -62,7 +62,7 @@ def column_from_values(values: Sequence[Any]) -> Column:
 
 
 def _is_absent(value: Any) -> bool:
-    return value is None or value == "" or value != value  # type: ignore[no-any-return]
+    return value is None or value == "" or value != value
 
 
 def join_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Any:
