@@ -15,6 +15,7 @@ import shapelex as sx
 from shapelex.estimators.progress import FitProgress
 from shapelex.exceptions import CodesError
 from shapelex.store.code_table import read_codes_npz
+from shapelex.store.model_file import read_model, write_model
 from tests.cli.conftest import lines_of, run
 
 
@@ -207,6 +208,21 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
     assert "Traceback" not in stderr
     names = {path.name for path in folder.iterdir() if not path.name.startswith("fit.checkpoint")}
     assert names <= {"shapes.npz", "many.npz", "m.interrupted.npz"}
+
+
+def test_info_of_a_model_says_what_the_loaded_one_does(ready, model):
+    loaded, facts = sx.load("model.npz"), json.loads(run("info", "model.npz", "--json").stdout)
+    assert facts["usage"] == loaded.usage_.tolist()
+    assert [facts[name] for name in ("n_atoms", "n_nonzero", "n_iter", "seed")] == [4, 2, loaded.n_iter_, 0]
+    assert (facts["rmse"], facts["space"]) == (loaded.rmse_, repr(loaded.space_))
+
+
+def test_info_of_a_damaged_model(ready):
+    parts = read_model("model.npz")
+    del parts.results["rmse_"]
+    write_model("model.npz", parts)
+    result = run("info", "model.npz")
+    assert (result.exit_code, result.stderr) == (1, "shapelex: model.npz is damaged: rmse_ is missing.\n")
 
 
 def test_other_models_are_described(folder, shapes):
