@@ -138,7 +138,7 @@ def test_means_by_label(folder, shapes):
 
 def test_distances_by_id(folder, shapes):
     sx.write(shapes[:3], "few.npz")
-    lines_of(run("distances", "shapes.npz", "few.npz", "-o", "d.csv", "--kind", "geodesic"))
+    lines_of(run("distances", "shapes.npz", "few.npz", "-o", "d.csv", "--distance", "geodesic"))
     with (folder / "d.csv").open() as stream:
         names, *rows = list(csv.reader(stream))
     assert names == ["id", "cell 0", "cell 1", "cell 2"]
@@ -315,3 +315,13 @@ def test_tables_of_codes_that_cannot_be_read(folder):
     (folder / "bad.xlsx").write_text("no workbook")
     with pytest.raises(CodesError, match=r"bad\.xlsx holds no codes that can be read"):
         sx.read_codes("bad.xlsx")
+
+
+@pytest.mark.parametrize("command", ["learn", "mean", "distances"])
+def test_the_distance_has_the_name_that_it_has_in_python(folder, command):
+    out = {"learn": "o.npz", "mean": "o.npz", "distances": "o.csv"}[command]
+    few = ["--atoms", "2", "--nonzero", "1", "--max-iter", "1"] if command == "learn" else []
+    assert run(command, "shapes.npz", "-o", out, "--kind", "partial").exit_code == 2
+    lines_of(run(command, "shapes.npz", "-o", out, *few, "--distance", "partial"))
+    if command == "learn":
+        assert sx.load(out).distance == "partial"
