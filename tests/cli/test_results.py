@@ -36,6 +36,8 @@ def test_commands_before_are_replayed_in_order(ready):
         "shapelex import cells.tps -o shapes.npz",
         "shapelex learn shapes.npz -o model.npz",
         "shapelex report model.npz shapes.npz -o page.html",
+        "# input shapes.npz: unchanged",
+        "# input model.npz: unchanged",
     ]
 
 
