@@ -5,6 +5,8 @@ import subprocess
 import sys
 from importlib.resources import files
 
+import pytest
+
 import shapelex as sx
 
 
@@ -32,7 +34,8 @@ def test_typed():
 def test_import_loads_nothing_heavy():
     code = (
         "import sys, shapelex; "
-        "print(*(m for m in ('numpy', 'scipy', 'sklearn', 'matplotlib', 'numba', 'torch', 'dask') if m in sys.modules))"
+        "print(*(m for m in ('numpy', 'scipy', 'sklearn', 'pandas', 'matplotlib', 'numba', 'torch', 'dask') "
+        "if m in sys.modules))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
@@ -45,3 +48,11 @@ def test_geometry_needs_no_plotting_and_no_learning():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
+
+
+def test_names_of_packages_load_on_first_use():
+    for package in (sx.store, sx.io):
+        assert set(package.__all__) <= {*dir(package), "read_codes"}
+        assert package.read_codes is sx.read_codes
+        with pytest.raises(AttributeError, match="no_such_name"):
+            _ = package.no_such_name

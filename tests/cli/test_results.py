@@ -15,6 +15,7 @@ import shapelex as sx
 from shapelex.estimators.progress import FitProgress
 from shapelex.exceptions import CodesError
 from shapelex.store.code_table import read_codes_npz
+from shapelex.store.model_file import read_model, write_model
 from tests.cli.conftest import lines_of, run
 
 
@@ -35,6 +36,8 @@ def test_commands_before_are_replayed_in_order(ready):
         "shapelex import cells.tps -o shapes.npz",
         "shapelex learn shapes.npz -o model.npz",
         "shapelex report model.npz shapes.npz -o page.html",
+        "# input shapes.npz: unchanged",
+        "# input model.npz: unchanged",
     ]
 
 
@@ -137,7 +140,7 @@ def test_means_by_label(folder, shapes):
 
 def test_distances_by_id(folder, shapes):
     sx.write(shapes[:3], "few.npz")
-    lines_of(run("distances", "shapes.npz", "few.npz", "-o", "d.csv", "--kind", "geodesic"))
+    lines_of(run("distances", "shapes.npz", "few.npz", "-o", "d.csv", "--distance", "geodesic"))
     with (folder / "d.csv").open() as stream:
         names, *rows = list(csv.reader(stream))
     assert names == ["id", "cell 0", "cell 1", "cell 2"]
@@ -207,6 +210,21 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
     assert "Traceback" not in stderr
     names = {path.name for path in folder.iterdir() if not path.name.startswith("fit.checkpoint")}
     assert names <= {"shapes.npz", "many.npz", "m.interrupted.npz"}
+
+
+def test_info_of_a_model_says_what_the_loaded_one_does(ready, model):
+    loaded, facts = sx.load("model.npz"), json.loads(run("info", "model.npz", "--json").stdout)
+    assert facts["usage"] == loaded.usage_.tolist()
+    assert [facts[name] for name in ("n_atoms", "n_nonzero", "n_iter", "seed")] == [4, 2, loaded.n_iter_, 0]
+    assert (facts["rmse"], facts["space"]) == (loaded.rmse_, repr(loaded.space_))
+
+
+def test_info_of_a_damaged_model(ready):
+    parts = read_model("model.npz")
+    del parts.results["rmse_"]
+    write_model("model.npz", parts)
+    result = run("info", "model.npz")
+    assert (result.exit_code, result.stderr) == (1, "shapelex: model.npz is damaged: rmse_ is missing.\n")
 
 
 def test_other_models_are_described(folder, shapes):
@@ -299,3 +317,13 @@ def test_tables_of_codes_that_cannot_be_read(folder):
     (folder / "bad.xlsx").write_text("no workbook")
     with pytest.raises(CodesError, match=r"bad\.xlsx holds no codes that can be read"):
         sx.read_codes("bad.xlsx")
+
+
+@pytest.mark.parametrize("command", ["learn", "mean", "distances"])
+def test_the_distance_has_the_name_that_it_has_in_python(folder, command):
+    out = {"learn": "o.npz", "mean": "o.npz", "distances": "o.csv"}[command]
+    few = ["--atoms", "2", "--nonzero", "1", "--max-iter", "1"] if command == "learn" else []
+    assert run(command, "shapes.npz", "-o", out, "--kind", "partial").exit_code == 2
+    lines_of(run(command, "shapes.npz", "-o", out, *few, "--distance", "partial"))
+    if command == "learn":
+        assert sx.load(out).distance == "partial"

@@ -3,14 +3,15 @@
 import shlex
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from shapelex.cli.errors import ARGUMENTS, STATUS_INTERRUPTED, report_error
+from shapelex.cli.errors import STATUS_INTERRUPTED, report_error
 from shapelex.cli.leaf_sheets import write_leaf_sheets
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
 from shapelex.cli.outputs import claim_folder
+from shapelex.cli.running import run_command
 from shapelex.cli.screen import Screen
 
 N_ROWS, N_POINTS, N_ATOMS, N_NONZERO = 4, 100, 12, 3
@@ -42,7 +43,7 @@ def demo(
         screen.say(f"{len(images)} images of simulated leaves, one per species: {folder / _IMAGES}")
         for words in _commands(folder, seed):
             screen.say(f"\n$ {shlex.join(['shapelex', *words])}")
-            _run_command(words, force, is_quiet=quiet or as_json)
+            run_command(words, ["--force"] * force + ["--quiet"] * (quiet or as_json))
     except KeyboardInterrupt:
         written = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
         report_error(f"interrupted: {folder} has {written}; run again with --force.")
@@ -67,20 +68,3 @@ def _commands(folder: Path, seed: int) -> list[list[str]]:
          "--folds", "2", "--shuffle", *seeded, "--figure", str(folder / "comparison.png")],
         ["report", model, shapes, "-o", str(folder / "report.html"), "--title", "Leaves of six species"],
     ]  # fmt: skip
-
-
-def _run_command(words: list[str], force: bool, is_quiet: bool) -> None:
-    """Run a command in this process, such that the files it writes record `words` as the command."""
-    from typer.main import get_command
-
-    from shapelex.cli.app import app
-
-    group: Any = get_command(app)
-    command = group.commands[words[0]]
-    options = ["--force"] * force + ["--quiet"] * is_quiet
-    token = ARGUMENTS.set(tuple(words))
-    try:
-        with command.make_context(words[0], [*words[1:], *options]) as context:
-            command.invoke(context)
-    finally:
-        ARGUMENTS.reset(token)

@@ -8,10 +8,10 @@ import typer
 from shapelex.cli.figures import claim_figure, save_figure
 from shapelex.cli.options import (
     DistanceName,
+    DistanceOption,
     FigureOption,
     ForceOption,
     JsonOption,
-    KindOption,
     QuietOption,
     ShapesArgument,
 )
@@ -26,7 +26,7 @@ def distances(
         str | None, typer.Argument(metavar="OTHER", help="Other shapes, for the columns.", show_default=False)
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv or .parquet.")] = ...,  # type: ignore[assignment]
-    kind: KindOption = DistanceName.full,
+    distance: DistanceOption = DistanceName.full,
     figure: FigureOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -36,7 +36,7 @@ def distances(
 
     --figure draws them as colors, sorted by label.
 
-    Example: shapelex distances shapes.npz -o distances.csv --kind full --figure distances.png
+    Example: shapelex distances shapes.npz -o distances.csv --distance full --figure distances.png
     """
     from shapelex.store.table_file import write_table
 
@@ -47,13 +47,13 @@ def distances(
     import shapelex as sx
 
     with screen.progress("measuring"):
-        table = sx.pairwise_distances(found, other, kind=kind.value, space=found.space)
+        table = sx.pairwise_distances(found, other, kind=distance.value, space=found.space)
     run = record_run(None, (shapes,) if to is None else (shapes, to))
     columns = (found if other is None else other).ids.tolist()
     # Names of columns must differ, ids need not.
     names = columns if len(set(columns)) == len(columns) else [f"{place}:{name}" for place, name in enumerate(columns)]
     write_table(target, {"id": found.ids, **{f"{name}": table[:, place] for place, name in enumerate(names)}}, run)
-    screen.say(f"{len(table)} x {len(names)} {kind} distances, mean {table.mean():.4f}, greatest {table.max():.4f}")
+    screen.say(f"{len(table)} x {len(names)} {distance} distances, mean {table.mean():.4f}, greatest {table.max():.4f}")
     screen.say(f"wrote {target}")
     if picture is not None:
         labels = found.labels if other is None else None

@@ -134,7 +134,7 @@ def import_shapes(
     with assembled_shapes(inputs, target, screen, **options) as shapes:
         if register:
             shapes = register_shapes(shapes, model_set, reflection, seed, screen)
-        run = record_run(seed, tuple(one for one in inputs if Path(one).exists()))
+        run = record_run(seed, (*inputs, *(one for one in (like, labels) if one is not None)))
         with screen.progress("writing"):
             write_shapes(shapes, target, run)
         summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())

@@ -1,7 +1,7 @@
 """``shapelex info``: what a file holds."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
 from shapelex.cli.stored import open_if_large
 from shapelex.exceptions import ShapeFileError
+
+if TYPE_CHECKING:
+    from shapelex.store.model_file import Model
 
 # What commands draw, by the end of its name; an image may hold masks, too.
 _DRAWINGS = {".html": "page", ".htm": "page", ".png": "figure", ".svg": "figure", ".pdf": "figure"}
@@ -60,37 +63,49 @@ def _describe_drawing(path: Path, run: dict[str, Any]) -> tuple[list[str], dict[
 
 
 def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
-    import shapelex as sx
+    """Describe a model by its file alone: the estimator itself would need scikit-learn and numba."""
+    from shapelex.exceptions import ModelFileError, reason_of
+    from shapelex.shapes.preparation import preparation_of_header
+    from shapelex.store.model_file import read_model
 
-    model = sx.load(file)
-    facts: dict[str, Any] = {"holds": "model", "method": type(model).__name__, "space": repr(model.space_)}
-    prepared = None if model.preparation_ is None else str(model.preparation_)
-    facts["preparation"] = prepared
-    lines = [f"{type(model).__name__} in {model.space_!r}"]
-    if isinstance(model, sx.ShapeDictionary):
-        facts |= {
-            "n_atoms": len(model.atoms_),
-            "n_nonzero": model.n_nonzero,
-            "rmse": float(model.rmse_),
-            "n_iter": model.n_iter_,
-            "usage": model.usage_.tolist(),
-            "seed": model.random_state,
-        }
-        lines += [
-            f"{len(model.atoms_)} atoms, at most {model.n_nonzero} per shape, coder {model.coder}",
-            f"RMSE {100 * model.rmse_:.2f} % of the shapes it was learned from, {model.n_iter_} updates",
-            f"atoms are used by {100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} % of the shapes",
-        ]
-    elif isinstance(model, sx.ShapeDictionaryClassifier):
-        sizes = [len(dictionary.atoms_) for dictionary in model.dictionaries_]
-        facts |= {"classes": model.classes_.tolist(), "n_atoms": sizes, "n_nonzero": model.n_nonzero}
-        lines.append(f"{len(sizes)} classes, {min(sizes)} to {max(sizes)} atoms each")
-    elif isinstance(model, sx.ProcrustesKernel):
-        facts |= {"n_shapes": model.n_samples_fit_, "gamma": model.gamma_}
-        lines.append(f"{model.n_samples_fit_} shapes, gamma {model.gamma_:.4g}")
-    if prepared is not None and (model.space_.closed or model.preparation_.is_registered):
-        lines.append(f"its shapes: {prepared}")
-    return lines, facts
+    model = read_model(file)
+    lines = [f"{model.kind} in {model.space!r}"]
+    try:
+        preparation = preparation_of_header(model.results, model.space.n_coordinates)
+        told, facts = _describe_fit(model)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"{file} is damaged: {reason_of(error)}.") from error
+    if preparation is not None and (model.space.closed or preparation.is_registered):
+        told.append(f"its shapes: {preparation}")
+    prepared = None if preparation is None else str(preparation)
+    own = {"holds": "model", "method": model.kind, "space": repr(model.space), "preparation": prepared}
+    return lines + told, own | facts
+
+
+def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
+    """Describe what a model learned; nothing for methods that have nothing to count."""
+    from shapelex.store.schema import Fields
+
+    fields = Fields(model.space, dict(model.arrays), {**model.parameters, **model.results})
+    if model.kind == "ShapeDictionary":
+        n_atoms, usage = len(fields.take_array("atoms_")), fields.take_array("usage_")
+        facts = {"n_atoms": n_atoms, "n_nonzero": fields.result("n_nonzero"), "rmse": float(fields.result("rmse_")),
+                 "n_iter": fields.result("n_iter_"), "usage": usage.tolist(),
+                 "seed": fields.result("random_state")}  # fmt: skip
+        return [
+            f"{n_atoms} atoms, at most {facts['n_nonzero']} per shape, coder {fields.result('coder')}",
+            f"RMSE {100 * facts['rmse']:.2f} % of the shapes it was learned from, {facts['n_iter']} updates",
+            f"atoms are used by {100 * usage.min():.0f} to {100 * usage.max():.0f} % of the shapes",
+        ], facts
+    if model.kind == "ShapeDictionaryClassifier":
+        classes = fields.take_array("classes_").tolist()
+        sizes = [len(fields.take_array(f"class{number}_atoms_")) for number in range(len(classes))]
+        facts = {"classes": classes, "n_atoms": sizes, "n_nonzero": fields.result("n_nonzero")}
+        return [f"{len(sizes)} classes, {min(sizes)} to {max(sizes)} atoms each"], facts
+    if model.kind == "ProcrustesKernel":
+        facts = {"n_shapes": fields.result("n_samples_fit_"), "gamma": float(fields.result("gamma_"))}
+        return [f"{facts['n_shapes']} shapes, gamma {facts['gamma']:.4g}"], facts
+    return [], {}
 
 
 def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
@@ -112,6 +127,10 @@ def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
 
 def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
     """Describe codes in a table; None where the file is something else."""
+    from shapelex.store.table_file import TABLE_SUFFIXES
+
+    if path.suffix.lower() not in TABLE_SUFFIXES:
+        return None
     from shapelex.store.code_table import read_code_errors
 
     errors = read_code_errors(path)

@@ -12,10 +12,10 @@ from shapelex.cli.fit_progress import follow_fit
 from shapelex.cli.options import (
     DeviceOption,
     DistanceName,
+    DistanceOption,
     FigureOption,
     ForceOption,
     JsonOption,
-    KindOption,
     QuietOption,
     SchedulerOption,
     SeedOption,
@@ -57,11 +57,12 @@ def learn(
             "--swaps", min=0, help="Swaps of atoms tried before a descent; 80 or fewer by default.", show_default=False
         ),
     ] = None,
-    kind: KindOption = DistanceName.full,
+    distance: DistanceOption = DistanceName.full,
     restarts: Annotated[int, typer.Option("--restarts", min=1, help="First dictionaries to try.")] = 1,
     max_iter: Annotated[int, typer.Option("--max-iter", min=0, help="Maximum number of updates of each.")] = 100,
-    batch: Annotated[
-        int | None, typer.Option("--batch", min=1, help="Learn from batches of so many shapes.", show_default=False)
+    batch_size: Annotated[
+        int | None,
+        typer.Option("--batch-size", min=1, help="Learn from batches of so many shapes.", show_default=False),
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -107,10 +108,10 @@ def learn(
         coder=str(coder),
         tie=tie,
         n_swaps=swaps,
-        distance=kind.value,
+        distance=distance.value,
         n_restarts=restarts,
         max_iter=max_iter,
-        batch_size=batch,
+        batch_size=batch_size,
         device=device,
         random_state=seed,
         checkpoint=None if checkpoint is None else str(checkpoint),

@@ -9,10 +9,10 @@ from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import claim_figure, save_figure
 from shapelex.cli.options import (
     DistanceName,
+    DistanceOption,
     FigureOption,
     ForceOption,
     JsonOption,
-    KindOption,
     QuietOption,
     ShapesArgument,
 )
@@ -25,7 +25,7 @@ from shapelex.cli.shapes import read_complete_shapes
 def mean(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz, .csv, .tps.")],
-    kind: KindOption = DistanceName.full,
+    distance: DistanceOption = DistanceName.full,
     by_label: Annotated[bool, typer.Option("--by-label", help="A mean for each label.")] = False,
     figure: FigureOption = None,
     force: ForceOption = False,
@@ -49,11 +49,11 @@ def mean(
 
     names: list[str] = sorted(set(found.labels.tolist())) if by_label and found.labels is not None else []
     groups = [found[found.labels == name] for name in names] or [found]
-    means = [sx.mean_shape(group, kind.value, space=found.space) for group in groups]
+    means = [sx.mean_shape(group, distance.value, space=found.space) for group in groups]
     # Means of labels in one pose, that of the first.
     means = [means[0], *(sx.rotate_onto(one, means[0], found.space) for one in means[1:])]
     spreads = [
-        float(np.sqrt(np.mean(sx.distance(group.configurations, one, kind=kind.value, space=found.space) ** 2)))
+        float(np.sqrt(np.mean(sx.distance(group.configurations, one, kind=distance.value, space=found.space) ** 2)))
         for group, one in zip(groups, means, strict=True)
     ]
     ids = [f"mean of {name or '(none)'}" for name in names] or ["mean"]
@@ -63,7 +63,7 @@ def mean(
                        preparation=found.preparation)  # fmt: skip
     write_shapes(made, target, run)
     for name, group, spread in zip(ids, groups, spreads, strict=True):
-        screen.say(f"{name}: {len(group)} shapes, RMS {kind} distance to it {spread:.4f}")
+        screen.say(f"{name}: {len(group)} shapes, RMS {distance} distance to it {spread:.4f}")
     screen.say(f"wrote {target}")
     if picture is not None:
         if by_label:
@@ -71,7 +71,7 @@ def mean(
                 picture, lambda ax: sx.plotting.plot_shapes(np.array(means), found.space, labels=names, ax=ax), run
             )
         else:
-            save_figure(picture, lambda ax: sx.plotting.plot_mean(found, found.space, kind=kind.value, ax=ax), run)
+            save_figure(picture, lambda ax: sx.plotting.plot_mean(found, found.space, kind=distance.value, ax=ax), run)
         screen.say(f"wrote {picture}")
     screen.show({"out": str(target), "means": [
         {"id": name, "n_shapes": len(group), "rms_distance": spread}

@@ -1,6 +1,9 @@
 """Where a command may write: nothing is replaced unless ``--force`` says so; and what goes into all that it writes."""
 
+import re
 import shlex
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,9 @@ from shapelex.cli.errors import ARGUMENTS, CommandError
 
 # Files that have a place for the record of what made them; others have it beside them.
 _WITH_RECORD = (".npz", ".parquet", ".png", ".svg", ".pdf", ".html", ".htm", ".zarr")
+
+OUTPUT_OPTIONS = ("-o", "--out", "--figure", "--checkpoint")
+_JOINED = re.compile(r"(--out|--figure|--checkpoint)=(.*)|(-o)(.+)", re.DOTALL)
 
 
 def claim_folder(path: Path, force: bool) -> Path:
@@ -65,8 +71,25 @@ def typed_command() -> str:
     return shlex.join(["shapelex", *ARGUMENTS.get()])
 
 
+def options_apart(words: Iterable[str]) -> list[str]:
+    """Return the words of a command with the options that name outputs and their values apart, as in ``-o FILE``."""
+    apart: list[str] = []
+    for word in words:
+        joined = _JOINED.fullmatch(word)
+        apart += [word] if joined is None else [part for part in joined.groups() if part is not None]
+    return apart
+
+
+def output_paths(words: Iterable[str]) -> set[Path]:
+    """Return the absolute paths that a command writes, with those of the records beside them."""
+    from shapelex.store.run_records import sidecar_path
+
+    named = {Path(value).absolute() for option, value in pairwise(options_apart(words)) if option in OUTPUT_OPTIONS}
+    return named | {sidecar_path(path) for path in named if path.name}
+
+
 def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
-    """Return what makes the files of this command: its words, those before it, versions and seed."""
+    """Return what makes the files of this command: its words, those before it, versions, seed and inputs."""
     from shapelex.store.run_records import make_run
 
-    return make_run(typed_command(), seed, [Path(path) for path in inputs])
+    return make_run(typed_command(), seed, map(str, inputs), output_paths(ARGUMENTS.get()))

@@ -1,27 +1,111 @@
-"""``shapelex replay``: the command that made a file."""
+"""``shapelex replay``: the command that made a file, whether its inputs are unchanged, and the same once more."""
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from shapelex.cli.options import JsonOption
+from shapelex.cli.errors import CommandError
+from shapelex.cli.options import ForceOption, JsonOption
+from shapelex.cli.outputs import OUTPUT_OPTIONS, options_apart, output_paths
+from shapelex.cli.running import run_command
 from shapelex.cli.screen import Screen
 
 
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file that a command of shapelex wrote.")],
     everything: Annotated[bool, typer.Option("--all", help="The commands before it too, in order.")] = False,
+    again: Annotated[bool, typer.Option("--run", help="Run the command again; needs -o.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="With --run: where the new file goes.", show_default=False)
+    ] = None,
+    allow_changed: Annotated[
+        bool, typer.Option("--allow-changed", help="With --run: also if inputs have changed or were not recorded.")
+    ] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the command that made a file; nothing is run. Paths are as they were typed.
+    """Print the command that made a file, and whether the inputs of that command are unchanged.
 
-    Example: shapelex replay report.html --all
+    Paths are as they were typed: run it in the folder where the command was typed. Inputs are compared by size and
+    SHA-256; of Zarr folders the metadata, and the names and sizes of the chunks.
+
+    With --run, the command runs again and writes to -o. A figure goes beside it, under the same name.
+
+    Example: shapelex replay model.npz --run -o again.npz
     """
     from shapelex.store.run_records import read_run
 
+    if again and out is None:
+        raise typer.BadParameter("--run needs it: where the new file goes.", param_hint="-o")
+    if not again and (out is not None or allow_changed or force):
+        raise typer.BadParameter("-o, --allow-changed and --force work only with --run.", param_hint="--run")
     run = read_run(file)
+    words = _words(run["command"])
+    states = _states(run, words)
     screen = Screen(as_json=as_json)
+    if out is not None:
+        _check_states(states, "inputs" in run, allow_changed)
+        _run_again(words, out, ["--force"] * force + ["--json"] * as_json, screen)
+        return
     for command in [*(run["earlier"] if everything else []), run["command"]]:
         screen.say(command)
-    screen.show(run)
+    for path, state in states.items():
+        how = " in metadata, names and sizes" if state == "unchanged" and path.rstrip("/").endswith(".zarr") else ""
+        screen.say(f"# input {path if path.isprintable() else repr(path)}: {state}{how}")
+    if "inputs" not in run:
+        screen.say("# inputs: not recorded")
+    screen.show({**run, "inputs": [{**one, "state": states[one["path"]]} for one in run.get("inputs", [])]})
+
+
+def _words(command: str) -> list[str]:
+    """Return the words of a recorded command with options apart; none where it is no command line."""
+    try:
+        return options_apart(shlex.split(command))
+    except ValueError:
+        return []
+
+
+def _states(run: dict[str, Any], words: list[str]) -> dict[str, str]:
+    from shapelex.store.input_hashes import state_of_input
+
+    return {one["path"]: state_of_input(one, output_paths(words)) for one in run.get("inputs", [])}
+
+
+def _check_states(states: dict[str, str], are_recorded: bool, allow_changed: bool) -> None:
+    missing = [path for path, state in states.items() if state == "missing"]
+    if missing:
+        raise CommandError(
+            f"{', '.join(missing)} is missing: the command cannot run. Paths are as they were typed: go to the folder "
+            "where the command was typed."
+        )
+    changed = [path for path, state in states.items() if state == "changed"]
+    if (changed or not are_recorded) and not allow_changed:
+        what = f"{', '.join(changed)} has changed since" if changed else "its inputs were not recorded"
+        raise CommandError(f"{what}, so the result may differ: pass --allow-changed to run the command all the same.")
+
+
+def _run_again(words: list[str], out: Path, options: list[str], screen: Screen) -> None:
+    """Run a recorded command that writes to `out`, and to nothing else but a figure beside it."""
+    from shapelex.cli.app import app
+
+    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    if words[:1] != ["shapelex"] or not words[1:] or words[1] not in names - {"replay"}:
+        raise CommandError("the record is of no command that can be run again: type it yourself.")
+    if "--scheduler" in words:
+        # Whoever runs a scheduler can run code here.
+        raise CommandError("the command ran on a cluster: type it yourself, with the --scheduler to use now.")
+    figure: Path | None = None
+    kept = [words[1]]
+    rest = iter(words[2:])
+    for word in rest:
+        if word in OUTPUT_OPTIONS:
+            value = next(rest, "")
+            figure = out.with_suffix(Path(value).suffix) if word == "--figure" else figure
+        elif word not in ("--force", "--json"):
+            kept.append(word)
+    kept += ["-o", str(out)] + ([] if figure is None else ["--figure", str(figure)])
+    expected = {"out": out, "figure": figure, "checkpoint": None, "scheduler": None, "force": "--force" in options}
+    screen.say(f"$ {shlex.join(['shapelex', *kept])}")
+    run_command(kept, options, expected)

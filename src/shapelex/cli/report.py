@@ -57,8 +57,11 @@ def report(
 
 def on_page(run: dict[str, Any]) -> dict[str, str]:
     """Return the record of a run in words, for the end of a page; replay reads it from there."""
+    from shapelex.store.run_records import INPUT
+
     words = {"command": str(run["command"])}
     if run["earlier"]:
         words["earlier"] = "\n".join(run["earlier"])
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-    return {**words, "seed": str(run["seed"]), "versions": versions}
+    inputs = {f"{INPUT}{one['path']}": f"{one['bytes']} bytes, SHA-256 {one['sha256']}" for one in run["inputs"]}
+    return {**words, **inputs, "seed": str(run["seed"]), "versions": versions}

@@ -1,8 +1,21 @@
 """Reads and writes sets of shapes as files."""
 
+from typing import TYPE_CHECKING, Any
+
 from shapelex.io.read import read
 from shapelex.io.stored_shapes import StoredShapes, open_shapes
 from shapelex.io.write import write
-from shapelex.store import read_codes
+
+if TYPE_CHECKING:
+    from shapelex.store import read_codes
 
 __all__ = ["StoredShapes", "open_shapes", "read", "read_codes", "write"]
+
+
+def __getattr__(name: str) -> Any:
+    # Codes need numba, shapes do not.
+    if name == "read_codes":
+        from shapelex.store import read_codes
+
+        return read_codes
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import (
@@ -527,6 +526,9 @@ class Space(ABC):
     @cached_property
     def _factor(self) -> ComplexArray | FloatArray:
         """Upper triangular ``R`` with ``Phi = R* R``."""
+        # SciPy takes longer to import than all the rest of what reading a set needs.
+        from scipy.linalg import cholesky
+
         try:
             factor: ComplexArray | FloatArray = cholesky(self.gram, lower=False)
         except np.linalg.LinAlgError as error:
@@ -562,6 +564,8 @@ class Space(ABC):
         return product
 
     def _solve_factor(self, rows: ComplexArray) -> ComplexArray:
+        from scipy.linalg import solve_triangular
+
         factor = self._factor.astype(rows.dtype)
         return np.ascontiguousarray(solve_triangular(factor, rows.T, lower=False, check_finite=False).T)
 

@@ -8,7 +8,6 @@ from math import comb, factorial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import circulant
 
 from shapelex._typing import FloatArray
 
@@ -51,6 +50,8 @@ def periodic_gram(n_functions: int, degree: int) -> FloatArray:
     ``<phi_n, phi_m> = Σ_k beta_{2d+1}(n − m + k M) / M``, because two B-splines of degree d
     convolve to one of degree 2d + 1. Integers hold every term, so the entries are rounded once.
     """
+    from scipy.linalg import circulant
+
     column = [Fraction(0)] * n_functions
     for lag in range(-degree, degree + 1):
         column[lag % n_functions] += _bspline_at_integer(2 * degree + 1, lag)

@@ -1,9 +1,9 @@
 """What made a file, read back from it.
 
-In comes a file that a command wrote; out goes the record of its run: command, earlier commands, seed, versions. Where
-it is kept depends on the format: the JSON header of ``.npz``, the attributes of Zarr folders, the schema of Parquet,
-the metadata of PNG, SVG and PDF, the data of the HTML page; a file that has no place for it, such as CSV, has a
-sidecar, its name with ``.json`` after it.
+In comes a file that a command wrote; out goes the record of its run: command, earlier commands, seed, versions, sizes
+and hashes of its inputs. Where it is kept depends on the format: the JSON header of ``.npz``, the attributes of Zarr
+folders, the schema of Parquet, the metadata of PNG, SVG and PDF, the data of the HTML page; a file that has no place
+for it, such as CSV, has a sidecar, its name with ``.json`` after it.
 """
 
 import html
@@ -11,7 +11,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,27 +19,39 @@ from shapelex._extras import load_pyarrow
 from shapelex.exceptions import ShapeFileError
 from shapelex.store.atomic import write_atomically
 from shapelex.store.folders import is_zarr_folder
+from shapelex.store.input_hashes import describe_input
 from shapelex.store.npy_array import read_array
 from shapelex.store.provenance import describe_run
 
 KEY = "shapelex"
 """Name of the record in the metadata of files that have named entries."""
 
+INPUT = "input "
+"""How the names of the rows begin that describe inputs in the data of a page."""
+
 _LIMIT = 1 << 26
 _SIDECAR_LIMIT = 1 << 20
 _SHOWN = ("command", "earlier", "seed", "versions")
 
 
-def make_run(command: str | None, seed: int | None, inputs: Iterable[Path] = ()) -> dict[str, Any]:
-    """Describe this run as JSON values, with the commands that made its inputs, in order, under ``earlier``."""
+def make_run(
+    command: str | None, seed: int | None, inputs: Iterable[str] = (), outputs: Collection[Path] = ()
+) -> dict[str, Any]:
+    """Describe this run as JSON values, with the commands that made its inputs, in order, under ``earlier``.
+
+    Under ``inputs`` are their sizes and hashes, see :mod:`shapelex.store.input_hashes`; the absolute paths `outputs` do
+    not count in folders that hold both.
+    """
+    inputs = list(dict.fromkeys(inputs))
     earlier: dict[str, None] = {}
-    for path in inputs:
+    for name in inputs:
         try:
-            run = read_run(path)
+            run = read_run(name)
         except (ShapeFileError, OSError):
             continue
         earlier |= dict.fromkeys([*run.get("earlier", []), run["command"]])
-    return {**describe_run(command, seed), "earlier": list(earlier)}
+    described = [describe_input(name, outputs) for name in inputs]
+    return {**describe_run(command, seed), "earlier": list(earlier), "inputs": described}
 
 
 def read_run(path: str | Path) -> dict[str, Any]:
@@ -53,7 +65,7 @@ def read_run(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        At least ``command``.
+        At least ``command`` and ``earlier``; ``inputs`` where they were recorded.
 
     Raises
     ------
@@ -89,9 +101,18 @@ def read_run(path: str | Path) -> dict[str, Any]:
         raise ShapeFileError(f"{source} has no readable record of what made it ({error}).") from error
     if not isinstance(run, dict) or not isinstance(run.get("command"), str):
         raise ShapeFileError(f"{source} does not say what made it: it was not written by a shapelex command.")
-    earlier = run.get("earlier", [])
+    earlier, inputs = run.get("earlier", []), run.pop("inputs", None)
     is_list = isinstance(earlier, list) and all(isinstance(one, str) for one in earlier)
-    return {**run, "earlier": earlier if is_list else []}
+    run["earlier"] = earlier if is_list else []
+    # Earlier versions did not record them.
+    if isinstance(inputs, list) and all(_is_input(one) for one in inputs):
+        run["inputs"] = inputs
+    return run
+
+
+def _is_input(value: Any) -> bool:
+    kinds = {"path": str, "bytes": int, "sha256": str}
+    return isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in kinds.items())
 
 
 def sidecar_path(path: Path) -> Path:
@@ -145,8 +166,8 @@ def _find(path: Path) -> Any:
     if b'id="shapelex-data"' in contents:
         return _in_page(contents)
     if b"<svg" in contents:
-        found = re.search(rb"<dc:description>(.*?)</dc:description>", contents, re.DOTALL)
-        return json.loads(html.unescape(found[1].decode())) if found else None
+        found = _between(contents, b"<dc:description>", b"</dc:description>")
+        return None if found is None else json.loads(html.unescape(found.decode()))
     if head.lstrip().startswith(b"{"):
         return json.loads(contents).get("run")
     return None
@@ -203,13 +224,26 @@ def _in_png(path: Path) -> Any:
     return None
 
 
+def _between(contents: bytes, opening: bytes, closing: bytes) -> bytes | None:
+    """Return what follows the first `opening`, up to the next `closing`; in linear time, whatever the contents are."""
+    found, is_closed, _ = contents.partition(opening)[2].partition(closing)
+    return found if is_closed else None
+
+
 def _in_pdf(contents: bytes) -> Any:
-    found = re.search(rb"/Subject \(((?:[^()\\]|\\.)*)\)", contents, re.DOTALL)
+    _, _, rest = contents.partition(b"/Subject (")
+    found = re.match(rb"((?:[^()\\]|\\.)*+)\)", rest, re.DOTALL)
     return json.loads(re.sub(rb"\\([()\\])", rb"\1", found[1])) if found else None
 
 
 def _in_page(contents: bytes) -> Any:
-    found = re.search(rb'id="shapelex-data">(.*?)</script>', contents, re.DOTALL)
-    rows = json.loads(found[1])["provenance"] if found else []
+    found = _between(contents, b'id="shapelex-data">', b"</script>")
+    rows = [] if found is None else json.loads(found)["provenance"]
     run = {name: value for name, value in rows if name in _SHOWN}
-    return {**run, "earlier": [line for line in run.get("earlier", "").split("\n") if line]}
+    inputs = [
+        {"path": name.removeprefix(INPUT), "bytes": int(value.split()[0]), "sha256": value.split()[-1]}
+        for name, value in rows
+        if name.startswith(INPUT)
+    ]
+    run["earlier"] = [line for line in run.get("earlier", "").split("\n") if line]
+    return {**run, "inputs": inputs} if inputs else run

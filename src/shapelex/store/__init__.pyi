@@ -1,0 +1,1 @@
+from .code_files import read_codes as read_codes
