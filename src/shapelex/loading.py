@@ -12,8 +12,7 @@ from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClass
 from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.exceptions import ModelFileError, RemovedParameterWarning
 from shapelex.riemannian.dictionary import RiemannianDictionary
-from shapelex.store.estimator_file import removed_parameters, restore_estimator
-from shapelex.store.model_file import read_model
+from shapelex.store.model_file import read_model, removed_parameters, restore_estimator
 
 _CLASSES: dict[str, type[Any]] = {
     estimator_class.__name__: estimator_class

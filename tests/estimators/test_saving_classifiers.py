@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
-from shapelex.store import model_file
+from shapelex.store import archive
 from shapelex.store.model_file import read_model, write_model
 from tests.conftest import FOURIER, custom_space
 
@@ -117,14 +117,14 @@ def test_what_a_file_cannot_hold_is_said(tmp_path):
 
 def test_a_header_that_no_reader_takes_is_not_written(tmp_path, monkeypatch):
     model, _ = fit()
-    monkeypatch.setattr(model_file, "_HEADER_LIMIT", 500)
+    monkeypatch.setattr(archive, "HEADER_LIMIT", 500)
     with pytest.raises(ModelFileError, match="at most 500"):
         model.save(tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_hundreds_of_classes_fit_in_a_header(tmp_path, monkeypatch):
-    monkeypatch.setattr(model_file, "_HEADER_LIMIT", 1 << 17)
+    monkeypatch.setattr(archive, "HEADER_LIMIT", 1 << 17)
     model, _ = fit()
     model.classes_ = np.arange(200)
     model.temperatures_, model.offsets_ = np.ones(200), np.zeros(200)

@@ -14,7 +14,7 @@ from shapelex.io import stored_shapes
 from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
 from shapelex.io.stored_shapes import StoredShapes, thin_out
-from shapelex.store import folders
+from shapelex.store import archive, folders
 from tests.rounding import assert_close, assert_close_codes
 
 zarr = pytest.importorskip("zarr")
@@ -38,7 +38,7 @@ def make_set(n_shapes=10, space=None, dtype=complex, seed=0):
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr(_npz, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(archive, "_SMALL_BYTES", 0)
     monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 3)
 
 

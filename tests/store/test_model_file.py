@@ -74,7 +74,7 @@ def test_functions_cannot_be_saved(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 5)) + 1j * rng.normal(size=(30, 5))
     model = sx.ShapeDictionary(4, 2, space=sx.BasisSpace(FOURIER), max_iter=1).fit(X)
-    with pytest.raises(ModelFileError, match="holds functions, which a model file cannot"):
+    with pytest.raises(ModelFileError, match="holds functions, which no file of data can hold; pickle the estimator"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
@@ -92,7 +92,7 @@ def test_a_failed_write_loses_nothing(saved, tmp_path, monkeypatch):
     def full_disk(*arguments, **keywords):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shapelex.store.model_file.np.savez", full_disk)
+    monkeypatch.setattr("shapelex.store.archive.np.savez", full_disk)
     with pytest.raises(OSError, match="No space left"):
         fit()[0].save(path)
     assert path.read_bytes() == before

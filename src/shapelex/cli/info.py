@@ -27,11 +27,12 @@ def info(
 
     Example: shapelex info model.npz
     """
-    from shapelex.store.run_records import npz_header, read_run, zarr_attributes
+    from shapelex.store.archive import read_header
+    from shapelex.store.run_records import read_run, zarr_attributes
 
     screen = Screen(as_json=as_json)
     path = Path(file)
-    header = npz_header(path) if path.is_file() else zarr_attributes(path)
+    header = read_header(path) if path.is_file() else zarr_attributes(path)
     describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(
         str(header.get("format", "")), _describe_shapes
     )

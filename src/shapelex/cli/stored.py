@@ -29,14 +29,14 @@ def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "StoredShap
     from shapelex.cli.shapes import with_hint
     from shapelex.exceptions import ShapelexError
     from shapelex.io.stored_shapes import SHAPES_FORMAT, is_large
+    from shapelex.store.archive import read_header
     from shapelex.store.folders import is_zarr_folder
-    from shapelex.store.run_records import npz_header
 
     file = Path(path)
     is_array = file.suffix.lower() == ".npy" and file.is_file()
     is_set = file.suffix.lower() == ".npz" and file.is_file() and (whatever_size or is_large(file))
     if is_set:
-        is_set = npz_header(file).get("format", SHAPES_FORMAT) == SHAPES_FORMAT
+        is_set = read_header(file).get("format", SHAPES_FORMAT) == SHAPES_FORMAT
     if not (is_array or is_set or is_zarr_folder(file)):
         return None
     try:

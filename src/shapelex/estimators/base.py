@@ -24,7 +24,7 @@ from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
-from shapelex.store.estimator_file import save_estimator
+from shapelex.store.model_file import save_estimator
 from shapelex.store.schema import Schema
 
 _log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.within_class_metric import within_class_space
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Space
-from shapelex.store.estimator_file import EstimatorList
+from shapelex.store.model_file import EstimatorList
 from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema
 
 # Close to the least log loss on held-out shapes of the two sets on which it was tried, for all dictionary sizes.

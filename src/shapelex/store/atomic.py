@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
+def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside `path` and rename it, so that an interruption or a full disk loses nothing."""
     # A link stays a link, to the new file.
     path = path.resolve()

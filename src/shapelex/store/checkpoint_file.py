@@ -6,17 +6,16 @@ unpickles: what is damaged, truncated or of another kind is a :class:`~shapelex.
 
 import hashlib
 import io
-import json
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from shapelex.exceptions import CheckpointError
-from shapelex.store.archive import read_archive, write_archive
+from shapelex.store.archive import Arrays, read_archive, write_archive
 from shapelex.store.atomic import write_atomically
 
 _MAGIC = b"shapelex checkpoint 2\n"
@@ -35,18 +34,14 @@ def write_checkpoint(path: Path, numbers: Mapping[str, Any], arrays: Mapping[str
     Where that fails with an OSError, the older ones are as they were.
     """
     payload = io.BytesIO()
-    write_archive(payload, json.dumps(dict(numbers)).encode(), arrays)
+    write_archive(payload, numbers, arrays)
     content = payload.getvalue()
     if path.exists():
         _keep_previous(path)
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(_MAGIC + hashlib.sha256(content).digest() + content)
-
-    write_atomically(path, write)
+    write_atomically(path, lambda stream: stream.write(_MAGIC + hashlib.sha256(content).digest() + content))
 
 
-def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+def read_checkpoint(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Return the numbers and arrays of a checkpoint; the error for a damaged one names the last good one."""
     content = path.read_bytes()
     if content.startswith(_MAGIC_0_1_0):
@@ -67,7 +62,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[An
         raise CheckpointError(f"{path} is no whole checkpoint ({error}); {advice}.") from error
 
 
-def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+def _parse(content: bytes) -> tuple[dict[str, Any], Arrays]:
     start = len(_MAGIC) + _DIGEST_BYTES
     if not content.startswith(_MAGIC):
         raise CheckpointError("it does not begin like one")

@@ -1,26 +1,32 @@
-"""Model files: ``.npz`` with a JSON header and plain arrays.
+"""Model files: fitted estimators as archives, and back.
 
-In come the parts of a fitted model; out comes a file, and the parts again. Reading never unpickles: a damaged,
-truncated, too new or hostile file is a :class:`~shapelex.exceptions.ModelFileError`.
+In comes an estimator whose class declares its :class:`~shapelex.store.schema.Schema` as ``_schema``; out goes a file,
+and the estimator again. Of an estimator this needs ``get_params``, ``set_params``, the attributes ``space`` and
+``space_``, and ``_check_loaded``, which raises where what was read makes no sense. A damaged, truncated, too new or
+hostile file is a :class:`~shapelex.exceptions.ModelFileError`.
 """
 
-import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shapelex.exceptions import ModelFileError, UnsupportedBySpaceError
+from shapelex.exceptions import ModelFileError, ShapelexError, reason_of
+from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import Space
-from shapelex.store.archive import read_archive, write_archive
+from shapelex.store.archive import Arrays, as_plain, check_header, read_archive, write_archive
 from shapelex.store.atomic import write_atomically
+from shapelex.store.provenance import installed_versions
+from shapelex.store.schema import Count, Fields, Part, Schema
 from shapelex.store.space_description import build_space, describe_space
 
 FORMAT_NAME = "shapelex model"
 FORMAT_VERSION = 1
 
-_HEADER_LIMIT = 1 << 20
+_PARTS = ("parameters", "results", "provenance")
+_N_FEATURES = Count("n_features_in_")
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Model:
     kind: str
     parameters: dict[str, Any]
     space: Space
-    arrays: dict[str, np.ndarray[Any, Any]]
+    arrays: Arrays
     results: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
 
@@ -40,74 +46,151 @@ def write_model(path: str | Path, model: Model) -> Path:
     target = Path(path)
     if target.suffix != ".npz":
         target = target.with_name(target.name + ".npz")
-    space, space_arrays = _describe_space(model.space)
-    header = {
-        "format": FORMAT_NAME,
-        "version": FORMAT_VERSION,
-        "kind": model.kind,
-        "parameters": model.parameters,
-        "space": space,
-        "results": model.results,
-        "provenance": model.provenance,
-        "arrays": sorted([*model.arrays, *space_arrays]),
-    }
     try:
-        encoded = json.dumps(header, allow_nan=True, indent=1).encode()
-    except TypeError as error:
-        raise ModelFileError(f"The model cannot be written as data ({error}); pickle the estimator instead.") from error
-    if len(encoded) > _HEADER_LIMIT:
+        space, space_arrays = describe_space(model.space)
+        arrays = model.arrays | space_arrays
+        header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, "kind": model.kind, "space": space}
+        header |= {name: getattr(model, name) for name in _PARTS} | {"arrays": sorted(arrays)}
+        write_atomically(target, lambda stream: write_archive(stream, header, arrays))
+    except (ShapelexError, TypeError, ValueError) as error:
         raise ModelFileError(
-            f"The model has {len(encoded)} bytes of numbers and names beside its arrays, a model file holds at most "
-            f"{_HEADER_LIMIT}: pickle the estimator instead."
-        )
-    write_atomically(target, lambda stream: write_archive(stream, encoded, {**model.arrays, **space_arrays}))
+            f"The model cannot be written to a file: {reason_of(error)}; pickle the estimator instead."
+        ) from error
     return target
 
 
 def read_model(path: str | Path) -> Model:
     """Read a model file; a damaged one, one of another kind or of a newer version is a ModelFileError."""
     source = Path(path)
-    with source.open("rb") as stream:
-        try:
-            header, arrays = read_archive(stream, _HEADER_LIMIT)
-        except ValueError as error:
-            raise ModelFileError(f"{source} is damaged or no model file: {error}.") from error
-    _check_version(header, source)
-    expected = header.get("arrays")
-    if not isinstance(expected, list) or sorted(arrays) != sorted(map(str, expected)):
-        raise ModelFileError(f"{source} is damaged: it holds the arrays {sorted(arrays)}, its header names {expected}.")
-    parts: dict[str, Any] = {name: header.get(name) for name in ("parameters", "space", "results", "provenance")}
-    if not isinstance(header.get("kind"), str) or not all(isinstance(part, dict) for part in parts.values()):
-        raise ModelFileError(f"{source} is damaged: its header is incomplete.")
-    space = _build_space(parts["space"], arrays, source)
-    return Model(header["kind"], parts["parameters"], space, arrays, parts["results"], parts["provenance"])
-
-
-def _check_version(header: dict[str, Any], source: Path) -> None:
-    if header.get("format") != FORMAT_NAME:
-        raise ModelFileError(f"{source} is no model file: its header is of another kind.")
-    version = header.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ModelFileError(f"{source} is damaged: its version is {version!r}.")
-    if version > FORMAT_VERSION:
-        raise ModelFileError(
-            f"{source} has format version {version}, this shapelex reads up to {FORMAT_VERSION}: upgrade shapelex."
-        )
-
-
-def _describe_space(space: Space) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     try:
-        return describe_space(space)
-    except UnsupportedBySpaceError as error:
-        raise ModelFileError(
-            f"{space} holds functions, which a model file cannot: pickle the estimator instead."
-        ) from error
-
-
-def _build_space(description: Any, arrays: dict[str, np.ndarray[Any, Any]], source: Path) -> Space:
-    try:
-        return build_space(description, arrays)
-    except LookupError as error:
-        raise ModelFileError(f"{source} needs {error.args[0]}.") from error
+        header, arrays = read_archive(source)
+        check_header(header, FORMAT_NAME, FORMAT_VERSION)
+        if header.get("arrays") != sorted(arrays):
+            raise ValueError(f"it holds the arrays {sorted(arrays)}, its header names {header.get('arrays')}")
+        parts = {name: header.get(name) for name in (*_PARTS, "space")}
+        if not isinstance(header.get("kind"), str) or not all(isinstance(part, dict) for part in parts.values()):
+            raise ValueError("its header is incomplete")
+        space = build_space(parts.pop("space"), arrays)
     except ValueError as error:
-        raise ModelFileError(f"{source} is damaged: {error}.") from error
+        raise ModelFileError(f"{source} is damaged or no model file: {reason_of(error)}.") from error
+    return Model(header["kind"], space=space, arrays=arrays, **parts)
+
+
+def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | None = None) -> Path:
+    """Write a fitted estimator to a model file, with what made it; one that could not be loaded is refused."""
+    model = _describe(estimator)
+    complaint = "The estimator cannot be saved (set the parameters that it was fitted with, or fit it again)"
+    restore_estimator(type(estimator), model, complaint)
+    provenance: dict[str, Any] = {
+        "random_state": repr(getattr(estimator, "random_state", None)),
+        **installed_versions(),
+    }
+    if run is not None:
+        provenance["run"] = dict(run)
+    return write_model(path, replace(model, provenance=provenance))
+
+
+def removed_parameters(estimator_class: type[Any], model: Model) -> dict[str, Any]:
+    """Return the parameters in a model file that its estimator no longer has."""
+    return {name: model.parameters[name] for name in estimator_class._schema.removed if name in model.parameters}
+
+
+def restore_estimator(estimator_class: type[Any], model: Model, complaint: str) -> Any:
+    """Return the fitted estimator that a model file holds; the error for a damaged one begins with `complaint`."""
+    try:
+        return _restore(estimator_class, model)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"{complaint}: {reason_of(error)}.") from error
+
+
+@dataclass(frozen=True)
+class EstimatorList(Part):
+    """Fitted estimators of one class: `size` many, in the space of attribute `space`, under `key` in the file.
+
+    Their arrays carry `prefix` and the number of the estimator in their names.
+    """
+
+    estimator_class: type[Any]
+    size: str
+    space: str
+    key: str
+    prefix: str
+
+    def write(self, owner: Any, fields: Fields) -> None:
+        """Put the estimators among the fields."""
+        described: list[dict[str, Any]] = []
+        first: dict[str, Any] = {}
+        for number, estimator in enumerate(getattr(owner, self.name)):
+            model = _describe(estimator)
+            fields.arrays |= {f"{self.prefix}{number}_{name}": array for name, array in model.arrays.items()}
+            # Most parameters are those of the first: thousands of estimators fit in a header.
+            changes = {name: value for name, value in model.parameters.items() if not first or first[name] != value}
+            first = first or model.parameters
+            described.append({"parameters": changes, "results": model.results})
+        fields.results[self.key] = described
+
+    def read(self, owner: Any, fields: Fields) -> None:
+        """Make the estimators."""
+        described = fields.result(self.key)
+        if not isinstance(described, list) or len(described) != fields.sizes[self.size]:
+            raise ValueError(f"{self.key} must be a list of {self.size}={fields.sizes[self.size]}")
+        arrays: dict[str, dict[str, np.ndarray[Any, Any]]] = {
+            f"{self.prefix}{number}": {} for number in range(len(described))
+        }
+        for name in list(fields.arrays):
+            owner_name, _, own_name = name.partition("_")
+            if owner_name in arrays:
+                arrays[owner_name][own_name] = fields.arrays.pop(name)
+        kind, space = self.estimator_class.__name__, getattr(owner, self.space)
+        estimators = []
+        for own_arrays, parts in zip(arrays.values(), described, strict=True):
+            parameters = {**described[0]["parameters"], **parts["parameters"]}
+            model = Model(kind, parameters, space, own_arrays, parts["results"])
+            estimators.append(_restore(self.estimator_class, model))
+        setattr(owner, self.name, estimators)
+
+
+def _describe(estimator: Any) -> Model:
+    """Return what a model file holds of a fitted estimator, but for what made it."""
+    schema: Schema = estimator._schema
+    space = estimator.space_
+    parameters = estimator.get_params(deep=False)
+    for name in ("space", *schema.left_out):
+        del parameters[name]
+    fields = Fields(space, results={"space_given": estimator.space is not None})
+    fields.results |= preparation_to_json(getattr(estimator, "preparation_", None))
+    if not isinstance(parameters.get("init", ""), str):
+        fields.arrays["init"] = np.asarray(parameters["init"])
+        parameters["init"] = "spread"
+    # A seed that is no number is kept as text alone, with what made the file.
+    if not isinstance(parameters.get("random_state"), int | np.integer | None):
+        parameters["random_state"] = None
+    for part in (_N_FEATURES, *schema.parts):
+        part.write(estimator, fields)
+    plain = {name: as_plain(value) for name, value in parameters.items()}
+    return Model(type(estimator).__name__, plain, space, fields.arrays, fields.results)
+
+
+def _restore(estimator_class: type[Any], model: Model) -> Any:
+    if "space" in model.parameters:
+        raise ValueError("its space is not a parameter")
+    schema: Schema = estimator_class._schema
+    parameters = {name: value for name, value in model.parameters.items() if name not in schema.removed}
+    estimator = estimator_class(**parameters)
+    sizes = {name: value for name, value in parameters.items() if isinstance(value, int)}
+    sizes["n_coordinates"] = model.space.n_coordinates
+    fields = Fields(model.space, dict(model.arrays), model.results, sizes)
+    if "init" in fields.arrays:
+        estimator.set_params(init=fields.arrays.pop("init"))
+    if fields.result("space_given"):
+        estimator.set_params(space=model.space)
+    estimator.space_ = model.space
+    estimator.preparation_ = preparation_of_header(model.results, model.space.n_coordinates)
+    for part in (_N_FEATURES, *schema.parts):
+        part.read(estimator, fields)
+    if fields.arrays:
+        raise ValueError(f"it holds {', '.join(sorted(fields.arrays))}, which a {model.kind} has not")
+    if estimator.n_features_in_ != model.space.n_coordinates:
+        raise ValueError(f"n_features_in_ must be {model.space.n_coordinates}, got {estimator.n_features_in_}")
+    estimator._check_loaded()
+    return estimator

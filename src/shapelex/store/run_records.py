@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 
 from shapelex._extras import load_pyarrow
 from shapelex.exceptions import ShapeFileError
+from shapelex.store.archive import read_header
 from shapelex.store.atomic import write_atomically
 from shapelex.store.folders import is_zarr_folder
 from shapelex.store.input_hashes import describe_input
-from shapelex.store.npy_array import read_array
 from shapelex.store.provenance import describe_run
 
 KEY = "shapelex"
@@ -153,7 +153,7 @@ def _find(path: Path) -> Any:
     with path.open("rb") as stream:
         head = stream.read(16)
     if head.startswith(b"PK\x03\x04"):
-        return _in_header(npz_header(path))
+        return _in_header(read_header(path))
     if head.startswith(b"\x89PNG"):
         return _in_png(path)
     if head.startswith(b"PAR1"):
@@ -171,19 +171,6 @@ def _find(path: Path) -> Any:
     if head.lstrip().startswith(b"{"):
         return json.loads(contents).get("run")
     return None
-
-
-def npz_header(path: Path) -> dict[str, Any]:
-    """Return the JSON header of a ``.npz`` file of ours; nothing where there is none."""
-    try:
-        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
-            member = archive.getinfo("header.npy")
-            with archive.open(member) as part:
-                header = json.loads(read_array(part, min(member.file_size, _SIDECAR_LIMIT)).tobytes())
-    # zipfile and NumPy's header parser raise almost anything on bytes that are none of ours.
-    except Exception:
-        return {}
-    return header if isinstance(header, dict) else {}
 
 
 def zarr_attributes(path: Path) -> dict[str, Any]:

@@ -24,23 +24,15 @@ def describe_space(space: Space) -> tuple[dict[str, Any], dict[str, np.ndarray[A
     if isinstance(space, CustomSpace) and not space.has_basis:
         arrays = {"space_gram": np.asarray(space.gram), "space_shift": np.asarray(space.shift)}
         return {"type": name, "closed": space.closed}, arrays
-    raise UnsupportedBySpaceError(f"{space} holds functions, which no data file can")
+    raise UnsupportedBySpaceError(f"{space} holds functions, which no file of data can hold")
 
 
 def build_space(description: Mapping[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> Space:
-    """Return the space that :func:`describe_space` described; its arrays are taken out of `arrays`.
-
-    Raises
-    ------
-    LookupError
-        If this version knows no such space.
-    ValueError
-        If the description is damaged.
-    """
+    """Return the space that :func:`describe_space` described; its arrays are taken out of `arrays`."""
     arguments = dict(description)
     name = arguments.pop("type", None)
     if name != "CustomSpace" and name not in _SPACES:
-        raise LookupError(f"a space {name!r} that this shapelex does not know: upgrade shapelex")
+        raise ValueError(f"its space is a {name!r}, which this shapelex does not know: upgrade shapelex")
     try:
         if name == "CustomSpace":
             return CustomSpace(arrays.pop("space_gram"), arrays.pop("space_shift"), **arguments)

@@ -10,7 +10,7 @@ from shapelex.exceptions import ShapeFileError, ShapelexError, reason_of
 from shapelex.io.stored_shapes import StoredShapes, stored_landmarks
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, from_columns
-from shapelex.store.npy_array import read_array
+from shapelex.store.archive import read_array
 
 
 def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
