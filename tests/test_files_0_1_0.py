@@ -9,7 +9,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CheckpointError, PreparationWarning, RemovedParameterWarning
-from shapelex.store.code_table import read_code_errors, read_codes_npz
+from shapelex.store.code_files import read_code_errors
 
 FILES = Path(__file__).parent / "files_0_1_0"
 REMOVED = {
@@ -75,12 +75,12 @@ def test_checkpoint_is_refused_by_name(shapes, tmp_path):
 
 def test_codes(shapes):
     model = load("ShapeDictionary")
-    codes, columns = read_codes_npz(FILES / "codes.npz")
+    found = sx.read_codes(FILES / "codes.npz")
+    codes, columns = found.codes, found.columns
     again = model.encode(shapes.configurations)
     np.testing.assert_array_equal(codes.support, again.support)
     np.testing.assert_allclose(codes.coefs, again.coefs, atol=1e-9)
-    assert sx.read_codes(FILES / "codes.npz")[0] == codes
-    np.testing.assert_allclose(sx.read_codes(FILES / "codes.npz")[1], EXPECTED["ShapeDictionary"], rtol=1e-9)
+    np.testing.assert_allclose(found.errors, EXPECTED["ShapeDictionary"], rtol=1e-9)
     assert list(columns["id"]) == list(shapes.ids)
     np.testing.assert_allclose(read_code_errors(FILES / "codes.csv"), EXPECTED["ShapeDictionary"], rtol=1e-9)
 
@@ -88,5 +88,5 @@ def test_codes(shapes):
 def test_codes_in_parquet():
     pytest.importorskip("pyarrow")
     codes, errors = sx.read_codes(FILES / "codes.parquet")
-    assert codes == read_codes_npz(FILES / "codes.npz")[0]
+    assert codes == sx.read_codes(FILES / "codes.npz").codes
     np.testing.assert_allclose(errors, EXPECTED["ShapeDictionary"], rtol=1e-9)

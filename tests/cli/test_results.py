@@ -14,7 +14,6 @@ import pytest
 import shapelex as sx
 from shapelex.estimators.progress import FitProgress
 from shapelex.exceptions import CodesError
-from shapelex.store.code_table import read_codes_npz
 from shapelex.store.model_file import read_model, write_model
 from tests.cli.conftest import lines_of, run
 
@@ -104,9 +103,9 @@ def test_codes_in_parquet_and_npz(ready, shapes, model):
     assert table.column("id").to_pylist() == shapes.ids.tolist()
     np.testing.assert_array_equal(table.column("error").to_numpy(), model.errors(shapes))
     lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.npz"))
-    codes, columns = read_codes_npz("c.npz")
-    assert codes == model.encode(shapes)
-    assert columns["label"].tolist() == shapes.labels.tolist()
+    found = sx.read_codes("c.npz")
+    assert found.codes == model.encode(shapes)
+    assert found.columns["label"].tolist() == shapes.labels.tolist()
     assert lines_of(run("info", "c.npz"))[0] == "codes of 40 shapes over 4 atoms, at most 2 per shape"
 
 
@@ -116,7 +115,7 @@ def test_shapes_of_another_space_are_refused(ready, shapes):
     assert result.exit_code == 1
     assert "but the model is in Landmarks(n_points=16, closed=True): import these shapes with --like" in result.stderr
     assert run("encode", "shapes.npz", "shapes.npz", "-o", "c.csv").stderr.startswith(
-        "shapelex: shapes.npz is no model"
+        "shapelex: shapes.npz is damaged or no model file: it is a set of shapes"
     )
 
 

@@ -104,7 +104,7 @@ def test_stored_sets_have_the_coordinates_of_their_space(shapes, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("ending", ["zarr", "parquet"])
+@pytest.mark.parametrize("ending", ["zarr", "parquet", "npz"])
 def test_codes_go_to_files(ending, dtype, shapes, tmp_path, monkeypatch):
     monkeypatch.setattr("shapelex.store.code_files._GROUP_ROWS", 100)
     X = shapes.astype(dtype)
@@ -120,10 +120,31 @@ def test_codes_go_to_files(ending, dtype, shapes, tmp_path, monkeypatch):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [f"codes.{ending}", "shapes.npy"]
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx", "parquet", "npz", "zarr"])
+def test_codes_of_a_set_have_the_table_of_the_command(ending, shapes, tmp_path):
+    model = make_model(tol=1).fit(shapes)
+    labels = np.where(np.arange(len(shapes)) % 2, "b", "a")
+    known = sx.ShapeSet(shapes, labels=labels, metadata={"area": np.arange(len(shapes)) / 4})
+    path = model.encode_to(known, tmp_path / f"codes.{ending}")
+    found = read_codes(path)
+    assert_close_codes(found.codes, model.encode(shapes))
+    assert_close(found.errors, model.errors(shapes))
+    assert list(found.columns) == ["id", "label", "area"]
+    np.testing.assert_array_equal(found.columns["id"], known.ids)
+    np.testing.assert_array_equal(found.columns["label"], labels)
+    np.testing.assert_array_equal(found.columns["area"], known.metadata["area"])
+    if ending == "parquet":
+        import pyarrow.parquet as parquet
+
+        assert {"id", "area", "error", "n_used", "n_atoms", "atom_1", "modulus_1", "angle_2"} <= set(
+            parquet.read_schema(path).names
+        )
+
+
 def test_files_of_codes_have_known_endings(shapes, tmp_path):
     model = make_model(tol=1).fit(shapes)
-    with pytest.raises(CodesError, match=r"must end in .zarr or .parquet"):
-        model.encode_to(shapes, tmp_path / "codes.csv")
+    with pytest.raises(CodesError, match=r"must end in .* \.npz or \.zarr, got"):
+        model.encode_to(shapes, tmp_path / "codes.txt")
     with pytest.raises(FileNotFoundError, match="no folder"):
         model.encode_to(shapes, tmp_path / "missing" / "codes.zarr")
     import pyarrow as pa
@@ -136,7 +157,7 @@ def test_files_of_codes_have_known_endings(shapes, tmp_path):
     with pytest.raises(CodesError, match="holds no codes that can be read: it has no header"):
         read_codes(tmp_path / "other.npz")
     (tmp_path / "codes.csv").write_text("id,error\n")
-    with pytest.raises(CodesError, match=r"codes\.csv holds no codes of shapelex"):
+    with pytest.raises(CodesError, match=r"codes\.csv holds no codes that can be read: it has no columns id"):
         read_codes(tmp_path / "codes.csv")
     (tmp_path / "codes.txt").write_text("id,error\n")
     with pytest.raises(CodesError, match=r"must end in \.csv, \.tsv, \.xlsx, \.parquet, \.npz or \.zarr"):

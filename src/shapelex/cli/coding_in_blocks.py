@@ -36,33 +36,18 @@ def write_codes_in_blocks(
 
     `source` is the set, or a Dask array of it that is coded on a cluster.
     """
-    import numpy as np
-
-    from shapelex.store.code_files import open_codes_writer
-    from shapelex.store.code_table import code_columns, shape_columns
-    from shapelex.store.table_file import write_table_blocks
+    from shapelex.store.code_files import CodeBlock, shape_columns, write_codes
 
     squares, worst = 0.0, 0.0
 
-    def blocks() -> Iterator[Any]:
+    def blocks() -> Iterator[CodeBlock]:
         nonlocal squares, worst
         for block in model._coded_blocks(source):
             squares += float((block.errors**2).sum())
             worst = max(worst, float(block.errors.max()))
-            yield block
-            tell((block.start + len(block.codes)) / len(stored), "")
+            end = block.start + len(block.codes)
+            yield block.codes, block.errors, shape_columns(stored[block.start : end])
+            tell(end / len(stored), "")
 
-    if path.suffix.lower() == ".zarr":
-        dtype = np.result_type(stored.dtype, model.atoms_.dtype)
-        kinds = {name: column.dtype for name, column in shape_columns(stored[:1]).items()}
-        with open_codes_writer(path, len(stored), model.n_nonzero, len(model.atoms_), dtype, run, kinds) as writer:
-            for block in blocks():
-                told = shape_columns(stored[block.start : block.start + len(block.codes)])
-                writer.add(block.codes, block.errors, told)
-    else:
-        tables = (
-            code_columns(one.codes, one.errors, stored[one.start : one.start + len(one.codes)], layout)
-            for one in blocks()
-        )
-        write_table_blocks(path, tables, run)
+    write_codes(path, blocks(), run, layout)
     return (squares / len(stored)) ** 0.5, worst

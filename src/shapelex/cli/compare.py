@@ -76,7 +76,7 @@ def compare(
     if target is not None:
         from shapelex.store.table_file import write_table
 
-        write_table(target, {name: table[name] for name in table.columns}, run)
+        write_table(target, [{name: table[name] for name in table.columns}], run)
         screen.say(f"wrote {target}")
     if picture is not None:
         save_figure(picture, lambda ax: sx.plotting.plot_rmse_curves(table, ax=ax), run, (6.0, 4.2))

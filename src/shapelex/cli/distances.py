@@ -52,7 +52,7 @@ def distances(
     columns = (found if other is None else other).ids.tolist()
     # Names of columns must differ, ids need not.
     names = columns if len(set(columns)) == len(columns) else [f"{place}:{name}" for place, name in enumerate(columns)]
-    write_table(target, {"id": found.ids, **{f"{name}": table[:, place] for place, name in enumerate(names)}}, run)
+    write_table(target, [{"id": found.ids, **{f"{name}": table[:, place] for place, name in enumerate(names)}}], run)
     screen.say(f"{len(table)} x {len(names)} {distance} distances, mean {table.mean():.4f}, greatest {table.max():.4f}")
     screen.say(f"wrote {target}")
     if picture is not None:

@@ -62,8 +62,7 @@ def encode(
     suffix = out.suffix.lower()
     if suffix == ".zarr" and figure is not None:
         raise typer.BadParameter("works with tables and .npz, not with .zarr.", param_hint="--figure")
-    if suffix != ".zarr":
-        _check_table(out)
+    _check_table(out)
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model, device)
@@ -86,12 +85,12 @@ def encode(
         screen.show({"out": str(target), "n_shapes": len(stored), "rmse": rmse, "worst": worst, "figure": None})
         return
     found = read_shapes_for(dictionary, shapes, screen)
-    from shapelex.store.code_table import write_codes
+    from shapelex.store.code_files import shape_columns, write_codes
 
     with screen.progress("coding"):
         codes, errors = dictionary.encode(found), dictionary.errors(found)
     run = record_run(dictionary.random_state, (shapes, model))
-    write_codes(target, codes, errors, found, run, layout=str(layout))
+    write_codes(target, [(codes, errors, shape_columns(found))], run, str(layout))
     rmse = float((errors**2).mean() ** 0.5)
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
     screen.say(f"wrote {target}")
@@ -122,10 +121,10 @@ def draw_overlays(path: Path, shapes: Any, reconstructions: Any, errors: Any, ru
 
 
 def _check_table(path: Path) -> None:
-    from shapelex.store.code_table import SUFFIXES
+    from shapelex.store.code_files import SUFFIXES
     from shapelex.store.table_file import check_table_path
 
     if path.suffix.lower() not in SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(SUFFIXES)}.", param_hint="-o")
-    if path.suffix.lower() != ".npz":
+    if path.suffix.lower() not in (".npz", ".zarr"):
         check_table_path(path)

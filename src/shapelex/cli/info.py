@@ -111,13 +111,8 @@ def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
 
 def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
     from shapelex.store.code_files import describe_codes
-    from shapelex.store.code_table import read_codes_npz
 
-    if Path(file).is_dir():
-        shape, n_atoms, errors = describe_codes(Path(file))
-    else:
-        codes, columns = read_codes_npz(file)
-        shape, n_atoms, errors = (len(codes), codes.n_nonzero), codes.n_atoms, columns["error"]
+    shape, n_atoms, errors = describe_codes(Path(file))
     rmse = float((errors**2).mean() ** 0.5)
     facts = {"holds": "codes", "n_shapes": shape[0], "n_atoms": n_atoms, "n_nonzero": shape[1]}
     return [
@@ -132,7 +127,7 @@ def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
 
     if path.suffix.lower() not in TABLE_SUFFIXES:
         return None
-    from shapelex.store.code_table import read_code_errors
+    from shapelex.store.code_files import read_code_errors
 
     errors = read_code_errors(path)
     if errors is None:

@@ -77,7 +77,7 @@ def suggest(
     if target is not None:
         from shapelex.store.table_file import write_table
 
-        write_table(target, {name: advice.surface[name] for name in advice.surface.columns}, run)
+        write_table(target, [{name: advice.surface[name] for name in advice.surface.columns}], run)
         screen.say(f"wrote {target}")
     if picture is not None:
         save_figure(picture, lambda ax: sx.plotting.plot_suggestion(advice, ax=ax), run, (6.0, 5.0))

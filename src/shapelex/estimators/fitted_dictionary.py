@@ -19,9 +19,11 @@ from shapelex.coding.coders import CODERS
 from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
 from shapelex.geometry.distances import pairwise_row_distances
+from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space
-from shapelex.store.code_files import open_codes_writer
+from shapelex.store.code_files import CodeBlock, shape_columns, write_codes
+from shapelex.store.run_records import make_run
 
 _REALISM_BLOCK = 1 << 16
 
@@ -66,9 +68,9 @@ class FittedDictionary(ShapeReconstructor):
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations, or any source of them that :meth:`encode` takes.
         path : str or Path
-            Path of the file. ``.zarr`` writes a Zarr folder of the arrays ``support``, ``coefs`` and ``errors``;
-            ``.parquet`` a table with the columns ``support``, ``coefs_real``, ``coefs_imag`` and ``error``. An existing
-            file is replaced in one step, when the new one is complete.
+            Path of the file: ``.csv``, ``.tsv``, ``.xlsx``, ``.parquet``, ``.npz`` or ``.zarr``, with the content that
+            ``shapelex encode`` writes; ``.npz`` and ``.xlsx`` are made in memory. An existing file is replaced in one
+            step, when the new one is complete.
 
         Returns
         -------
@@ -80,14 +82,23 @@ class FittedDictionary(ShapeReconstructor):
         CodesError
             If the path has another suffix.
         ImportError
-            If zarr or pyarrow is not installed.
+            If zarr, pyarrow or openpyxl is not installed.
         """
+        from shapelex.io.stored_shapes import StoredShapes
+
         shapes = self._open_new_input(X)
         dtype = self._code_dtype(shapes)
-        with open_codes_writer(path, len(shapes), self.n_nonzero, len(self.atoms_), dtype) as writer:
+
+        def blocks() -> Iterator[CodeBlock]:
             for block in coded_blocks(shapes, self._coding()):
-                writer.add(block.codes, block.errors)
-        return Path(path)
+                end = block.start + len(block.codes)
+                columns = {"id": np.arange(block.start, end).astype(str)}
+                if isinstance(X, ShapeSet | StoredShapes):
+                    columns = shape_columns(X[block.start : end])
+                coefs = block.codes.coefs.astype(dtype, copy=False)
+                yield SparseCodes(block.codes.support, coefs, block.codes.n_atoms), block.errors, columns
+
+        return write_codes(path, blocks(), make_run(None, None))
 
     def transform(self, X: ArrayLike) -> ComplexArray:
         """Code shapes over the atoms, as a dense matrix.

@@ -1,189 +1,94 @@
-"""Files of codes: Zarr folders and Parquet tables, written block by block.
+"""Files of codes: tables for statistics (``.csv .tsv .xlsx .parquet``), or the arrays (``.npz``, ``.zarr``).
 
-In come blocks of codes with the errors of their shapes; out goes one file, whole or not at all, and the codes again.
-A Zarr folder holds the arrays ``support``, ``coefs`` and ``errors``, and columns of what is known of the shapes; a
-Parquet table has the columns ``support``,
-``coefs_real`` and ``coefs_imag`` (lists) and ``error``, one row a shape.
+In come blocks of codes with the errors of their shapes and what is known of these; out goes one file, whole or not at
+all, and the codes again. A table has the columns of :func:`code_columns`; archives and Zarr folders hold the arrays
+``support``, ``coefs`` and ``errors`` and one for each column, whose names are in the header.
 """
 
-import json
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from shapelex._extras import load_pyarrow, load_zarr
-from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._extras import load_openpyxl, load_pyarrow, load_zarr
+from shapelex._typing import FloatArray
+from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes
-from shapelex.exceptions import CodesError
-from shapelex.store.code_table import read_codes_npz, read_codes_table
-from shapelex.store.folders import put_in_place, remove
-from shapelex.store.run_records import KEY
-from shapelex.store.table_file import TABLE_SUFFIXES
+from shapelex.exceptions import CodesError, reason_of
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.columns import as_column
+from shapelex.shapes.shapeset import description_columns
+from shapelex.store.archive import check_header, read_archive, write_archive
+from shapelex.store.atomic import write_atomically
+from shapelex.store.folders import replace_folder
+from shapelex.store.table_file import TABLE_SUFFIXES, write_table
 
 FORMAT_NAME = "shapelex codes"
+FORMAT_VERSION = 1
+LAYOUTS = ("slots", "atoms")
+SUFFIXES = (*TABLE_SUFFIXES, ".npz", ".zarr")
 
 # Rows of a chunk or a row group.
 _GROUP_ROWS = 1 << 16
+_OWN = re.compile(r"error|n_used|n_atoms|(atom|modulus|angle)_a?\d+")
+_KEYS = {"id": "ids", "label": "labels"}
+
+CodeBlock = tuple[SparseCodes, FloatArray, Mapping[str, Any]]
 
 
-class CodesWriter(ABC):
-    """A file of codes that grows as ``.NAME.partial``; as a context it is put in place at the end, or removed on error.
+def shape_columns(shapes: ShapeSet) -> dict[str, Any]:
+    """Return what is known of shapes as named columns; names that codes have themselves begin with ``meta``."""
+    return {f"meta {name}" if _OWN.fullmatch(name) else name: column for name, column in description_columns(shapes)}
 
-    `dtype` is the precision of the weights, `run` the record of what makes them, `columns` the types of what
-    is known of the shapes, which Zarr folders keep.
+
+def code_columns(
+    codes: SparseCodes, errors: FloatArray, columns: Mapping[str, Any], layout: str = "slots"
+) -> dict[str, Any]:
+    """Return codes as named columns, one row per shape, after all that is known of the shapes.
+
+    Layout ``"slots"`` has for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
+    largest weight first; ``"atoms"`` has for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0
+    and no angle where a shape does not use it. Angles are in radians.
     """
-
-    def __init__(
-        self,
-        path: Path,
-        n_shapes: int,
-        n_nonzero: int,
-        n_atoms: int,
-        dtype: np.dtype[Any],
-        run: Mapping[str, Any] | None = None,
-        columns: Mapping[str, np.dtype[Any]] | None = None,
-    ) -> None:
-        self.path = path.resolve()
-        if not self.path.parent.is_dir():
-            raise FileNotFoundError(f"There is no folder {self.path.parent} to write {path.name} to.")
-        self.partial = self.path.with_name(f".{self.path.name}.partial")
-        self.n_shapes, self.n_nonzero, self.n_atoms, self.dtype = n_shapes, n_nonzero, n_atoms, dtype
-        self.run, self.columns = run, dict(columns or {})
-        self._waiting: list[tuple[SparseCodes, FloatArray, Mapping[str, Any]]] = []
-        self._n_written = 0
-
-    def __enter__(self) -> "CodesWriter":
-        remove(self.partial)
-        self._open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._flush()
-            self._close()
-            if kind is None:
-                put_in_place(self.partial, self.path)
-        finally:
-            remove(self.partial)
-
-    def add(self, codes: SparseCodes, errors: FloatArray, columns: Mapping[str, Any] | None = None) -> None:
-        """Append the codes and the errors of the next shapes, and what is known of them."""
-        self._waiting.append((codes, errors, columns or {}))
-        if sum(len(part) for part, _, _ in self._waiting) >= _GROUP_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        if not self._waiting:
-            return
-        codes = SparseCodes.concatenate([part for part, _, _ in self._waiting])
-        errors = np.concatenate([part for _, part, _ in self._waiting])
-        columns = {name: np.concatenate([told[name] for _, _, told in self._waiting]) for name in self.columns}
-        self._waiting = []
-        self._write(self._n_written, codes.support, codes.coefs.astype(self.dtype, copy=False), errors, columns)
-        self._n_written += len(codes)
-
-    @abstractmethod
-    def _open(self) -> None: ...
-
-    @abstractmethod
-    def _write(
-        self, start: int, support: IntArray, coefs: ComplexArray, errors: FloatArray, columns: Mapping[str, Any]
-    ) -> None: ...
-
-    @abstractmethod
-    def _close(self) -> None: ...
+    check_choice(layout, LAYOUTS, "layout")
+    table = {**columns, "error": errors, "n_used": codes.counts()}
+    if layout == "atoms":
+        dense = codes.toarray()
+        for atom in range(codes.n_atoms):
+            weights = dense[:, atom]
+            table[f"modulus_a{atom}"] = np.abs(weights)
+            table[f"angle_a{atom}"] = np.where(weights != 0, np.angle(weights), np.nan)
+        return table
+    table["n_atoms"] = np.full(len(codes), codes.n_atoms)
+    order = np.argsort(-np.abs(codes.coefs), axis=1, kind="stable")
+    support, coefs = np.take_along_axis(codes.support, order, axis=1), np.take_along_axis(codes.coefs, order, axis=1)
+    for slot in range(codes.n_nonzero):
+        is_empty = support[:, slot] < 0
+        parts = {"atom": support[:, slot], "modulus": np.abs(coefs[:, slot]), "angle": np.angle(coefs[:, slot])}
+        table |= {f"{what}_{slot + 1}": np.ma.masked_array(part, mask=is_empty) for what, part in parts.items()}
+    return table
 
 
-class _ZarrWriter(CodesWriter):
-    def _open(self) -> None:
-        zarr = load_zarr()
-        self._group = zarr.open_group(str(self.partial), mode="w")
-        keys = {name: f"column_{place}" for place, name in enumerate(self.columns)}
-        told = {"format": FORMAT_NAME, "n_atoms": self.n_atoms, "columns": keys}
-        self._group.attrs.update(told if self.run is None else {**told, "run": dict(self.run)})
-        error_dtype = np.empty(0, dtype=self.dtype).real.dtype
-        shapes = {"support": (self.n_nonzero, np.dtype(np.int32)), "coefs": (self.n_nonzero, self.dtype)}
-        rows = min(_GROUP_ROWS, self.n_shapes)
-        for name, (width, dtype) in shapes.items():
-            self._group.create_array(name, shape=(self.n_shapes, width), chunks=(rows, width), dtype=dtype)
-        flat = {"errors": error_dtype} | {
-            keys[name]: dtype if dtype.kind in "biufc" else str for name, dtype in self.columns.items()
-        }
-        for name, kind in flat.items():
-            self._group.create_array(name, shape=(self.n_shapes,), chunks=(rows,), dtype=kind)
-        self._keys = keys
+def write_codes(path: str | Path, blocks: Iterable[CodeBlock], run: Mapping[str, Any], layout: str = "slots") -> Path:
+    """Write blocks of codes, of errors and of :func:`shape_columns`; the end of the name says in which format.
 
-    def _write(
-        self, start: int, support: IntArray, coefs: ComplexArray, errors: FloatArray, columns: Mapping[str, Any]
-    ) -> None:
-        part = slice(start, start + len(support))
-        for name, values in (("support", support), ("coefs", coefs), ("errors", errors)):
-            self._group[name][part] = values
-        for name, column in columns.items():
-            self._group[self._keys[name]][part] = column
-
-    def _close(self) -> None:
-        """Zarr keeps nothing open."""
-
-
-class _ParquetWriter(CodesWriter):
-    def _open(self) -> None:
-        pa = load_pyarrow()
-        real = pa.from_numpy_dtype(np.empty(0, dtype=self.dtype).real.dtype)
-        columns = [
-            ("support", pa.list_(pa.int32(), self.n_nonzero)),
-            ("coefs_real", pa.list_(real, self.n_nonzero)),
-            ("coefs_imag", pa.list_(real, self.n_nonzero)),
-            ("error", real),
-        ]
-        told = {"format": FORMAT_NAME, "n_atoms": str(self.n_atoms)}
-        self._schema = pa.schema(columns, told if self.run is None else {**told, KEY: json.dumps(dict(self.run))})
-        self._writer = pa.parquet.ParquetWriter(self.partial, self._schema)
-
-    def _write(
-        self,
-        start: int,  # noqa: ARG002
-        support: IntArray,
-        coefs: ComplexArray,
-        errors: FloatArray,
-        columns: Mapping[str, Any],  # noqa: ARG002
-    ) -> None:
-        pa = load_pyarrow()
-        lists = [
-            pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).ravel()), self.n_nonzero)
-            for values in (support, coefs.real, coefs.imag)
-        ]
-        arrays = [*lists, pa.array(errors.astype(coefs.real.dtype, copy=False))]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-
-    def _close(self) -> None:
-        self._writer.close()
-
-
-_WRITERS: dict[str, type[CodesWriter]] = {".zarr": _ZarrWriter, ".parquet": _ParquetWriter}
-
-
-def open_codes_writer(
-    path: str | Path,
-    n_shapes: int,
-    n_nonzero: int,
-    n_atoms: int,
-    dtype: np.dtype[Any],
-    run: Mapping[str, Any] | None = None,
-    columns: Mapping[str, np.dtype[Any]] | None = None,
-) -> CodesWriter:
-    """Begin a file of codes; its ending, ``.zarr`` or ``.parquet``, says in which format."""
+    A file that is there is replaced when the new one is complete. ``.npz`` and ``.xlsx`` are made in memory.
+    """
     target = Path(path)
-    if target.suffix.lower() not in _WRITERS:
-        raise CodesError(f"path must end in {' or '.join(_WRITERS)}, got {str(path)!r}.")
-    return _WRITERS[target.suffix.lower()](target, n_shapes, n_nonzero, n_atoms, dtype, run, columns)
+    suffix = _check_suffix(target)
+    groups = _join(blocks, None if suffix == ".npz" else _GROUP_ROWS)
+    if suffix == ".zarr":
+        with replace_folder(target) as partial:
+            _write_zarr(partial, groups, run)
+    elif suffix == ".npz":
+        header, arrays = _describe(*next(groups), run)
+        write_atomically(target, lambda stream: write_archive(stream, header, arrays))
+    else:
+        write_table(target, (code_columns(*group, layout) for group in groups), run)
+    return target
 
 
 class StoredCodes(tuple[SparseCodes, FloatArray]):
@@ -224,9 +129,9 @@ def read_codes(path: str | Path) -> StoredCodes:
     Parameters
     ----------
     path : str or Path
-        What the command ``shapelex encode`` wrote, as ``.csv``, ``.tsv``, ``.xlsx``, ``.parquet``, ``.npz`` or
-        ``.zarr``, or :meth:`shapelex.ShapeDictionary.encode_to`. Tables have the atoms of a shape in the order of
-        their moduli, and weights rounded to double precision.
+        What the command ``shapelex encode`` or :meth:`shapelex.ShapeDictionary.encode_to` wrote, as ``.csv``,
+        ``.tsv``, ``.xlsx``, ``.parquet``, ``.npz`` or ``.zarr``. Tables have the atoms of a shape in the order of
+        their moduli, and weights as modulus and angle, which changes them by rounding.
 
     Returns
     -------
@@ -244,56 +149,168 @@ def read_codes(path: str | Path) -> StoredCodes:
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"There is no file {source}.")
-    suffix = source.suffix.lower()
-    if suffix == ".zarr":
-        group = load_zarr().open_group(str(source), mode="r")
-        _check_format(group.attrs.get("format"), source)
-        codes = SparseCodes(group["support"][:], group["coefs"][:], int(group.attrs["n_atoms"]))
-        keys = dict(group.attrs.get("columns", {}))
-        return StoredCodes(codes, group["errors"][:], {name: _as_fixed(group[key][:]) for name, key in keys.items()})
-    if suffix == ".npz":
-        codes, columns = read_codes_npz(source)
-        return StoredCodes(codes, columns.pop("error"), columns)
-    if suffix not in TABLE_SUFFIXES:
-        raise CodesError(f"path must end in {', '.join(TABLE_SUFFIXES)}, .npz or .zarr, got {str(path)!r}.")
-    if suffix == ".parquet":
-        # By file, not by path: pyarrow takes paths for folders of partitions.
-        with source.open("rb") as stream:
-            metadata = load_pyarrow().parquet.read_schema(stream).metadata or {}
-        if metadata.get(b"format", b"").decode(errors="replace") == FORMAT_NAME:
-            return _read_parquet(source)
-    codes, columns = read_codes_table(source)
+    suffix = _check_suffix(source)
+    with _refusing(source):
+        if suffix in TABLE_SUFFIXES:
+            codes, columns = _read_table(source)
+        else:
+            header, arrays = _open_arrays(source)
+            codes = SparseCodes(arrays["support"][:], arrays["coefs"][:], int(header["n_atoms"]))
+            keys = {name: key for name, key in _KEYS.items() if key in arrays} | header.get("columns", {})
+            columns = {name: arrays[key][:] for name, key in {"error": "errors", **keys}.items()}
+        columns = {name: as_column(_as_fixed(column), len(codes), name) for name, column in columns.items()}
     return StoredCodes(codes, columns.pop("error"), columns)
 
 
-def _read_parquet(source: Path) -> StoredCodes:
-    """Read the lists that :class:`_ParquetWriter` writes."""
-    with source.open("rb") as stream:
-        table = load_pyarrow().parquet.read_table(stream)
-    support, real, imag = (
-        np.concatenate([chunk.flatten().to_numpy(zero_copy_only=False) for chunk in table[name].chunks])
-        for name in ("support", "coefs_real", "coefs_imag")
-    )
-    coefs = np.empty(real.shape, dtype=np.result_type(real.dtype, np.complex64))
-    coefs.real, coefs.imag = real, imag
-    shape = (table.num_rows, -1)
-    codes = SparseCodes(support.reshape(shape), coefs.reshape(shape), int(table.schema.metadata[b"n_atoms"]))
-    return StoredCodes(codes, table["error"].to_numpy(), {})
+def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
+    """Return the codes' shape, the number of atoms and the errors in a file of arrays; Zarr's codes are not read."""
+    with _refusing(path):
+        header, arrays = _open_arrays(path)
+        n_shapes, n_nonzero = arrays["support"].shape
+        return (n_shapes, n_nonzero), int(header["n_atoms"]), arrays["errors"][:]
+
+
+def read_code_errors(path: str | Path) -> FloatArray | None:
+    """Return the errors of the shapes in a table of codes; None where the file is no such table."""
+    try:
+        with _refusing(Path(path)):
+            return np.asarray(_read_frame(Path(path))["error"], dtype=float)
+    except CodesError:
+        return None
+
+
+@contextmanager
+def _refusing(source: Path) -> Iterator[None]:
+    """Turn the errors of parsers, which raise nearly anything on damaged files, into ours."""
+    try:
+        yield
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise CodesError(f"{source} holds no codes that can be read: {reason_of(error)}.") from error
+
+
+def _check_suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise CodesError(f"path must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}, got {str(path)!r}.")
+    return suffix
+
+
+def _join(blocks: Iterable[CodeBlock], n_rows: int | None) -> Iterator[CodeBlock]:
+    """Join neighboring blocks, up to `n_rows` rows or a block more; all of them for None."""
+    waiting: list[CodeBlock] = []
+
+    def join() -> CodeBlock:
+        codes, errors, columns = zip(*waiting, strict=True)
+        joined = {name: np.concatenate([block[name] for block in columns]) for name in columns[0]}
+        return SparseCodes.concatenate(codes), np.concatenate(errors), joined
+
+    for block in blocks:
+        waiting.append(block)
+        if n_rows is not None and sum(len(codes) for codes, _, _ in waiting) >= n_rows:
+            yield join()
+            waiting = []
+    if waiting:
+        yield join()
+
+
+def _describe(
+    codes: SparseCodes, errors: FloatArray, columns: Mapping[str, Any], run: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays of codes, as archives and Zarr folders have them."""
+    keys = {name: _KEYS.get(name, f"column_{place}") for place, name in enumerate(columns)}
+    header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, "n_atoms": codes.n_atoms, "columns": keys}
+    arrays = {"support": codes.support, "coefs": codes.coefs, "errors": errors}
+    return {**header, "run": dict(run)}, arrays | {keys[name]: column for name, column in columns.items()}
+
+
+def _write_zarr(folder: Path, groups: Iterable[CodeBlock], run: Mapping[str, Any]) -> None:
+    group = load_zarr().open_group(str(folder), mode="w")
+    n_written = 0
+    for block in groups:
+        header, arrays = _describe(*block, run)
+        for name, values in arrays.items():
+            if n_written == 0:
+                kind = values.dtype if values.dtype.kind in "biufc" else str
+                group.create_array(name, shape=values.shape, chunks=values.shape, dtype=kind)
+            stored = group[name]
+            stored.resize((n_written + len(values), *values.shape[1:]))
+            stored[n_written:] = values
+        n_written += len(block[0])
+    # Last, so that a folder without attributes is one that was not finished.
+    group.attrs.update(header)
+
+
+def _open_arrays(source: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays of an archive or a Zarr folder; those of a folder are not read yet."""
+    if source.suffix.lower() == ".npz":
+        header, arrays = read_archive(source)
+    else:
+        group = load_zarr().open_group(str(source), mode="r")
+        # Folders of 0.1.0 have no version.
+        header, arrays = {"version": 1, **group.attrs}, {name: group[name] for name in group.array_keys()}
+    check_header(header, FORMAT_NAME, FORMAT_VERSION)
+    return header, arrays
 
 
 def _as_fixed(column: Any) -> Any:
-    """Return text of any length as an array of text of one length."""
-    return column if column.dtype.kind in "biufc" else np.array(column.tolist(), dtype=np.str_)
+    """Return text of any length as an array of text of one length; missing text is empty."""
+    if column.dtype.kind in "biufcU":
+        return np.asarray(column)
+    return np.array(["" if text is None or text != text else text for text in column.tolist()], dtype=np.str_)
 
 
-def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
-    """Return the codes' shape, the number of atoms and the errors in a Zarr folder, without reading the codes."""
-    group = load_zarr().open_group(str(path), mode="r")
-    _check_format(group.attrs.get("format"), path)
-    n_shapes, n_nonzero = group["support"].shape
-    return (n_shapes, n_nonzero), int(group.attrs["n_atoms"]), group["errors"][:]
+def _read_table(path: Path) -> tuple[SparseCodes, dict[str, Any]]:
+    """Read the codes of a table in either layout, the column ``error``, and what is known of the shapes."""
+    frame = _read_frame(path)
+
+    def parts(what: str, places: Iterable[Any]) -> Any:
+        values = frame[[f"{what}_{place}" for place in places]].to_numpy()
+        return values if values.dtype == np.float32 else values.astype(float)
+
+    if "coefs_real" in frame:
+        # The lists that encode_to wrote to Parquet in 0.1.0.
+        support, real, imag = (np.stack(frame[name].to_numpy()) for name in ("support", "coefs_real", "coefs_imag"))
+        return SparseCodes(support, real + 1j * imag, frame.attrs["n_atoms"]), {"error": frame["error"]}
+    if "modulus_a0" in frame:
+        atoms = [f"a{atom}" for atom in range(sum(re.fullmatch(r"modulus_a\d+", name) is not None for name in frame))]
+        codes = SparseCodes.from_dense(parts("modulus", atoms) * np.exp(1j * np.nan_to_num(parts("angle", atoms))))
+    else:
+        if "n_atoms" not in frame or frame.empty:
+            raise CodesError("it does not say how many atoms the dictionary has: encode the shapes again")
+        slots = range(1, 1 + sum(re.fullmatch(r"modulus_\d+", name) is not None for name in frame))
+        atom, modulus, angle = (parts(what, slots) for what in ("atom", "modulus", "angle"))
+        support = np.where(np.isnan(atom), -1, atom).astype(np.int64)
+        coefs = np.nan_to_num(modulus) * np.exp(1j * np.nan_to_num(angle))
+        codes = SparseCodes(support, coefs, int(frame["n_atoms"].iloc[0]))
+    return codes, {name: frame[name] for name in frame if name == "error" or not _OWN.fullmatch(name)}
 
 
-def _check_format(name: Any, source: Path) -> None:
-    if name != FORMAT_NAME:
-        raise CodesError(f"{source} holds no codes of shapelex: its format is {name!r}.")
+def _read_frame(path: Path) -> Any:
+    """Return a table of codes as a data frame; refuse other files."""
+    import pandas as pd
+
+    suffix = path.suffix.lower()
+    text: dict[str, Any] = {"dtype": {"id": str, "label": str}, "na_values": [""], "keep_default_na": False}
+    if suffix == ".parquet":
+        # By file, not by path: pyarrow takes paths for folders of partitions.
+        with path.open("rb") as stream:
+            table = load_pyarrow().parquet.read_table(stream)
+        frame, told = table.to_pandas(), table.schema.metadata or {}
+        if {"support", "coefs_real", "coefs_imag", "error"} <= set(frame) and b"n_atoms" in told:
+            frame.attrs["n_atoms"] = int(told[b"n_atoms"])
+            return frame
+    elif suffix == ".xlsx":
+        load_openpyxl()
+        frame = pd.read_excel(path, **text)
+    elif suffix in TABLE_SUFFIXES:
+        frame = pd.read_csv(path, sep="," if suffix == ".csv" else "\t", **text)
+    else:
+        raise CodesError(f"its name ends in none of {', '.join(TABLE_SUFFIXES)}")
+    names = {str(name) for name in frame}
+    if not {"id", "error", "n_used"} <= names or {"modulus_1", "modulus_a0"}.isdisjoint(names):
+        raise CodesError("it has no columns id, error, n_used and modulus_1")
+    if frame["error"].dtype.kind not in "fi" or frame["error"].isna().any():
+        raise CodesError("its column 'error' has entries that are no numbers")
+    return frame

@@ -27,15 +27,16 @@ _MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
 Column = np.ndarray[Any, Any]
 
 
-def write_table(path: str | Path, columns: Mapping[str, Any], run: Mapping[str, Any]) -> Path:
-    """Write a table, whole or not at all; a file that is there is replaced.
+def write_table(path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any]) -> Path:
+    """Write a table block by block, whole or not at all; a file that is there is replaced.
 
     Parameters
     ----------
     path : str or Path
         Where to: ``.csv``, ``.tsv``, ``.xlsx`` or ``.parquet``.
-    columns : mapping of str to array_like
-        Columns of one length, by name. NaN and, in integers, masked entries are empty.
+    blocks : iterable of mappings of str to array_like
+        The next rows, as columns of one length by name; all blocks have the same names. NaN and, in integers, masked
+        entries are empty. Blocks are asked for while the table is written.
     run : mapping
         What made it, see :func:`~shapelex.store.run_records.make_run`.
 
@@ -55,35 +56,11 @@ def write_table(path: str | Path, columns: Mapping[str, Any], run: Mapping[str, 
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_table(f"{folder}/a.csv", {"id": ["a", "b"], "error": [0.5, float("nan")]}, {"command": "x"})
+    ...     path = write_table(f"{folder}/a.csv", [{"id": ["a", "b"], "error": [0.5, float("nan")]}], {"command": "x"})
     ...     print(path.read_text(), end="")
     id,error
     a,0.5
     b,
-    """
-    return write_table_blocks(path, [columns], run)
-
-
-def write_table_blocks(path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any]) -> Path:
-    """Write a table block by block, whole or not at all; a file that is there is replaced.
-
-    Parameters
-    ----------
-    path, run
-        As in :func:`write_table`.
-    blocks : iterable of mappings
-        The next rows, each as the columns of :func:`write_table`; all have the same names. They are asked for while
-        the table is written.
-
-    Returns
-    -------
-    Path
-        Where it went.
-
-    Raises
-    ------
-    ShapeFileError, ImportError
-        As :func:`write_table`.
     """
     target = Path(path)
     suffix = check_table_path(target)
