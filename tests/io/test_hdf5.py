@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats import hdf5 as _hdf5
-from shapelex.io.formats import hdf5_rows as _hdf5_rows
 from shapelex.io.formats.hdf5 import read_records
 from tests.io.laziness import as_values, peak_bytes
 
@@ -192,7 +191,7 @@ class TestLargeDatasets:
     def in_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(_hdf5, "_HELD_BYTES", 0)
         monkeypatch.setattr(_hdf5, "_MOST_TIMES_READ", np.inf)
-        monkeypatch.setattr(_hdf5_rows, "_BLOCK_BYTES", 1 << 10)
+        monkeypatch.setattr(_hdf5, "_BLOCK_BYTES", 1 << 10)
 
     def test_larger_than_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         points = skeletons(300)
@@ -242,7 +241,7 @@ class TestLargeDatasets:
             list(records)
 
     def test_memory_holds_a_part_of_the_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_hdf5_rows, "_BLOCK_BYTES", 1 << 18)
+        monkeypatch.setattr(_hdf5, "_BLOCK_BYTES", 1 << 18)
         points = np.zeros((10_000, 50, 2))
         n_records, peak = peak_bytes(read_records(write(tmp_path, skeletons=points)))
         assert n_records == 10_000
@@ -290,7 +289,7 @@ def test_rows_in_parts_are_those_of_the_held_dataset(
     with (
         mock.patch.object(_hdf5, "_HELD_BYTES", 0),
         mock.patch.object(_hdf5, "_MOST_TIMES_READ", np.inf),
-        mock.patch.object(_hdf5_rows, "_BLOCK_BYTES", n_bytes),
+        mock.patch.object(_hdf5, "_BLOCK_BYTES", n_bytes),
     ):
         assert as_values(read_records(path, axes=axes, **options)) == held
 

@@ -15,7 +15,7 @@ from scipy.io import savemat
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.mat5 import find_variable
+from shapelex.io.formats.matlab import find_variable
 
 
 def frames() -> np.ndarray:

@@ -8,6 +8,8 @@ than memory. Datasets whose values lie in other files are refused, as is one tha
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,8 @@ import numpy as np
 
 from shapelex._extras import load_library
 from shapelex._typing import ComplexArray, IntArray
+from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.hdf5_points import check_axes, find_axes
-from shapelex.io.formats.hdf5_rows import DatasetRows
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
 from shapelex.io.guards import LARGE_RATIO, read_head
 from shapelex.io.records import Record, Remark
@@ -30,10 +31,15 @@ _SKELETONS = ("/coordinates/skeletons", "/skeleton", "/skeletons")
 _TABLES = ("/trajectories_data", "/timeseries_data", "/features_timeseries")
 _WORM_COLUMNS = ("worm_index_joined", "worm_index", "worm_id")
 _FRAME_COLUMNS = ("frame_number", "timestamp")
+# Orders of n shapes, p points, c coordinates.
+_ORDERS = tuple("".join(order) for letters in ("npc", "np") for order in permutations(letters))
 # The most that is held in memory, and the most that is held though it could be read in parts.
 _MAX_BYTES = 2**31
 _HELD_BYTES = 2**26
 _MOST_TIMES_READ = 4
+# Bytes of a part, as complex numbers; it grows to whole chunks, up to so many times its size.
+_BLOCK_BYTES = 2**24
+_MOST_GROWTH = 16
 # Deflate packs at most 1,032 to one; a chunk that was never written takes no room at all.
 _MAX_RATIO = 1100
 _SMALL = 2**24
@@ -71,24 +77,25 @@ def read_records(
             name, found = _choose(file, dataset, path)
             _check_numbers(found, name, path)
             source = f"{path}: dataset {name!r}"
-            shaped = find_axes(found.dtype, found.shape, source, axes)
+            shaped = PointAxes.find(found.dtype, found.shape, source, axes)
             # Before anything is made that is as long as the dataset says to be.
             n_bytes = check_size(found, name, path, is_held=False)
             if not n_bytes:
                 return
-            n_rows = 1 if shaped.is_single else found.shape[shaped.shape_axis]
+            n_rows = 1 if shaped.is_single else found.shape[shaped.order[0]]
             if n_bytes > n_rows * _MAX_BYTES:
                 raise ShapeFileError(f"{source} is {found.shape}: one of its shapes alone does not fit in memory.")
             worms, frames = _times(file, n_rows, name, path) if name in _SKELETONS else (None, None)
             order = series_order(n_rows, worms, frames)
-            rows = DatasetRows(found, shaped, source)
-            is_read_often = n_bytes > _HELD_BYTES and rows.times_read(order) > _MOST_TIMES_READ
+            parts = _split(order, found, shaped)
+            n_read = sum(int(rows.max() - rows.min()) + 1 for rows in parts)
+            is_read_often = n_read > _MOST_TIMES_READ * n_rows
             if shaped.is_single or n_bytes <= _HELD_BYTES or (is_read_often and n_bytes <= _MAX_BYTES):
                 points = shaped.as_rows(read_values(found, name, path))
                 blocks: Iterable[tuple[IntArray, ComplexArray]] = [(order, points[order])]
                 stack.close()
             else:
-                blocks = rows.blocks(order)
+                blocks = _read_parts(found, shaped, parts, source)
         except (ShapeFileError, ImportError):
             raise
         except Exception as error:  # h5py raises nearly anything on damaged bytes
@@ -99,25 +106,51 @@ def read_records(
         yield from block_records(blocks, n_rows, worms, frames, path.stem, max_gap=max_gap, closed=closed)
 
 
-def _choose(file: "h5py.File", dataset: str | None, path: Path) -> tuple[str, "h5py.Dataset"]:
-    import h5py
+def check_axes(axes: str | None) -> None:
+    """Refuse an order of axes that is none."""
+    if axes is not None:
+        check_choice(axes, _ORDERS, "axes")
 
-    if dataset is not None:
-        found = follow(file, dataset, path)
-        if not isinstance(found, h5py.Dataset):
-            raise ShapeFileError(f"{path} has no dataset {dataset!r}; it has {_listed(_point_like(file))}.")
-        return dataset, found
-    for name in _SKELETONS:
-        found = follow(file, name, path)
-        if isinstance(found, h5py.Dataset):
-            return name, found
-    names = _point_like(file)
-    if len(names) != 1:
-        raise ShapeFileError(
-            f"{path} has no skeletons under a known name, and {_listed(names)} that may hold points: "
-            "name one with dataset=."
-        )
-    return names[0], file[names[0]]
+
+@dataclass(frozen=True)
+class PointAxes:
+    """The axes of an array of points: those of shapes, points and, for real numbers, coordinates.
+
+    An array that `is_single` is one shape, without an axis of shapes.
+    """
+
+    order: tuple[int, ...]
+    is_single: bool
+
+    @classmethod
+    def find(cls, dtype: np.dtype[Any], shape: tuple[int, ...], source: str, axes: str | None = None) -> "PointAxes":
+        """Return what the axes of an array are; refuse one whose axes do not tell x and y.
+
+        Which of the two long axes of ``(a, 2, b)`` counts the shapes cannot be seen, so `axes` must say it.
+        """
+        is_complex = dtype.kind == "c"
+        order = tuple(range(len(shape)))
+        if axes is not None:
+            if len(shape) != len(axes) or is_complex == ("c" in axes):
+                raise ShapeFileError(f"{source} is {dtype} {shape}, which axes={axes!r} does not fit.")
+            order = tuple(axes.index(letter) for letter in "npc"[: len(axes)])
+        sides = tuple(shape[axis] for axis in order)
+        n_whole = 2 if is_complex else 3
+        is_sound = is_complex or (dtype.kind in "iuf" and sides[-1:] == (2,))
+        if not is_sound or len(sides) not in (n_whole - 1, n_whole):
+            raise ShapeFileError(
+                f"{source} must be real (n, n_points, 2) or complex (n, n_points), got {dtype} {sides}; for "
+                'another order of axes give axes=, such as axes="pcn" for (n_points, 2, n).'
+            )
+        return cls(order, len(sides) < n_whole)
+
+    def as_rows(self, values: np.ndarray[Any, Any]) -> ComplexArray:
+        """Return values as complex rows ``(n, n_points)``, in memory of their own."""
+        values = values.transpose(self.order)
+        values = values[None] if self.is_single else values
+        if np.iscomplexobj(values):
+            return np.array(values, dtype=np.complex128, order="C")
+        return points_to_complex(np.asarray(values, dtype=float))
 
 
 def follow(file: "h5py.File", name: str, path: Path, n_links: int = 8) -> Any:
@@ -153,27 +186,8 @@ def opens_as_hdf5(path: Path, holds: Callable[["h5py.File"], bool]) -> bool:
         return False
 
 
-def _point_like(file: "h5py.File") -> list[str]:
-    import h5py
-
-    names: list[str] = []
-
-    def look(name: str, found: Any) -> None:
-        if isinstance(found, h5py.Dataset) and found.dtype.kind in "fc":
-            is_real = found.ndim == 3 and found.shape[2] == 2
-            if is_real or (found.dtype.kind == "c" and found.ndim == 2):
-                names.append(f"/{name}")
-
-    file.visititems(look)
-    return names
-
-
-def _listed(names: list[str]) -> str:
-    return "no dataset" if not names else f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}"
-
-
 def read_values(found: "h5py.Dataset", name: str, path: Path) -> np.ndarray[Any, Any]:
-    """Return all values, once it is sure that they are in this file and fit in memory."""
+    """Return all values, once it is sure that they are numbers in this file that fit in memory."""
     _check_numbers(found, name, path)
     check_size(found, name, path)
     return np.asarray(found[()])
@@ -192,21 +206,78 @@ def check_size(found: "h5py.Dataset", name: str, path: Path, *, is_held: bool = 
     n_stored = int(found.id.get_storage_size())
     n_chunk = int(np.prod([int(side) for side in found.chunks or (0,)], dtype=object)) * found.dtype.itemsize
     is_large = n_bytes > _MAX_BYTES
-    ratio = LARGE_RATIO if is_large else _MAX_RATIO
-    is_swollen = n_bytes > _SMALL and n_bytes > ratio * n_stored
+    is_swollen = n_bytes > _SMALL and n_bytes > (LARGE_RATIO if is_large else _MAX_RATIO) * n_stored
     if n_chunk > _MAX_BYTES or is_swollen or (is_held and is_large):
         raise ShapeFileError(f"{path} is refused: {name!r} declares {found.shape} but holds {n_stored} bytes.")
     return n_bytes
+
+
+def _choose(file: "h5py.File", dataset: str | None, path: Path) -> tuple[str, "h5py.Dataset"]:
+    """Return the dataset to read: the one named, that of a known program, or the only one that may hold points."""
+    import h5py
+
+    for name in _SKELETONS if dataset is None else (dataset,):
+        found = follow(file, name, path)
+        if isinstance(found, h5py.Dataset):
+            return name, found
+    names: list[str] = []
+
+    def look(name: str, found: Any) -> None:
+        if isinstance(found, h5py.Dataset) and found.dtype.kind in "fc":
+            is_real = found.ndim == 3 and found.shape[2] == 2
+            if is_real or (found.dtype.kind == "c" and found.ndim == 2):
+                names.append(f"/{name}")
+
+    file.visititems(look)
+    listed = f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}" or "no dataset"
+    if dataset is not None:
+        raise ShapeFileError(f"{path} has no dataset {dataset!r}; it has {listed}.")
+    if len(names) != 1:
+        raise ShapeFileError(
+            f"{path} has no skeletons under a known name, and {listed} that may hold points: name one with dataset=."
+        )
+    return names[0], file[names[0]]
+
+
+def _split(order: IntArray, found: "h5py.Dataset", axes: PointAxes) -> list[IntArray]:
+    """Split the numbers of rows into those of parts that are read at once."""
+    n_bytes = 16 * max(1, found.size // max(1, len(order)))
+    n_rows = max(1, _BLOCK_BYTES // n_bytes)
+    n_chunk = found.chunks[axes.order[0]] if found.chunks else 1
+    # Chunks are unpacked as a whole.
+    n_whole = -(-n_rows // n_chunk) * n_chunk
+    n_rows = n_whole if n_whole * n_bytes <= _MOST_GROWTH * _BLOCK_BYTES else n_rows
+    return [order[start : start + n_rows] for start in range(0, len(order), n_rows)]
+
+
+def _read_parts(
+    found: "h5py.Dataset", axes: PointAxes, parts: Iterable[IntArray], source: str
+) -> Iterator[tuple[IntArray, ComplexArray]]:
+    """Yield the numbers and points of rows, part by part; memory holds a part."""
+    where: list[Any] = [slice(None)] * found.ndim
+    for rows in parts:
+        by_place = np.argsort(rows, kind="stable")
+        places = rows[by_place]
+        first, last = int(places[0]), int(places[-1]) + 1
+        is_dense = last - first <= 2 * len(rows)
+        where[axes.order[0]] = slice(first, last) if is_dense else places
+        try:
+            slab = axes.as_rows(np.asarray(found[tuple(where)]))
+        except Exception as error:  # h5py raises nearly anything on damaged bytes
+            raise ShapeFileError(f"{source} cannot be read: {error}.") from error
+        points = np.empty((len(rows), slab.shape[1]), dtype=slab.dtype)
+        points[by_place] = slab[places - first] if is_dense else slab
+        yield rows, points
 
 
 def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntArray | None, IntArray | None]:
     """Return worm and frame of each row of skeletons from the first table that covers them."""
     import h5py
 
-    tables = [(table, follow(file, table, path)) for table in _TABLES]
-    tables = [(table, found) for table, found in tables if isinstance(found, h5py.Dataset) and found.dtype.names]
-    for table, found in tables:
-        columns = {key: key for key in found.dtype.names}
+    tables = {table: follow(file, table, path) for table in _TABLES}
+    tables = {table: found for table, found in tables.items() if isinstance(found, h5py.Dataset) and found.dtype.names}
+    for table, found in tables.items():
+        columns = found.dtype.names
         worm = next((key for key in _WORM_COLUMNS if key in columns), None)
         frame = next((key for key in _FRAME_COLUMNS if key in columns), None)
         if worm is None or frame is None or found.ndim != 1 or found.is_virtual or found.external:
@@ -224,8 +295,8 @@ def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntAr
             return worms, frames
     if tables:
         raise ShapeFileError(
-            f"{path}: none of {_listed([table for table, _ in tables])} tells the worm and frame of the "
-            f"{n_rows} rows of {name!r}; dataset={name.lstrip('/')!r} reads them as one series."
+            f"{path}: none of {', '.join(tables)} tells the worm and frame of the {n_rows} rows of {name!r}; "
+            f"dataset={name.lstrip('/')!r} reads them as one series."
         )
     return None, None
 

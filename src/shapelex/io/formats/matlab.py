@@ -1,11 +1,17 @@
 """Worm Tracker 2 feature files: a MATLAB file comes in, one record for each frame that has a skeleton goes out.
 
-The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each. Files of MATLAB 7.3 are HDF5
-inside. Any other variable is read by its name: a struct with x and y like those, or an array ``(n, n_points, 2)`` or
-complex ``(n, n_points)``, or in another order of axes that the caller names.
+The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each. Any other variable is read
+by its name: a struct with x and y like those, or an array ``(n, n_points, 2)`` or complex ``(n, n_points)``, or in
+another order of axes that the caller names. Files of MATLAB 7.3 are HDF5 inside. Those of versions 5 to 7.2 are parsed
+here rather than by SciPy, which asks for as much memory as the file declares: every count is compared with the bytes
+that are there, and of a struct only the fields on the way to the points are read.
 """
 
+import math
+import struct
+import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +21,19 @@ from shapelex._extras import load_library
 from shapelex._typing import ComplexArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.hdf5 import follow, read_values
-from shapelex.io.formats.hdf5_points import as_rows, check_axes
-from shapelex.io.formats.mat5 import find_variable
+from shapelex.io.formats.hdf5 import PointAxes, check_axes, follow, read_values
 from shapelex.io.formats.time_series import check_max_gap, series_records
-from shapelex.io.guards import read_bytes
+from shapelex.io.guards import FREE_BYTES, MAX_RATIO, read_bytes
 from shapelex.io.records import Record, Remark
 
 _SKELETON = "worm.posture.skeleton"
+_HEADER = 128
+_MATRIX, _COMPRESSED = 14, 15
+_STRUCT = 2
+_NUMERIC_CLASSES = range(6, 16)
+_IS_COMPLEX = 0x0800
+_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_MAX_NAME = 64
 
 
 def read_records(
@@ -50,15 +61,20 @@ def read_records(
     """
     check_max_gap(max_gap)
     check_axes(axes)
-    with path.open("rb") as file:
-        header = file.read(128)
+    source = f"{path}: {variable}"
     try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER)
         if header.startswith(b"MATLAB 7.3"):
-            points = _from_hdf5(path, variable, axes)
+            found = _read_version_7_3(path, variable)
         elif header.startswith(b"MATLAB 5.0"):
-            points = _from_version_5(path, variable, axes)
+            found = _read_version_5(path, variable)
         else:
             raise ShapeFileError(f"{path} is no MATLAB file of version 5 to 7.3: save it with '-v7' in MATLAB.")
+        if isinstance(found, dict):
+            points = _from_columns(found["x"], found["y"], source)
+        else:
+            points = PointAxes.find(found.dtype, found.shape, source, axes).as_rows(found)
     except (ShapeFileError, ImportError):
         raise
     except Exception as error:  # h5py raises nearly anything on damaged bytes
@@ -73,7 +89,33 @@ def read_records(
     )
 
 
-def _from_version_5(path: Path, variable: str, axes: str | None) -> ComplexArray:
+def _from_columns(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], source: str) -> ComplexArray:
+    """Return frames as rows from x and y of shape ``(n_points, n_frames)``."""
+    if x.dtype.kind not in "iuf" or y.dtype.kind not in "iuf" or x.ndim != 2 or x.shape != y.shape:
+        raise ShapeFileError(
+            f"{source} must have x and y of one shape (n_points, n_frames), got {x.dtype} {x.shape} and "
+            f"{y.dtype} {y.shape}."
+        )
+    return points_to_complex(np.stack([x.T, y.T], axis=-1).astype(float))
+
+
+def _read_version_7_3(path: Path, variable: str) -> Any:
+    """Return the array of a variable, or the arrays x and y of a struct."""
+    h5py = load_library("h5py", "h5py", "Reading MATLAB files of version 7.3")
+    name = variable.replace(".", "/")
+    with h5py.File(path, "r") as file:
+        found = follow(file, name, path)
+        is_struct = isinstance(found, h5py.Group)
+        parts = {axis: follow(file, f"{name}/{axis}", path) for axis in "xy"} if is_struct else {"": found}
+        if not all(isinstance(part, h5py.Dataset) for part in parts.values()):
+            raise ShapeFileError(f"{path} has no variable {variable!r}: name another with variable=.")
+        # MATLAB stores arrays column by column, so h5py sees the axes in reverse order.
+        arrays = {axis: read_values(part, name, path).T for axis, part in parts.items()}
+    return arrays if is_struct else arrays[""]
+
+
+def _read_version_5(path: Path, variable: str) -> Any:
+    """Return the array of a variable, or the arrays x and y of a struct."""
     name, *fields = variable.split(".")
     found = find_variable(read_bytes(path), name)
     if found is None:
@@ -86,35 +128,119 @@ def _from_version_5(path: Path, variable: str, axes: str | None) -> ComplexArray
             )
         found = inner[field]
     if not found.is_struct:
-        return as_rows(found.numbers(), f"{path}: {variable}", axes)
+        return found.numbers()
     inner = found.fields()
     if not {"x", "y"} <= set(inner):
         raise ShapeFileError(f"{path}: {variable!r} has no fields x and y, but {', '.join(list(inner)[:8])}.")
-    return _from_columns(inner["x"].numbers(), inner["y"].numbers(), f"{path}: {variable}")
+    return {axis: inner[axis].numbers() for axis in "xy"}
 
 
-def _from_columns(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], source: str) -> ComplexArray:
-    """Return frames as rows from x and y of shape ``(n_points, n_frames)``."""
-    if x.dtype.kind not in "iuf" or y.dtype.kind not in "iuf" or x.ndim != 2 or x.shape != y.shape:
-        raise ShapeFileError(
-            f"{source} must have x and y of one shape (n_points, n_frames), got {x.dtype} {x.shape} and "
-            f"{y.dtype} {y.shape}."
-        )
-    return points_to_complex(np.stack([x.T, y.T], axis=-1).astype(float))
+@dataclass(frozen=True)
+class _Matrix:
+    """A value in a file of version 5, read as far as its name; fields or numbers can be asked for once."""
+
+    kind: int
+    flags: int
+    shape: tuple[int, ...]
+    name: str
+    rest: Iterator[tuple[int, memoryview]]
+    order: str
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it has fields, and each once."""
+        return self.kind == _STRUCT and math.prod(self.shape) == 1
+
+    def fields(self) -> "dict[str, _Matrix]":
+        """Return the fields of a struct."""
+        (length,) = struct.unpack(f"{self.order}i", _next(self.rest)[1][:4])
+        names = bytes(_next(self.rest)[1])
+        if not 0 < length <= _MAX_NAME:
+            raise ValueError(f"names of fields are {length} bytes long")
+        starts = range(0, len(names) - len(names) % length, length)
+        keys = [names[start : start + length].split(b"\0")[0].decode("ascii") for start in starts]
+        return {key: _open_matrix(_next(self.rest), self.order) for key in keys}
+
+    def numbers(self) -> np.ndarray[Any, Any]:
+        """Return an array of numbers."""
+        if self.kind not in _NUMERIC_CLASSES:
+            raise ValueError("it is no array of numbers")
+        parts = []
+        for _ in range(2 if self.flags & _IS_COMPLEX else 1):
+            kind, data = _next(self.rest)
+            if kind not in _TYPES:
+                raise ValueError(f"numbers of type {kind} are unknown")
+            dtype = np.dtype(f"{self.order}{_TYPES[kind]}")
+            if len(data) != math.prod(self.shape) * dtype.itemsize:
+                raise ValueError(f"an array of shape {self.shape} has {len(data)} bytes")
+            values = np.frombuffer(data, dtype=dtype).astype(dtype.newbyteorder("="))
+            parts.append(values.reshape(self.shape, order="F"))
+        if len(parts) == 1:
+            return parts[0]
+        values = parts[0].astype(np.complex128)
+        values.imag = parts[1]
+        return values
 
 
-def _from_hdf5(path: Path, variable: str, axes: str | None) -> ComplexArray:
-    h5py = load_library("h5py", "h5py", "Reading MATLAB files of version 7.3")
+def find_variable(content: bytes, name: str) -> _Matrix | None:
+    """Return the variable of that name in the bytes of a file of version 5, or None."""
+    order = "<" if content[_HEADER - 2 : _HEADER] == b"IM" else ">"
+    for kind, data in _elements(memoryview(content)[_HEADER:], order):
+        if kind == _COMPRESSED:
+            # The first bytes tell the name, which saves unpacking all other variables.
+            head = zlib.decompressobj().decompress(data, 8 + 8 * (4 + 16 + _MAX_NAME))
+            if name.encode() not in head:
+                continue
+            limit = max(FREE_BYTES, MAX_RATIO * len(data))
+            unpacked = zlib.decompressobj().decompress(data, limit + 1)
+            if len(unpacked) > limit:
+                raise ShapeFileError(f"A variable swells from {len(data)} to more than {limit} bytes: refused.")
+            kind, data = _next(_elements(memoryview(unpacked), order))
+        if kind == _MATRIX and data:
+            found = _open_matrix((kind, data), order)
+            if found.name == name:
+                return found
+    return None
 
-    # MATLAB stores arrays column by column, so h5py sees the axes in reverse order.
-    name = variable.replace(".", "/")
-    with h5py.File(path, "r") as file:
-        found = follow(file, name, path)
-        if isinstance(found, h5py.Group):
-            columns = [follow(file, f"{name}/{axis}", path) for axis in "xy"]
-            if all(isinstance(column, h5py.Dataset) for column in columns):
-                x, y = (read_values(column, name, path).T for column in columns)
-                return _from_columns(x, y, f"{path}: {variable}")
-        if isinstance(found, h5py.Dataset):
-            return as_rows(read_values(found, name, path).T, f"{path}: {variable}", axes)
-    raise ShapeFileError(f"{path} has no variable {variable!r}: name another with variable=.")
+
+def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Yield type and bytes of the elements that follow each other in `data`."""
+    place = 0
+    while place + 8 <= len(data):
+        kind, n_bytes = struct.unpack(f"{order}II", data[place : place + 8])
+        start = place + 8
+        if kind >> 16:
+            # Up to four bytes are kept in the tag itself.
+            kind, n_bytes, start = kind & 0xFFFF, kind >> 16, place + 4
+            if n_bytes > 4:
+                raise ValueError("a short element is too long")
+        if start + n_bytes > len(data):
+            raise ValueError("it is cut off")
+        yield kind, data[start : start + n_bytes]
+        # Elements fill multiples of eight bytes with their tags, but for compressed ones.
+        n_element = start - place + n_bytes
+        place += n_element if kind == _COMPRESSED else n_element + -n_element % 8
+
+
+def _next(parts: Iterator[tuple[int, memoryview]]) -> tuple[int, memoryview]:
+    part = next(parts, None)
+    if part is None:
+        raise ValueError("a part is missing")
+    return part
+
+
+def _open_matrix(element: tuple[int, memoryview], order: str) -> _Matrix:
+    """Return an array or struct, read as far as its name."""
+    if element[0] != _MATRIX:
+        raise ValueError(f"an array was expected, got an element of type {element[0]}")
+    if not element[1]:
+        return _Matrix(_NUMERIC_CLASSES[0], 0, (0, 0), "", iter([(9, element[1])]), order)
+    parts = _elements(element[1], order)
+    head, lengths, name = _next(parts)[1], _next(parts)[1], _next(parts)[1]
+    if len(head) < 8 or not 8 <= len(lengths) <= 128 or len(lengths) % 4:
+        raise ValueError("an array has no head")
+    (flags,) = struct.unpack(f"{order}I", head[:4])
+    shape = struct.unpack(f"{order}{len(lengths) // 4}i", lengths)
+    if min(shape) < 0:
+        raise ValueError(f"an array has the shape {shape}")
+    return _Matrix(flags & 0xFF, flags, shape, bytes(name).decode("latin-1"), parts, order)

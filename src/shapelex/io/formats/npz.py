@@ -6,6 +6,7 @@ becomes metadata. Files of ours also have a JSON header, which brings back the s
 """
 
 import logging
+import os
 import re
 import shutil
 import tempfile
@@ -24,7 +25,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 from shapelex.store.archive import Arrays, check_header, encode_header, open_array, read_archive
-from shapelex.store.atomic import write_atomically
+from shapelex.store.folders import work_folder
 from shapelex.store.space_description import build_space, describe_space
 
 logger = logging.getLogger(__name__)
@@ -73,7 +74,12 @@ def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
 
 def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
     """Write a set block by block, whole or not at all: the same file as of a set in memory."""
-    write_atomically(path, lambda stream: _write(shapes, stream, path.resolve().parent))
+    # A folder of a known name: what a killed process left in it is removed by the next one.
+    with work_folder(path) as folder:
+        with (folder / "archive").open("wb") as stream:
+            _write(shapes, stream, folder)
+            os.fsync(stream.fileno())
+        (folder / "archive").replace(path.resolve())
 
 
 def _write(blocks: ShapeBlocks, stream: BinaryIO, folder: Path | None) -> None:
