@@ -58,7 +58,7 @@ WORK = {
     "suggest": "suggest",
     "report": "report.write_report",
     "info": "read",
-    "replay": "store.run_records.read_run",
+    "replay": "store.provenance.read_run",
     "warmup": "ShapeDictionary.fit",
 }
 
@@ -117,7 +117,7 @@ def test_a_damaged_file_is_one_line(ready, name):
     result = run(*READING[name])
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
-    assert "shapes.npz is damaged" in result.stderr
+    assert "shapes.npz cannot be read as shapes: it is damaged" in result.stderr
 
 
 @pytest.mark.parametrize("name", WORK)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.store.run_records import make_run, read_run, write_sidecar
+from shapelex.store.provenance import make_run, read_run, write_sidecar
 from tests.cli.conftest import lines_of, run
 
 LEARN = ["learn", "shapes.npz", "-o", "m.npz", "--atoms", "3", "--nonzero", "1", "--max-iter", "2", "--quiet"]

@@ -14,7 +14,7 @@ from shapelex.io import stored_shapes
 from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
 from shapelex.io.stored_shapes import StoredShapes, thin_out
-from shapelex.store import archive, folders
+from shapelex.store import archive, atomic
 from tests.rounding import assert_close, assert_close_codes
 
 zarr = pytest.importorskip("zarr")
@@ -371,7 +371,7 @@ def test_a_folder_set_aside_by_a_process_that_was_killed(tmp_path):
     shapes = make_set()
     path = sx.write(shapes, tmp_path / "a.zarr")
     path.rename(tmp_path / ".a.zarr.old")
-    with pytest.raises(KeyboardInterrupt), folders.replace_folder(path):
+    with pytest.raises(KeyboardInterrupt), atomic.replace_folder(path):
         raise KeyboardInterrupt
     assert sx.read(path).equals(shapes)
 

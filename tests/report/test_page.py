@@ -11,6 +11,7 @@ import shapelex as sx
 from shapelex.report.payload import drawing_parameters
 from shapelex.report.pose import common_pose
 from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
+from tests.rounding import assert_close_codes
 
 pytestmark = pytest.mark.browser
 
@@ -310,10 +311,14 @@ def test_codes_and_views_can_be_saved(visit, landmark_page, tmp_path):
         dense = np.zeros_like(code)
         for place in range(1, model.n_nonzero + 1):
             if row[f"atom_{place}"]:
-                angle = np.radians(float(row[f"angle_deg_{place}"]))
+                angle = float(row[f"angle_{place}"])
                 dense[int(row[f"atom_{place}"])] = float(row[f"modulus_{place}"]) * np.exp(1j * angle)
         np.testing.assert_allclose(dense, code, atol=5e-6)
         assert float(row["error"]) == pytest.approx(error, abs=1e-6)
+    # The same table as the command encode writes.
+    assert_close_codes(sx.read_codes(tmp_path / "shapelex-codes.csv").codes, model.encode(X), 1e-6)
+    names = list(rows[0])
+    assert names[names.index("error") :][:6] == ["error", "n_used", "n_atoms", "atom_1", "modulus_1", "angle_1"]
 
     tools = view.page.locator("#shape-tools")
     drawing = ET.fromstring(save(tools.get_by_text("SVG")))

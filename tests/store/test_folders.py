@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from shapelex.store.folders import replace_folder, work_folder
+from shapelex.store.atomic import replace_folder, work_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of folders on Windows")
 
@@ -21,7 +21,7 @@ def test_two_works_on_the_same_target_keep_apart(tmp_path):
 
 def test_another_process_leaves_a_folder_in_use_alone(tmp_path):
     code = (
-        "from pathlib import Path; from shapelex.store.folders import work_folder\n"
+        "from pathlib import Path; from shapelex.store.atomic import work_folder\n"
         f"with work_folder(Path({str(tmp_path / 'out.npz')!r})): pass"
     )
     with work_folder(tmp_path / "out.npz") as folder:
@@ -31,7 +31,7 @@ def test_another_process_leaves_a_folder_in_use_alone(tmp_path):
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
     code = (
-        "import os; from pathlib import Path; from shapelex.store.folders import work_folder\n"
+        "import os; from pathlib import Path; from shapelex.store.atomic import work_folder\n"
         f"with work_folder(Path({str(tmp_path / 'out.npz')!r})) as folder:\n"
         "    (folder / 'part').write_text('half'); os._exit(9)"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from shapelex.exceptions import ShapeFileError
 from shapelex.store.input_hashes import describe_input, state_of_input
-from shapelex.store.run_records import make_run, read_run, write_sidecar
+from shapelex.store.provenance import make_run, read_run, write_sidecar
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Pictures that commands draw: PNG, SVG or PDF by the end of the name, with what made them inside."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,25 +38,20 @@ def claim_figure(path: Path | None, force: bool) -> Path | None:
 def save_figure(
     path: Path, draw: Callable[["Axes"], Any], run: dict[str, Any], size: tuple[float, float] = (7.0, 5.0)
 ) -> None:
-    """Draw on a new figure and write it, whole or not at all."""
+    """Draw on a new figure and write it, whole or not at all, with the record of what made it beside it."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     from shapelex.store.atomic import write_atomically
-    from shapelex.store.run_records import KEY
+    from shapelex.store.provenance import write_sidecar
 
-    record = json.dumps(run)
-    suffix = path.suffix.lower()
-    metadata = {
-        ".png": {KEY: record},
-        ".svg": {"Description": record, "Date": None},
-        ".pdf": {"Subject": record, "CreationDate": None},
-    }[suffix]
     # The same picture gives the same bytes, and text stays text.
-    with rc_context({"svg.hashsalt": KEY, "svg.fonttype": "none"}):
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
+    with rc_context({"svg.hashsalt": "shapelex", "svg.fonttype": "none"}):
         figure = Figure(figsize=size, layout="constrained", dpi=200)
         draw(figure.subplots())
-        write_atomically(path, lambda stream: figure.savefig(stream, format=suffix[1:], metadata=metadata))
+        write_atomically(path, lambda stream: figure.savefig(stream, format=path.suffix[1:].lower(), metadata=metadata))
+    write_sidecar(path, run)
 
 
 def gallery_size(n_shapes: int) -> tuple[float, float]:

@@ -28,7 +28,7 @@ def info(
     Example: shapelex info model.npz
     """
     from shapelex.store.archive import read_header
-    from shapelex.store.run_records import read_run, zarr_attributes
+    from shapelex.store.provenance import read_run, zarr_attributes
 
     screen = Screen(as_json=as_json)
     path = Path(file)

@@ -12,7 +12,7 @@ import typer
 from shapelex.cli.errors import ARGUMENTS, CommandError
 
 # Files that have a place for the record of what made them; others have it beside them.
-_WITH_RECORD = (".npz", ".parquet", ".png", ".svg", ".pdf", ".html", ".htm", ".zarr")
+_WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
 
 OUTPUT_OPTIONS = ("-o", "--out", "--figure", "--checkpoint")
 _JOINED = re.compile(r"(--out|--figure|--checkpoint)=(.*)|(-o)(.+)", re.DOTALL)
@@ -30,7 +30,7 @@ def claim_folder(path: Path, force: bool) -> Path:
 
 def claim_file(path: Path, force: bool) -> Path:
     """Return a path to write to; refuse one where a file is, unless `force`."""
-    from shapelex.store.folders import is_zarr_folder
+    from shapelex.store.atomic import is_zarr_folder
 
     if path.is_dir() and not is_zarr_folder(path):
         raise CommandError(f"{path} is a folder: name a file in it.")
@@ -57,7 +57,7 @@ def claim_table(path: Path, force: bool) -> Path:
 
 def _check_sidecar(path: Path) -> None:
     """Refuse a path whose record would replace a file of others; that of an earlier run may go."""
-    from shapelex.store.run_records import has_sidecar, sidecar_path
+    from shapelex.store.provenance import has_sidecar, sidecar_path
 
     sidecar = sidecar_path(path)
     if sidecar.exists() and not has_sidecar(path):
@@ -82,7 +82,7 @@ def options_apart(words: Iterable[str]) -> list[str]:
 
 def output_paths(words: Iterable[str]) -> set[Path]:
     """Return the absolute paths that a command writes, with those of the records beside them."""
-    from shapelex.store.run_records import sidecar_path
+    from shapelex.store.provenance import sidecar_path
 
     named = {Path(value).absolute() for option, value in pairwise(options_apart(words)) if option in OUTPUT_OPTIONS}
     return named | {sidecar_path(path) for path in named if path.name}
@@ -90,6 +90,6 @@ def output_paths(words: Iterable[str]) -> set[Path]:
 
 def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
     """Return what makes the files of this command: its words, those before it, versions, seed and inputs."""
-    from shapelex.store.run_records import make_run
+    from shapelex.store.provenance import make_run
 
     return make_run(typed_command(), seed, map(str, inputs), output_paths(ARGUMENTS.get()))

@@ -35,7 +35,7 @@ def replay(
 
     Example: shapelex replay model.npz --run -o again.npz
     """
-    from shapelex.store.run_records import read_run
+    from shapelex.store.provenance import read_run
 
     if again and out is None:
         raise typer.BadParameter("--run needs it: where the new file goes.", param_hint="-o")

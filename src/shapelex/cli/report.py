@@ -57,7 +57,7 @@ def report(
 
 def on_page(run: dict[str, Any]) -> dict[str, str]:
     """Return the record of a run in words, for the end of a page; replay reads it from there."""
-    from shapelex.store.run_records import INPUT
+    from shapelex.store.provenance import INPUT
 
     words = {"command": str(run["command"])}
     if run["earlier"]:

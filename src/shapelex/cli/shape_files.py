@@ -32,7 +32,7 @@ def claim_shapes(path: Path, force: bool) -> Path:
 def write_shapes(shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str, Any]) -> None:
     """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar."""
     import shapelex as sx
-    from shapelex.store.run_records import write_sidecar
+    from shapelex.store.provenance import write_sidecar
 
     provenance = {**shapes.provenance, "run": run}
     if isinstance(shapes, sx.ShapeSet):

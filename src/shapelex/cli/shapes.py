@@ -34,7 +34,7 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
 
 def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "ShapeSet":
     """Read shapes in the space of a model."""
-    from shapelex.store.run_records import zarr_attributes
+    from shapelex.store.provenance import zarr_attributes
 
     is_array = Path(path).suffix.lower() in (".npy", ".zarr")
     # Arrays alone do not say what space they are in, but are prepared.

@@ -30,7 +30,7 @@ def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "StoredShap
     from shapelex.exceptions import ShapelexError
     from shapelex.io.stored_shapes import SHAPES_FORMAT, is_large
     from shapelex.store.archive import read_header
-    from shapelex.store.folders import is_zarr_folder
+    from shapelex.store.atomic import is_zarr_folder
 
     file = Path(path)
     is_array = file.suffix.lower() == ".npy" and file.is_file()
@@ -59,7 +59,7 @@ def assembled_shapes(
 ) -> "Iterator[ShapeSet | AssembledShapes]":
     """Read shapes that may be more than memory holds; what does not fit waits beside the file that is made of them."""
     from shapelex.io.read import read_to
-    from shapelex.store.folders import work_folder
+    from shapelex.store.atomic import work_folder
 
     with work_folder(target) as folder:
         with screen.progress("reading") as tell:

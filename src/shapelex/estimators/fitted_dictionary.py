@@ -23,7 +23,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space
 from shapelex.store.code_files import CodeBlock, shape_columns, write_codes
-from shapelex.store.run_records import make_run
+from shapelex.store.provenance import make_run
 
 _REALISM_BLOCK = 1 << 16
 

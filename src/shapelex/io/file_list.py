@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import files_below
 from shapelex.io.registry import FORMATS, Format, find_format
-from shapelex.store.folders import is_zarr_folder
+from shapelex.store.atomic import is_zarr_folder
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

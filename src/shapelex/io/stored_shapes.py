@@ -22,7 +22,7 @@ from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.stored import ChunkReader, FileShapes, chunk_rows
 from shapelex.spaces import Space
-from shapelex.store.folders import is_zarr_folder
+from shapelex.store.atomic import is_zarr_folder
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28

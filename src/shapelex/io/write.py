@@ -14,8 +14,7 @@ from shapelex.io.file_list import PathLike
 from shapelex.io.registry import FORMATS, Format
 from shapelex.io.stored_shapes import ShapeBlocks, as_stored, join_blocks
 from shapelex.shapes import ShapeSet
-from shapelex.store.atomic import write_atomically
-from shapelex.store.folders import is_zarr_folder
+from shapelex.store.atomic import is_zarr_folder, write_atomically
 from shapelex.store.provenance import installed_versions
 
 

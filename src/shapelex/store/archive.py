@@ -12,11 +12,15 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
+
+from shapelex.exceptions import UnsupportedBySpaceError
+from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
 
 HEADER = "header"
 HEADER_LIMIT = 1 << 24
@@ -26,6 +30,11 @@ _KINDS = {
     "shapelex shapes": "a set of shapes: read(path) reads it",
     "shapelex model": "a model file: load(path) reads it",
     "shapelex codes": "a file of codes: read_codes(path) reads it",
+}
+_SPACES: dict[str, type[Landmarks] | type[BSpline] | type[HermiteSpline]] = {
+    "Landmarks": Landmarks,
+    "BSpline": BSpline,
+    "HermiteSpline": HermiteSpline,
 }
 # Arrays below this size are not worth a map.
 _SMALL_BYTES = 1 << 16
@@ -39,7 +48,7 @@ def as_plain(value: Any) -> Any:
 
 
 def encode_header(header: Mapping[str, Any]) -> np.ndarray[Any, Any]:
-    """Return the array that holds a header; TypeError where a value is none of JSON, ValueError where it is too long."""
+    """Return the array that holds a header; TypeError for a value that JSON does not have."""
     encoded = json.dumps(header).encode()
     if len(encoded) > HEADER_LIMIT:
         raise ValueError(f"its header has {len(encoded)} bytes, but a file holds at most {HEADER_LIMIT}")
@@ -84,7 +93,7 @@ def read_archive(
             raise
         # zipfile and NumPy's header parser raise almost anything on hostile bytes.
         except Exception as error:
-            raise ValueError(f"it cannot be unpacked: {error}") from error
+            raise ValueError(f"it is damaged or no archive: {error}") from error
     encoded = arrays.pop(HEADER, None)
     return ({} if encoded is None else _decode_header(encoded)), arrays
 
@@ -105,8 +114,8 @@ def check_header(header: Mapping[str, Any], kind: str, version: int) -> None:
         raise ValueError("it has no header")
     found, number = header.get("format"), header.get("version")
     if found != kind:
-        is_known = isinstance(found, str) and found in _KINDS
-        raise ValueError(f"it is {_KINDS[found]}" if is_known else f"its header is of another kind, {found!r}")
+        known = _KINDS.get(str(found))
+        raise ValueError(f"it is {known}" if known else f"its header is of another kind, {found!r}")
     if type(number) is not int or number < 1:
         raise ValueError(f"its version is {number!r}")
     if number > version:
@@ -131,6 +140,31 @@ def open_array(archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape:
     part = archive.open(f"{name}.npy", "w", force_zip64=True)
     npy.write_array_header_1_0(part, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape})
     return part
+
+
+def describe_space(space: Space) -> tuple[dict[str, Any], Arrays]:
+    """Return JSON values and arrays that stand for a space; one that holds functions is refused."""
+    name = type(space).__name__
+    if isinstance(space, Landmarks | BSpline | HermiteSpline):
+        return {"type": name, **asdict(space)}, {}
+    if isinstance(space, CustomSpace) and not space.has_basis:
+        arrays = {"space_gram": np.asarray(space.gram), "space_shift": np.asarray(space.shift)}
+        return {"type": name, "closed": space.closed}, arrays
+    raise UnsupportedBySpaceError(f"{space} holds functions, which no file of data can hold")
+
+
+def build_space(description: Mapping[str, Any], arrays: Arrays) -> Space:
+    """Return the space that :func:`describe_space` described; its arrays are taken out of `arrays`."""
+    arguments = dict(description)
+    name = arguments.pop("type", None)
+    if name != "CustomSpace" and name not in _SPACES:
+        raise ValueError(f"its space is a {name!r}, which this shapelex does not know: upgrade shapelex")
+    try:
+        if name == "CustomSpace":
+            return CustomSpace(arrays.pop("space_gram"), arrays.pop("space_shift"), **arguments)
+        return _SPACES[name](**arguments)
+    except (TypeError, ValueError, KeyError) as error:
+        raise ValueError(f"its space cannot be built ({error})") from error
 
 
 def _stored_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

@@ -22,8 +22,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import as_column
 from shapelex.shapes.shapeset import description_columns
 from shapelex.store.archive import check_header, read_archive, write_archive
-from shapelex.store.atomic import write_atomically
-from shapelex.store.folders import replace_folder
+from shapelex.store.atomic import replace_folder, write_atomically
 from shapelex.store.table_file import TABLE_SUFFIXES, write_table
 
 FORMAT_NAME = "shapelex codes"

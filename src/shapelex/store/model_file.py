@@ -16,11 +16,18 @@ import numpy as np
 from shapelex.exceptions import ModelFileError, ShapelexError, reason_of
 from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import Space
-from shapelex.store.archive import Arrays, as_plain, check_header, read_archive, write_archive
+from shapelex.store.archive import (
+    Arrays,
+    as_plain,
+    build_space,
+    check_header,
+    describe_space,
+    read_archive,
+    write_archive,
+)
 from shapelex.store.atomic import write_atomically
 from shapelex.store.provenance import installed_versions
 from shapelex.store.schema import Count, Fields, Part, Schema
-from shapelex.store.space_description import build_space, describe_space
 
 FORMAT_NAME = "shapelex model"
 FORMAT_VERSION = 1
@@ -67,7 +74,7 @@ def read_model(path: str | Path) -> Model:
         check_header(header, FORMAT_NAME, FORMAT_VERSION)
         if header.get("arrays") != sorted(arrays):
             raise ValueError(f"it holds the arrays {sorted(arrays)}, its header names {header.get('arrays')}")
-        parts = {name: header.get(name) for name in (*_PARTS, "space")}
+        parts: dict[str, Any] = {name: header.get(name) for name in (*_PARTS, "space")}
         if not isinstance(header.get("kind"), str) or not all(isinstance(part, dict) for part in parts.values()):
             raise ValueError("its header is incomplete")
         space = build_space(parts.pop("space"), arrays)

@@ -14,8 +14,7 @@ import numpy as np
 
 from shapelex.exceptions import ModelFileError
 from shapelex.spaces import Space
-from shapelex.store.archive import as_plain
-from shapelex.store.space_description import build_space, describe_space
+from shapelex.store.archive import as_plain, build_space, describe_space
 
 _DTYPES = {
     "complex": (np.complex64, np.complex128),

@@ -1,7 +1,7 @@
 """Tables as files, for statistics elsewhere: columns come in; CSV, TSV, Excel or Parquet goes out, with what made it.
 
 CSV, TSV and Excel have no place for the record of a run, so it goes into a sidecar; see
-:mod:`shapelex.store.run_records`.
+:mod:`shapelex.store.provenance`.
 """
 
 import csv
@@ -17,7 +17,7 @@ import numpy as np
 from shapelex._extras import load_openpyxl, load_pyarrow
 from shapelex.exceptions import ShapeFileError
 from shapelex.store.atomic import write_atomically
-from shapelex.store.run_records import KEY, write_sidecar
+from shapelex.store.provenance import KEY, write_sidecar
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet")
 
@@ -38,7 +38,7 @@ def write_table(path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapp
         The next rows, as columns of one length by name; all blocks have the same names. NaN and, in integers, masked
         entries are empty. Blocks are asked for while the table is written.
     run : mapping
-        What made it, see :func:`~shapelex.store.run_records.make_run`.
+        What made it, see :func:`~shapelex.store.provenance.make_run`.
 
     Returns
     -------

@@ -24,9 +24,16 @@ from shapelex.io.stored_shapes import METADATA, SHAPES_FORMAT, ShapeBlocks, Stor
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
-from shapelex.store.archive import Arrays, check_header, encode_header, open_array, read_archive
-from shapelex.store.folders import work_folder
-from shapelex.store.space_description import build_space, describe_space
+from shapelex.store.archive import (
+    Arrays,
+    build_space,
+    check_header,
+    describe_space,
+    encode_header,
+    open_array,
+    read_archive,
+)
+from shapelex.store.atomic import work_folder
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +46,8 @@ _KINDS: dict[str, type[Landmarks] | type[BSpline] | type[HermiteSpline]] = {
 }
 _COLUMNS = ("ids", "labels", "sequence")
 # Names of arrays that mean something else than a column; the last two are arguments of numpy.savez.
-_RESERVED = (*_COLUMNS, "points", "closed", "kind", "header", "space_gram", "space_shift", "names", "file", "allow_pickle")
+_RESERVED = {*_COLUMNS, "points", "closed", "kind", "header", "space_gram", "space_shift", "names"}
+_RESERVED |= {"file", "allow_pickle"}
 _HELD_BYTES = 1 << 24
 
 
@@ -77,12 +85,12 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
     # A folder of a known name: what a killed process left in it is removed by the next one.
     with work_folder(path) as folder:
         with (folder / "archive").open("wb") as stream:
-            _write(shapes, stream, folder)
+            _write(shapes, stream, str(folder))
             os.fsync(stream.fileno())
         (folder / "archive").replace(path.resolve())
 
 
-def _write(blocks: ShapeBlocks, stream: BinaryIO, folder: Path | None) -> None:
+def _write(blocks: ShapeBlocks, stream: BinaryIO, folder: str | None) -> None:
     """Write a set to a stream; columns that do not fit in memory wait in files in `folder`."""
     try:
         description, arrays = describe_space(blocks.space)
@@ -113,9 +121,7 @@ def _write(blocks: ShapeBlocks, stream: BinaryIO, folder: Path | None) -> None:
     with ExitStack() as stack:
         archive = stack.enter_context(zipfile.ZipFile(stream, "w", allowZip64=True))
         # A member of an archive is written in one go, so the columns wait until the points are written.
-        waiting = {
-            name: stack.enter_context(tempfile.SpooledTemporaryFile(_HELD_BYTES, dir=folder)) for name in keys
-        }
+        waiting = {name: stack.enter_context(tempfile.SpooledTemporaryFile(_HELD_BYTES, dir=folder)) for name in keys}
         n_written = 0
         with open_array(archive, "points", real, (n_shapes, n_coordinates, 2)) as part:
             for block in blocks.blocks():

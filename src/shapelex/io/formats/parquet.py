@@ -10,7 +10,7 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import check_regular
 from shapelex.io.records import BadRecord, Record
 from shapelex.shapes import ShapeSet
-from shapelex.store.run_records import KEY
+from shapelex.store.provenance import KEY
 
 if TYPE_CHECKING:
     from shapelex.io.data_frames import Frames

@@ -30,8 +30,8 @@ from shapelex.io.stored_shapes import (
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import from_columns
-from shapelex.store.folders import replace_folder
-from shapelex.store.space_description import build_space, describe_space
+from shapelex.store.archive import build_space, describe_space
+from shapelex.store.atomic import replace_folder
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,5 @@
 // Drawings as SVG and PNG, codes as CSV: made in the page, written by the browser.
-import { codeOf, errorOf, frameOf, labelNames, labelOf, nameOf, nNonzero, nShapes, page, seriesOf } from "./data.js";
+import { atoms, codeOf, errorOf, frameOf, labelNames, labelOf, nameOf, nNonzero, nShapes, page, seriesOf } from "./data.js";
 import { count, make, makeSvg } from "./dom.js";
 import { color } from "./theme.js";
 
@@ -92,23 +92,30 @@ function quote(text) {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The codes of all shapes of the page, one row a shape. Weights are those of the model: angles in degrees. */
+/** The codes of all shapes of the page, as the table that `shapelex encode` writes: the largest weight first, angles in radians. */
 export function codesText() {
+  const hasFrames = seriesOf && page.times.has_frames;
   const head = ["id"];
   if (labelNames) head.push("label");
-  if (seriesOf) head.push("series", "frame");
-  head.push("error");
-  for (let l = 1; l <= nNonzero; l++) head.push(`atom_${l}`, `modulus_${l}`, `angle_deg_${l}`);
+  if (seriesOf) head.push("sequence");
+  if (hasFrames) head.push("frame");
+  head.push("error", "n_used", "n_atoms");
+  for (let l = 1; l <= nNonzero; l++) head.push(`atom_${l}`, `modulus_${l}`, `angle_${l}`);
   const lines = [head.join(",")];
+  // Nine digits are all that single precision has.
+  const written = (number) => String(Number(number.toPrecision(9)));
   for (let k = 0; k < nShapes; k++) {
     const row = [quote(nameOf(k))];
     if (labelNames) row.push(quote(labelNames[labelOf[k]]));
-    if (seriesOf) row.push(quote(page.times.names[seriesOf[k]] ?? ""), seriesOf[k] < 0 ? "" : frameOf[k]);
-    row.push(errorOf(k).toPrecision(6));
-    const terms = codeOf(k, nNonzero);
+    if (seriesOf) row.push(quote(page.times.names[seriesOf[k]] ?? ""));
+    if (hasFrames) row.push(frameOf[k]);
+    const terms = codeOf(k, nNonzero)
+      .map((term) => ({ atom: term.atom, modulus: Math.hypot(term.re, term.im), angle: Math.atan2(term.im, term.re) }))
+      .sort((a, b) => b.modulus - a.modulus);
+    row.push(written(errorOf(k)), terms.length, atoms.length);
     for (let l = 0; l < nNonzero; l++) {
       const term = terms[l];
-      if (term) row.push(term.atom, Math.hypot(term.re, term.im).toPrecision(6), ((Math.atan2(term.im, term.re) * 180) / Math.PI).toFixed(4));
+      if (term) row.push(term.atom, written(term.modulus), written(term.angle));
       else row.push("", "", "");
     }
     lines.push(row.join(","));
