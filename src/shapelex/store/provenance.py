@@ -1,8 +1,8 @@
 """What made a file: the command, the versions, the seed and the inputs, to put into it and to read back.
 
 Where the record of a run is kept depends on the format: the JSON header of ``.npz``, the attributes of Zarr folders,
-the schema of Parquet, the data of the HTML page; a file that has no place for it, such as a CSV table or a figure, has a
-sidecar, its name with ``.json`` after it.
+the schema of Parquet, the data of the HTML page; a file that has no place for it, such as a CSV table or a figure, has
+a sidecar, its name with ``.json`` after it.
 """
 
 import json

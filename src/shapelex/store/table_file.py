@@ -64,36 +64,29 @@ def write_table(path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapp
     """
     target = Path(path)
     suffix = check_table_path(target)
-    arrays = ({name: np.ma.asarray(column) for name, column in block.items()} for block in blocks)
 
-    def write_text(stream: BinaryIO) -> None:
+    def write(stream: BinaryIO) -> None:
+        arrays = ({name: np.ma.asarray(column) for name, column in block.items()} for block in blocks)
+        first = next(arrays)
+        if suffix == ".parquet":
+            schema = _as_arrow(first).schema.with_metadata({KEY: json.dumps(dict(run))})
+            with load_pyarrow().parquet.ParquetWriter(stream, schema) as writer:
+                for block in chain([first], arrays):
+                    writer.write_table(_as_arrow(block).cast(schema))
+            return
+        rows = (zip(*map(_cells, block.values()), strict=True) for block in chain([first], arrays))
+        if suffix == ".xlsx":
+            write_sheet(list(first), chain.from_iterable(rows), stream)
+            return
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
-        for number, block in enumerate(arrays):
-            if number == 0:
-                writer.writerow(block)
-            writer.writerows(zip(*(_cells(column) for column in block.values()), strict=True))
-        text.flush()
+        writer.writerows(chain([first], chain.from_iterable(rows)))
         # The stream belongs to the caller.
         text.detach()
 
-    def write_parquet(stream: BinaryIO) -> None:
-        tables = (_as_arrow(block, run) for block in arrays)
-        first = next(tables)
-        with load_pyarrow().parquet.ParquetWriter(stream, first.schema) as writer:
-            for table in chain([first], tables):
-                writer.write_table(table)
-
-    def write_excel(stream: BinaryIO) -> None:
-        first = next(arrays)
-        rows = (zip(*map(_cells, block.values()), strict=True) for block in chain([first], arrays))
-        write_sheet(list(first), chain.from_iterable(rows), stream)
-
-    if suffix == ".parquet":
-        write_atomically(target, write_parquet)
-        return target
-    write_atomically(target, write_excel if suffix == ".xlsx" else write_text)
-    write_sidecar(target, run)
+    write_atomically(target, write)
+    if suffix != ".parquet":
+        write_sidecar(target, run)
     return target
 
 
@@ -155,13 +148,13 @@ def _cells(column: Any) -> list[Any]:
     return ["" if empty else value for value, empty in zip(values, is_empty.tolist(), strict=True)]
 
 
-def _as_arrow(arrays: Mapping[str, Any], run: Mapping[str, Any]) -> Any:
+def _as_arrow(arrays: Mapping[str, Any]) -> Any:
     pyarrow = load_pyarrow()
-    columns = {}
-    for name, column in arrays.items():
+
+    def convert(column: Any) -> Any:
         data, mask = np.ma.getdata(column), np.ma.getmaskarray(column)
         if data.dtype.kind == "U":
-            columns[name] = pyarrow.array(data.tolist(), type=pyarrow.string(), mask=mask)
-        else:
-            columns[name] = pyarrow.array(data, mask=mask)
-    return pyarrow.table(columns).replace_schema_metadata({KEY: json.dumps(dict(run))})
+            return pyarrow.array(data.tolist(), type=pyarrow.string(), mask=mask)
+        return pyarrow.array(data, mask=mask)
+
+    return pyarrow.table({name: convert(column) for name, column in arrays.items()})

@@ -1,12 +1,14 @@
 """One array of shapes as ``.npy``: complex (n_shapes, n_coordinates), or real (n_shapes, n_points, 2)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from shapelex._typing import ColumnLayout
-from shapelex.exceptions import ShapeFileError, ShapelexError, reason_of
+from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.io.stored_shapes import StoredShapes, stored_landmarks
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, from_columns
@@ -15,36 +17,32 @@ from shapelex.store.archive import read_array
 
 def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
     """Return the shapes of an array; `layout` says what the columns of a real 2-D array are."""
-    try:
-        with path.open("rb") as stream:
-            array = read_array(stream, path.stat().st_size)
-    except (FileNotFoundError, PermissionError, MemoryError):
-        raise
-    # NumPy's header parser raises almost anything on hostile bytes.
-    except Exception as error:
-        raise ShapeFileError(f"{path} is damaged or no .npy file: {error}") from error
-    if layout is None and array.ndim == 2 and array.dtype.kind in "iuf":
-        raise ShapeFileError(
-            f"{path} is a real array of shape {array.shape}, which does not say where x and y are: give "
-            'layout="blocks" for columns x1..xN, y1..yN, or layout="interleaved" for x1, y1, .., xN, yN.'
-        )
-    try:
+    with path.open("rb") as stream, _refusing(path):
+        array = read_array(stream, path.stat().st_size)
+        if layout is None and array.ndim == 2 and array.dtype.kind in "iuf":
+            raise ShapeFileError(
+                f"it is a real array of shape {array.shape}, which does not say where x and y are: give "
+                'layout="blocks" for columns x1..xN, y1..yN, or layout="interleaved" for x1, y1, .., xN, yN'
+            )
         configurations = array if layout is None else from_columns(array, layout=layout)
         return ShapeSet(configurations, missing="allow", preparation=None)
-    except ShapelexError as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {error}") from error
 
 
 def open_set(path: Path) -> StoredShapes:
     """Return the shapes of an array that stays in its file."""
+    with _refusing(path):
+        return stored_landmarks(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn the errors of NumPy's header parser, which raises almost anything on hostile bytes, into ours."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        return stored_landmarks(array)
+        yield
     except (FileNotFoundError, PermissionError, MemoryError):
         raise
-    # NumPy's header parser raises almost anything on hostile bytes.
     except Exception as error:
-        raise ShapeFileError(f"{path} cannot be read as one array of shapes: {reason_of(error)}.") from error
+        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
