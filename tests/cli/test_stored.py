@@ -207,7 +207,7 @@ def test_a_damaged_array_is_one_line(folder):
     (folder / "shapes.npy").write_bytes(b"\x93NUMPY nonsense")
     result = run("learn", "shapes.npy", "-o", "m.npz")
     assert result.exit_code == 1
-    assert result.stderr.startswith("shapelex: shapes.npy cannot be read as one array of shapes")
+    assert result.stderr.startswith("shapelex: shapes.npy cannot be read as shapes")
     assert len(result.stderr.splitlines()) == 1
     assert not (folder / "m.npz").exists()
 

@@ -170,7 +170,7 @@ def test_refused(tmp_path):
     with pytest.raises(ShapeFileError, match=r"read whole: import it first; .*\.npz"):
         sx.open_shapes(tmp_path / "a.tps")
     np.save(tmp_path / "flat.npy", np.zeros((4, 6)))
-    with pytest.raises(ShapeFileError, match=r"flat\.npy cannot be read as one array of shapes"):
+    with pytest.raises(ShapeFileError, match=r"flat\.npy cannot be read as shapes"):
         sx.open_shapes(tmp_path / "flat.npy")
     zarr.open_group(str(tmp_path / "other.zarr"), mode="w").create_array("x", data=np.zeros(3))
     with pytest.raises(ShapeFileError, match="group of another kind"):
