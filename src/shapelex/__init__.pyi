@@ -37,13 +37,13 @@ from .geometry import parallel_transport as parallel_transport
 from .geometry import real_gram as real_gram
 from .geometry import register as register
 from .geometry import rotate_onto as rotate_onto
+from .geometry.resampling import resample as resample
 from .imputation import impute as impute
 from .io import StoredShapes as StoredShapes
 from .io import open_shapes as open_shapes
 from .io import read as read
 from .io import write as write
 from .io.contours import outlines_from_mask as outlines_from_mask
-from .io.resampling import resample as resample
 from .loading import load as load
 from .riemannian import RiemannianDictionary as RiemannianDictionary
 from .selection import compare as compare

@@ -8,7 +8,7 @@ import shapelex as sx
 from shapelex.cli.app import app
 from shapelex.io import parts, stored_shapes
 from shapelex.kernels.first_use import CompilationLog
-from shapelex.shapes import collection
+from shapelex.shapes import collection, stored_set
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def ready(folder, model):
 def everything_is_large(monkeypatch):
     """Read everything piece by piece, in small pieces."""
     monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
-    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(stored_set, "BLOCK_ROWS", 7)
     monkeypatch.setattr(parts, "_BATCH_RECORDS", 7)
     monkeypatch.setattr(collection, "BLOCK_ROWS", 7)
 

@@ -9,7 +9,7 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io import parts
 from shapelex.io.read import read_to
-from shapelex.io.stored_shapes import join_blocks
+from shapelex.shapes.stored_set import join_blocks
 
 pytestmark = pytest.mark.realdata
 

@@ -16,7 +16,8 @@ from shapelex.io.parts import AssembledShapes
 from shapelex.io.read import read_to, sum_up
 from shapelex.io.records import Remark
 from shapelex.io.registry import FORMATS
-from shapelex.io.stored_shapes import join_blocks
+from shapelex.shapes import stored_set
+from shapelex.shapes.stored_set import join_blocks
 
 
 def tps(n_points=3, key="", bad=False):
@@ -265,7 +266,7 @@ def wide_set(n_points, **parts):
 @pytest.mark.filterwarnings("ignore::shapelex.exceptions.SkippedRecordsWarning")
 def test_nothing_of_a_file_that_is_left_out_stays(tmp_path, monkeypatch):
     monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
-    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(stored_set, "BLOCK_ROWS", 2)
     rows = wide_set(7).configurations.copy()
     rows[5, 0] = np.nan
     bad = sx.ShapeSet(

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import EmptySetError, ShapeFileError
-from shapelex.io import stored_shapes
 from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
-from shapelex.io.stored_shapes import StoredShapes, thin_out
+from shapelex.shapes import stored_set
+from shapelex.shapes.stored_set import StoredShapes, thin_out
 from shapelex.store import archive, atomic
 from tests.rounding import assert_close, assert_close_codes
 
@@ -39,7 +39,7 @@ def make_set(n_shapes=10, space=None, dtype=complex, seed=0):
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch):
     monkeypatch.setattr(archive, "_SMALL_BYTES", 0)
-    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(stored_set, "BLOCK_ROWS", 3)
 
 
 SPACES = [
@@ -262,7 +262,7 @@ def test_from_one_format_to_the_other(tmp_path, first, second, space):
 
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
 def test_columns_of_one_value(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr(stored_shapes, "BLOCK_ROWS", 1 << 13)
+    monkeypatch.setattr(stored_set, "BLOCK_ROWS", 1 << 13)
     n_shapes = 300_000
     shapes = sx.ShapeSet(
         np.random.default_rng(0).normal(size=(n_shapes, 3, 2)),

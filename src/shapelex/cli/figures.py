@@ -63,8 +63,8 @@ def pose_on_page(shapes: "ShapeSet | StoredShapes", space: "Space") -> "ComplexA
     """Return the pose in which the page shows these shapes: upright where they lie upright, for example."""
     import numpy as np
 
-    from shapelex.io.stored_shapes import StoredShapes, thin_out
     from shapelex.report.pose import common_pose
+    from shapelex.shapes.stored_set import StoredShapes, thin_out
 
     chosen = thin_out(shapes, _POSE_SHAPES) if isinstance(shapes, StoredShapes) else shapes
     return common_pose(space.preshape(chosen.configurations).astype(np.complex128), space)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from shapelex.geometry.resampling import resample
 from shapelex.io import read
-from shapelex.io.resampling import resample
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.summary import signed_areas
 from shapelex.spaces import Landmarks, Space

@@ -13,9 +13,10 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count
-from shapelex.io.stored_shapes import StoredShapes, open_shapes
+from shapelex.io.stored_shapes import open_shapes
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.stored import chunk_rows as chunk_rows_of
+from shapelex.shapes.stored_set import StoredShapes
 from shapelex.spaces import Space
 
 _CHUNK_ROWS = 100_000

@@ -84,7 +84,7 @@ class FittedDictionary(ShapeReconstructor):
         ImportError
             If zarr, pyarrow or openpyxl is not installed.
         """
-        from shapelex.io.stored_shapes import StoredShapes
+        from shapelex.shapes.stored_set import StoredShapes
 
         shapes = self._open_new_input(X)
         dtype = self._code_dtype(shapes)

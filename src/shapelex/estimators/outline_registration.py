@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex.estimators.base import ShapeEstimator, all_or_nothing
 from shapelex.geometry import Registration, register
-from shapelex.io.stored_shapes import StoredShapes
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
+from shapelex.shapes.stored_set import StoredShapes
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from shapelex.io.read import read
-from shapelex.io.stored_shapes import StoredShapes, open_shapes
+from shapelex.io.stored_shapes import open_shapes
 from shapelex.io.write import write
+from shapelex.shapes.stored_set import StoredShapes
 
 if TYPE_CHECKING:
     from shapelex.store import read_codes

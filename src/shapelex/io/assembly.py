@@ -15,8 +15,8 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex.exceptions import ShapeFileError
+from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.resampling import resample_polyline
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import column_from_values
 from shapelex.shapes.preparation import Preparation

@@ -15,9 +15,9 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import EmptySetError, ShapeInputError, UnsupportedBySpaceError
+from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.assembly import fit_curves
 from shapelex.io.mask_objects import SPECK_SHARE, MaskObject, ObjectChoice, find_objects, speck_area
-from shapelex.io.resampling import resample_polyline
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Landmarks, Space

@@ -16,10 +16,10 @@ from shapelex._typing import ComplexArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_swelling
 from shapelex.io.formats import npz
-from shapelex.io.stored_shapes import METADATA, column_of, join_blocks
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import EXACT, Column
 from shapelex.shapes.preparation import Preparation, join_preparations
+from shapelex.shapes.stored_set import METADATA, column_of, join_blocks
 from shapelex.spaces import Landmarks, Space
 from shapelex.store.atomic import write_atomically
 

@@ -12,8 +12,8 @@ from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import EmptySetError, ShapeFileError
 from shapelex.io.file_list import PathLike
 from shapelex.io.registry import FORMATS, Format
-from shapelex.io.stored_shapes import ShapeBlocks, as_stored, join_blocks
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.stored_set import ShapeBlocks, as_stored, join_blocks
 from shapelex.store.atomic import is_zarr_folder, write_atomically
 from shapelex.store.provenance import installed_versions
 

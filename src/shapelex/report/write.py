@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._typing import ArrayLike
 from shapelex._validation import check_count, check_flag
 from shapelex.estimators import ShapeDictionary
-from shapelex.io.stored_shapes import StoredShapes, thin_out
 from shapelex.report.document import make_document
 from shapelex.report.payload import make_payload
 from shapelex.report.shapes import read_shapes
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.stored_set import StoredShapes, thin_out
 from shapelex.spaces import Landmarks
 from shapelex.store.atomic import write_atomically
 

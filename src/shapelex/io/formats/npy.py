@@ -9,8 +9,9 @@ import numpy as np
 
 from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError, reason_of
-from shapelex.io.stored_shapes import StoredShapes, stored_landmarks
+from shapelex.io.stored_shapes import stored_landmarks
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.stored_set import StoredShapes
 from shapelex.spaces import Landmarks, from_columns
 from shapelex.store.archive import read_array
 

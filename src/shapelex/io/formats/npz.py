@@ -18,26 +18,16 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from shapelex._validation import points_to_complex
-from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError, reason_of
+from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.io.guards import MAX_BYTES, zip_members
-from shapelex.io.stored_shapes import METADATA, SHAPES_FORMAT, ShapeBlocks, StoredShapes, as_stored, column_of
+from shapelex.io.stored_shapes import header_of, parts_of_header
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
+from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, as_stored, column_of
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
-from shapelex.store.archive import (
-    Arrays,
-    build_space,
-    check_header,
-    describe_space,
-    encode_header,
-    open_array,
-    read_archive,
-)
+from shapelex.store.archive import Arrays, encode_header, open_array, read_archive
 from shapelex.store.atomic import work_folder
 
 logger = logging.getLogger(__name__)
-
-FORMAT_VERSION = 1
 
 _KINDS: dict[str, type[Landmarks] | type[BSpline] | type[HermiteSpline]] = {
     "landmarks": Landmarks,
@@ -92,28 +82,13 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
 
 def _write(blocks: ShapeBlocks, stream: BinaryIO, folder: str | None) -> None:
     """Write a set to a stream; columns that do not fit in memory wait in files in `folder`."""
-    try:
-        description, arrays = describe_space(blocks.space)
-    except UnsupportedBySpaceError as error:
-        raise ShapeFileError(f"{error}: sample the curves, or pickle the set.") from error
     keys = {name: name.removeprefix(METADATA) for name in blocks.columns}
     for place, name in enumerate(name for name in keys if name.startswith(METADATA)):
         is_plain = re.fullmatch(r"(?!metadata_)[A-Za-z][A-Za-z0-9_]{0,60}", keys[name]) is not None
         keys[name] = keys[name] if is_plain and keys[name] not in _RESERVED else f"metadata_{place}"
-    header = {
-        "format": SHAPES_FORMAT,
-        "version": FORMAT_VERSION,
-        "space": description,
-        "columns": {name.removeprefix(METADATA): key for name, key in keys.items() if name.startswith(METADATA)},
-        "missing": blocks.missing,
-        "notes": list(blocks.notes),
-        "provenance": dict(blocks.provenance),
-        **preparation_to_json(blocks.preparation),
-    }
-    try:
-        arrays["header"] = encode_header(header)
-    except (TypeError, ValueError) as error:
-        raise ShapeFileError(f"The provenance of the set must be JSON values ({error}).") from error
+    columns = {name.removeprefix(METADATA): key for name, key in keys.items() if name.startswith(METADATA)}
+    header, arrays = header_of(blocks, columns)
+    arrays["header"] = encode_header(header)
     kind = next((kind for kind, space in _KINDS.items() if type(blocks.space) is space), "custom")
     arrays |= {"kind": np.array(kind), "closed": np.array(blocks.space.closed)}
     n_shapes, n_coordinates = blocks.shape
@@ -145,8 +120,7 @@ def _read_parts(path: Path, *, mapped: bool) -> dict[str, Any]:
     limit = max(MAX_BYTES, path.stat().st_size)
     try:
         header, arrays = read_archive(path, lambda archive: zip_members(archive, path, limit), mapped=mapped)
-        if header:
-            check_header(header, SHAPES_FORMAT, FORMAT_VERSION)
+        told = parts_of_header(header, arrays) if header else {}
         if "points" not in arrays:
             named = ", ".join(sorted(arrays)[:8]) or "nothing"
             raise ValueError(f'it has no array "points" of shape (n_shapes, n_points, 2), but {named}')
@@ -159,30 +133,14 @@ def _read_parts(path: Path, *, mapped: bool) -> dict[str, Any]:
                 f'"points" must be numbers of shape (n_shapes, n_points, 2), got dtype {points.dtype}, shape '
                 f"{points.shape}"
             )
-        return {"points": points, **(_from_header(header, arrays) if header else _from_plain_arrays(points, arrays))}
+        if not header:
+            return {"points": points, **_from_plain_arrays(points, arrays)}
+        told["metadata"] = {name: arrays[key] for name, key in told["metadata"].items()}
+        return {"points": points, **{name: arrays.get(name) for name in _COLUMNS}, **told}
     except ShapeFileError:
         raise
     except (ValueError, LookupError, TypeError, OverflowError, AttributeError) as error:
         raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
-
-
-def _from_header(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    kinds = {"space": dict, "columns": dict, "provenance": dict, "notes": list, "missing": str}
-    if not all(isinstance(header.get(name), kind) for name, kind in kinds.items()):
-        raise ValueError("its header is incomplete")
-    absent = [key for key in header["columns"].values() if key not in arrays]
-    if absent:
-        raise ValueError(f"its header names columns that are not there: {', '.join(map(str, absent))}")
-    space = build_space(header["space"], arrays)
-    return {
-        "space": space,
-        **{name: arrays.get(name) for name in _COLUMNS},
-        "metadata": {name: arrays[key] for name, key in header["columns"].items()},
-        "missing": header["missing"],
-        "notes": tuple(map(str, header["notes"])),
-        "provenance": header["provenance"],
-        "preparation": preparation_of_header(header, space.n_coordinates),
-    }
 
 
 def _from_plain_arrays(points: np.ndarray[Any, Any], arrays: Arrays) -> dict[str, Any]:

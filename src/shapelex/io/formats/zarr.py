@@ -5,7 +5,6 @@ each column; its attributes bring back the space, the notes and the provenance. 
 landmarks.
 """
 
-import json
 import logging
 import math
 import os
@@ -17,20 +16,11 @@ import numpy as np
 
 from shapelex._extras import load_zarr
 from shapelex._typing import ColumnLayout
-from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError, reason_of
-from shapelex.io.stored_shapes import (
-    METADATA,
-    SHAPES_FORMAT,
-    ShapeBlocks,
-    StoredShapes,
-    column_of,
-    join_blocks,
-    stored_landmarks,
-)
+from shapelex.exceptions import ShapeFileError, reason_of
+from shapelex.io.stored_shapes import SHAPES_FORMAT, header_of, parts_of_header, stored_landmarks
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
+from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, column_of, join_blocks
 from shapelex.spaces import from_columns
-from shapelex.store.archive import build_space, describe_space
 from shapelex.store.atomic import replace_folder
 
 logger = logging.getLogger(__name__)
@@ -86,27 +76,10 @@ def open_set(path: Path) -> StoredShapes:
 def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
     """Write a set block by block, whole or not at all."""
     zarr = load_zarr()
-    try:
-        description, arrays = describe_space(shapes.space)
-    except UnsupportedBySpaceError as error:
-        raise ShapeFileError(f"{error}: sample the curves first.") from error
     n_shapes, n_coordinates = shapes.shape
     columns = shapes.columns
     keys = {name: f"column_{place}" for place, name in enumerate(columns)}
-    header = {
-        "format": SHAPES_FORMAT,
-        "version": FORMAT_VERSION,
-        "space": description,
-        "columns": keys,
-        "missing": shapes.missing,
-        "notes": list(shapes.notes),
-        "provenance": dict(shapes.provenance),
-        **preparation_to_json(shapes.preparation),
-    }
-    try:
-        json.dumps(header)
-    except TypeError as error:
-        raise ShapeFileError(f"The provenance of the set must be JSON values ({error}).") from error
+    header, arrays = header_of(shapes, keys)
     n_rows = int(min(n_shapes, max(1, _CHUNK_BYTES // (n_coordinates * shapes.dtype.itemsize))))
     with replace_folder(path) as partial:
         group = zarr.open_group(str(partial), mode="w")
@@ -179,27 +152,15 @@ def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
         named = sorted(group.array_keys())
         example = f": name one array of it, as in {path / named[0]}" if named else ""
         raise ShapeFileError(f"it is a group of another kind, not a set of shapes{example}")
-    version = header.get("version")
-    if not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:
-        raise ShapeFileError(f"it has version {version!r}, this shapelex reads up to {FORMAT_VERSION}: upgrade it")
     arrays = {name: group[name] for name in group.array_keys()}
     for array in arrays.values():
         _check_whole(array, path)
-    keys = header["columns"]
-    columns = {name: arrays[key] for name, key in keys.items()}
-    space = build_space(header["space"], {name: arrays[name][:] for name in arrays if name.startswith("space_")})
-    return StoredShapes(
-        arrays["configurations"],
-        space,
-        ids=columns.get("ids"),
-        labels=columns.get("labels"),
-        sequence=columns.get("sequence"),
-        metadata={name.removeprefix(METADATA): columns[name] for name in columns if name.startswith(METADATA)},
-        missing=header["missing"],
-        notes=tuple(map(str, header["notes"])),
-        provenance=header["provenance"],
-        preparation=preparation_of_header(header, space.n_coordinates),
-    )
+    small = {name: arrays.pop(name)[:] for name in list(arrays) if name.startswith("space_")}
+    parts = parts_of_header(header, {**arrays, **small})
+    columns = {name: arrays[key] for name, key in parts["metadata"].items()}
+    parts["metadata"] = {name.removeprefix(METADATA): columns[name] for name in columns if name.startswith(METADATA)}
+    parts |= {name: columns.get(name) for name in ("ids", "labels", "sequence")}
+    return StoredShapes(arrays["configurations"], **parts)
 
 
 def _check_whole(array: Any, path: Path) -> None:
