@@ -57,7 +57,7 @@ def read_records(
     kind: str = "auto",
     foreground: str = "auto",
     threshold: float | None = None,
-    which: str | None = None,
+    which: str = "components",
     min_area: int | None = None,
     border: str = "keep",
     tracked: bool = False,
@@ -76,8 +76,8 @@ def read_records(
         Which side of a binary mask the objects are on; "auto" takes them for bright, unless white surrounds them.
     threshold : float, optional
         Gray value that parts dark from bright in a binary mask; halfway between its extremes when not given.
-    which : {"components", "largest"}, optional
-        Objects of a binary mask: every component, which is the default, or the largest one.
+    which : {"components", "largest"}, default: "components"
+        Objects of a binary mask: every component, or the largest one.
     min_area : int, optional
         Objects of fewer pixels are left out; when not given, those below 5 % of the median area in the file.
     border : {"keep", "drop"}, default: "keep"
@@ -90,7 +90,7 @@ def read_records(
     check_choice(kind, ("auto", "binary", "labels", "classes"), "kind")
     check_choice(foreground, ("auto", "bright", "dark"), "foreground")
     check_choice(border, ("keep", "drop"), "border")
-    check_choice(which, (None, "components", "largest"), "which")
+    check_choice(which, ("components", "largest"), "which")
     if threshold is not None:
         contours.check_threshold(threshold)
     if threshold is not None or foreground != "auto":
