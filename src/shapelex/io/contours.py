@@ -14,8 +14,8 @@ import numpy as np
 from scipy import ndimage
 
 from shapelex._extras import load_library
-from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_choice, check_count
+from shapelex._typing import ArrayLike, ComplexArray, IntArray
+from shapelex._validation import check_choice, check_count, check_number
 from shapelex.exceptions import ArrayTypeError, EmptySetError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.io.assembly import fit_curves
 from shapelex.io.resampling import resample_polyline
@@ -179,7 +179,7 @@ class MaskOutlines:
 
 
 def count_objects(reports: Iterable[ObjectReport]) -> Counter[str]:
-    """Return how many objects were left out for each reason, touch the border, or lost a part, by what is to be said."""
+    """Return how many objects were left out for each reason, touch the border, or lost a part, keyed by text."""
     counts: Counter[str] = Counter()
     for report in reports:
         if report.dropped:
@@ -277,15 +277,9 @@ def outlines_from_mask(
     if connectivity not in _NEIGHBORS or isinstance(connectivity, bool):
         raise ValueError(f"connectivity must be 4 or 8, got {connectivity!r}.")
     labels, names = _labels_of(mask, which, threshold, connectivity)
-    if min_area is not None:
-        least_area = check_count(min_area, 1, "min_area")
-        reason = f"smaller than min_area={least_area}"
-    else:
-        least_area, reason = speck_limit(np.empty(0) if which == "largest" else count_pixels(labels)[1:])
+    limit = area_limit(min_area, [] if which == "largest" else [count_pixels(labels)[1:]])
     outlines, kept, dropped = [], [], []
-    for report, contour in outline_objects(
-        labels, names, least_area, reason, border, connectivity, is_whole=which == "components"
-    ):
+    for report, contour in outline_objects(labels, names, limit, border, connectivity, which == "components"):
         if report.dropped:
             dropped.append(report)
             continue
@@ -315,7 +309,7 @@ def _labels_of(
         return as_labels(image)
     foreground = image != 0 if threshold is None else image > check_threshold(threshold)
     # Gray values and labels are told from a mask by a second value beside the background.
-    values = image[foreground][:0] if threshold is not None else image[foreground]
+    values = image[foreground] if threshold is None and image.dtype != bool else image[:0]
     if values.size and (values != values[0]).any():
         raise ShapeInputError(
             f"mask has several values beside 0, such as {values.min()} and {values.max()}, so it is not binary. For a "
@@ -327,7 +321,7 @@ def _labels_of(
 
 
 def as_labels(image: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray | None]:
-    """Return a label image whose labels are at most its number of pixels, and what they stand for, if not themselves."""
+    """Return an image of labels without large gaps, and what they stand for, if not for themselves."""
     if image.dtype.kind == "f":
         if not (np.isfinite(image).all() and (image == np.rint(image)).all() and np.abs(image).max() < 2**53):
             raise ShapeInputError(
@@ -341,10 +335,12 @@ def as_labels(image: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray | None]:
         raise ShapeInputError(f"mask has negative labels, down to {lowest}: labels start at 1, background is 0.")
     if highest > np.iinfo(np.int64).max:
         raise ShapeInputError(f"mask has labels up to {highest}, which need 64 bits: number its objects from 1.")
-    if highest <= image.size:
+    if highest <= min(image.size, _MAX_OBJECTS):
         return image if image.dtype.itemsize <= 4 else image.astype(np.int32), None
     # SciPy makes a list as long as the largest label, so they are numbered by rank.
-    names = np.unique(np.append(image, 0))
+    names = np.zeros(1, image.dtype)
+    for rows in row_blocks(image.shape):
+        names = np.union1d(names, image[rows])
     labels = np.empty(image.shape, np.int32)
     for rows in row_blocks(image.shape):
         labels[rows] = np.searchsorted(names, image[rows])
@@ -367,37 +363,30 @@ def count_pixels(labels: IntArray) -> IntArray:
     return counts
 
 
-def speck_limit(areas: IntArray | FloatArray) -> tuple[int, str]:
-    """Return the area in pixels below which an object is a speck, from the areas of all objects, and words for it."""
-    areas = areas[areas > 0]
-    solid = areas[areas >= _DUST]
-    least = max(1, int(np.ceil(SPECK_SHARE * np.median(solid if solid.size else areas)))) if areas.size else 1
+def area_limit(min_area: int | None, areas: Iterable[IntArray]) -> tuple[int, str]:
+    """Return the area in pixels below which an object is left out, and why; without `min_area`, from all areas."""
+    if min_area is not None:
+        return check_count(min_area, 1, "min_area"), f"smaller than min_area={min_area}"
+    found = np.concatenate([np.empty(0, dtype=np.int64), *areas])
+    found = found[found >= (_DUST if found.max(initial=0) >= _DUST else 1)]
+    least = max(1, int(np.ceil(SPECK_SHARE * np.median(found)))) if found.size else 1
     return least, f"smaller than {100 * SPECK_SHARE:g} % of the median area ({least} pixels)"
 
 
 def check_threshold(threshold: float) -> float:
     """Return a threshold as a float; refuse what is no finite number."""
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.integer | np.floating):
-        raise TypeError(f"threshold must be a number, got {threshold!r}.")
-    if not np.isfinite(threshold):
+    if not np.isfinite(check_number(threshold, "threshold")):
         raise ValueError(f"threshold must be finite, got {threshold}.")
     return float(threshold)
 
 
 def outline_objects(
-    labels: IntArray,
-    names: IntArray | None,
-    least_area: int,
-    reason: str,
-    border: str,
-    connectivity: int = 4,
-    *,
-    is_whole: bool = False,
+    labels: IntArray, names: IntArray | None, limit: tuple[int, str], border: str, connectivity: int, is_whole: bool
 ) -> Iterator[tuple[ObjectReport, ComplexArray]]:
     """Yield a report and the whole contour for each object of a label image, also for those that are dropped.
 
-    Labels are at most as many as pixels, and stand for `names`, if given. Objects of an area below the least are
-    dropped for the reason given, and those at the border where `border` says so. With `is_whole`, labels are components.
+    Labels stand for `names`, if given, and with `is_whole` each is in one piece. Objects of an area below the limit are
+    dropped for the reason that comes with it, and those at the border where `border` says so.
     """
     find_contours = load_library("skimage.measure", "scikit-image", "Following outlines").find_contours
     height, width = labels.shape
@@ -435,7 +424,7 @@ def outline_objects(
         outline = orient_outline(outline)
         x, y = outline.real, outline.imag
         touches_border = bool(x.min() < 0 or y.min() < 0 or x.max() > width - 1 or y.max() > height - 1)
-        dropped = reason if area < least_area else _CUT_OFF if touches_border and border == "drop" else ""
+        dropped = limit[1] if area < limit[0] else _CUT_OFF if touches_border and border == "drop" else ""
         report = ObjectReport(
             label=number if names is None else int(names[number]),
             area=area,

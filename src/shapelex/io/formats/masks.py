@@ -22,7 +22,7 @@ import numpy as np
 from scipy import ndimage
 
 from shapelex._typing import IntArray
-from shapelex._validation import check_choice, check_count
+from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeInputError
 from shapelex.io import contours
 from shapelex.io.formats.pixels import KEPT_BYTES, ImageFile, Pixels, border_of
@@ -104,23 +104,16 @@ def read_records(
         numbered = None
         if plan.kind == "binary" and 4 * plan.n_pixels <= KEPT_BYTES:
             numbered = list(_number_objects(image, plan, is_whole))
-        if min_area is not None:
-            least_area, reason = check_count(min_area, 1, "min_area"), f"smaller than min_area={min_area}"
-        else:
-            pages = numbered or _number_objects(image, plan, is_whole)
-            areas = [contours.count_pixels(labels)[1:] for _, _, labels, _ in pages if is_whole]
-            least_area, reason = contours.speck_limit(np.concatenate([np.empty(0, np.int64), *areas]))
+        pages = numbered or _number_objects(image, plan, is_whole) if is_whole else ()
+        limit = contours.area_limit(min_area, (contours.count_pixels(labels)[1:] for _, _, labels, _ in pages))
     except ShapeInputError as error:
         yield BadRecord("the image", str(error))
         return
     for page, group, labels, names in numbered or _number_objects(image, plan, is_whole):
         place = f"page {page}, " if plan.n_pages > 1 else ""
         try:
-            found = list(
-                contours.outline_objects(
-                    labels, names, least_area, reason, border, is_whole=is_whole and plan.kind != "labels"
-                )
-            )
+            is_one = is_whole and plan.kind != "labels"
+            found = list(contours.outline_objects(labels, names, limit, border, 4, is_one))
             pieces = [report.n_fragments for report, _ in found]
             if kind == "auto" and plan.kind == "labels" and np.median([0, *pieces]) > _MAX_PIECES:
                 raise ShapeInputError(_IN_PIECES)
@@ -241,18 +234,18 @@ def _see_grays(image: ImageFile, values: Pixels, is_lossy: bool) -> tuple[bool, 
     n_dark = n_bright = n_gray = n_flat = n_stray = 0
     for pixels, _ in () if is_lossy else image:
         is_gray = (pixels != low) & (pixels != high)
-        n_gray += np.count_nonzero(is_gray)
+        n_gray += int(is_gray.sum())
         inner, is_flat = pixels[1:-1, 1:-1], is_gray[1:-1, 1:-1]
         for neighbor in (pixels[:-2, 1:-1], pixels[2:, 1:-1], pixels[1:-1, :-2], pixels[1:-1, 2:]):
             is_flat &= inner == neighbor
-        n_flat += np.count_nonzero(is_flat)
+        n_flat += int(is_flat.sum())
     if not is_lossy and (n_gray == 0 or n_flat > _FLAT * n_gray):
         return False, False
     for pixels, _ in image:
         dark, bright = pixels <= low + nearly, pixels >= high - nearly
         is_edge = ndimage.maximum_filter(dark, 5) & ndimage.maximum_filter(bright, 5)
-        n_dark, n_bright = n_dark + np.count_nonzero(dark), n_bright + np.count_nonzero(bright)
-        n_stray += np.count_nonzero(~(dark | bright | is_edge))
+        n_dark, n_bright = n_dark + int(dark.sum()), n_bright + int(bright.sum())
+        n_stray += int((~(dark | bright | is_edge)).sum())
     if is_lossy:
         return True, n_stray <= _STRAY * min(n_dark, n_bright)
     return values.size >= _MANY_GRAYS, n_stray <= _FLAT * n_gray

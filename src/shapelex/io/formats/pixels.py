@@ -81,33 +81,21 @@ class ImageFile:
                 raise ShapeFileError(f"{path} is no TIFF, so there is no {' and '.join(chosen)} to choose.")
             return
         tifffile = load_library("tifffile", "tifffile", "Reading TIFF files")
-        try:
-            with tifffile.TiffFile(path, _multifile=False) as file:
-                self._arrange(file, chosen)
-        except ShapeFileError:
-            raise
-        except Exception as error:  # tifffile raises nearly anything on damaged bytes
-            raise ShapeFileError(f"{path} is damaged: {str(error) or type(error).__name__}.") from error
+        with _decoding(path), tifffile.TiffFile(path, _multifile=False) as file:
+            self._arrange(file, chosen)
 
     def __iter__(self) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages, and whether their compression may have changed pixels, as JPEG does."""
         if self._kept:
             yield from self._kept
             return
-        pillow = load_library("PIL.Image", "Pillow", "Reading images")
         kept, n_pages, n_bytes = [], 0, 0
+        # Checked here, as a library that is missing is no damage.
+        pillow = load_library("PIL.Image", "Pillow", "Reading images")
         pages = self._tifffile_pages() if self._needs_tifffile else self._pillow_pages(pillow)
         while True:
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    page = next(pages, None)
-            except (ShapeFileError, FileNotFoundError):
-                raise
-            except pillow.DecompressionBombError as error:
-                raise ShapeFileError(f"{self.path} is refused: {error}") from error
-            except Exception as error:  # Pillow and tifffile raise nearly anything on damaged bytes
-                raise ShapeFileError(f"{self.path} cannot be decoded: {str(error) or type(error).__name__}.") from error
+            with _decoding(self.path):
+                page = next(pages, None)
             if page is None:
                 break
             pixels = page[0]
@@ -130,7 +118,7 @@ class ImageFile:
         series, dtype, n_pages = file.series[0], file.pages[0].dtype, len(file.pages)
         axes = [(axis, int(n)) for axis, n in zip(series.axes, series.shape, strict=True) if axis not in "YXS"]
         letters, sizes = "".join(axis for axis, _ in axes), [n for _, n in axes]
-        planes = np.arange(prod(sizes)) if prod(sizes) <= _MAX_PAGES else np.empty(0)
+        planes = np.arange(prod(sizes) if prod(sizes) <= _MAX_PAGES else 0)
         is_one_page = n_pages < planes.size and series.dataoffset is not None
         self._needs_tifffile = is_one_page or (dtype is not None and dtype.itemsize == 8 and dtype.kind in "iuf")
         told: Any = file.imagej_metadata or {}
@@ -272,6 +260,20 @@ class ImageFile:
         labels[labels == 0] = 1 << 24
         labels[labels == ground] = 0
         return labels
+
+
+@contextlib.contextmanager
+def _decoding(path: Path) -> Iterator[None]:
+    """Turn what is raised on damaged bytes, which may be nearly anything, into a :class:`ShapeFileError`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (ShapeFileError, FileNotFoundError):
+        raise
+    except Exception as error:
+        why = str(error).rstrip(".") or type(error).__name__
+        raise ShapeFileError(f"{path} is refused, since it cannot be decoded: {why}.") from error
 
 
 def border_of(pixels: Pixels) -> Pixels:
