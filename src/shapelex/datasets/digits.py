@@ -12,7 +12,7 @@ from scipy import ndimage
 from shapelex._extras import load_library
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
-from shapelex.io.contours import check_closed_space, fit_outline, orient_outline, signed_area
+from shapelex.io.contours import check_closed_space, fit_outline, signed_area, start_at_top
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
@@ -100,4 +100,5 @@ def _outer_contour(image: FloatArray, find_contours: Callable[..., list[Any]]) -
     # Parts turn the same way as the largest one; holes turn the other way.
     parts = areas * np.sign(areas[largest])
     parts = parts[parts > _SPECK * parts[largest]]
-    return orient_outline(contours[largest]), float(parts.max() / parts.sum())
+    outline = contours[largest] if areas[largest] > 0 else contours[largest][::-1]
+    return start_at_top(outline), float(parts.max() / parts.sum())

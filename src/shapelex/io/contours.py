@@ -30,7 +30,7 @@ SPECK_SHARE = 0.05
 # Dust of fewer pixels has no say in what the median is, unless there is nothing else.
 _DUST = 10
 # Pixels that are counted, compared or numbered at a time, so that temporary arrays stay small.
-_BLOCK_PIXELS = 2**20
+BLOCK_PIXELS = 2**20
 # The boxes around objects cover an image a few times over; in noise, once for each object.
 _MAX_OVERLAP = 300
 _MAX_OBJECTS = 1_000_000
@@ -339,27 +339,17 @@ def as_labels(image: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray | None]:
         return image if image.dtype.itemsize <= 4 else image.astype(np.int32), None
     # SciPy makes a list as long as the largest label, so they are numbered by rank.
     names = np.zeros(1, image.dtype)
-    for rows in row_blocks(image.shape):
-        names = np.union1d(names, image[rows])
-    labels = np.empty(image.shape, np.int32)
-    for rows in row_blocks(image.shape):
-        labels[rows] = np.searchsorted(names, image[rows])
-    return labels, names
-
-
-def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Yield the rows of an image in blocks."""
-    step = max(1, _BLOCK_PIXELS // shape[1])
-    for first in range(0, shape[0], step):
-        yield slice(first, first + step)
+    blocks = np.array_split(image, 1 + image.size // BLOCK_PIXELS)
+    for block in blocks:
+        names = np.union1d(names, block)
+    return np.concatenate([np.searchsorted(names, block).astype(np.int32) for block in blocks]), names
 
 
 def count_pixels(labels: IntArray) -> IntArray:
     """Return the number of pixels of each label from 0."""
     counts = np.zeros(int(labels.max()) + 1, dtype=np.int64)
-    for rows in row_blocks(labels.shape):
-        own = np.bincount(labels[rows].ravel())
-        counts[: len(own)] += own
+    for block in np.array_split(labels, 1 + labels.size // BLOCK_PIXELS):
+        counts += np.bincount(block.ravel(), minlength=len(counts))
     return counts
 
 
@@ -414,6 +404,7 @@ def outline_objects(
         framed = np.zeros((pixels.shape[0] + 2, pixels.shape[1] + 2), dtype=bool)
         framed[1:-1, 1:-1] = pixels
         # Pixels that share a corner are joined whatever the connectivity: in one piece that only closes holes there.
+        # Contours run clockwise around objects, so they are reversed.
         contours = find_contours(framed, 0.5, fully_connected="high")
         outlines = [c[:0:-1, 1] + (left - 1) + 1j * (height - top - c[:0:-1, 0]) for c in contours]
         outline = outlines[0]
@@ -421,7 +412,7 @@ def outline_objects(
             # The others are holes. Cutting the corners of pixels halfway takes half a pixel in all off any outline.
             outline = max(outlines, key=signed_area)
             area = round(signed_area(outline) + 0.5)
-        outline = orient_outline(outline)
+        outline = start_at_top(outline)
         x, y = outline.real, outline.imag
         touches_border = bool(x.min() < 0 or y.min() < 0 or x.max() > width - 1 or y.max() > height - 1)
         dropped = limit[1] if area < limit[0] else _CUT_OFF if touches_border and border == "drop" else ""
@@ -454,10 +445,8 @@ def signed_area(outline: ComplexArray) -> float:
     return float(np.vdot(moved[:-1], moved[1:]).imag) / 2
 
 
-def orient_outline(outline: ComplexArray) -> ComplexArray:
-    """Return the outline counter-clockwise, from the leftmost of its topmost points."""
-    if signed_area(outline) < 0:
-        outline = outline[::-1]
+def start_at_top(outline: ComplexArray) -> ComplexArray:
+    """Return the outline from the leftmost of its topmost points on."""
     topmost = np.flatnonzero(outline.imag == outline.imag.max())
     start = topmost[outline.real[topmost].argmin()]
     return np.concatenate([outline[start:], outline[:start]])

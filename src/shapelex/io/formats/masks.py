@@ -177,8 +177,8 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
         if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
             raise ShapeInputError("It has pixels that are not finite.")
         is_small = pixels.dtype.kind in "bu" and pixels.dtype.itemsize <= 2
-        for rows in contours.row_blocks(pixels.shape):
-            own = np.flatnonzero(np.bincount(pixels[rows].ravel())) if is_small else np.unique(pixels[rows])
+        for block in np.array_split(pixels, 1 + pixels.size // contours.BLOCK_PIXELS):
+            own = np.flatnonzero(np.bincount(block.ravel())) if is_small else np.unique(block)
             values = np.union1d(values, own) if values.size else own
             if values.size > _MAX_VALUES:
                 # Extremes, and that there are many: no more is asked of so many values.
