@@ -207,6 +207,15 @@ def test_drops_and_reports():
     assert everything.metadata["area"].tolist() == [144, 400, 4]
 
 
+@pytest.mark.parametrize("connectivity", [4, 8])
+def test_holes_that_open_at_a_corner_are_filled(connectivity):
+    mask = np.ones((5, 6), dtype=bool)
+    mask[1, 1] = mask[0, 0] = mask[2, 3] = mask[3, 4] = False
+    found = sx.outlines_from_mask(mask, connectivity=connectivity)
+    assert (found.kept[0].area, found.kept[0].hole_area) == (29, 3)
+    assert area(found.outlines[0]) == 28.5
+
+
 def test_gray_and_inverted_images():
     mask = disk(30, 30, 15 + 15j, 9)
     gray = np.where(mask, 254, 1).astype(np.uint8)

@@ -1,6 +1,7 @@
 """Masks and label images: what an image is taken for, pages, and what is refused."""
 
 import struct
+import tracemalloc
 import zlib
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,62 @@ def test_empty_mask_is_a_bad_record(tmp_path: Path) -> None:
     (record,) = read_records(save(tmp_path, np.zeros((9, 9), dtype="u1")))
     assert isinstance(record, BadRecord)
     assert "no object" in record.reason
+
+
+@pytest.mark.parametrize("scale", [1, 255])
+def test_pages_without_objects_are_counted_in_a_remark(tmp_path: Path, scale: int) -> None:
+    stack = np.stack([0 * blobs(), blobs() if scale == 1 else (blobs() > 0) * np.uint8(255), 0 * blobs(), 0 * blobs()])
+    stack[3, 20:22, 20:23] = scale
+    path = tmp_path / "film.tif"
+    tifffile.imwrite(path, stack, photometric="minisblack")
+    shapes = sx.read(path, n_points=20)
+    assert shapes.metadata["frame"].tolist() == [1, 1]
+    assert any("3 of 4 pages have no object to outline; their frames are left out." in note for note in shapes.notes)
+    assert any("1 object left out: smaller than" in note for note in shapes.notes)
+    assert sx.read(path, n_points=20, min_area=1).metadata["frame"].tolist() == [1, 1, 3]
+
+
+def test_film_without_any_object_is_a_bad_record(tmp_path: Path) -> None:
+    path = tmp_path / "film.tif"
+    tifffile.imwrite(path, np.zeros((3, 9, 9), dtype="u1"), photometric="minisblack")
+    (record,) = read_records(path)
+    assert record == BadRecord("the image", "no object was found in it.")
+    tifffile.imwrite(path, np.stack([blobs()] * 3), photometric="minisblack")
+    (record,) = read_records(path, min_area=10_000)
+    assert isinstance(record, BadRecord)
+    assert record.reason.startswith("all its objects were left out: 6 objects left out: smaller than min_area=10000")
+
+
+def test_objects_of_few_pixels_only_are_not_dust(tmp_path: Path) -> None:
+    labels = np.zeros((20, 20), dtype="u1")
+    labels[2:4, 2:4], labels[6:8, 2:5], labels[12, 3] = 1, 2, 3
+    assert areas(save(tmp_path, labels)) == [4, 6, 1]
+
+
+def test_colors_of_a_large_image_are_few_labels(tmp_path: Path) -> None:
+    # The number of a color may be far above the largest number of objects, and below the number of pixels.
+    colors = np.zeros((1400, 1400, 3), dtype="u1")
+    colors[10:30, 10:40] = (20, 0, 0)
+    colors[100:200, 10:40] = (21, 0, 1)
+    records = records_of(save(tmp_path, colors))
+    assert [record.id for record in records] == [f"plate:{20 << 16}", f"plate:{21 << 16 | 1}"]
+    assert [record.metadata["area"] for record in records] == [600, 3000]
+
+
+@pytest.mark.parametrize("kind", ["labels", "binary"])
+def test_memory_follows_the_objects_not_the_pixels(tmp_path: Path, kind: str) -> None:
+    image = np.zeros((3000, 4000), dtype="u2" if kind == "labels" else "u1")
+    image[10:60, 20:90] = 3 if kind == "labels" else 255
+    image[2900:2950, 3900:3950] = 700 if kind == "labels" else 255
+    path = save(tmp_path, image)
+    tracemalloc.start()
+    try:
+        assert areas(path) == [3500, 2500]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A few bytes a pixel: the page, what it is compared with, and the numbers of its components.
+    assert peak < 12 * image.size
 
 
 def test_what_is_left_out_is_in_the_notes(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
+from shapelex._extras import load_library
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
-from shapelex.io.contours import check_closed_space, fit_outline, load_find_contours, orient_outline, signed_area
+from shapelex.io.contours import check_closed_space, fit_outline, signed_area, start_at_top
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
@@ -63,7 +64,7 @@ def load_digits_outlines(n_points: int = 64, *, space: Space | None = None, only
     target = Landmarks(n_wanted, closed=True) if space is None else check_closed_space(space)
     from sklearn.datasets import load_digits
 
-    find_contours = load_find_contours()
+    find_contours = load_library("skimage.measure", "scikit-image", "Following outlines").find_contours
     digits: Any = load_digits()
     outlines = np.empty((len(digits.images), target.n_coordinates), dtype=np.complex128)
     shares = np.empty(len(digits.images))
@@ -99,4 +100,5 @@ def _outer_contour(image: FloatArray, find_contours: Callable[..., list[Any]]) -
     # Parts turn the same way as the largest one; holes turn the other way.
     parts = areas * np.sign(areas[largest])
     parts = parts[parts > _SPECK * parts[largest]]
-    return orient_outline(contours[largest]), float(parts.max() / parts.sum())
+    outline = contours[largest] if areas[largest] > 0 else contours[largest][::-1]
+    return start_at_top(outline), float(parts.max() / parts.sum())

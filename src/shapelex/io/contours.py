@@ -6,28 +6,39 @@ whether it touches the border.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy import ndimage
 
-from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import check_choice, check_count
-from shapelex.exceptions import EmptySetError, ShapeInputError, UnsupportedBySpaceError
+from shapelex._extras import load_library
+from shapelex._typing import ArrayLike, ComplexArray, IntArray
+from shapelex._validation import check_choice, check_count, check_number
+from shapelex.exceptions import ArrayTypeError, EmptySetError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.assembly import fit_curves
-from shapelex.io.mask_objects import SPECK_SHARE, MaskObject, ObjectChoice, find_objects, speck_area
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Landmarks, Space
 
+ObjectChoice: TypeAlias = Literal["largest", "components", "labels"]
+
+# Objects below this part of the median area are specks, where no least area is given.
+SPECK_SHARE = 0.05
+# Dust of fewer pixels has no say in what the median is, unless there is nothing else.
+_DUST = 10
+# Pixels that are counted, compared or numbered at a time, so that temporary arrays stay small.
+BLOCK_PIXELS = 2**20
+# The boxes around objects cover an image a few times over; in noise, once for each object.
+_MAX_OVERLAP = 300
+_MAX_OBJECTS = 1_000_000
+
+_NEIGHBORS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
 _CUT_OFF = "touching the border"
-_TOUCHING, _IN_PARTS = "touches", "parts"
-_REMARKS = {
-    _TOUCHING: 'at the border of the image kept, perhaps cut off; border="drop" leaves them out.',
-    _IN_PARTS: "in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which.",
-}
+_TOUCHING = '{} at the border of the image kept, perhaps cut off; border="drop" leaves them out.'
+_IN_PARTS = "{} in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which."
 
 
 @dataclass(frozen=True)
@@ -168,11 +179,12 @@ class MaskOutlines:
 
 
 def count_objects(reports: Iterable[ObjectReport]) -> Counter[str]:
-    """Return how many objects were left out for each reason, touch the border, or lost a part."""
+    """Return how many objects were left out for each reason, touch the border, or lost a part, keyed by text."""
     counts: Counter[str] = Counter()
     for report in reports:
         if report.dropped:
-            counts[report.dropped] += 1
+            option = 'border="keep"' if report.dropped == _CUT_OFF else "min_area=1"
+            counts[f"{{}} left out: {report.dropped}; {option} keeps them."] += 1
         else:
             counts[_TOUCHING] += report.touches_border
             counts[_IN_PARTS] += report.lost_area > 0
@@ -180,16 +192,8 @@ def count_objects(reports: Iterable[ObjectReport]) -> Counter[str]:
 
 
 def remark_on_objects(counts: Counter[str]) -> list[str]:
-    """Say what became of objects, a sentence for each count of :func:`count_objects`, with the option to change it."""
-    remarks = []
-    for what, count in counts.items():
-        noun = "1 object" if count == 1 else f"{count} objects"
-        if count and what in _REMARKS:
-            remarks.append(f"{noun} {_REMARKS[what]}")
-        elif count:
-            option = 'border="keep"' if what == _CUT_OFF else "min_area=1"
-            remarks.append(f"{noun} left out: {what}; {option} keeps them.")
-    return remarks
+    """Return a sentence for each count of :func:`count_objects`, with the option that changes it."""
+    return [text.format("1 object" if n == 1 else f"{n} objects") for text, n in counts.items() if n]
 
 
 def outlines_from_mask(
@@ -263,56 +267,167 @@ def outlines_from_mask(
     2 of 2 objects outlined.
     Touching the border: 7.
     """
-    target = _target_space(n_points, space)
-    least_area = None if min_area is None else check_count(min_area, 1, "min_area")
+    target = None if space is None else check_closed_space(space)
+    if n_points is not None:
+        if space is not None:
+            raise ValueError(f"n_points={n_points} and space={space} cannot both be given: choose one.")
+        target = Landmarks(check_count(n_points, 3, "n_points"), closed=True)
     check_choice(border, ("keep", "drop"), "border")
-    objects: Iterable[MaskObject] = find_objects(mask, which, connectivity, threshold)
-    reason = f"smaller than min_area={least_area}"
-    if least_area is None:
-        objects = list(objects)
-        least_area = speck_area(np.array([found.area for found in objects], dtype=np.int64))
-        reason = speck_reason(least_area)
-    return trace_objects(objects, np.shape(mask)[0], target, least_area, reason, border, connectivity)
-
-
-def speck_reason(least_area: int) -> str:
-    """Say why a speck is left out."""
-    return f"smaller than {100 * SPECK_SHARE:g} % of the median area ({least_area} pixels)"
-
-
-def trace_objects(
-    objects: Iterable[MaskObject],
-    height: int,
-    target: Space | None,
-    least_area: int,
-    reason: str,
-    border: str,
-    connectivity: int = 4,
-) -> MaskOutlines:
-    """Return the outlines of the objects of a mask; those below the least area are dropped for the reason given."""
-    find_contours = load_find_contours()
-    outlines: list[ComplexArray] = []
-    kept: list[ObjectReport] = []
-    dropped: list[ObjectReport] = []
-    for found in objects:
-        if found.area < least_area:
-            dropped.append(_report(found, dropped=reason))
-        elif found.touches_border and border == "drop":
-            dropped.append(_report(found, dropped=_CUT_OFF))
-        else:
-            contour = _contour(found, height, connectivity, find_contours)
-            outlines.append(contour if target is None else fit_outline(contour, target))
-            is_tiny = target is not None and 2 * len(contour) < target.n_coordinates
-            kept.append(_report(found, is_tiny=is_tiny, centroid_size=centroid_size(contour)))
+    check_choice(which, ("largest", "components", "labels"), "which")
+    if connectivity not in _NEIGHBORS or isinstance(connectivity, bool):
+        raise ValueError(f"connectivity must be 4 or 8, got {connectivity!r}.")
+    labels, names = _labels_of(mask, which, threshold, connectivity)
+    limit = area_limit(min_area, [] if which == "largest" else [count_pixels(labels)[1:]])
+    outlines, kept, dropped = [], [], []
+    for report, contour in outline_objects(labels, names, limit, border, connectivity, which == "components"):
+        if report.dropped:
+            dropped.append(report)
+            continue
+        outlines.append(contour if target is None else fit_outline(contour, target))
+        is_tiny = target is not None and 2 * len(contour) < target.n_coordinates
+        kept.append(replace(report, is_tiny=True) if is_tiny else report)
     return MaskOutlines(tuple(outlines), target, tuple(kept), tuple(dropped))
 
 
-def _target_space(n_points: int | None, space: Space | None) -> Space | None:
-    if space is None:
-        return None if n_points is None else Landmarks(check_count(n_points, 3, "n_points"), closed=True)
-    if n_points is not None:
-        raise ValueError(f"n_points={n_points} and space={space} cannot both be given: choose one.")
-    return check_closed_space(space)
+def _labels_of(
+    mask: ArrayLike, which: ObjectChoice, threshold: float | None, connectivity: int
+) -> tuple[IntArray, IntArray | None]:
+    """Return the objects of a mask as :func:`as_labels` does; the largest one is a label in pieces."""
+    image = np.asarray(mask)
+    if image.dtype.kind not in "buif":
+        raise ArrayTypeError(f"mask must be an array of booleans or real numbers, got dtype {image.dtype}.")
+    if image.ndim != 2:
+        hint = "take one channel of a color image, or one image of a stack: mask[..., 0] or mask[0]."
+        raise ShapeInputError(f"mask must have shape (height, width), got {image.shape}; {hint}")
+    if image.size == 0:
+        raise ShapeInputError(f"mask holds no pixel: its shape is {image.shape}.")
+    if which == "labels":
+        if threshold is not None:
+            raise ValueError(
+                f'threshold={threshold} cannot go with which="labels": a label image has none; use which="components".'
+            )
+        return as_labels(image)
+    foreground = image != 0 if threshold is None else image > check_threshold(threshold)
+    # Gray values and labels are told from a mask by a second value beside the background.
+    values = image[foreground] if threshold is None and image.dtype != bool else image[:0]
+    if values.size and (values != values[0]).any():
+        raise ShapeInputError(
+            f"mask has several values beside 0, such as {values.min()} and {values.max()}, so it is not binary. For a "
+            'label image say which="labels", for gray values give a threshold, such as threshold=127.'
+        )
+    if which == "largest":
+        return foreground.view(np.uint8), None
+    return ndimage.label(foreground, _NEIGHBORS[connectivity])[0], None
+
+
+def as_labels(image: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray | None]:
+    """Return an image of labels without large gaps, and what they stand for, if not for themselves."""
+    if image.dtype.kind == "f":
+        if not (np.isfinite(image).all() and (image == np.rint(image)).all() and np.abs(image).max() < 2**53):
+            raise ShapeInputError(
+                'mask must hold whole numbers for which="labels", but some values are fractions, NaN or too large.'
+            )
+        image = image.astype(np.int64)
+    if image.dtype == bool:
+        return image.view(np.uint8), None
+    lowest, highest = int(image.min()), int(image.max())
+    if lowest < 0:
+        raise ShapeInputError(f"mask has negative labels, down to {lowest}: labels start at 1, background is 0.")
+    if highest > np.iinfo(np.int64).max:
+        raise ShapeInputError(f"mask has labels up to {highest}, which need 64 bits: number its objects from 1.")
+    if highest <= min(image.size, _MAX_OBJECTS):
+        return image if image.dtype.itemsize <= 4 else image.astype(np.int32), None
+    # SciPy makes a list as long as the largest label, so they are numbered by rank.
+    names = np.zeros(1, image.dtype)
+    blocks = np.array_split(image, 1 + image.size // BLOCK_PIXELS)
+    for block in blocks:
+        names = np.union1d(names, block)
+    return np.concatenate([np.searchsorted(names, block).astype(np.int32) for block in blocks]), names
+
+
+def count_pixels(labels: IntArray) -> IntArray:
+    """Return the number of pixels of each label from 0."""
+    counts = np.zeros(int(labels.max()) + 1, dtype=np.int64)
+    for block in np.array_split(labels, 1 + labels.size // BLOCK_PIXELS):
+        counts += np.bincount(block.ravel(), minlength=len(counts))
+    return counts
+
+
+def area_limit(min_area: int | None, areas: Iterable[IntArray]) -> tuple[int, str]:
+    """Return the area in pixels below which an object is left out, and why; without `min_area`, from all areas."""
+    if min_area is not None:
+        return check_count(min_area, 1, "min_area"), f"smaller than min_area={min_area}"
+    found = np.concatenate([np.empty(0, dtype=np.int64), *areas])
+    found = found[found >= (_DUST if found.max(initial=0) >= _DUST else 1)]
+    least = max(1, int(np.ceil(SPECK_SHARE * np.median(found)))) if found.size else 1
+    return least, f"smaller than {100 * SPECK_SHARE:g} % of the median area ({least} pixels)"
+
+
+def check_threshold(threshold: float) -> float:
+    """Return a threshold as a float; refuse what is no finite number."""
+    if not np.isfinite(check_number(threshold, "threshold")):
+        raise ValueError(f"threshold must be finite, got {threshold}.")
+    return float(threshold)
+
+
+def outline_objects(
+    labels: IntArray, names: IntArray | None, limit: tuple[int, str], border: str, connectivity: int, is_whole: bool
+) -> Iterator[tuple[ObjectReport, ComplexArray]]:
+    """Yield a report and the whole contour for each object of a label image, also for those that are dropped.
+
+    Labels stand for `names`, if given, and with `is_whole` each is in one piece. Objects of an area below the limit are
+    dropped for the reason that comes with it, and those at the border where `border` says so.
+    """
+    find_contours = load_library("skimage.measure", "scikit-image", "Following outlines").find_contours
+    height, width = labels.shape
+    boxes = ndimage.find_objects(labels)
+    if len(boxes) > _MAX_OBJECTS:
+        raise ShapeInputError(f"It has {len(boxes)} objects, more than {_MAX_OBJECTS}: it looks like noise.")
+    n_covered = sum((box[0].stop - box[0].start) * (box[1].stop - box[1].start) for box in boxes if box is not None)
+    if n_covered > _MAX_OVERLAP * labels.size:
+        # Outlining them would take hours.
+        raise ShapeInputError(f"Its {len(boxes)} objects are scattered all over each other: it looks like noise.")
+    for number, box in enumerate(boxes, start=1):
+        if box is None:
+            continue
+        top, left = box[0].start, box[1].start
+        pixels = labels[box] == number
+        n_fragments, lost_area = 1, 0
+        if not is_whole:
+            fragments, n_fragments = ndimage.label(pixels, _NEIGHBORS[connectivity])
+        if n_fragments > 1:
+            areas = np.bincount(fragments.ravel())
+            areas[0] = 0
+            pixels = fragments == areas.argmax()
+            lost_area = int(areas.sum() - areas.max())
+        area = n_pixels = int(np.count_nonzero(pixels))
+        framed = np.zeros((pixels.shape[0] + 2, pixels.shape[1] + 2), dtype=bool)
+        framed[1:-1, 1:-1] = pixels
+        # Pixels that share a corner are joined whatever the connectivity: in one piece that only closes holes there.
+        # Contours run clockwise around objects, so they are reversed.
+        contours = find_contours(framed, 0.5, fully_connected="high")
+        outlines = [c[:0:-1, 1] + (left - 1) + 1j * (height - top - c[:0:-1, 0]) for c in contours]
+        outline = outlines[0]
+        if len(outlines) > 1:
+            # The others are holes. Cutting the corners of pixels halfway takes half a pixel in all off any outline.
+            outline = max(outlines, key=signed_area)
+            area = round(signed_area(outline) + 0.5)
+        outline = start_at_top(outline)
+        x, y = outline.real, outline.imag
+        touches_border = bool(x.min() < 0 or y.min() < 0 or x.max() > width - 1 or y.max() > height - 1)
+        dropped = limit[1] if area < limit[0] else _CUT_OFF if touches_border and border == "drop" else ""
+        report = ObjectReport(
+            label=number if names is None else int(names[number]),
+            area=area,
+            hole_area=area - n_pixels,
+            n_fragments=n_fragments,
+            lost_area=lost_area,
+            touches_border=touches_border,
+            is_tiny=False,
+            dropped=dropped,
+            centroid_size=0.0 if dropped else centroid_size(outline),
+        )
+        yield report, outline
 
 
 def check_closed_space(space: Space) -> Space:
@@ -324,43 +439,17 @@ def check_closed_space(space: Space) -> Space:
     return space
 
 
-def load_find_contours() -> Callable[..., list[Any]]:
-    """Return scikit-image's contour finder, or say how to install it."""
-    try:
-        from skimage.measure import find_contours
-    except ImportError as error:
-        raise ImportError(
-            'Outlines of images need scikit-image, which is not installed: pip install "shapelex[io]".'
-        ) from error
-    found: Callable[..., list[Any]] = find_contours
-    return found
-
-
-def _contour(
-    found: MaskObject, height: int, connectivity: int, find_contours: Callable[..., list[Any]]
-) -> ComplexArray:
-    # Without holes and in one piece, with the saddles joined as its pixels are, an object has exactly one contour.
-    contours = find_contours(found.pixels, 0.5, fully_connected="low" if connectivity == 4 else "high")
-    assert len(contours) == 1
-    rows, columns = contours[0][:-1].T - 1
-    contour = np.empty(len(rows), dtype=np.complex128)
-    contour.real = columns + found.column
-    contour.imag = height - 1 - (rows + found.row)
-    return orient_outline(contour)
-
-
 def signed_area(outline: ComplexArray) -> float:
     """Return the area inside a closed outline, negative where it runs clockwise."""
-    x, y = outline.real - outline.real[0], outline.imag - outline.imag[0]
-    return float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2
+    moved = outline - outline[0]
+    return float(np.vdot(moved[:-1], moved[1:]).imag) / 2
 
 
-def orient_outline(outline: ComplexArray) -> ComplexArray:
-    """Return the outline counter-clockwise, from the leftmost of its topmost points."""
-    if signed_area(outline) < 0:
-        outline = outline[::-1]
-    start = np.lexsort((outline.real, -outline.imag))[0]
-    return np.roll(outline, -start)
+def start_at_top(outline: ComplexArray) -> ComplexArray:
+    """Return the outline from the leftmost of its topmost points on."""
+    topmost = np.flatnonzero(outline.imag == outline.imag.max())
+    start = topmost[outline.real[topmost].argmin()]
+    return np.concatenate([outline[start:], outline[:start]])
 
 
 def fit_outline(outline: ComplexArray, space: Space) -> ComplexArray:
@@ -373,7 +462,7 @@ def fit_outline(outline: ComplexArray, space: Space) -> ComplexArray:
 
 def centroid_size(outline: ComplexArray) -> float:
     """Return the root mean square distance of a closed outline from its centroid, whatever its vertices are."""
-    following = np.roll(outline, -1)
+    following = np.concatenate([outline[1:], outline[:1]])
     lengths = np.abs(following - outline)
     total = lengths.sum()
     center = (lengths * (outline + following)).sum() / (2 * total)
@@ -381,18 +470,6 @@ def centroid_size(outline: ComplexArray) -> float:
     # The mean of |z|² along a straight edge.
     squares = (np.abs(start) ** 2 + np.abs(end) ** 2 + (start.conj() * end).real) / 3
     return float(np.sqrt((lengths * squares).sum() / total))
-
-
-def _report(found: MaskObject, **seen: Any) -> ObjectReport:
-    return ObjectReport(
-        label=found.label,
-        area=found.area,
-        hole_area=found.hole_area,
-        n_fragments=found.n_fragments,
-        lost_area=found.lost_area,
-        touches_border=found.touches_border,
-        **{"is_tiny": False, **seen},
-    )
 
 
 def _name_labels(labels: list[int]) -> str:
