@@ -9,6 +9,7 @@ from shapelex.cli.demo import demo
 from shapelex.cli.distances import distances
 from shapelex.cli.encode import encode
 from shapelex.cli.errors import GuardedGroup
+from shapelex.cli.formats import formats
 from shapelex.cli.import_shapes import import_shapes
 from shapelex.cli.info import info
 from shapelex.cli.learn import learn
@@ -23,7 +24,6 @@ from shapelex.cli.warmup import warmup
 app = typer.Typer(
     cls=GuardedGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit status: 0 fine, 1 a file or its data cannot be used, 2 wrong usage, 130 interrupted.",
@@ -31,6 +31,7 @@ app = typer.Typer(
 app.command("import")(import_shapes)
 # In the order of use.
 for command in (
+    formats,
     info,
     suggest,
     learn,
