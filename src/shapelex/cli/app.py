@@ -11,10 +11,12 @@ from shapelex.cli.encode import encode
 from shapelex.cli.errors import GuardedGroup
 from shapelex.cli.formats import formats
 from shapelex.cli.import_shapes import import_shapes
+from shapelex.cli.impute import impute
 from shapelex.cli.info import info
 from shapelex.cli.learn import learn
 from shapelex.cli.mean import mean
 from shapelex.cli.reconstruct import reconstruct
+from shapelex.cli.register import register
 from shapelex.cli.replay import replay
 from shapelex.cli.report import report
 from shapelex.cli.reproduce import reproduce
@@ -33,6 +35,8 @@ app.command("import")(import_shapes)
 for command in (
     formats,
     info,
+    register,
+    impute,
     suggest,
     learn,
     encode,

@@ -135,7 +135,7 @@ def import_shapes(
         options["space"] = curve if closed is None else curve(closed)
     with assembled_shapes(inputs, target, screen, **options) as shapes:
         if register:
-            shapes = register_shapes(shapes, model_set, reflection, seed, screen)
+            shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen)
         run = record_run(seed, (*inputs, *(one for one in (like, labels) if one is not None)))
         with screen.progress("writing"):
             write_shapes(shapes, target, run)
