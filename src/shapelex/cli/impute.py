@@ -63,7 +63,9 @@ def impute(
     if found.is_missing.any():
         import shapelex as sx
 
-        dictionary = sx.ShapeDictionary(atoms, nonzero, random_state=seed) if model is None else load_dictionary(model)
+        # Rounds end when landmarks move by a thousandth, and no fit has to be more exact.
+        fresh = sx.ShapeDictionary(atoms, nonzero, tol=1e-3, random_state=seed)
+        dictionary = fresh if model is None else load_dictionary(model)
         complete = None if reference is None else read_complete_shapes(reference, screen)
         with screen.progress("filling in"):
             filled = sx.impute(found, dictionary, reference=complete, method=str(method), random_state=seed)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shapelex.cli.errors import CommandError
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
@@ -38,6 +39,8 @@ def register(
 
     Example: shapelex register outlines.npz -o registered.npz --reflection
     """
+    from shapelex.shapes import ShapeSet
+
     target = claim_shapes(out, force)
     screen = Screen(quiet, as_json)
     model_set: Any = None if like is None else open_if_large(like) or read_shapes(like, screen)
@@ -47,7 +50,12 @@ def register(
             param_hint="--like",
         )
     run = record_run(seed, (shapes,) if like is None else (shapes, like))
-    with assembled_shapes([shapes], target, screen) as found:
+    with assembled_shapes([shapes], target, screen, missing="allow") as found:
+        if isinstance(found, ShapeSet) and found.is_missing.any():
+            raise CommandError(
+                f"{shapes} has missing landmarks, and incomplete outlines cannot be registered: first run shapelex "
+                f"impute {shapes} -o complete.npz."
+            )
         registered, changes = register_shapes(
             found, model_set, reflection, seed, screen, start=start, direction=direction
         )
