@@ -75,4 +75,4 @@ def test_completion_prints_a_script():
 def test_formats_and_distances_are_completed():
     assert completions("formats", "t") == ["tps", "tsv"]
     assert completions("import", "a.txt", "--format", "t") == ["tps", "tsv"]
-    assert set(completions("learn", "shapes.npz", "--kind", "")) == {"full", "partial", "geodesic"}
+    assert set(completions("learn", "shapes.npz", "--distance", "")) == {"full", "partial", "geodesic"}

@@ -65,7 +65,7 @@ def test_overlays_show_complete_shapes(gaps):
         ("suggest", "gaps.npz"),
         ("register", "gaps.npz", "-o", "out.npz"),
         ("report", "model.npz", "gaps.npz", "-o", "out.html"),
-        ("learn", "gaps.npz", "-o", "out.npz", *LEARN, "--batch", "10"),
+        ("learn", "gaps.npz", "-o", "out.npz", *LEARN, "--batch-size", "10"),
     ],
     ids=lambda command: command[0],
 )

@@ -101,10 +101,10 @@ def learn(
     if found is None:
         found = read_complete_shapes(shapes, screen, missing="allow", **options)
     n_incomplete = count_incomplete(found)
-    if n_incomplete and (batch is not None or scheduler is not None):
+    if n_incomplete and (batch_size is not None or scheduler is not None):
         raise CommandError(
-            f"{n_incomplete} of {len(found)} shapes of {shapes} have missing landmarks, and --batch and --scheduler "
-            f"take complete shapes only: first run shapelex impute {shapes} -o complete.npz."
+            f"{n_incomplete} of {len(found)} shapes of {shapes} have missing landmarks, and --batch-size and "
+            f"--scheduler take complete shapes only: first run shapelex impute {shapes} -o complete.npz."
         )
     import shapelex as sx
 

@@ -12,7 +12,7 @@ from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import is_registered, read_shapes
-from shapelex.cli.stored import open_if_large, assembled_shapes
+from shapelex.cli.stored import assembled_shapes, open_if_large
 
 
 def register(

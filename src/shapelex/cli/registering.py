@@ -71,7 +71,9 @@ def _changes(totals: Any) -> dict[str, Any]:
             "distance_before": before, "distance_after": after}  # fmt: skip
 
 
-def _register_parts(shapes: "AssembledShapes", options: dict[str, Any], tell: Any) -> "tuple[AssembledShapes, dict[str, Any]]":
+def _register_parts(
+    shapes: "AssembledShapes", options: dict[str, Any], tell: Any
+) -> "tuple[AssembledShapes, dict[str, Any]]":
     import numpy as np
 
     import shapelex as sx
