@@ -10,6 +10,7 @@ from hypothesis import given, settings
 import shapelex as sx
 from shapelex.exceptions import ConvergenceWarning, NonFiniteError
 from tests import strategies
+from tests.devices import on_devices
 
 N_POINTS = 12
 
@@ -114,6 +115,14 @@ def test_every_distance_and_precision(distance, dtype):
     assert model.atoms_.dtype == dtype
     assert model.rmse_ < 0.3
     assert model.transform(incomplete).dtype == dtype
+
+
+@on_devices
+def test_devices_learn_and_code_the_same(device):
+    _, incomplete = make_sets(4)
+    expected, model = fit(incomplete, max_iter=3), fit(incomplete, max_iter=3, device=device)
+    np.testing.assert_allclose(model.atoms_, expected.atoms_, atol=1e-6)
+    np.testing.assert_allclose(model.errors(incomplete), expected.errors(incomplete), atol=1e-6)
 
 
 def test_a_complete_set_is_learned_from_as_always():
