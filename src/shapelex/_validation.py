@@ -168,8 +168,8 @@ def _check_finite(configurations: ComplexArray, name: str, first_row: int) -> No
     has_nan, has_infinite = bool(np.isnan(configurations).any()), bool(np.isinf(configurations).any())
     word = "NaN or infinite coordinates" if has_nan and has_infinite else "NaN" if has_nan else "infinite coordinates"
     raise NonFiniteError(
-        f"{name} has {word} in {name_rows(~finite.all(axis=1), first_row)}: remove these shapes or fill in their "
-        "coordinates."
+        f"{name} has {word} in {name_rows(~finite.all(axis=1), first_row)}: remove these shapes"
+        f"{', or fill in their missing landmarks by sx.impute' if has_nan else ', or correct them'}."
     )
 
 

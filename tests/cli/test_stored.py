@@ -297,12 +297,3 @@ def test_a_zarr_folder_needs_its_name_and_its_library(folder, monkeypatch):
     result = run("import", "none.tps", "-o", "b.zarr")
     assert result.exit_code == 1
     assert 'pip install "shapelex[large]"' in result.stderr
-
-
-def test_missing_landmarks_are_not_learned_from(folder, shapes):
-    rows = shapes.configurations.copy()
-    rows[3, 2] = np.nan
-    sx.write(shapes.replace(configurations=rows, missing="allow"), "gaps.npz")
-    result = run("learn", "gaps.npz", "-o", "m.npz")
-    assert result.exit_code == 1
-    assert "sx.impute" in result.stderr

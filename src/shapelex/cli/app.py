@@ -9,11 +9,14 @@ from shapelex.cli.demo import demo
 from shapelex.cli.distances import distances
 from shapelex.cli.encode import encode
 from shapelex.cli.errors import GuardedGroup
+from shapelex.cli.formats import formats
 from shapelex.cli.import_shapes import import_shapes
+from shapelex.cli.impute import impute
 from shapelex.cli.info import info
 from shapelex.cli.learn import learn
 from shapelex.cli.mean import mean
 from shapelex.cli.reconstruct import reconstruct
+from shapelex.cli.register import register
 from shapelex.cli.replay import replay
 from shapelex.cli.report import report
 from shapelex.cli.reproduce import reproduce
@@ -23,7 +26,6 @@ from shapelex.cli.warmup import warmup
 app = typer.Typer(
     cls=GuardedGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit status: 0 fine, 1 a file or its data cannot be used, 2 wrong usage, 130 interrupted.",
@@ -31,7 +33,10 @@ app = typer.Typer(
 app.command("import")(import_shapes)
 # In the order of use.
 for command in (
+    formats,
     info,
+    register,
+    impute,
     suggest,
     learn,
     encode,

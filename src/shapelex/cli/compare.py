@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import claim_figure, save_figure
 from shapelex.cli.options import (
     FigureOption,
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from shapelex.shapes import ShapeSet
 
 
+GroupOption = Annotated[
+    str | None,
+    typer.Option(
+        "--group", help="Column whose equal values are held out together, such as specimen.", show_default=False
+    ),
+]
+
+
 def compare(
     shapes: ShapesArgument,
     out: Annotated[
@@ -39,6 +48,7 @@ def compare(
         int | None, typer.Option("--folds", min=2, help="Hold out parts of the shapes too.", show_default=False)
     ] = None,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Hold out shapes at random, not blocks in order.")] = False,
+    group: GroupOption = None,
     seed: SeedOption = 0,
     figure: FigureOption = None,
     force: ForceOption = False,
@@ -47,16 +57,19 @@ def compare(
 ) -> None:
     """Compare the dictionary with align-first and principal component analyses, as the paper does.
 
-    Time series are held out whole.
+    Time series are held out whole, and so are groups of shapes, such as those of one specimen, by --group.
 
     Example: shapelex compare shapes.npz --atoms 10 --nonzero 1-5 --folds 3 --figure errors.png
     """
     sparsities = numbers_in(nonzero, "--nonzero")
+    check_group(group, shuffle)
+    if group is not None and folds is None:
+        raise typer.BadParameter("works only with --folds.", param_hint="--group")
     target = None if out is None else claim_table(out, force)
     picture = claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     found = read_complete_shapes(shapes, screen)
-    cv = splitter(folds, shuffle, seed)
+    cv, groups = splitter(folds, shuffle, seed), groups_of(found, group, shuffle)
     import shapelex as sx
 
     with screen.progress("comparing") as tell:
@@ -67,7 +80,7 @@ def compare(
             n_atoms=atoms,
             space=found.space,
             cv=cv,
-            groups=None if shuffle else series_of(found),
+            groups=groups,
             random_state=seed,
             callback=lambda n_done, n_all, row: tell(n_done / n_all, row["method"]),
         )
@@ -84,11 +97,29 @@ def compare(
     screen.show({"rows": table.rows(), "out": None if target is None else str(target)})
 
 
-def series_of(shapes: "ShapeSet") -> Any:
-    """Return what is held out together: time series, where there are several."""
-    if shapes.sequence is None or len(set(shapes.sequence.tolist())) < 2:
-        return None
-    return shapes.sequence
+def groups_of(shapes: "ShapeSet", column: str | None, shuffle: bool) -> Any:
+    """Return what is held out together: shapes with the same value of a column, else several time series."""
+    if column is None:
+        is_series = shapes.sequence is not None and len(set(shapes.sequence.tolist())) > 1
+        return shapes.sequence if is_series and not shuffle else None
+    from shapelex.shapes.shapeset import description_columns
+
+    columns = dict(description_columns(shapes))
+    if column not in columns:
+        raise typer.BadParameter(f"{column!r} is no column of the shapes, which have {', '.join(columns)}.",
+                                 param_hint="--group")  # fmt: skip
+    values = columns[column]
+    n_empty = sum(value != value or value == "" for value in values.tolist())
+    if n_empty:
+        raise CommandError(f"--group {column}: {n_empty} of {len(shapes)} shapes have no value in this column.")
+    return values
+
+
+def check_group(column: str | None, shuffle: bool) -> None:
+    """Refuse two ways of holding out shapes at once."""
+    if column is not None and shuffle:
+        raise typer.BadParameter("holds out whole groups, and --shuffle single shapes: leave one out.",
+                                 param_hint="--group")  # fmt: skip
 
 
 def splitter(folds: int | None, shuffle: bool, seed: int) -> Any:

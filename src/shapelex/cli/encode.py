@@ -54,6 +54,7 @@ def encode(
     """Write the codes of shapes: which atoms build each, how large and how far turned, and the error.
 
     Arrays in .npy and .zarr files, and large sets, are read piece by piece; a .zarr folder takes their codes as arrays.
+    Shapes with missing landmarks are coded by the landmarks that they have, and their error is that on these.
     All that is known of the shapes goes along, and shapelex.read_codes reads each kind of file. Angles are in radians.
     --figure draws reconstructions over shapes, from the best to the worst.
 
@@ -102,12 +103,15 @@ def encode(
 
 
 def draw_overlays(path: Path, shapes: Any, reconstructions: Any, errors: Any, run: dict[str, Any]) -> None:
-    """Draw reconstructions over shapes, evenly from the least error to the greatest."""
+    """Draw reconstructions over complete shapes, evenly from the least error to the greatest."""
     import numpy as np
 
     import shapelex as sx
 
     order = np.argsort(errors, kind="stable")
+    order = order[~shapes.is_missing.any(axis=1)[order]]
+    if not len(order):
+        raise CommandError("--figure draws complete shapes, but all of these have missing landmarks: leave it out.")
     chosen = order[np.unique(np.linspace(0, len(order) - 1, min(_DRAWN, len(order))).astype(int))]
 
     pose = pose_on_page(shapes, shapes.space)

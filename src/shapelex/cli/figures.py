@@ -63,8 +63,12 @@ def pose_on_page(shapes: "ShapeSet | StoredShapes", space: "Space") -> "ComplexA
     """Return the pose in which the page shows these shapes: upright where they lie upright, for example."""
     import numpy as np
 
+    from shapelex.learning.incomplete_shapes import open_incomplete
     from shapelex.report.pose import common_pose
+    from shapelex.shapes.opening import as_shapes
     from shapelex.shapes.stored_set import StoredShapes, thin_out
 
     chosen = thin_out(shapes, _POSE_SHAPES) if isinstance(shapes, StoredShapes) else shapes
-    return common_pose(space.preshape(chosen.configurations).astype(np.complex128), space)
+    # Shapes with missing landmarks are completed by the mean: the pose hardly depends on them.
+    whole = open_incomplete(as_shapes(chosen, space)).take(np.arange(len(chosen)))
+    return common_pose(space.preshape(whole).astype(np.complex128), space)

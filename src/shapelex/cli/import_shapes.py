@@ -1,6 +1,5 @@
 """``shapelex import``: files of any kind to one set of shapes."""
 
-import ast
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shapelex.cli.errors import CommandError
+from shapelex.cli.format_options import FormatOption, complete_format, parse_format_options
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
 from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
@@ -75,16 +74,19 @@ def import_shapes(
         str | None, typer.Option("--label", help="Column that becomes the label.", show_default=False)
     ] = None,
     file_format: Annotated[
-        str | None, typer.Option("--format", help="Format, where the name does not tell it.", show_default=False)
+        str | None,
+        typer.Option(
+            "--format",
+            help="Format, where the name does not tell it: one of shapelex formats.",
+            show_default=False,
+            autocompletion=complete_format,
+        ),
     ] = None,
     missing: Annotated[
         MissingName, typer.Option("--missing", help="Missing landmarks: refuse, keep, or negative ones are.")
     ] = MissingName.error,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")] = False,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", help="Option of the format, such as border=drop; may repeat.", show_default=False),
-    ] = None,
+    option: FormatOption = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -113,7 +115,7 @@ def import_shapes(
         "join": labels,
         "on": on,
         "label": label,
-        **_format_options(option or []),
+        **parse_format_options(option),
     }
     model_set: Any = None if like is None else open_if_large(like) or read_shapes(like, screen)
     if model_set is not None:
@@ -133,7 +135,7 @@ def import_shapes(
         options["space"] = curve if closed is None else curve(closed)
     with assembled_shapes(inputs, target, screen, **options) as shapes:
         if register:
-            shapes = register_shapes(shapes, model_set, reflection, seed, screen)
+            shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen)
         run = record_run(seed, (*inputs, *(one for one in (like, labels) if one is not None)))
         with screen.progress("writing"):
             write_shapes(shapes, target, run)
@@ -143,25 +145,3 @@ def import_shapes(
     found_labels = sorted(summary.labels) if summary.labels else None
     screen.show({"out": str(target), "n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": found_labels,
                  "notes": list(shapes.notes)})  # fmt: skip
-
-
-def _format_options(words: list[str]) -> dict[str, Any]:
-    options = {}
-    for word in words:
-        name, sign, value = word.partition("=")
-        if not sign or not name.isidentifier():
-            raise typer.BadParameter(f"expected NAME=VALUE, got {word!r}.", param_hint="--option")
-        options[name] = _as_value(value)
-    taken = {"space", "n_points", "closed", "progress", "missing", "on_error", "label_from", "format"}
-    taken = (taken | {"join", "on", "label"}) & set(options)
-    if taken:
-        raise CommandError(f"{', '.join(sorted(taken))} has an option of its own: see shapelex import --help.")
-    return options
-
-
-def _as_value(text: str) -> Any:
-    """Return a number, True, False or None where the text is one, else the text."""
-    try:
-        return ast.literal_eval(text.capitalize() if text in ("true", "false", "none") else text)
-    except (ValueError, SyntaxError):
-        return text

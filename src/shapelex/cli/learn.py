@@ -9,6 +9,7 @@ import typer
 from shapelex.cli.errors import STATUS_INTERRUPTED, CommandError, report_error
 from shapelex.cli.figures import claim_figure, gallery_size, pose_on_page, save_figure
 from shapelex.cli.fit_progress import follow_fit
+from shapelex.cli.format_options import FormatOption, parse_format_options
 from shapelex.cli.options import (
     DeviceOption,
     DistanceName,
@@ -23,7 +24,7 @@ from shapelex.cli.options import (
 )
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import read_complete_shapes
+from shapelex.cli.shapes import count_incomplete, read_complete_shapes
 from shapelex.cli.stored import on_cluster, open_stored_shapes
 
 
@@ -70,6 +71,7 @@ def learn(
             "--checkpoint", help="Save progress to this file, and resume from it if it exists.", show_default=False
         ),
     ] = None,
+    option: FormatOption = None,
     device: DeviceOption = "cpu",
     scheduler: SchedulerOption = None,
     seed: SeedOption = 0,
@@ -82,6 +84,8 @@ def learn(
 
     Arrays in .npy and .zarr files, and large sets, are read piece by piece: they may be more than memory holds.
 
+    Shapes with missing landmarks are learned from the landmarks that they have; such sets are read into memory.
+
     Interrupted with Ctrl-C, it keeps the best dictionary so far beside OUT, as NAME.interrupted.npz.
 
     Example: shapelex learn shapes.npz -o model.npz --atoms 10 --nonzero 3 --figure atoms.png
@@ -92,13 +96,16 @@ def learn(
         raise typer.BadParameter(f"must be at most --atoms {atoms}, got {nonzero}.", param_hint="--nonzero")
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
-    found: Any = open_stored_shapes(shapes)
+    options = parse_format_options(option)
+    found: Any = None if options else open_stored_shapes(shapes)
     if found is None:
-        found = read_complete_shapes(shapes, screen, missing="allow")
-        if found.is_missing.any():
-            raise CommandError(
-                f"{shapes} has missing landmarks, which a dictionary cannot be learned from: see sx.impute."
-            )
+        found = read_complete_shapes(shapes, screen, missing="allow", **options)
+    n_incomplete = count_incomplete(found)
+    if n_incomplete and (batch_size is not None or scheduler is not None):
+        raise CommandError(
+            f"{n_incomplete} of {len(found)} shapes of {shapes} have missing landmarks, and --batch-size and "
+            f"--scheduler take complete shapes only: first run shapelex impute {shapes} -o complete.npz."
+        )
     import shapelex as sx
 
     model = sx.ShapeDictionary(
@@ -128,6 +135,8 @@ def learn(
         _keep_best(model, target, run, checkpoint)
         raise typer.Exit(STATUS_INTERRUPTED) from None
     model.save(target, run=run)
+    if n_incomplete:
+        screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
     screen.say(f"wrote {target}")
@@ -141,6 +150,7 @@ def learn(
         )
         screen.say(f"wrote {picture}")
     screen.show({"out": str(target), "rmse": float(model.rmse_), "n_iter": int(model.n_iter_),
+                 "n_incomplete": n_incomplete,
                  "usage": model.usage_.tolist(), "figure": None if picture is None else str(picture)})  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Outlines that are given a common start point and direction on their way in."""
+"""``shapelex register`` and ``shapelex import --register``: outlines get a common start point and direction."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -7,6 +7,7 @@ from shapelex.cli.screen import Screen
 
 if TYPE_CHECKING:
     from shapelex._typing import ComplexArray
+    from shapelex.geometry import Registration
     from shapelex.io.parts import AssembledShapes
     from shapelex.shapes.preparation import Preparation
 
@@ -14,8 +15,22 @@ if TYPE_CHECKING:
 _MEAN_SHAPES = 10_000
 
 
-def register_shapes(shapes: Any, to: Any, reflection: bool, seed: int, screen: Screen) -> Any:
-    """Register a set, in memory or on disk, like another one, to the mean of that one, or else to its own."""
+def register_shapes(
+    shapes: Any,
+    to: Any,
+    reflection: bool,
+    seed: int,
+    screen: Screen,
+    *,
+    start: bool = True,
+    direction: bool = True,
+) -> tuple[Any, dict[str, Any]]:
+    """Register a set, in memory or on disk, like another one, to the mean of that one, or else to its own.
+
+    Returns the set, and how many shapes were changed how.
+    """
+    import numpy as np
+
     import shapelex as sx
 
     if to is not None and to.preparation is not None and to.preparation.is_registered:
@@ -24,7 +39,8 @@ def register_shapes(shapes: Any, to: Any, reflection: bool, seed: int, screen: S
         options = {
             "to": "mean" if to is None else sx.mean_shape(to, space=to.space),
             # An open curve has no start point to look for, only a direction.
-            "start": shapes.space.closed,
+            "start": start and shapes.space.closed,
+            "direction": direction,
             "reflection": reflection,
             "random_state": seed,
         }
@@ -33,12 +49,31 @@ def register_shapes(shapes: Any, to: Any, reflection: bool, seed: int, screen: S
             return _register_parts(shapes, options, tell)
         found = sx.register(shapes, shapes.space, **options)
     note = " ".join(str(found).split())
-    return shapes.replace(
+    registered = shapes.replace(
         configurations=found.configurations, preparation=found.preparation, notes=(*shapes.notes, note)
     )
+    return registered, _changes(np.array(_count(found)))
 
 
-def _register_parts(shapes: "AssembledShapes", options: dict[str, Any], tell: Any) -> "AssembledShapes":
+def _count(found: "Registration") -> list[float]:
+    """Return what a registration did to some shapes, as sums that add up over parts of a set."""
+    import numpy as np
+
+    counts = [len(found.shift), np.count_nonzero(found.shift), found.is_reversed.sum(), found.is_mirrored.sum()]
+    return [*counts, (found.distance_before**2).sum(), (found.distance_after**2).sum()]
+
+
+def _changes(totals: Any) -> dict[str, Any]:
+    """Return the sums over all shapes as results of a command."""
+    n_shapes, n_moved, n_reversed, n_mirrored = (int(count) for count in totals[:4])
+    before, after = ((float(squares) / n_shapes) ** 0.5 for squares in totals[4:])
+    return {"n_moved": n_moved, "n_reversed": n_reversed, "n_mirrored": n_mirrored,
+            "distance_before": before, "distance_after": after}  # fmt: skip
+
+
+def _register_parts(
+    shapes: "AssembledShapes", options: dict[str, Any], tell: Any
+) -> "tuple[AssembledShapes, dict[str, Any]]":
     import numpy as np
 
     import shapelex as sx
@@ -63,9 +98,7 @@ def _register_parts(shapes: "AssembledShapes", options: dict[str, Any], tell: An
         # Refuses bad shapes by their numbers in the whole set.
         shapes.space.whitened_preshapes(rows, "the set", first_row=int(totals[0]))
         found = sx.register(rows, shapes.space, **options)
-        counts = [len(rows), np.count_nonzero(found.shift), found.is_reversed.sum(), found.is_mirrored.sum()]
-        squares = [(found.distance_before**2).sum(), (found.distance_after**2).sum()]
-        totals[:] += [*counts, *squares]
+        totals[:] += _count(found)
         preparation = found.preparation
         tell(totals[0] / n_shapes, "")
         return found.configurations
@@ -74,10 +107,11 @@ def _register_parts(shapes: "AssembledShapes", options: dict[str, Any], tell: An
     assert preparation is not None
     resampling = None if shapes.preparation is None else shapes.preparation.resampling
     shapes.preparation = replace(preparation, resampling=resampling)
-    before, after = np.sqrt(totals[4:] / n_shapes)
+    changes = _changes(totals)
     note = (
-        f"{n_shapes} shapes registered to {what}: {totals[1]:.0f} start points moved, {totals[2]:.0f} reversed, "
-        f"{totals[3]:.0f} mirrored. RMS full distance to the target: {before:.4f} before, {after:.4f} after."
+        f"{n_shapes} shapes registered to {what}: {changes['n_moved']} start points moved, {changes['n_reversed']} "
+        f"reversed, {changes['n_mirrored']} mirrored. RMS full distance to the target: "
+        f"{changes['distance_before']:.4f} before, {changes['distance_after']:.4f} after."
     )
     shapes.notes = (*shapes.notes, note)
-    return shapes
+    return shapes, changes

@@ -5,10 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from shapelex.cli.errors import CommandError
 from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOption, ShapesArgument
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import fit_for, load_dictionary, read_shapes_for
+from shapelex.cli.shapes import count_incomplete, fit_for, load_dictionary, read_shapes_for
 from shapelex.cli.stored import open_if_large
 
 
@@ -36,6 +37,12 @@ def report(
     found: Any = (
         read_shapes_for(dictionary, shapes, screen) if large is None else fit_for(dictionary, large, shapes, screen)
     )
+    n_incomplete = count_incomplete(found)
+    if n_incomplete:
+        raise CommandError(
+            f"{n_incomplete} of {len(found)} shapes of {shapes} have missing landmarks, and the page shows complete "
+            f"shapes: first run shapelex impute {shapes} -o complete.npz."
+        )
     import shapelex as sx
 
     run = record_run(dictionary.random_state, (shapes, model))

@@ -32,18 +32,39 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
 
 
+def count_incomplete(shapes: Any) -> int:
+    """Return how many shapes of a set, in memory or stored, have missing landmarks."""
+    import numpy as np
+
+    from shapelex.shapes.opening import as_shapes
+
+    return sum(int(np.isnan(block.configurations).any(axis=1).sum()) for block in as_shapes(shapes).blocks())
+
+
 def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "ShapeSet":
     """Read shapes in the space of a model."""
+    import shapelex as sx
     from shapelex.store.provenance import zarr_attributes
 
     is_array = Path(path).suffix.lower() in (".npy", ".zarr")
     # Arrays alone do not say what space they are in, but are prepared.
     is_ready = path.endswith(".npz") or "space" in zarr_attributes(Path(path))
     wanted = {} if is_ready else reading_options(model.space_, None if is_array else model.preparation_)
+    if isinstance(model.space_, sx.Landmarks):
+        # Incomplete shapes are coded by the landmarks that they have.
+        wanted["missing"] = "allow"
     try:
         shapes = read_shapes(path, screen, **wanted)
     except ShapelexError as error:
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
+    n_incomplete = int(shapes.is_missing.any(axis=1).sum())
+    if n_incomplete:
+        if model._missing_registration(shapes) is not None:
+            raise CommandError(
+                f"{path} has missing landmarks and is not registered, as the model needs it, and incomplete outlines "
+                f"cannot be registered: first run shapelex impute {path} -o complete.npz."
+            )
+        screen.say(f"{n_incomplete} shapes are incomplete: they are coded by the landmarks that they have")
     return model._prepare_set(fit_for(model, shapes, path, screen))
 
 
@@ -113,6 +134,10 @@ def with_hint(error: ShapelexError, path: str, command: str) -> ShapelexError:
     if "--option" in message or "--format" in message:
         # Only import has these.
         return CommandError(f"{message.rstrip('.')}: first run shapelex import {path} -o shapes.npz with it.")
+    if "--missing allow" in message and "--missing negative" not in message:
+        return CommandError(
+            f"{message.partition(': --')[0].rstrip('.')}: fill them in first, by shapelex impute {path} -o complete.npz"
+        )
     if "--points" not in message and "--missing" not in message:
         return CommandError(message)
     return CommandError(f"{message.rstrip('.')}: bring them into one form first, as in: {command.format(path=path)}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shapelex.cli.compare import series_of, splitter
+from shapelex.cli.compare import GroupOption, check_group, groups_of, splitter
 from shapelex.cli.figures import claim_figure, save_figure
 from shapelex.cli.options import (
     FigureOption,
@@ -35,6 +35,7 @@ def suggest(
     ] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Parts to hold out in turn.")] = 3,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Hold out shapes at random, not blocks in order.")] = False,
+    group: GroupOption = None,
     max_shapes: Annotated[int, typer.Option("--max-shapes", min=6, help="Most shapes to use.")] = 1500,
     stability: Annotated[
         int, typer.Option("--seeds", min=0, help="Dictionaries of each size to compare for stable atoms; 0: none.")
@@ -47,10 +48,12 @@ def suggest(
 ) -> None:
     """Suggest --atoms and --nonzero for learn, from errors of held-out shapes, with reasons.
 
-    Time series are held out whole. Some minutes for 1,500 shapes of 50 points.
+    Time series are held out whole, and so are groups of shapes, such as those of one specimen, by --group. Some
+    minutes for 1,500 shapes of 50 points.
 
     Example: shapelex suggest shapes.npz --figure suggestion.png
     """
+    check_group(group, shuffle)
     sizes, sparsities = numbers_in(atoms, "--atoms"), numbers_in(nonzero, "--nonzero")
     target = None if out is None else claim_table(out, force)
     picture = claim_figure(figure, force)
@@ -65,7 +68,7 @@ def suggest(
             sparsities,
             space=found.space,
             cv=splitter(folds, shuffle, seed),
-            groups=None if shuffle else series_of(found),
+            groups=groups_of(found, group, shuffle),
             max_shapes=max_shapes,
             n_seeds=stability,
             random_state=seed,

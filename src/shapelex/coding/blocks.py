@@ -18,14 +18,18 @@ from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.coding.torch.device_coder import DeviceCoder
 from shapelex.coding.torch.whitening import DeviceWhitening
-from shapelex.shapes.collection import ArrayShapes, Shapes
+from shapelex.shapes.collection import ArrayShapes, Block, Shapes
+from shapelex.spaces import Landmarks
 
 # Shapes of an array whose errors are computed together.
 _BLOCK_ROWS = 1 << 16
 
 
 def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) -> Iterator[CodedBlock]:
-    """Yield the codes of all shapes, in order; those of Dask arrays are computed on the workers."""
+    """Yield the codes of all shapes, in order; those of Dask arrays are computed on the workers.
+
+    Where landmarks may be missing, blocks in which some are missing are coded by those that are present.
+    """
     if coding.n_threads is not None:
         check_count(coding.n_threads, 1, "n_threads")
     if shapes.is_remote:
@@ -34,7 +38,9 @@ def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) ->
         return coded_chunks(shapes, coding, with_errors)
     dtype = np.result_type(shapes.dtype, coding.atom_rows.dtype)
     if coding.device == "cpu":
-        return _code_on_cpu(RowCoder(coding, shapes.space, dtype), shapes, coding.n_threads, with_errors)
+        return _code_on_cpu(RowCoder(coding, shapes.space, dtype), shapes, coding, with_errors)
+    if isinstance(shapes, ArrayShapes) and any(_is_incomplete(block, shapes, coding) for block in shapes.blocks()):
+        return (_code_incomplete(block, coding, with_errors) for block in shapes.blocks())
     return _code_on_device(DeviceCoder(coding, dtype), shapes, coding.atom_rows, with_errors)
 
 
@@ -60,13 +66,32 @@ def code_all(shapes: Shapes, coding: Coding) -> SparseCodes | CodePath:
     return as_codes(support, coefs, len(coding.atom_rows), coding.path)
 
 
-def _code_on_cpu(coder: RowCoder, shapes: Shapes, n_threads: int | None, with_errors: bool) -> Iterator[CodedBlock]:
+def _is_incomplete(block: Block, shapes: Shapes, coding: Coding) -> bool:
+    """Tell whether a block has landmarks that are missing, and may be."""
+    if coding.path or not (shapes.allows_missing and isinstance(shapes.space, Landmarks)):
+        return False
+    # One sum is far cheaper than a mask; infinite coordinates that cancel out only cost the second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_suspect = bool(np.isnan(block.configurations.sum()))
+    return is_suspect and bool(np.isnan(block.configurations).any())
+
+
+def _code_incomplete(block: Block, coding: Coding, with_errors: bool) -> CodedBlock:
+    from shapelex.coding.masked import code_masked
+
+    return code_masked(block, ~np.isnan(block.configurations), coding, with_errors=with_errors)
+
+
+def _code_on_cpu(coder: RowCoder, shapes: Shapes, coding: Coding, with_errors: bool) -> Iterator[CodedBlock]:
     # Errors are often all that is kept of a block, so the codes of a large array do not have to exist at once.
     n_rows = _BLOCK_ROWS if with_errors and isinstance(shapes, ArrayShapes) else None
     for block in shapes.blocks(n_rows):
+        if _is_incomplete(block, shapes, coding):
+            yield _code_incomplete(block, coding, with_errors)
+            continue
         coded = coder.allocate(block.start, len(block), with_squares=with_errors)
         with single_blas_thread():
-            threads = count_threads(n_threads, coder.cost_ns * len(block))
+            threads = count_threads(coding.n_threads, coder.cost_ns * len(block))
             run_blocks(partial(coder.code_part, block, coded), len(block), coder.part_rows, threads)
         yield coded
 

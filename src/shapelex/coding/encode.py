@@ -105,7 +105,8 @@ def encode(
     mask : array_like of bool, shape (n_samples, n_coordinates), optional
         True for the landmarks that are present; the others may be NaN. Each shape is coded from the landmarks that
         it has, with shape and atoms re-centered on these, and at least three. Its weights are scaled for the
-        completed shape, in which the missing landmarks are those of the reconstruction.
+        completed shape, in which the missing landmarks are those of the reconstruction. By default NaN is an error,
+        except in a :class:`~shapelex.ShapeSet` with ``missing="allow"``, where it marks the missing landmarks.
     space : Space, optional
         Space of the configurations. Default: landmarks.
     n_threads : int, optional

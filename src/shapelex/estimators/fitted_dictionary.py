@@ -50,7 +50,8 @@ class FittedDictionary(ShapeReconstructor):
         -------
         SparseCodes
             Atoms and complex weights that approximate the pre-shape of each shape; for a Dask array
-            :class:`~shapelex.distributed.DaskCodes`, not computed yet.
+            :class:`~shapelex.distributed.DaskCodes`, not computed yet. Shapes of a set with ``missing="allow"`` are
+            coded by the landmarks that they have, see ``mask`` of :func:`shapelex.encode`.
         """
         shapes = self._open_new_input(X)
         if shapes.is_remote:
@@ -174,7 +175,7 @@ class FittedDictionary(ShapeReconstructor):
         Returns
         -------
         ndarray of float, shape (n_shapes,)
-            Distances between 0 and 1.
+            Distances between 0 and 1; on the landmarks that are present, where some are missing.
         """
         shapes = self._open_new_input(X)
         if shapes.is_remote:

@@ -22,6 +22,7 @@ from shapelex.learning import (
     Statistics,
 )
 from shapelex.learning.checkpoint import Checkpoint, describe_fit
+from shapelex.learning.incomplete_shapes import open_incomplete
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
@@ -113,6 +114,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     Notes
     -----
     An interrupted fit (Ctrl-C) leaves the best dictionary so far on the estimator and raises.
+
+    Shapes with missing landmarks are centered and scaled to norm 1 on the landmarks that they have. Each update takes
+    their other landmarks from the current approximations; the squared errors of shapes completed in this way are an
+    upper bound of those on the landmarks present, with equality at the current atoms, so an update lowers both. The
+    first dictionary, and the swaps before the updates, use shapes that are completed by the mean.
 
     References
     ----------
@@ -206,6 +212,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations. Memory maps, Zarr arrays, HDF5 datasets, lists of arrays and functions that return blocks of
             shapes are read in blocks, once per update; chunks of Dask arrays are coded by the workers that hold them.
+            A :class:`ShapeSet` with ``missing="allow"`` may have missing landmarks (NaN): the distance from a shape to
+            its approximation is then that on the landmarks that it has. Such a set is read into memory, and cannot be
+            learned from in batches.
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
@@ -217,6 +226,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             The estimator itself.
         """
         shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
+        if self.batch_size is None:
+            shapes = open_incomplete(shapes)
         options, space = self._prepare(shapes), shapes.space
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))

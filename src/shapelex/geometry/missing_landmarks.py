@@ -107,12 +107,12 @@ def complete_by(mean: ComplexArray, rows: ComplexArray, present: BoolArray) -> C
     return normalized_on(completed, np.ones_like(present), "Z")
 
 
-def check_landmarks_present(present: BoolArray) -> None:
+def check_landmarks_present(present: BoolArray, name: str = "Z") -> None:
     """Refuse landmarks that no shape has."""
     never = ~present.any(axis=0)
     if never.any():
         raise NonFiniteError(
-            f"Z has NaN in every shape for landmark{'s' if never.sum() > 1 else ''} "
+            f"{name} has NaN in every shape for landmark{'s' if never.sum() > 1 else ''} "
             f"{', '.join(map(str, np.flatnonzero(never)))}: leave these columns out."
         )
 

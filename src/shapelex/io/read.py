@@ -423,7 +423,10 @@ def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
     if unknown:
         names = ", ".join(sorted({one.name for one in formats}))
         takes = ", ".join(sorted(known)) or "none"
-        raise TypeError(f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}.")
+        raise TypeError(
+            f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}. The command shapelex "
+            f"formats {min(one.name for one in formats)} explains them."
+        )
 
 
 def _name_some(paths: list[Path]) -> str:

@@ -11,14 +11,17 @@ import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import SparseCodes
+from shapelex.coding.masked import masked_parts
 from shapelex.coding.row_coder import MAX_PART_ROWS, RowCoder
 from shapelex.coding.settings import Coding
 from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.kernels.nearest import nearest_batch
+from shapelex.learning.incomplete_shapes import IncompleteShapes
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.statistics import Statistics
 from shapelex.shapes.collection import BLOCK_ROWS, Block, Shapes
+from shapelex.spaces.rows import row_norms
 
 WORST_PER_ATOM = 4
 """Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list."""
@@ -115,6 +118,8 @@ def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, kee
 
 def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> PassSums:
     """Code shapes on the device that the options name, and sum up what was found."""
+    if isinstance(shapes, IncompleteShapes):
+        return _sum_incomplete(shapes, atoms, options, keeps_values)
     if options.device != "cpu":
         from shapelex.learning.device_passes import sum_on_device
 
@@ -183,6 +188,49 @@ def _sum_block(coder: RowCoder, block: Block, options: LearningOptions, keeps_va
         nearest_squares=closeness[best],
         nearest_rows=nearest_rows[best],
     )
+
+
+def _sum_incomplete(
+    shapes: IncompleteShapes, atoms: ComplexArray, options: LearningOptions, keeps_values: bool
+) -> PassSums:
+    """Code shapes by the landmarks that they have, and sum up what was found, with the others from the reconstructions.
+
+    An update for given codes minimizes the sum of squared residuals of these completed shapes. It is an upper bound of
+    the squared residuals on the landmarks present, and equal to it for the current atoms, since the residuals of the
+    other landmarks are 0 there: so the update lowers the error on the landmarks present.
+    """
+    coding = Coding(atoms, options.n_nonzero, options.coder, n_threads=options.n_threads, device=options.device)
+    total: PassSums | None = None
+    for block in shapes.blocks(BLOCK_ROWS):
+        n_rows, dtype = len(block), np.result_type(shapes.dtype, atoms.dtype)
+        completed: ComplexArray = np.empty(block.configurations.shape, dtype=dtype)
+        support: IntArray = np.empty((n_rows, options.n_nonzero), dtype=np.int32)
+        coefs: ComplexArray = np.empty(support.shape, dtype=dtype)
+        squares = np.empty(n_rows)
+        for part in masked_parts(block, ~np.isnan(block.configurations), coding, with_errors=True):
+            completed[part.numbers] = part.completed(atoms)
+            support[part.numbers], coefs[part.numbers] = part.coded.support, part.coded.coefs[:, 0]
+            squares[part.numbers] = part.coded.squares
+        values = objective_values(squares, options.distance)
+        slopes = None if options.distance == "full" else objective_slopes(squares, options.distance)
+        codes = SparseCodes._from_coder(support, coefs, len(atoms))
+        units = completed / row_norms(completed)[:, None]
+        closeness = np.where(block.weights > 0, np.abs(atoms.conj() @ units.T) ** 2, -1)
+        closeness = closeness if options.tie > 0 else closeness[:0]
+        nearest = closeness.argmax(axis=1)
+        worst = largest_values(values, block.weights, WORST_PER_ATOM * len(atoms))
+        found = PassSums(
+            statistics=Statistics.of(completed, codes, block.weights, slopes),
+            values=values if keeps_values else values[:0],
+            loss=float((block.weights * values).sum()),
+            worst_values=values[worst],
+            worst_rows=completed[worst],
+            nearest_squares=closeness.max(axis=1),
+            nearest_rows=units[nearest].astype(atoms.dtype, copy=False),
+        )
+        total = found if total is None else total.add(found)
+    assert total is not None
+    return total
 
 
 def largest_values(values: FloatArray, weights: FloatArray, n_largest: int) -> IntArray:

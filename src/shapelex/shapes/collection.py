@@ -86,6 +86,8 @@ class Shapes(ABC):
     """Whether a shape can only be read after all shapes before it."""
     is_remote = False
     """Whether passes are made by other processes."""
+    allows_missing = False
+    """Whether NaN stands for missing landmarks; else it is an error."""
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any], space: Space | None, name: str) -> None:
         self.shape, self.dtype, self.name = shape, dtype, name

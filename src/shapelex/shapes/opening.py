@@ -26,8 +26,9 @@ def as_shapes(X: Any, space: Space | None = None, sample_weight: ArrayLike | Non
     shapes, functions that return an iterator of such arrays, objects that can be iterated repeatedly over such arrays,
     sets of shapes over any of these, pandas data frames, and collections themselves. The space is `space`, or that of
     the set when none is given, or landmarks; a set in another space is refused. A generator is refused, as it gives its
-    blocks only once.
+    blocks only once. A set says whether landmarks may be missing; in anything else NaN is an error.
     """
+    allows_missing = _is_set(X) and getattr(X, "missing", "error") == "allow"
     if is_data_frame(X):
         from shapelex.shapes.shapeset import ShapeSet
 
@@ -36,6 +37,7 @@ def as_shapes(X: Any, space: Space | None = None, sample_weight: ArrayLike | Non
     if chosen is not None:
         chosen.check_space_of(X, name)
     shapes = copy(X) if isinstance(X, Shapes) else _open(_unwrapped(X), chosen, name)
+    shapes.allows_missing |= allows_missing
     if sample_weight is not None:
         shapes.weights = _check_sample_weight(sample_weight, len(shapes))
     return shapes
@@ -49,7 +51,11 @@ def read_configurations(X: Any, space: Space | None = None, name: str = "X") -> 
 
 def _unwrapped(X: Any) -> Any:
     """Return the configurations of a set of shapes."""
-    return getattr(X, "configurations", X) if isinstance(getattr(X, "space", None), Space) else X
+    return getattr(X, "configurations", X) if _is_set(X) else X
+
+
+def _is_set(X: Any) -> bool:
+    return isinstance(getattr(X, "space", None), Space) and not isinstance(X, Shapes)
 
 
 def is_dask_collection(X: Any) -> bool:

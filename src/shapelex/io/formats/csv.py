@@ -28,8 +28,23 @@ def read_records(
 ) -> Iterator[Record | BadRecord]:
     """Yield the shapes of a table.
 
-    `layout` is ``"blocks"``, ``"interleaved"`` or ``"long"``, needed where the names of the columns do not tell it;
-    `header` says whether the first row has names, `columns` gives names to a table that has none.
+    Parameters
+    ----------
+    path : Path
+        File to read.
+    layout : {"blocks", "interleaved", "long"}, optional
+        Order of the columns, needed where their names do not tell it: all x before all y, x and y of each point in
+        turn, or one row per point.
+    header : bool, optional
+        Whether the first row has names; None looks at it.
+    columns : list of str, optional
+        Names of the columns of a table that has none.
+    delimiter : str, optional
+        What separates two cells; None finds it.
+    decimal : str, optional
+        Decimal sign, "." or ","; None finds it.
+    id_column, label_column : str or int, optional
+        Column of the ids and of the labels, by name or counted from 0; None finds them by their names.
     """
 
     def open_source() -> TableSource:

@@ -25,7 +25,15 @@ def read_records(
     id_column: str | int | None = None,
     label_column: str | int | None = None,
 ) -> Iterator[Record | BadRecord]:
-    """Yield the shapes of a sheet, which `sheet` names or counts from 0; other options as of text tables."""
+    """Yield the shapes of a sheet; the options that are not explained here are those of text tables.
+
+    Parameters
+    ----------
+    path : Path
+        File to read.
+    sheet : str or int, optional
+        Sheet to read, by name or counted from 0; needed where there are several.
+    """
     from shapelex.io.data_frames import frame_records
 
     frame, rows = read_sheet(path, sheet, header, columns)

@@ -1,0 +1,50 @@
+"""Options of file formats on the command line: ``--option NAME=VALUE``."""
+
+import ast
+from typing import Annotated, Any
+
+import typer
+
+from shapelex.cli.errors import CommandError
+
+FormatOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="Option of the file format, such as border=drop; may repeat. See shapelex formats NAME.",
+        show_default=False,
+    ),
+]
+
+_OWN_OPTION = {
+    "space", "n_points", "closed", "progress", "missing", "on_error", "label_from", "format", "join", "on", "label",
+}  # fmt: skip
+
+
+def parse_format_options(words: list[str] | None) -> dict[str, Any]:
+    """Return what ``--option`` says as arguments of :func:`shapelex.read`."""
+    options = {}
+    for word in words or []:
+        name, sign, value = word.partition("=")
+        if not sign or not name.isidentifier():
+            raise typer.BadParameter(f"expected NAME=VALUE, got {word!r}.", param_hint="--option")
+        options[name] = _as_value(value)
+    taken = sorted(_OWN_OPTION & set(options))
+    if taken:
+        raise CommandError(f"{', '.join(taken)} has an option of its own: see shapelex import --help.")
+    return options
+
+
+def complete_format(typed: str) -> list[str]:
+    """Return the names of formats that begin with what was typed, for shell completion."""
+    from shapelex.io.registry import FORMATS
+
+    return [name for name in FORMATS if name.startswith(typed)]
+
+
+def _as_value(text: str) -> Any:
+    """Return a number, True, False or None where the text is one, else the text."""
+    try:
+        return ast.literal_eval(text.capitalize() if text in ("true", "false", "none") else text)
+    except (ValueError, SyntaxError):
+        return text

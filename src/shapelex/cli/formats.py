@@ -1,0 +1,104 @@
+"""``shapelex formats``: the file formats, and the options of each."""
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shapelex.cli.format_options import complete_format
+from shapelex.cli.options import JsonOption
+from shapelex.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from shapelex.io.registry import Format
+
+# An entry of a section Parameters, and a clause of running text that begins with the name of an option.
+_ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)*) : (?P<type>.+)\n(?P<text>(?:[ \t]+.+\n?)+)", re.MULTILINE)
+_CLAUSE = re.compile(r"`(?P<names>\w+)` (?P<text>[^`].*?)(?=[.;](?:\s|$)|,? `\w+` )", re.DOTALL)
+# The formats of tables share their options, which this one explains.
+_TABLE_OPTIONS = "csv"
+
+
+def formats(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Format whose options are listed.",
+            show_default=False,
+            autocompletion=complete_format,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the file formats that can be read and written, or the options of one of them.
+
+    Options are given to import and learn as --option NAME=VALUE, in Python as arguments of shapelex.read.
+
+    Example: shapelex formats image
+    """
+    from shapelex.io.registry import FORMATS
+
+    if name is not None and name not in FORMATS:
+        raise typer.BadParameter(f"expected one of {', '.join(FORMATS)}, got {name!r}.", param_hint="NAME")
+    chosen = list(FORMATS.values()) if name is None else [FORMATS[name]]
+    described = [describe_format(one) for one in chosen]
+    screen = Screen(as_json=as_json)
+    if name is None:
+        width = max(len(one["name"]) for one in described)
+        for one in described:
+            access = "read, write" if one["can_write"] else "read"
+            screen.say(f"{one['name']:{width}}  {access:11}  {' '.join(one['endings'])}")
+        screen.say("\nshapelex formats NAME lists the options of a format.")
+    else:
+        screen.say(_in_words(described[0]))
+    screen.show({"formats": described})
+
+
+def describe_format(known: "Format") -> dict[str, Any]:
+    """Return what a format is called, what its files end in, and its options, as JSON values."""
+    from shapelex.io.registry import FORMATS
+
+    shared = _explanations(FORMATS[_TABLE_OPTIONS].reader)
+    own = _explanations(known.reader)
+    options = []
+    for option in list(inspect.signature(known.reader).parameters.values())[1:]:
+        kind, text = own.get(option.name) or shared.get(option.name, (None, ""))
+        options.append({"name": option.name, "default": option.default, "type": kind, "explanation": text})
+    return {
+        "name": known.name,
+        "endings": list(known.extensions),
+        "can_write": known.can_write,
+        "options": options,
+    }
+
+
+def _in_words(described: dict[str, Any]) -> str:
+    access = "read and written" if described["can_write"] else "read, not written"
+    lines = [f"{described['name']} ({' '.join(described['endings'])}): {access}"]
+    for option in described["options"]:
+        default = "" if option["default"] is None else f"={option['default']}"
+        kind = "" if option["type"] is None else f" {option['type']}:"
+        lines.append(f"  {option['name']}{default}{kind} {option['explanation']}")
+    if not described["options"]:
+        lines.append("  has no options")
+    return "\n".join(lines)
+
+
+def _explanations(reader: Callable[..., Any]) -> dict[str, tuple[str | None, str]]:
+    """Return type and explanation of each option that the docstring of a reader explains."""
+    text = inspect.getdoc(reader) or ""
+    found: dict[str, tuple[str | None, str]] = {}
+    for clause in _CLAUSE.finditer(text):
+        found.setdefault(clause["names"], (None, _one_line(clause["text"])))
+    for entry in _ENTRY.finditer(text):
+        # The signature has the default.
+        kind = re.sub(r",? (?:default:? .*|optional)$", "", entry["type"])
+        found |= dict.fromkeys(entry["names"].split(", "), (kind, _one_line(entry["text"])))
+    return found
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("``", "").split()).rstrip(".") + "."

@@ -1,0 +1,78 @@
+"""``shapelex formats``, options of formats, and shell completion."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from shapelex.io.registry import FORMATS
+from tests.cli.conftest import lines_of, run
+
+
+def test_all_formats_are_listed_with_their_endings(folder):
+    shown = lines_of(run("formats"))
+    assert [line.split()[0] for line in shown[: len(FORMATS)]] == list(FORMATS)
+    assert next(line for line in shown if line.startswith("tps ")).split() == [
+        "tps",
+        "read,",
+        "write",
+        ".tps",
+        ".tps.gz",
+    ]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_option_is_listed_with_its_default_and_explained(folder, name):
+    (described,) = json.loads(run("formats", name, "--json").stdout)["formats"]
+    assert described["can_write"] == FORMATS[name].can_write
+    assert {option["name"] for option in described["options"]} == FORMATS[name].options
+    for option in described["options"]:
+        assert len(option["explanation"].split()) > 2, option["name"]
+        assert "\n" not in option["explanation"]
+
+
+def test_an_option_is_explained_by_the_docstring_of_its_reader(folder):
+    shown = lines_of(run("formats", "image"))
+    assert any(
+        line.strip().startswith('border=keep {"keep", "drop"}: Whether objects that touch the border') for line in shown
+    )
+    assert any(line.strip().startswith("z int: Slice and channel") for line in shown)
+    assert lines_of(run("formats", "npz"))[1].strip() == "has no options"
+
+
+def test_unknown_formats_and_options_say_where_to_look(folder):
+    result = run("formats", "tpss")
+    assert result.exit_code == 2
+    assert "morphologika" in result.stderr
+    result = run("import", "shapes.npz", "-o", "a.npz", "--option", "bordr=drop")
+    assert result.exit_code != 0
+    assert "The format npz has no option bordr" in result.stderr
+    assert "shapelex formats npz" in result.stderr
+
+
+def completions(*words):
+    """Return what bash is offered for the last word."""
+    line = " ".join(["shapelex", *words])
+    environment = {
+        **os.environ,
+        "_SHAPELEX_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words)),
+    }
+    command = [sys.executable, "-m", "shapelex"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_completion_prints_a_script():
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    command = [sys.executable, "-m", "shapelex", "--show-completion", "bash"]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert "complete -o default -F _shapelex_completion shapelex" in shown
+
+
+def test_formats_and_distances_are_completed():
+    assert completions("formats", "t") == ["tps", "tsv"]
+    assert completions("import", "a.txt", "--format", "t") == ["tps", "tsv"]
+    assert set(completions("learn", "shapes.npz", "--distance", "")) == {"full", "partial", "geodesic"}
