@@ -94,7 +94,7 @@ def test_two_d_array_is_a_table(read: Any) -> None:
         (ARRAY.replace("1.5", "one"), "line 3: 'one' is no number"),
         (ARRAY.replace(',"Y.elm"', ""), "do not say where x and y are"),
         (ARRAY.replace("1.5,", ""), "line 3: it has 4 columns, the table has 5"),
-        (ARRAY.splitlines()[0] + "\n", "but no numbers"),
+        (ARRAY.splitlines()[0] + "\n", "but no values"),
     ],
 )
 def test_refuses(read: Any, text: str, words: str) -> None:

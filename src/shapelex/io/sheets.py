@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex._validation import is_data_frame
-from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.csv import open_text_table
 from shapelex.io.table_shapes import CellKind
 from shapelex.io.text_file import open_text
@@ -36,12 +35,7 @@ def _read_frame(path: Path, on: str) -> "pd.DataFrame":
         return pd.concat([frame for frame, _ in parquet_frames(path)])
     table = open_text_table(open_text(path), header=True)
     names = table.names or []
-    parts = []
-    for chunk in table.chunks(len(names), []):
-        for row, fault in chunk.faults.items():
-            raise ShapeFileError(f"{path}, line {chunk.lines[row]}: {fault}")
-        parts.append(chunk.cells)
-    cells = pd.concat(parts, ignore_index=True).set_axis(names, axis=1)
+    cells = table.whole(len(names), [])[0].set_axis(names, axis=1)
     # Keys are text, so that 007 is not 7.
     for name in dict.fromkeys(name for name in names if name != on):
         kind = CellKind(table.decimal)

@@ -15,22 +15,23 @@ from shapelex.io.numbers import MISSING_WORDS, parse_number
 
 LAYOUTS = ("blocks", "interleaved", "long")
 
-_ROLES: dict[str, tuple[str, ...]] = {
+# Names of columns in lower case without blanks and signs, those preferred first.
+_ROLES = {
     "id": (
         *("id", "specimenid", "specimen", "shapeid", "shape", "name", "sampleid", "sample", "individual"),
         *("image", "filename", "file"),
     ),
     "label": ("label", "labels", "class", "group", "species"),
-    "sequence": ("sequence",),
-    "frame": ("frame",),
-    "closed": ("closed",),
+    **{name: (name,) for name in ("sequence", "frame", "closed")},
 }
-_X_NAMES = ("x", "xcoord", "coordx", "posx", "xpos", "xposition", "positionx", "xcoordinate")
-_Y_NAMES = tuple(name.replace("x", "y") for name in _X_NAMES)
-_LANDMARK_NAMES = (
-    *("landmark", "lm", "landmarkid", "landmarknumber", "point", "pointid", "pointnumber", "vertex", "vertexid"),
-    *("index", "order", "i"),
-)
+_X_NAMES = ["x", "xcoord", "coordx", "posx", "xpos", "xposition", "positionx", "xcoordinate"]
+_Y_NAMES = [name.replace("x", "y") for name in _X_NAMES]
+_POINT_ROLES = {
+    "landmark": (
+        *("landmark", "lm", "landmarkid", "landmarknumber", "point", "pointid", "pointnumber", "vertex", "vertexid"),
+        *("index", "order", "i"),
+    )
+}
 _PREFIX = "(?:lm|landmark|point|pt|p|coord|c|raw|v|vertex)?"
 _NUMBERED = re.compile(rf"{_PREFIX}([xyz])([0-9]{{1,7}})|{_PREFIX}([0-9]{{1,7}})([xyz])")
 _WKT = re.compile(r"\s*(SRID=\d+;)?\s*(MULTI)?(POLYGON|LINESTRING|POINT)\s*[ZM]*\s*\(", re.IGNORECASE)
@@ -71,10 +72,10 @@ class TableLayout:
 def find_layout(
     names: Sequence[str] | None,
     row: Sequence[str],
-    layout: str | None = None,
-    id_column: str | int | None = None,
-    label_column: str | int | None = None,
-    decimal: str = ".",
+    decimal: str,
+    layout: str | None,
+    id_column: str | int | None,
+    label_column: str | int | None,
 ) -> TableLayout:
     """Return what the columns of a table mean.
 
@@ -84,12 +85,12 @@ def find_layout(
         Names of the columns.
     row : sequence of str
         The first row of values.
+    decimal : {".", ","}
+        Decimal mark.
     layout : {"blocks", "interleaved", "long"}, optional
         What the caller says.
     id_column, label_column : str or int, optional
         Columns that hold ids and labels, by name or number.
-    decimal : {".", ","}
-        Decimal mark.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def find_layout(
             )
         if "z" in plain:
             raise ShapeFileError("there is a column z, but shapes here are planar: take it out of the table.")
-        given = _find_roles(plain, {"landmark": _LANDMARK_NAMES}, given, ())
+        given = _find_roles(plain, _POINT_ROLES, given, ())
     elif (numbered := _find_numbered(names, plain)) is not None:
         x, y = numbered
         if layout is not None and {*zip(x, y, strict=True)} != {*zip(*_split(sorted(x + y), layout), strict=True)}:

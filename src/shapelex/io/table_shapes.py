@@ -54,7 +54,7 @@ class Chunk:
     cells: "pd.DataFrame"
     values: FloatArray
     lines: Sequence[Any]
-    faults: Mapping[int, str] = field(default_factory=dict)
+    faults: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -129,15 +129,9 @@ class CellKind:
         return self._possible[0] if self._possible and self._is_known else str
 
 
-def parse_chunk(
-    cells: "pd.DataFrame",
-    lines: Sequence[Any],
-    order: Sequence[int],
-    decimal: str = ".",
-    faults: Mapping[int, str] | None = None,
-) -> Chunk:
+def parse_chunk(cells: "pd.DataFrame", lines: Sequence[Any], order: Sequence[int], decimal: str = ".") -> Chunk:
     """Return rows with the numbers in the columns `order`, and what is wrong with rows that lack one."""
-    found = dict(faults or {})
+    found: dict[int, str] = {}
     block = cells[list(order)]
     if all(dtype.kind in "fiu" for dtype in block.dtypes):
         values = block.to_numpy(np.float64, na_value=np.nan)
@@ -154,22 +148,20 @@ def parse_chunk(
     return Chunk(cells, values, lines, found)
 
 
-def table_records(
-    open_table: Callable[[], Table],
-    name: str,
-    layout: str | None,
-    id_column: str | int | None,
-    label_column: str | int | None,
-) -> Iterator[Record | BadRecord]:
-    """Yield the shapes of a table; whatever is wrong with the whole of it is told with its name."""
+def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Iterator[Record | BadRecord]:
+    """Yield the shapes of a table, given what the caller says of layout, ids and labels; errors have its name."""
     try:
         table = open_table()
-        found = find_layout(table.names, table.first, layout, id_column, label_column, table.decimal)
+        found = find_layout(table.names, table.first, table.decimal, *told)
         shapes, kinds = (_read_long if found.is_long else _read_wide)(table, found)
     except ShapeFileError as error:
         message = str(error)
         raise ShapeFileError(message if message.startswith(name) else f"{name}: {message}") from error
-    converters = {name: (place, kinds[place]) for name, place in found.metadata.items() if place in kinds}
+    converters = {
+        name: (place, kinds[place].converter if table.n_characters else _as_it_is)
+        for name, place in found.metadata.items()
+        if place in kinds
+    }
     start = list(islice(shapes, 2))
     id_place, label_place, closed_place = (found.roles.get(role) for role in ("id", "label", "closed"))
     series = [found.roles.get(role) for role in ("sequence", "frame")]
@@ -196,8 +188,8 @@ def table_records(
         )
 
 
-def _read_wide(table: Table, layout: TableLayout) -> tuple[Iterator[_Shape | BadRecord], dict[int, Any]]:
-    """Return the shapes of a table whose row is one, and how to convert the cells of metadata."""
+def _read_wide(table: Table, layout: TableLayout) -> tuple[Iterator[_Shape | BadRecord], dict[int, CellKind]]:
+    """Return the shapes of a table whose row is one, and the kinds of its columns of metadata."""
     kinds = {place: CellKind(table.decimal) for place in layout.metadata.values()}
     for chunk in table.open_chunks(layout) if table.n_characters and kinds else ():
         cells = chunk.cells.drop(index=list(chunk.faults)) if chunk.faults else chunk.cells
@@ -219,11 +211,11 @@ def _read_wide(table: Table, layout: TableLayout) -> tuple[Iterator[_Shape | Bad
                 else:
                     yield _Shape(points[row], {place: columns[place][row] for place in kept}, where)
 
-    return shapes(), _converters(kinds, table)
+    return shapes(), kinds
 
 
-def _read_long(table: Table, layout: TableLayout) -> tuple[Iterator[_Shape | BadRecord], dict[int, Any]]:
-    """Return the shapes of a table whose row is a point, and how to convert the cells of metadata."""
+def _read_long(table: Table, layout: TableLayout) -> tuple[Iterator[_Shape | BadRecord], dict[int, CellKind]]:
+    """Return the shapes of a table whose row is a point, and the kinds of its columns of metadata."""
     noun = "line" if table.n_characters else "row"
     watched = list(layout.metadata.values())
 
@@ -254,11 +246,7 @@ def _read_long(table: Table, layout: TableLayout) -> tuple[Iterator[_Shape | Bad
         found = survey(open_chunks(), is_held=True)
     assert found is not None
     counts, kinds = found
-    return _in_order(_runs(open_chunks(), layout, noun), find_places(counts)), _converters(kinds, table)
-
-
-def _converters(kinds: Mapping[int, CellKind], table: Table) -> dict[int, Callable[[Any], Any]]:
-    return {place: kind.converter if table.n_characters else _as_it_is for place, kind in kinds.items()}
+    return _in_order(_runs(open_chunks(), layout, noun), find_places(counts)), kinds
 
 
 def _key_places(layout: TableLayout) -> list[int]:

@@ -68,18 +68,12 @@ def read_records(
 
     def open_table() -> Table:
         table = open_text_table(open_text(path), header, columns, delimiter, decimal)
-        names, cells = table.names, table.first
-        if names is not None and columns is None and len(cells) == len(names) + 1:
-            # R gives no name to the column of row names.
-            names = ["", *names]
-        n_columns = len(cells) if names is None else len(names)
 
         def open_chunks(found: TableLayout) -> Iterator[Chunk]:
-            return table.chunks(n_columns, found.order)
+            return table.chunks(len(table.first), found.order)
 
-        first = cells[:n_columns] + [""] * (n_columns - len(cells))
         stem = path.name.split(".")[0] or path.name
-        return Table(names, first, open_chunks, stem, table.decimal, table.text.n_characters)
+        return Table(table.names, table.first, open_chunks, stem, table.decimal, table.text.n_characters)
 
     yield from table_records(open_table, str(path), layout, id_column, label_column)
 
@@ -111,7 +105,7 @@ class TextTable:
     names : list of str, or None
         Names of the columns.
     first : list of str
-        The first row of values.
+        The first row of values, as long as the table is wide.
     """
 
     text: TextFile
@@ -152,15 +146,26 @@ class TextTable:
                 continue
             rows = list(self.rows(_lines(used)))
             if rows:
-                lines, cells = [n_before + line for line, _ in rows], [row for _, row in rows]
-                faults = {
-                    place: f"it has {len(row)} columns, the table has {n_columns}."
-                    for place, row in enumerate(cells)
-                    if len(row) != n_columns
-                }
-                padded = [row[:n_columns] + [""] * (n_columns - len(row)) for row in cells]
+                padded = [row[:n_columns] + [""] * (n_columns - len(row)) for _, row in rows]
                 frame = pd.DataFrame(padded, columns=range(n_columns), dtype=object)
-                yield parse_chunk(frame, lines, order, self.decimal, faults)
+                chunk = parse_chunk(frame, [n_before + line for line, _ in rows], order, self.decimal)
+                for place, (_, row) in enumerate(rows):
+                    if len(row) != n_columns:
+                        chunk.faults[place] = f"it has {len(row)} columns, the table has {n_columns}."
+                yield chunk
+
+    def whole(self, n_columns: int, order: Sequence[int]) -> "tuple[pd.DataFrame, FloatArray]":
+        """Return all cells, and the numbers in the columns `order`, of a table in which every row can be read."""
+        import pandas as pd
+
+        chunks = list(self.chunks(n_columns, order))
+        for chunk in chunks:
+            for row, fault in chunk.faults.items():
+                raise ShapeFileError(f"{self.text.path}, line {chunk.lines[row]}: {fault}")
+        if not chunks:
+            raise ShapeFileError(f"{self.text.path} has names of columns, but no values.")
+        cells = pd.concat([chunk.cells for chunk in chunks], ignore_index=True)
+        return cells, np.concatenate([chunk.values for chunk in chunks])
 
     def _blocks(self) -> Iterator[str]:
         """Yield the text in blocks of whole rows that are long enough for pandas to be fast."""
@@ -257,11 +262,15 @@ def open_text_table(
         has_names = header
     if has_names and len(start) == 1:
         raise ShapeFileError("there are names of columns, but no values.")
+    first = start[int(has_names)]
     if has_names and names is None:
-        names = start[0]
+        # R gives no name to the column of row names.
+        names = ["", *start[0]] if len(first) == len(start[0]) + 1 else start[0]
+    if names is not None:
+        first = first[: len(names)] + [""] * (len(names) - len(first))
     n_head_rows = n_remarks + has_names
     n_head = sample[n_head_rows - 1][0] if n_head_rows else 0
-    return replace(table, decimal=mark, names=names, n_head=n_head, first=start[int(has_names)])
+    return replace(table, decimal=mark, names=names, n_head=n_head, first=first)
 
 
 def text_lines(text: TextFile) -> Iterator[str]:

@@ -159,22 +159,19 @@ def pose_records(
     remarks.append(Remark(f"{n_landmarks} landmarks", f"in this order: {named}{', …' * (n_landmarks > _NAMED)}."))
     rows = points.reshape(-1, n_landmarks)
     has_names = list(poses.individuals) != [""]
-    if isinstance(poses.frames, np.ndarray):
-        individuals = np.repeat(np.arange(n_individuals), n_frames) if has_names else None
-        frames, names = np.tile(poses.frames, n_individuals), poses.individuals if has_names else None
-        stem = path.name.split(".")[0]
-        for found in series_records(rows, individuals, frames, stem, max_gap=max_gap, closed=None, names=names):
+    individuals = np.repeat(np.arange(n_individuals), n_frames) if has_names else None
+    images = None if isinstance(poses.frames, np.ndarray) else poses.frames
+    frames = np.tile(np.arange(n_frames) if images is not None else poses.frames, n_individuals)
+    names, stem = poses.individuals if has_names else None, path.name.split(".")[0]
+    for found in series_records(rows, individuals, frames, stem, max_gap=max_gap, closed=None, names=names):
+        if images is not None and isinstance(found, Record):
+            image, owner = images[found.frame or 0], found.metadata.get("individual")
+            name, told = f"{image}:{owner}" if has_names else image, {"image": image, **found.metadata}
+            yield replace(found, id=name, metadata=told, sequence=None, frame=None, where=f"image {name!r}")
+        elif images is not None:
+            yield Remark(found.where.replace("frames", "poses"), "left out, since no landmark is known.")
+        else:
             yield replace(found, sequence=None) if isinstance(found, Record) and not poses.tracked else found
-    else:
-        has_points = ~np.isnan(rows).all(axis=1)
-        for row in np.flatnonzero(has_points).tolist():
-            image, name = poses.frames[row % n_frames], poses.individuals[row // n_frames]
-            metadata = {"image": image} | ({"individual": name} if has_names else {})
-            where = f"image {image!r}" + (f", individual {name!r}" if has_names else "")
-            yield Record(rows[row], id=f"{image}:{name}" if has_names else image, metadata=metadata, where=where)
-        if not has_points.all():
-            n_left_out = len(rows) - int(has_points.sum())
-            remarks.append(Remark(f"{n_left_out} of {len(rows)} poses", "left out, since no landmark is known."))
     yield from remarks
 
 

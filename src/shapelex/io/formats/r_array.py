@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.csv import TextTable, text_lines
@@ -75,14 +73,8 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
     if rows == "shapes":
         yield from read_table(path)
         return
-    parts = []
-    for chunk in replace(table, n_head=n_head).chunks(len(header), range(header[0] == "", len(header))):
-        for row, fault in chunk.faults.items():
-            raise ShapeFileError(f"{path}, line {chunk.lines[row]}: {fault}")
-        parts.append(chunk.values)
-    if not parts:
-        raise ShapeFileError(f"{path} has names of columns, but no numbers.")
-    points = points_to_complex(np.concatenate(parts).reshape(-1, len(specimens), 2))
+    _, values = replace(table, n_head=n_head).whole(len(header), range(header[0] == "", len(header)))
+    points = points_to_complex(values.reshape(-1, len(specimens), 2))
     for column, name in enumerate(specimens):
         yield Record(points[:, column], id=name or f"{path.stem}-{column + 1}", where=f"specimen {name or column + 1}")
     yield Remark(f"{len(specimens)} specimens", "read from two columns each; each row of the table is a landmark.")
