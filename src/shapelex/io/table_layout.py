@@ -287,7 +287,7 @@ def _contradiction(layout: str, names: Sequence[str], x: Sequence[int], y: Seque
     pairs = ", ".join(f"{names[one]!r} and {names[other]!r}" for one, other in zip(x[:2], y[:2], strict=True))
     return (
         f'layout="{layout}" contradicts the names of the columns, by which {pairs} are x and y of points: leave '
-        "layout= out to follow the names, or give header=True and other names in columns=."
+        "layout= out to follow the names, or rename the columns."
     )
 
 
