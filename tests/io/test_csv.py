@@ -100,6 +100,39 @@ class TestWide:
         with pytest.raises(ShapeFileError, match="do not say where x and y are"):
             read(text.replace("V", "w"))
 
+    @pytest.mark.parametrize("named", ["interleaved", "blocks"])
+    @pytest.mark.parametrize("told", ["interleaved", "blocks"])
+    def test_a_layout_that_contradicts_the_names_is_refused(self, read, named, told):
+        x, y = [f"X{number}" for number in range(1, 5)], [f"Y{number}" for number in range(1, 5)]
+        names = x + y if named == "blocks" else [name for pair in zip(x, y, strict=True) for name in pair]
+        rows = [sx.to_columns(scale * SQUARE, layout=named) for scale in (1, 2)]
+        lines = [["id", *names, "age"], *([name, *map(str, row), "7"] for name, row in zip("ab", rows, strict=True))]
+        text = "\n".join(map(",".join, lines))
+        if named == told:
+            shapes = read(text, layout=told)
+            assert is_expected(shapes)
+            assert shapes.metadata["age"].tolist() == [7, 7]
+        else:
+            with pytest.raises(
+                ShapeFileError, match=r"contradicts the names .* 'X1' and 'Y1', 'X2' and 'Y2' are x and"
+            ):
+                read(text, layout=told)
+
+    def test_a_wide_layout_of_a_long_table_is_refused(self, read):
+        with pytest.raises(
+            ShapeFileError, match=r'layout="blocks" contradicts the names .* \'x\' and \'y\' are x and y'
+        ):
+            read("id,landmark,x,y,weight\na,1,0,0,5\na,2,1,0,5\n", layout="blocks")
+
+    @pytest.mark.parametrize("text", ["id,geometry\n{}", "wkt;name\n{}", "the_geom,area\n{}"])
+    def test_outlines_as_text_name_the_way(self, read, text):
+        polygon = '"POLYGON ((0 0, 4 0, 4 3, 0 0))"'
+        first, _, _ = text.partition("\n")
+        delimiter = ";" if ";" in first else ","
+        row = delimiter.join(polygon if "g" in name[:5] or name == "wkt" else "7" for name in first.split(delimiter))
+        with pytest.raises(ShapeFileError, match=r"well-known text \(WKT\), which is read from \.wkt files.*join="):
+            read(text.format(f"{row}\n{row}\n"))
+
     def test_row_names_of_r(self, read):
         assert is_expected(read('"x1" "y1" "x2" "y2" "x3" "y3" "x4" "y4"\n"a" 0 0 1 0 1 1 0 1\n"b" 0 0 2 0 2 2 0 2\n'))
 
@@ -324,6 +357,6 @@ class TestWriting:
 
 def test_commas_inside_cells_of_a_comma_table_are_not_guessed(read):
     text = 'id,x1,y1,x2,y2,x3,y3\na,"1,000",2,3,4,5,6\nb,"2,000",3,4,5,6,7\n'
-    with pytest.raises(ShapeFileError, match="columns"):
+    with pytest.raises(ShapeFileError, match="'1,000' is no number"):
         read(text, layout="interleaved")
     assert read(text, layout="interleaved", decimal=",").configurations[0, 0] == 1 + 2j

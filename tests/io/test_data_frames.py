@@ -145,7 +145,7 @@ class TestFiles:
             sx.read(path)
 
     def test_parts_of_a_parquet_file(self, squares, tmp_path, monkeypatch):
-        monkeypatch.setattr("shapelex.io.formats.parquet._PART_ROWS", 2)
+        monkeypatch.setattr("shapelex.io.formats.frames._PART_ROWS", 2)
         for layout in ("interleaved", "long"):
             path = sx.write(squares, tmp_path / f"{layout}.parquet", layout=layout)
             assert sx.read(path).equals(squares)

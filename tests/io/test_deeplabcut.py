@@ -150,7 +150,7 @@ def test_labeled_images_are_no_series(read: Any, names: str, n_names: int) -> No
     ("old", "new", "words"),
     [
         ("0.99,31.0", "0.99,x", "line 5: 'x' is no number"),
-        ("1,11.5", "11.5", "line 5: the table has 10 columns, this row 9"),
+        ("1,11.5", "11.5", "line 5: it has 9 columns, the table has 10"),
         ("bodyparts,nose", "bodyparts,nose,nose", "expected rows of one length"),
         ("bodyparts", "parts", "is no DeepLabCut table: expected rows"),
         ("coords,x,y,likelihood", "coords,x,y,z", "must be x, y and likelihood, got 'z'"),
@@ -216,12 +216,55 @@ def test_hdf5_refuses(tmp_path: Path, columns: Any, values: Any, index: Any, wor
         sx.read(save_table(tmp_path / "a.h5", columns, values, index))
 
 
-def test_fixed_table_is_refused(tmp_path: Path) -> None:
+def save_blocks(path: Path, columns: Any, values: Any, images: Any) -> Path:
+    """Write a table as pandas does with PyTables and format="fixed": names in levels, values in a block."""
+
+    def save_axis(group: Any, key: str, names: Any) -> None:
+        group.attrs[f"{key}_variety"] = np.bytes_(b"multi")
+        group.attrs[f"{key}_nlevels"] = np.int64(len(names[0]))
+        for level, own in enumerate(zip(*names, strict=True)):
+            known, places = np.unique(own, return_inverse=True)
+            group[f"{key}_level{level}"] = known.astype("S")
+            group[f"{key}_label{level}"] = places.astype(np.int8)
+
+    with h5py.File(path, "w") as file:
+        group = file.create_group("df_with_missing")
+        group.attrs.update({"pandas_type": np.bytes_(b"frame"), "nblocks": np.int64(1), "ndim": np.int64(2)})
+        save_axis(group, "axis0", columns)
+        save_axis(group, "block0_items", columns)
+        if isinstance(images[0], tuple):
+            save_axis(group, "axis1", images)
+        else:
+            group["axis1"] = np.asarray(images)
+        group["block0_values"] = np.asarray(values, dtype=float)
+        group["block0_values"].attrs["transposed"] = np.bool_(True)
+    return path
+
+
+def test_blocks_in_hdf5(tmp_path: Path, read: Any) -> None:
+    images = [("labeled-data", "vid", f"img0{number}.png") for number in (2, 1)]
+    values = np.arange(12.0).reshape(2, 6)
+    path = save_blocks(tmp_path / "CollectedData_me.h5", header(coordinates="x y"), values, images)
+    rows = [",".join([*image, *map(str, row)]) for image, row in zip(images, values.tolist(), strict=True)]
+    expected = read(as_csv(header(coordinates="x y"), rows, 3), "CollectedData_me.csv")
+    found = sx.read(path)
+    assert found.equals(expected.replace(notes=found.notes, provenance=found.provenance))
+    video = sx.read(save_blocks(tmp_path / "b.h5", header(coordinates="x y"), values, [4, 6]))
+    assert video.metadata["frame"].tolist() == [4, 6]
+
+
+def test_hdf5_of_other_programs_is_refused(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_group("df_with_missing").attrs["pandas_type"] = np.bytes_(b"frame")
         file["df_with_missing/block0_values"] = np.ones((2, 4))
-    with pytest.raises(ShapeFileError, match=r"read the \.csv file that it writes beside"):
+    with pytest.raises(
+        ShapeFileError, match=r"lacks df_with_missing/block0_items: read the \.csv file that DeepLabCut"
+    ):
         sx.read(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file["x"] = np.ones(3)
+    with pytest.raises(ShapeFileError, match="is no DeepLabCut file: it has no group df_with_missing or"):
+        sx.read(tmp_path / "b.h5", format="deeplabcut")
 
 
 @pytest.mark.parametrize("text", [SINGLE, SEVERAL])
@@ -230,6 +273,7 @@ def test_damaged(tmp_path: Path, text: str) -> None:
     assert 0 < n_read < 400
 
 
-def test_damaged_hdf5(tmp_path: Path) -> None:
-    path = save_table(tmp_path / "a.h5", header(), np.random.default_rng(0).random((20, 9)), np.arange(20))
+@pytest.mark.parametrize("save", [save_table, save_blocks])
+def test_damaged_hdf5(tmp_path: Path, save: Any) -> None:
+    path = save(tmp_path / "a.h5", header(), np.random.default_rng(0).random((20, 9)), np.arange(20))
     assert 0 < check_damaged(path.read_bytes(), tmp_path / "b.h5", 400, missing="allow") < 400

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io import long_table, table_rows, text_file
+from shapelex.io import table_shapes, text_file
 from shapelex.io.formats import csv as _csv
-from shapelex.io.long_table import LongTable
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
 
 CELLS = {
@@ -42,36 +41,29 @@ def test_shapes_are_those_of_the_held_table(tmp_path_factory, content, n_bytes, 
     path.write_bytes(content)
     with (
         mock.patch.object(text_file, "_PIECE_BYTES", n_bytes),
-        mock.patch.object(table_rows, "_CHUNK_CHARACTERS", n_characters),
-        mock.patch.object(long_table, "_MAX_NAMES", n_names),
+        mock.patch.object(_csv, "_CHUNK_CHARACTERS", n_characters),
+        mock.patch.object(table_shapes, "_MAX_NAMES", n_names),
     ):
         found = as_values(_csv.read_records(path))
-    with mock.patch.object(LongTable, "_survey", None):
+    with mock.patch.object(table_shapes, "_MAX_NAMES", -1):
         assert found == as_values(_csv.read_records(path))
-
-
-def surveys(path) -> list[bool]:
-    """Return whether the table at a path is read shape by shape."""
-    found = []
-    with mock.patch.object(LongTable, "shapes", lambda table: found.append(table._survey is not None) or iter(())):
-        list(_csv.read_records(path))
-    return found
 
 
 def test_what_is_held(tmp_path):
     path = tmp_path / "leaves.csv"
     together = "id,x,y\na,0,0\na,1,1\nb,0,0\nb,two,1\n"
-    path.write_text(together)
-    assert surveys(path) == [True]
-    path.write_text(together + "a,2,2\n")
-    assert surveys(path) == [False]
+    for text, n_held in ((together, 0), (together + "a,2,2\n", 1)):
+        path.write_text(text)
+        with mock.patch.object(table_shapes, "_hold", wraps=table_shapes._hold) as hold:
+            list(_csv.read_records(path))
+        assert hold.call_count == n_held
 
 
 def test_a_mixed_table_too_long_for_memory_is_refused(tmp_path):
     path = tmp_path / "leaves.csv"
     path.write_text("id,x,y\na,0,0\nb,0,0\na,1,1\n")
     with (
-        mock.patch.object(long_table, "MAX_BYTES", 10),
+        mock.patch.object(table_shapes, "MAX_BYTES", 10),
         pytest.raises(ShapeFileError, match=r"leaves\.csv: a table of .* do not stand together.*sort it"),
     ):
         list(_csv.read_records(path))
@@ -84,7 +76,7 @@ def test_memory_holds_a_part_of_the_file(tmp_path):
     n_bytes = write_repeated(path, text, 1)
     with (
         mock.patch.object(text_file, "_PIECE_BYTES", 1 << 14),
-        mock.patch.object(table_rows, "_CHUNK_CHARACTERS", 1 << 14),
+        mock.patch.object(_csv, "_CHUNK_CHARACTERS", 1 << 14),
     ):
         n_records, peak = peak_bytes(_csv.read_records(path))
     assert n_records == 900

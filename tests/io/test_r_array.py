@@ -93,8 +93,8 @@ def test_two_d_array_is_a_table(read: Any) -> None:
         ('"","X.a","Y.a","Z.a"\n1,0,0,0\n', "3 coordinates a landmark, but shapes here are planar"),
         (ARRAY.replace("1.5", "one"), "line 3: 'one' is no number"),
         (ARRAY.replace(',"Y.elm"', ""), "do not say where x and y are"),
-        (ARRAY.replace("1.5,", ""), "line 3: 4 columns of numbers are named, 3 are there"),
-        (ARRAY.splitlines()[0] + "\n", "but no numbers"),
+        (ARRAY.replace("1.5,", ""), "line 3: it has 4 columns, the table has 5"),
+        (ARRAY.splitlines()[0] + "\n", "but no values"),
     ],
 )
 def test_refuses(read: Any, text: str, words: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.io import table_rows, text_file
+from shapelex.io import text_file
 from shapelex.io.formats import csv as _csv
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record
@@ -84,7 +84,7 @@ def test_records_are_those_of_the_whole_table(tmp_path_factory, content, n_bytes
     path.write_bytes(content)
     with (
         mock.patch.object(text_file, "_PIECE_BYTES", n_bytes),
-        mock.patch.object(table_rows, "_CHUNK_CHARACTERS", n_characters),
+        mock.patch.object(_csv, "_CHUNK_CHARACTERS", n_characters),
     ):
         found = as_values(_csv.read_records(path, delimiter=",", header=True))
     assert found == as_values(iter(records_of_whole_table(path)))
@@ -104,7 +104,7 @@ def test_memory_holds_a_part_of_the_file(tmp_path):
     n_bytes = write_repeated(path, names + ("3" + ",0.123456789,-0.98765432" * 50 + "\n") * 2500, 1)
     with (
         mock.patch.object(text_file, "_PIECE_BYTES", 1 << 15),
-        mock.patch.object(table_rows, "_CHUNK_CHARACTERS", 1 << 15),
+        mock.patch.object(_csv, "_CHUNK_CHARACTERS", 1 << 15),
     ):
         n_records, peak = peak_bytes(_csv.read_records(path))
     assert n_records == 2500

@@ -243,10 +243,10 @@ _LISTED = [
     Format("tsv", (".tsv", ".tsv.gz", ".tab"), "tsv", _is_table, negative_is_missing=True),
     Format("csv", (".csv", ".csv.gz", ".txt", ".txt.gz", ".dat"), "csv", _is_table, negative_is_missing=True),
     Format("excel", (".xlsx",), "excel", lambda head: False, negative_is_missing=True),  # noqa: ARG005
-    Format("parquet", (".parquet",), "parquet", _starts_with(b"PAR1"), negative_is_missing=True),
+    Format("parquet", (".parquet",), "frames", _starts_with(b"PAR1"), negative_is_missing=True),
 ]
 
 FORMATS: dict[str, Format] = {listed.name: listed for listed in _LISTED}
 
-DATA_FRAME = Format("dataframe", (), "dataframe", lambda head: False, negative_is_missing=True)  # noqa: ARG005
+DATA_FRAME = Format("dataframe", (), "frames", lambda head: False, negative_is_missing=True)  # noqa: ARG005
 """What reads data frames, which are no files."""

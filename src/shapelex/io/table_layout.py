@@ -6,9 +6,8 @@ are worse than an error.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
@@ -16,23 +15,26 @@ from shapelex.io.numbers import MISSING_WORDS, parse_number
 
 LAYOUTS = ("blocks", "interleaved", "long")
 
-_ROLES: dict[str, tuple[str, ...]] = {
+# Names of columns in lower case without blanks and signs, those preferred first.
+_ROLES = {
     "id": (
         *("id", "specimenid", "specimen", "shapeid", "shape", "name", "sampleid", "sample", "individual"),
         *("image", "filename", "file"),
     ),
     "label": ("label", "labels", "class", "group", "species"),
-    "sequence": ("sequence",),
-    "frame": ("frame",),
-    "closed": ("closed",),
+    **{name: (name,) for name in ("sequence", "frame", "closed")},
 }
-_X_NAMES = ("x", "xcoord", "coordx", "posx", "xpos", "xposition", "positionx", "xcoordinate")
-_LANDMARK_NAMES = (
-    *("landmark", "lm", "landmarkid", "landmarknumber", "point", "pointid", "pointnumber", "vertex", "vertexid"),
-    *("index", "order", "i"),
-)
+_X_NAMES = ["x", "xcoord", "coordx", "posx", "xpos", "xposition", "positionx", "xcoordinate"]
+_Y_NAMES = [name.replace("x", "y") for name in _X_NAMES]
+_POINT_ROLES = {
+    "landmark": (
+        *("landmark", "lm", "landmarkid", "landmarknumber", "point", "pointid", "pointnumber", "vertex", "vertexid"),
+        *("index", "order", "i"),
+    )
+}
 _PREFIX = "(?:lm|landmark|point|pt|p|coord|c|raw|v|vertex)?"
 _NUMBERED = re.compile(rf"{_PREFIX}([xyz])([0-9]{{1,7}})|{_PREFIX}([0-9]{{1,7}})([xyz])")
+_WKT = re.compile(r"\s*(SRID=\d+;)?\s*(MULTI)?(POLYGON|LINESTRING|POINT)\s*[ZM]*\s*\(", re.IGNORECASE)
 _SAY_LAYOUT = (
     'give layout="blocks" for columns x1..xN, y1..yN, layout="interleaved" for x1, y1, .., xN, yN, or layout="long" '
     "for one point a row"
@@ -70,11 +72,10 @@ class TableLayout:
 def find_layout(
     names: Sequence[str] | None,
     row: Sequence[str],
-    *,
-    layout: str | None = None,
-    id_column: str | int | None = None,
-    label_column: str | int | None = None,
-    decimal: str = ".",
+    decimal: str,
+    layout: str | None,
+    id_column: str | int | None,
+    label_column: str | int | None,
 ) -> TableLayout:
     """Return what the columns of a table mean.
 
@@ -84,12 +85,12 @@ def find_layout(
         Names of the columns.
     row : sequence of str
         The first row of values.
+    decimal : {".", ","}
+        Decimal mark.
     layout : {"blocks", "interleaved", "long"}, optional
         What the caller says.
     id_column, label_column : str or int, optional
         Columns that hold ids and labels, by name or number.
-    decimal : {".", ","}
-        Decimal mark.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def find_layout(
     Raises
     ------
     ShapeFileError
-        If the columns can be read in several ways, or in none.
+        If the columns can be read in several ways, or in none, or `layout` contradicts their names.
     """
     if layout is not None:
         check_choice(layout, LAYOUTS, "layout")
@@ -111,31 +112,36 @@ def find_layout(
     if names is None:
         return _without_names(row, layout, given, decimal)
     plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in names]
-    x_places = [place for place, name in enumerate(plain) if name in _X_NAMES]
-    y_places = [place for place, name in enumerate(plain) if name in [known.replace("x", "y") for known in _X_NAMES]]
-    if layout in (None, "long") and (x_places or y_places or layout == "long"):
-        if len(x_places) != 1 or len(y_places) != 1:
+    x, y = ([place for place, name in enumerate(plain) if name in known] for known in (_X_NAMES, _Y_NAMES))
+    is_long = layout == "long" or (layout is None and bool(x or y))
+    if is_long:
+        if len(x) != 1 or len(y) != 1:
             raise ShapeFileError(
-                f"a long table needs one column x and one column y, found {len(x_places)} and {len(y_places)} among "
+                f"a long table needs one column x and one column y, found {len(x)} and {len(y)} among "
                 f"{_name_some(names)}; name them so, or give columns=."
             )
         if "z" in plain:
             raise ShapeFileError("there is a column z, but shapes here are planar: take it out of the table.")
-        landmark = _first_of(plain, _LANDMARK_NAMES, given.values())
-        roles = given | _find_roles(plain, given, {x_places[0], y_places[0]} | set(landmark))
-        roles |= {"landmark": landmark[0]} if landmark else {}
-        return _finish(names, True, x_places, y_places, roles)
-    numbered = _find_numbered(names, plain)
-    if numbered is not None and layout is None:
-        roles = given | _find_roles(plain, given, {*numbered[0], *numbered[1]})
-        return _finish(names, False, *numbered, roles)
-    if layout is None:
-        raise ShapeFileError(f"the columns {_name_some(names)} do not say where x and y are: {_SAY_LAYOUT}.")
-    roles = given | _find_roles(plain, given, set())
-    wanted = [
-        place for place in range(len(names)) if place not in roles.values() and _is_number(row[place], decimal, place)
-    ]
-    return _finish(names, False, *_split(wanted, layout), roles)
+        given = _find_roles(plain, _POINT_ROLES, given, ())
+    elif (numbered := _find_numbered(names, plain)) is not None:
+        x, y = numbered
+        if layout is not None and {*zip(x, y, strict=True)} != {*zip(*_split(sorted(x + y), layout), strict=True)}:
+            raise ShapeFileError(_contradiction(layout, names, x, y))
+    elif layout is None:
+        raise _cannot_tell(row, f"the columns {_name_some(names)} do not say where x and y are: {_SAY_LAYOUT}.")
+    elif len(x) == len(y) == 1:
+        raise ShapeFileError(_contradiction(layout, names, x, y))
+    else:
+        given = _find_roles(plain, _ROLES, given, ())
+        free = [place for place in range(len(names)) if place not in given.values()]
+        x, y = _split([place for place in free if _is_number(row[place], decimal, place)], layout)
+    roles = _find_roles(plain, _ROLES, given, (*x, *y))
+    # R and pandas write row names in a first column without a name.
+    if "id" not in roles and not plain[0] and 0 not in x:
+        roles["id"] = 0
+    used = {*x, *y, *roles.values()}
+    rest = {name.strip() or f"column {place}": place for place, name in enumerate(names) if place not in used}
+    return TableLayout(is_long, tuple(x), tuple(y), roles, rest)
 
 
 def looks_like_names(first: Sequence[str], second: Sequence[str] | None, decimal: str) -> bool:
@@ -195,9 +201,10 @@ def _without_names(row: Sequence[str], layout: str | None, given: dict[str, int]
     words = [place for place in free if not _is_number(row[place], decimal, place)]
     wanted = [place for place in free if place not in words]
     if len(words) > (0 if "id" in given else 1):
-        raise ShapeFileError(
+        raise _cannot_tell(
+            row,
             f"columns {', '.join(map(str, words[:6]))} hold words, but have no names: say what they are with "
-            "id_column= and label_column=, or name all columns with columns=."
+            "id_column= and label_column=, or name all columns with columns=.",
         )
     roles = given | ({"id": words[0]} if words else {})
     if layout in (None, "long") and len(wanted) == 2:
@@ -253,27 +260,35 @@ def _find_numbered(names: Sequence[str], plain: Sequence[str]) -> tuple[list[int
     return list(x.values()), [y[number] for number in x]
 
 
-def _find_roles(plain: Sequence[str], given: dict[str, int], taken: set[int]) -> dict[str, int]:
-    roles: dict[str, int] = {}
-    for role, known in _ROLES.items():
-        if role not in given:
-            found = _first_of(plain, known, {*given.values(), *roles.values(), *taken})
-            roles |= {role: found[0]} if found else {}
-    # R and pandas write row names in a first column without a name.
-    if "id" not in {**given, **roles} and plain and not plain[0] and 0 not in taken:
-        roles["id"] = 0
+def _find_roles(
+    plain: Sequence[str], known: Mapping[str, Sequence[str]], given: Mapping[str, int], taken: Sequence[int]
+) -> dict[str, int]:
+    """Return the columns that are `given`, and of each role the first known name that a free column has."""
+    roles = dict(given)
+    for role in [role for role in known if role not in given]:
+        used = {*roles.values(), *taken}
+        places = [plain.index(name) for name in known[role] if name in plain and plain.index(name) not in used]
+        if places:
+            roles[role] = places[0]
     return roles
 
 
-def _first_of(plain: Sequence[str], known: Sequence[str], taken: Any) -> list[int]:
-    """Return the place of the first known name that a free column has, in the order of preference."""
-    return [plain.index(name) for name in known if name in plain and plain.index(name) not in taken][:1]
+def _cannot_tell(row: Sequence[str], message: str) -> ShapeFileError:
+    """Return the error for columns without coordinates, which may be outlines as text."""
+    if any(map(_WKT.match, row)):
+        message = (
+            "it has outlines as well-known text (WKT), which is read from .wkt files: write each row to one as a line "
+            "such as oak1; POLYGON ((0 0, 4 0, 4 3, 0 0)), and add the other columns with join=."
+        )
+    return ShapeFileError(message)
 
 
-def _finish(names: Sequence[str], is_long: bool, x: list[int], y: list[int], roles: dict[str, int]) -> TableLayout:
-    used = {*x, *y, *roles.values()}
-    rest = {name.strip() or f"column {place}": place for place, name in enumerate(names) if place not in used}
-    return TableLayout(is_long, tuple(x), tuple(y), roles, rest)
+def _contradiction(layout: str, names: Sequence[str], x: Sequence[int], y: Sequence[int]) -> str:
+    pairs = ", ".join(f"{names[one]!r} and {names[other]!r}" for one, other in zip(x[:2], y[:2], strict=True))
+    return (
+        f'layout="{layout}" contradicts the names of the columns, by which {pairs} are x and y of points: leave '
+        "layout= out to follow the names, or rename the columns."
+    )
 
 
 def _place(column: str | int, names: Sequence[str] | None, n_columns: int, argument: str) -> int:

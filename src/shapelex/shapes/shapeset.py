@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray
+from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice, name_rows
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
 from shapelex.shapes.columns import Column, as_column, column_from_values, join_columns, read_only_view
@@ -147,6 +147,21 @@ class ShapeSet:
     def is_missing(self) -> BoolArray:
         """Which coordinates are missing, shape (n_shapes, n_coordinates)."""
         return np.isnan(self.configurations)
+
+    @property
+    def centroid_size(self) -> FloatArray:
+        """Root mean square distance of each shape from its centroid, shape (n_shapes,).
+
+        NaN where landmarks are missing. It is ``|z − b u| / |u|`` in the product of the space, so it is in the unit of
+        the coordinates and does not grow with the number of points. The centroid size of geometric morphometrics, the
+        root of the sum of squares, is ``sqrt(n_points)`` times as large.
+        """
+        rows = np.asarray(self.configurations)
+        sizes, is_whole = np.full(len(rows), np.nan), ~np.isnan(rows).any(axis=1)
+        if is_whole.any():
+            centered = self.space.centered(rows[is_whole])
+            sizes[is_whole] = self.space.norm(centered) / self.space.norm(self.space.shift + 0j)
+        return sizes
 
     def __len__(self) -> int:
         return len(self.configurations)

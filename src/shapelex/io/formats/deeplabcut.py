@@ -1,41 +1,72 @@
 """Poses of DeepLabCut: a table as CSV or HDF5 comes in, a record for each individual and frame goes out.
 
 Columns have three names, scorer, body part and coordinate, or four with the individual. A row is a frame of a video, or
-an image that somebody labeled. In HDF5 the names are pickled lists of text: their parts are read one by one, and
-nothing is unpickled.
+an image that somebody labeled. In HDF5 tables the names are pickled lists of text: their parts are read one by one, and
+nothing is unpickled. Records of :class:`Poses` are made here for SLEAP too: a landmark below the likelihood that the
+caller asks for is missing, and frames in which nothing is known of an individual are left out, as remarks say.
 """
 
-import csv
 import pickletools
 import re
-from collections.abc import Generator, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from shapelex._extras import load_library
-from shapelex._typing import FloatArray, IntArray
-from shapelex._validation import points_to_complex
+from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._validation import check_number, points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5
-from shapelex.io.formats.poses import Poses, check_likelihood, pose_records
-from shapelex.io.formats.time_series import check_max_gap
+from shapelex.io.formats.csv import TextTable, text_lines
+from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5, read_values
+from shapelex.io.formats.time_series import check_max_gap, series_records
 from shapelex.io.guards import read_head
-from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
 
 if TYPE_CHECKING:
     import h5py
 
-_LEVELS = ("scorer", "individuals", "bodyparts", "coords")
+_LEVELS = ["scorer", "individuals", "bodyparts", "coords"]
 _GROUPS = ("df_with_missing", "tracks", "keypoints")
 _MOST_LEVELS = 6
+_NAMED = 100
 _FRAME = re.compile(r"\d{1,15}")
+
+T = TypeVar("T")
 # Names of the columns from scorer to coordinate, the frames or images, and the numbers of all rows.
 _Table: TypeAlias = tuple[list[tuple[str, ...]], IntArray | list[str], FloatArray]
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Poses as a file has them.
+
+    Parameters
+    ----------
+    points : ndarray of complex, shape (n_individuals, n_frames, n_landmarks)
+        The landmarks.
+    likelihoods : ndarray of float, same shape, or None
+        How sure the program is of each.
+    frames : ndarray of int, or sequence of str
+        Numbers of the frames of a video, or names of images that are no video.
+    individuals : sequence of str
+        Their names; a single empty one where the file names none.
+    landmarks : sequence of str
+        Names of the landmarks, in order.
+    tracked : bool
+        Whether an individual is the same animal in all frames.
+    """
+
+    points: ComplexArray
+    likelihoods: FloatArray | None
+    frames: IntArray | Sequence[str]
+    individuals: Sequence[str]
+    landmarks: Sequence[str]
+    tracked: bool = True
 
 
 def recognizes(path: Path) -> bool:
@@ -68,14 +99,13 @@ def read_records(
     y_down : bool, default: True
         Whether y points down in the file, as DeepLabCut has it; it is then negated.
     """
-    check_likelihood(likelihood)
-    check_max_gap(max_gap)
+    check_options(likelihood, max_gap)
     if read_head(path, 8) == b"\x89HDF\r\n\x1a\n":
-        columns, frames, values = _read_hdf5(path)
+        table = read_hdf5(path, _read_hdf5, "DeepLabCut")
     else:
-        columns, frames, values = yield from _read_csv(path)
-    poses, left_out = _as_poses(columns, frames, values, individual, path)
-    yield from pose_records(poses, path, likelihood=likelihood, max_gap=max_gap, y_down=y_down)
+        table = yield from _read_csv(path)
+    poses, left_out = _as_poses(table, individual, path)
+    yield from pose_records(poses, path, likelihood, max_gap, y_down)
     if left_out:
         yield Remark(
             f"individuals {', '.join(left_out)[:200]}",
@@ -84,14 +114,76 @@ def read_records(
         )
 
 
-def _as_poses(
-    columns: Sequence[tuple[str, ...]],
-    frames: IntArray | list[str],
-    values: FloatArray,
-    individual: str | None,
-    path: Path,
-) -> tuple[Poses, list[str]]:
+def check_options(likelihood: float | None, max_gap: int | None) -> None:
+    """Refuse a cut-off that is no likelihood, and a gap that is no number of frames."""
+    if likelihood is not None and not 0 <= check_number(likelihood, "likelihood") <= 1:
+        raise ValueError(f"likelihood must be between 0 and 1, got {likelihood!r}.")
+    check_max_gap(max_gap)
+
+
+def read_hdf5(path: Path, read: Callable[["h5py.File", Path], T], program: str) -> T:
+    """Return what `read` finds in an HDF5 file of a program; all that goes wrong with damaged bytes is one error."""
+    h5py = load_library("h5py", "h5py", f"Reading {program} files in HDF5")
+    try:
+        with h5py.File(path, "r") as file:
+            return read(file, path)
+    except ShapeFileError:
+        raise
+    except Exception as error:  # h5py raises nearly anything on damaged bytes
+        raise ShapeFileError(f"{path} cannot be read as a {program} file: {error}.") from error
+
+
+def pose_records(
+    poses: Poses, path: Path, likelihood: float | None, max_gap: int | None, y_down: bool
+) -> Iterator[Record | BadRecord | Remark]:
+    """Yield a record for each individual in each frame in which it is seen, ordered by individual, then remarks."""
+    n_individuals, n_frames, n_landmarks = poses.points.shape
+    points = poses.points.conj() if y_down else poses.points.copy()
+    remarks = []
+    is_known = ~np.isnan(points)
+    if poses.likelihoods is None:
+        if likelihood is not None:
+            raise ShapeFileError(
+                f"{path} has no likelihoods, so likelihood={likelihood:g} has no meaning: leave it out."
+            )
+    elif likelihood is None:
+        text = "all were taken, however unlikely; the option likelihood=0.6 makes those below 0.6 missing."
+        remarks.append(Remark(f"{int(is_known.sum())} landmarks", text))
+    else:
+        with np.errstate(invalid="ignore"):
+            is_unlikely = is_known & (poses.likelihoods < likelihood)
+        points[is_unlikely] = complex(np.nan, np.nan)
+        text = f"{int(is_unlikely.sum())} of them are below likelihood={likelihood:g} and were made missing."
+        remarks.append(Remark(f"{int(is_known.sum())} landmarks", text))
+    named = ", ".join(name[:40] for name in poses.landmarks[:_NAMED])
+    remarks.append(Remark(f"{n_landmarks} landmarks", f"in this order: {named}{', …' * (n_landmarks > _NAMED)}."))
+    rows = points.reshape(-1, n_landmarks)
+    has_names = list(poses.individuals) != [""]
+    individuals = np.repeat(np.arange(n_individuals), n_frames) if has_names else None
+    images = None if isinstance(poses.frames, np.ndarray) else poses.frames
+    frames = np.tile(np.arange(n_frames) if images is not None else poses.frames, n_individuals)
+    names, stem = poses.individuals if has_names else None, path.name.split(".")[0]
+    for found in series_records(rows, individuals, frames, stem, max_gap=max_gap, closed=None, names=names):
+        if images is not None and isinstance(found, Record):
+            image, owner = images[found.frame or 0], found.metadata.get("individual")
+            name, told = f"{image}:{owner}" if has_names else image, {"image": image, **found.metadata}
+            yield replace(found, id=name, metadata=told, sequence=None, frame=None, where=f"image {name!r}")
+        elif images is not None:
+            yield Remark(found.where.replace("frames", "poses"), "left out, since no landmark is known.")
+        else:
+            yield replace(found, sequence=None) if isinstance(found, Record) and not poses.tracked else found
+    yield from remarks
+
+
+def _as_poses(table: _Table, individual: str | None, path: Path) -> tuple[Poses, list[str]]:
     """Return the poses, and the individuals that were left out."""
+    columns, frames, values = table
+    if not len(values) or {len(names) for names in columns} not in ({3}, {4}):
+        raise ShapeFileError(
+            f"{path} is no DeepLabCut table: it holds no row of numbers, or columns without the three or four names."
+        )
+    if len(np.unique(frames)) < len(frames):
+        raise ShapeFileError(f"{path} has several rows for one frame: save the rows of one video.")
     if len({names[0] for names in columns}) > 1:
         raise ShapeFileError(f"{path} has columns of several scorers: save those of one.")
     places: dict[str, dict[str, dict[str, int]]] = {}
@@ -127,122 +219,112 @@ def _as_poses(
 def _read_csv(path: Path) -> Generator[BadRecord, None, _Table]:
     """Yield the rows that cannot be read, and return the table."""
     head = read_head(path, 64).removeprefix(b"\xef\xbb\xbf")
-    delimiter = chr(head[6]) if head[6:7] in (b",", b";", b"\t") else ","
-    lines = chain.from_iterable(block.splitlines(keepends=True) for block in open_text(path).blocks())
-    rows = csv.reader(lines, delimiter=delimiter)
-    try:
-        levels: list[list[str]] = []
-        for row in islice(rows, _MOST_LEVELS):
-            levels.append(row)
-            if row and row[0] == "coords":
-                break
-        found = [row[0] if row else "" for row in levels]
-        if found not in (list(_LEVELS), [_LEVELS[0], *_LEVELS[2:]]) or len({len(row) for row in levels}) > 1:
-            raise ShapeFileError(
-                f"{path} is no DeepLabCut table: expected rows of one length for scorer, bodyparts and coords, and "
-                f"for individuals where there are several, found {', '.join(found)[:200]}."
-            )
-        # Images are named in three columns by newer versions: folder, video, file.
-        n_names = next((place for place, name in enumerate(levels[-1]) if place and name), len(levels[-1]))
-        columns = list(zip(*(row[n_names:] for row in levels), strict=True))
-        frames: list[str] = []
-        values: list[FloatArray] = []
-        for row in rows:
-            if not row:
-                continue
-            try:
-                if len(row) != len(levels[0]):
-                    raise ValueError(f"the table has {len(levels[0])} columns, this row {len(row)}")
-                values.append(np.array([parse_number(cell) for cell in row[n_names:]]))
-            except ValueError as error:
-                yield BadRecord(f"line {rows.line_num}", f"{error}.")
-            else:
-                frames.append("/".join(row[:n_names]))
-    except csv.Error as error:
-        raise ShapeFileError(f"{path}, line {rows.line_num}: {error}.") from error
-    if not values or not columns:
-        raise ShapeFileError(f"{path} holds no row of numbers.")
-    if len(set(frames)) < len(frames):
-        raise ShapeFileError(f"{path} has several rows for one frame: save the rows of one video.")
-    is_video = n_names == 1 and all(map(_FRAME.fullmatch, frames))
-    return columns, np.array(frames, dtype=np.int64) if is_video else frames, np.stack(values)
-
-
-def _read_hdf5(path: Path) -> _Table:
-    h5py = load_library("h5py", "h5py", "Reading HDF5 files")
-    try:
-        with h5py.File(path, "r") as file:
-            return _read_table(file, path)
-    except (ShapeFileError, ImportError):
-        raise
-    except Exception as error:  # h5py raises nearly anything on damaged bytes
-        raise ShapeFileError(f"{path} cannot be read as a DeepLabCut file: {error}.") from error
-
-
-def _read_table(file: "h5py.File", path: Path) -> _Table:
-    name = next((name for name in _GROUPS if name in file), _GROUPS[0])
-    found = follow(file, f"{name}/table", path)
-    fields = getattr(getattr(found, "dtype", None), "names", None) or ()
-    blocks = [field for field in fields if re.fullmatch(r"values_block_\d+", field)]
-    if not blocks or "index" not in fields or found.ndim != 1 or found.is_virtual or found.external:
+    table = TextTable(open_text(path), chr(head[6]) if head[6:7] in (b",", b";", b"\t") else ",")
+    levels: list[list[str]] = []
+    for line, row in islice(table.rows(text_lines(table.text)), _MOST_LEVELS):
+        levels.append(row)
+        if row[0] == "coords":
+            table = replace(table, n_head=line)
+            break
+    found = [row[0] for row in levels]
+    if found not in (_LEVELS, [_LEVELS[0], *_LEVELS[2:]]) or len({len(row) for row in levels}) > 1:
         raise ShapeFileError(
-            f"{path} does not hold its poses as one table, as DeepLabCut saves those of videos: read the .csv file "
-            "that it writes beside."
+            f"{path} is no DeepLabCut table: expected rows of one length for scorer, bodyparts and coords, and for "
+            f"individuals where there are several, found {', '.join(found)[:200]}."
         )
-    check_size(found, name, path)
+    # Images are named in three columns by newer versions: folder, video, file.
+    n_columns = len(levels[0])
+    n_names = next((place for place, name in enumerate(levels[-1]) if place and name), n_columns)
+    frames: list[str] = []
+    values: list[FloatArray] = [np.empty((0, n_columns - n_names))]
+    for chunk in table.chunks(n_columns, range(n_names, n_columns)):
+        for place, fault in chunk.faults.items():
+            yield BadRecord(f"line {chunk.lines[place]}", fault)
+        good = [place for place in range(len(chunk.lines)) if place not in chunk.faults]
+        frames += map("/".join, chunk.cells.iloc[good, :n_names].to_numpy(str).tolist())
+        values.append(chunk.values[good])
+    is_video = n_names == 1 and all(map(_FRAME.fullmatch, frames))
+    columns = list(zip(*(row[n_names:] for row in levels), strict=True))
+    return columns, np.array(frames, dtype=np.int64) if is_video else frames, np.concatenate(values)
+
+
+def _read_hdf5(file: "h5py.File", path: Path) -> _Table:
+    """Return the table that pandas saved in either of its ways: as one table, or as blocks of columns."""
+    name = next((name for name in _GROUPS if name in file), _GROUPS[0])
+    group = follow(file, name, path)
+    if group is None:
+        raise ShapeFileError(f"{path} is no DeepLabCut file: it has no group {' or '.join(_GROUPS)}.")
     columns: list[tuple[str, ...]] = []
     values = []
-    for block in blocks:
-        names = _text_in_pickle(bytes(found.attrs[f"{block}_kind"]), path)
-        numbers = np.asarray(found.fields(block)[()], dtype=float).reshape(len(found), -1)
-        if numbers.shape[1] != len(names):
-            raise ShapeFileError(f"{path}: {len(names)} columns are named, {numbers.shape[1]} are there.")
-        columns += names
-        values.append(numbers)
-    if not len(found) or {len(names) for names in columns} not in ({3}, {4}):
-        raise ShapeFileError(
-            f"{path} is no DeepLabCut table: it has no rows, or columns without the three or four names."
-        )
-    index = found.fields("index")[()]
-    if len(np.unique(index)) < len(index):
-        raise ShapeFileError(f"{path} has several rows for one frame: save the rows of one video.")
-    if index.dtype.kind in "iu":
-        return columns, index.astype(np.int64), np.hstack(values)
-    return columns, [str(image, "utf-8", "replace") for image in index.tolist()], np.hstack(values)
+    index: Any
+
+    def stored(key: str) -> Any:
+        found = follow(file, f"{name}/{key}", path)
+        if not hasattr(found, "dtype") or found.is_virtual or found.external:
+            raise ShapeFileError(f"{path} lacks {name}/{key}: read the .csv file that DeepLabCut writes beside.")
+        check_size(found, key, path)
+        return found
+
+    def axis(key: str) -> Any:
+        n_levels = int(group.attrs.get(f"{key}_nlevels", 0))
+        if not n_levels:
+            return stored(key)[()]
+        names = [stored(f"{key}_level{level}")[()] for level in range(min(n_levels, _MOST_LEVELS))]
+        places = [stored(f"{key}_label{level}")[()].astype(np.uint64) for level in range(len(names))]
+        return list(zip(*(level[place].tolist() for level, place in zip(names, places, strict=True)), strict=True))
+
+    if "table" in group:
+        table = stored("table")
+        for block in [field for field in table.dtype.names or () if re.fullmatch(r"values_block_\d+", field)]:
+            columns += _text_in_pickle(bytes(table.attrs[f"{block}_kind"]), path)
+            values.append(np.asarray(table.fields(block)[()], dtype=float).reshape(len(table), -1))
+        index = table.fields("index")[()]
+    else:
+        for number in range(int(group.attrs.get("nblocks", 1))):
+            columns += [tuple(map(_as_text, names)) for names in axis(f"block{number}_items")]
+            block = read_values(stored(f"block{number}_values"), "values", path).astype(float)
+            values.append(block if "transposed" in stored(f"block{number}_values").attrs else block.T)
+        index = axis("axis1")
+    numbers = np.hstack(values)
+    if numbers.shape != (len(index), len(columns)):
+        raise ShapeFileError(f"{path}: {len(columns)} columns are named, {numbers.shape[1]} are there.")
+    if getattr(index, "dtype", np.dtype(object)).kind in "iu":
+        return columns, index.astype(np.int64), numbers
+    return columns, [_as_text(image) for image in index], numbers
+
+
+def _as_text(name: Any) -> str:
+    """Return a name of HDF5 as text, and a path that is kept in parts in one."""
+    if isinstance(name, tuple):
+        return "/".join(map(_as_text, name))
+    return str(name, "utf-8", "replace") if isinstance(name, bytes) else str(name)
 
 
 def _text_in_pickle(pickled: bytes, path: Path) -> list[tuple[str, ...]]:
     """Return the list of tuples of text that a pickle spells, without unpickling: nothing else is known here."""
-    stack: list[Any] = []
-    marks: list[int] = []
+    names: list[tuple[Any, ...]] = []
+    words: list[Any] = []
     memo: dict[Any, Any] = {}
     try:
         for operation, value, _ in pickletools.genops(pickled):
             match operation.name:
-                case "MARK":
-                    marks.append(len(stack))
-                case "LIST" | "TUPLE":
-                    start = marks.pop()
-                    items = stack[start:]
-                    stack[start:] = [items if operation.name == "LIST" else tuple(items)]
                 case "UNICODE" | "STRING":
-                    stack.append(value)
+                    words.append(value)
                 case "PUT":
-                    memo[value] = stack[-1]
+                    memo[value] = words[-1] if words else None
                 case "GET":
-                    stack.append(memo[value])
-                case "APPEND":
-                    item = stack.pop()
-                    stack[-1].append(item)
-                case "STOP":
-                    break
+                    words.append(memo[value])
+                case "TUPLE":
+                    names.append(tuple(words))
+                    words = []
+                case "MARK" | "LIST" | "APPEND" | "STOP":
+                    pass
                 case _:
                     raise ValueError(f"it holds {operation.name}")
-        (names,) = stack
-        if not all(type(one) is tuple and all(type(name) is str for name in one) for one in names):
+        if words or not all(type(word) is str for one in names for word in one):
             raise ValueError("it is no list of names")
     except Exception as error:  # damaged pickles fail in any of these steps
         raise ShapeFileError(
             f"{path}: the names of its columns cannot be read without unpickling ({error}): read the .csv file."
         ) from error
-    return list(names)
+    return names

@@ -4,16 +4,21 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from shapelex._extras import load_openpyxl
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.frames import frame_records, set_frame
 from shapelex.io.guards import check_regular, zip_members
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.table_layout import looks_like_names
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.sheet import as_text
 from shapelex.store.table_file import write_sheet
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_records(
@@ -34,24 +39,20 @@ def read_records(
     sheet : str or int, optional
         Sheet to read, by name or counted from 0; needed where there are several.
     """
-    from shapelex.io.data_frames import frame_records
-
-    frame, rows = read_sheet(path, sheet, header, columns)
-    says = (layout, id_column, label_column)
-    yield from frame_records(lambda: iter([(frame, rows)]), str(path), path.name.split(".")[0], *says)
+    found = read_sheet(path, sheet, header, columns)
+    stem = path.name.split(".")[0]
+    yield from frame_records(lambda: iter([found]), str(path), stem, layout, id_column, label_column)
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
     """Write a set as a sheet with names."""
-    from shapelex.io.data_frames import set_frame
-
     frame = set_frame(shapes, layout)
     write_sheet(list(frame.columns), frame.itertuples(index=False, name=None), stream)
 
 
 def read_sheet(
     path: Path, sheet: str | int | None = None, header: bool | None = None, columns: Sequence[str] | None = None
-) -> tuple[Any, list[int]]:
+) -> "tuple[pd.DataFrame, list[int]]":
     """Return a sheet as a data frame, and the numbers of its rows as Excel counts them."""
     import pandas as pd
 
@@ -62,36 +63,29 @@ def read_sheet(
     try:
         with zipfile.ZipFile(path) as archive:
             zip_members(archive, path)
-        with warnings.catch_warnings():
-            # openpyxl warns of what it leaves out, such as styles.
-            warnings.simplefilter("ignore")
-            with pd.ExcelFile(path, engine="openpyxl") as book:
-                cells = book.parse(_choose_sheet(book.sheet_names, sheet), header=None, dtype=object)
-    except ShapeFileError as error:
-        raise ShapeFileError(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from error
+        # openpyxl warns of what it leaves out, such as styles.
+        with warnings.catch_warnings(action="ignore"), pd.ExcelFile(path, engine="openpyxl") as book:
+            known = book.sheet_names
+            chosen = known[0] if sheet is None and len(known) == 1 else sheet
+            if chosen not in known and not (isinstance(chosen, int) and 0 <= chosen < len(known)):
+                got = "" if sheet is None else f", got {sheet!r}"
+                raise ShapeFileError(
+                    f"{path}: it has the sheets {', '.join(map(repr, known))}: name one with sheet={got}."
+                )
+            cells = book.parse(chosen, header=None, dtype=object).dropna(how="all")
+    except ShapeFileError:
+        raise
     except Exception as error:  # zipfile and openpyxl raise nearly anything on damaged bytes
         raise ShapeFileError(f"{path} is no Excel workbook that can be read: {error}") from error
-    cells = cells.dropna(how="all")
     if not len(cells):
         raise ShapeFileError(f"{path}: it holds no values.")
-    names: list[str] | None = None if columns is None else list(columns)
-    if names is not None and len(names) != cells.shape[1]:
-        raise ShapeFileError(f"{path}: columns names {len(names)} columns, but the sheet has {cells.shape[1]}.")
-    start = [["" if cell != cell else str(cell) for cell in row] for row in cells.iloc[:2].to_numpy().tolist()]
+    if columns is not None and len(columns) != cells.shape[1]:
+        raise ShapeFileError(f"{path}: columns names {len(columns)} columns, but the sheet has {cells.shape[1]}.")
+    start = [list(map(as_text, row)) for row in cells.iloc[:2].to_numpy().tolist()]
     if header is None:
-        header = names is None and looks_like_names(start[0], start[1] if len(start) > 1 else None, ".")
-    if header and names is None:
-        names = start[0]
+        header = columns is None and looks_like_names(start[0], start[1] if len(start) > 1 else None, ".")
+    names = columns or (start[0] if header else None)
     body = cells.iloc[int(header) :].infer_objects()
     if names is not None:
-        body = body.set_axis(names, axis=1)
+        body = body.set_axis(list(names), axis=1)
     return body.reset_index(drop=True), [int(row) + 1 for row in body.index]
-
-
-def _choose_sheet(names: Sequence[Any], sheet: str | int | None) -> Any:
-    if sheet is None and len(names) == 1:
-        return names[0]
-    if sheet is None or not (sheet in names or (isinstance(sheet, int) and 0 <= sheet < len(names))):
-        got = "" if sheet is None else f", got {sheet!r}"
-        raise ShapeFileError(f"it has the sheets {', '.join(map(repr, names))}: name one with sheet={got}.")
-    return sheet

@@ -10,18 +10,14 @@ gives is a table with one row a specimen, read by :mod:`shapelex.io.formats.csv`
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.csv import TextTable, text_lines
 from shapelex.io.formats.csv import read_records as read_table
 from shapelex.io.guards import read_head
-from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
 
@@ -34,18 +30,14 @@ _HEAD_NAMES = 60
 
 def recognizes(path: Path) -> bool:
     """Tell whether the names of a table's columns are those that R gives to an array."""
-    head = read_head(path, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    lines = head.splitlines()
-    if not lines or "\0" in head:
-        return False
+    lines = read_head(path, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").splitlines()
     try:
-        header = next(csv.reader(lines[:1], delimiter=_delimiter(lines[0])), [])
+        header = next(csv.reader(lines[:1], delimiter=_delimiter(lines[0]))) if lines else []
     except csv.Error:
         return False
-    names, has_row_names = _column_names(header)
-    specimens, _ = _find_specimens(names if len(lines) > 1 else names[:_HEAD_NAMES])
+    specimens, _ = _find_specimens(header if len(lines) > 1 else header[: _HEAD_NAMES + (header[:1] == [""])])
     # Columns X1, X2, … may be anything.
-    return any(specimens) and (has_row_names or not _is_numbered(specimens))
+    return any(specimens) and (header[0] == "" or not _are_numbered(specimens))
 
 
 def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | BadRecord | Remark]:
@@ -61,31 +53,28 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
     """
     if rows is not None:
         check_choice(rows, ("landmarks", "shapes"), "rows")
-    lines = chain.from_iterable(block.splitlines(keepends=True) for block in open_text(path).blocks())
-    first = next(lines, "")
-    table = csv.reader(chain([first], lines), delimiter=_delimiter(first))
-    try:
-        names, has_row_names = _column_names(next(table, []))
-        specimens, n_axes = _find_specimens(names)
-        if not specimens:
-            raise ShapeFileError(
-                f"{path} is no array from R: its columns must be X.name, Y.name of one specimen after the other, got "
-                f"{', '.join(names[:4])[:100]}."
-            )
-        if n_axes != 2:
-            raise ShapeFileError(f"{path} holds {n_axes} coordinates a landmark, but shapes here are planar.")
-        if rows is None and _is_numbered(specimens):
-            raise ShapeFileError(
-                f'{path} may have a landmark or a shape in each row: give rows="landmarks" for an array that write.csv '
-                'saved, with two columns a specimen, or rows="shapes" for a table with one row a specimen.'
-            )
-        if rows == "shapes":
-            yield from read_table(path)
-            return
-        values = _read_numbers(table, len(names), has_row_names, path)
-    except csv.Error as error:
-        raise ShapeFileError(f"{path}, line {table.line_num}: {error}.") from error
-    points = points_to_complex(values.reshape(len(values), -1, 2))
+    text = open_text(path)
+    delimiter = _delimiter(next(text_lines(text), ""))
+    table = TextTable(text, delimiter, "," if delimiter == ";" else ".")
+    n_head, header = next(table.rows(text_lines(text)), (0, []))
+    specimens, n_axes = _find_specimens(header)
+    if not specimens:
+        raise ShapeFileError(
+            f"{path} is no array from R: its columns must be X.name, Y.name of one specimen after the other, got "
+            f"{', '.join(header[:4])[:100]}."
+        )
+    if n_axes != 2:
+        raise ShapeFileError(f"{path} holds {n_axes} coordinates a landmark, but shapes here are planar.")
+    if rows is None and _are_numbered(specimens):
+        raise ShapeFileError(
+            f'{path} may have a landmark or a shape in each row: give rows="landmarks" for an array that write.csv '
+            'saved, with two columns a specimen, or rows="shapes" for a table with one row a specimen.'
+        )
+    if rows == "shapes":
+        yield from read_table(path)
+        return
+    _, values = replace(table, n_head=n_head).whole(len(header), range(header[0] == "", len(header)))
+    points = points_to_complex(values.reshape(-1, len(specimens), 2))
     for column, name in enumerate(specimens):
         yield Record(points[:, column], id=name or f"{path.stem}-{column + 1}", where=f"specimen {name or column + 1}")
     yield Remark(f"{len(specimens)} specimens", "read from two columns each; each row of the table is a landmark.")
@@ -96,15 +85,10 @@ def _delimiter(line: str) -> str:
     return ";" if line.count(";") > line.count(",") else ","
 
 
-def _column_names(header: Sequence[str]) -> tuple[list[str], bool]:
-    """Return the names of the columns of numbers, and whether names of rows stand before them."""
-    has_row_names = bool(header) and header[0] == ""
-    return list(header[1:] if has_row_names else header), has_row_names
-
-
-def _find_specimens(names: Sequence[str]) -> tuple[list[str], int]:
+def _find_specimens(header: Sequence[str]) -> tuple[list[str], int]:
     """Return the names of the specimens, empty where they have none, and the columns of each; nothing if no array."""
-    if len(names) >= 2 and list(names) == [f"X{number}" for number in range(1, len(names) + 1)]:
+    names = list(header[1:] if header[:1] == [""] else header)
+    if len(names) >= 2 and names == [f"X{number}" for number in range(1, len(names) + 1)]:
         return ([""] * (len(names) // 2), 2) if len(names) % 2 == 0 else ([], 0)
     matches = [_NAMED.fullmatch(name) for name in names]
     found = [(_AXES[match[1].upper()], match[2]) for match in matches if match]
@@ -114,24 +98,5 @@ def _find_specimens(names: Sequence[str]) -> tuple[list[str], int]:
     return (specimens, n_axes) if n_axes > 1 and len(found) == len(names) and found == expected else ([], 0)
 
 
-def _is_numbered(specimens: Sequence[str]) -> bool:
+def _are_numbered(specimens: Sequence[str]) -> bool:
     return all(name.isdigit() for name in specimens)
-
-
-def _read_numbers(table: Any, n_columns: int, has_row_names: bool, path: Path) -> FloatArray:
-    values = []
-    decimal = "," if table.dialect.delimiter == ";" else "."
-    for row in table:
-        if not row:
-            continue
-        where = f"{path}, line {table.line_num}"
-        cells = row[1:] if has_row_names else row
-        if len(cells) != n_columns:
-            raise ShapeFileError(f"{where}: {n_columns} columns of numbers are named, {len(cells)} are there.")
-        try:
-            values.append([parse_number(cell, decimal) for cell in cells])
-        except ValueError as error:
-            raise ShapeFileError(f"{where}: {error}.") from error
-    if not values:
-        raise ShapeFileError(f"{path} has names of columns, but no numbers.")
-    return np.array(values)

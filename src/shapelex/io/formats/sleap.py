@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex._extras import load_library
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.deeplabcut import Poses, check_options, pose_records, read_hdf5
 from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5, read_values
-from shapelex.io.formats.poses import Poses, check_likelihood, pose_records
-from shapelex.io.formats.time_series import check_max_gap
-from shapelex.io.records import Record, Remark
+from shapelex.io.records import BadRecord, Record, Remark
 
 if TYPE_CHECKING:
     import h5py
@@ -34,7 +32,7 @@ def recognizes(path: Path) -> bool:
 
 def read_records(
     path: Path, *, likelihood: float | None = None, max_gap: int | None = None, y_down: bool = True
-) -> Iterator[Record | Remark]:
+) -> Iterator[Record | BadRecord | Remark]:
     """Yield a record for each animal in each frame in which it is seen, ordered by animal.
 
     Parameters
@@ -48,28 +46,26 @@ def read_records(
     y_down : bool, default: True
         Whether y points down in the file, as SLEAP has it; it is then negated.
     """
-    h5py = load_library("h5py", "h5py", "Reading SLEAP files")
-    check_likelihood(likelihood)
-    check_max_gap(max_gap)
-    try:
-        with h5py.File(path, "r") as file:
-            poses = _read_poses(file, path)
-    except (ShapeFileError, ImportError):
-        raise
-    except Exception as error:  # h5py raises nearly anything on damaged bytes
-        raise ShapeFileError(f"{path} cannot be read as a SLEAP file: {error}.") from error
+    check_options(likelihood, max_gap)
+    poses = read_hdf5(path, _read_poses, "SLEAP")
     if not poses.tracked:
         yield Remark(
             f"{len(poses.individuals)} animals a frame",
             "the file has no names of tracks, so they belong to no sequence; track them in SLEAP for time series.",
         )
-    yield from pose_records(poses, path, likelihood=likelihood, max_gap=max_gap, y_down=y_down)
+    yield from pose_records(poses, path, likelihood, max_gap, y_down)
 
 
 def _read_poses(file: "h5py.File", path: Path) -> Poses:
     found = _dataset(file, "tracks", path)
     landmarks, tracks = (_read_names(_dataset(file, name, path), path) for name in ("node_names", "track_names"))
-    order = _find_order(file, found, path)
+    told = found.attrs.get("dims")
+    if told is not None:
+        order = tuple(json.loads(told))
+    else:
+        order = _OLD if bool(file.attrs.get("transpose", True)) else _NOT_TRANSPOSED
+    if found.ndim != 4 or sorted(map(str, order)) != sorted(_DIMENSIONS):
+        raise ShapeFileError(f"{path}: tracks must have the axes {', '.join(_DIMENSIONS)}, got {order} {found.shape}.")
     sides = dict(zip(order, found.shape, strict=True))
     n_tracks = sides["track"]
     if sides["xy"] != 2 or sides["node"] != len(landmarks) or (tracks and n_tracks != len(tracks)):
@@ -92,7 +88,7 @@ def _read_poses(file: "h5py.File", path: Path) -> Poses:
 
 def _dataset(file: "h5py.File", name: str, path: Path) -> Any:
     found = follow(file, name, path)
-    if found is None or not hasattr(found, "dtype"):
+    if not hasattr(found, "dtype"):
         raise ShapeFileError(f"{path} is no SLEAP analysis file: it has no dataset {name!r}.")
     return found
 
@@ -105,14 +101,3 @@ def _read_names(found: "h5py.Dataset", path: Path) -> list[str]:
         raise ShapeFileError(f"{path}: {found.name!r} must be a list of names, got {found.dtype} {found.shape}.")
     check_size(found, str(found.name), path)
     return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in found[()].tolist()]
-
-
-def _find_order(file: "h5py.File", found: "h5py.Dataset", path: Path) -> tuple[str, ...]:
-    told = found.attrs.get("dims")
-    if told is None:
-        order = _OLD if bool(file.attrs.get("transpose", True)) else _NOT_TRANSPOSED
-    else:
-        order = tuple(json.loads(told))
-    if found.ndim != 4 or set(order) != set(_DIMENSIONS) or len(order) != 4:
-        raise ShapeFileError(f"{path}: tracks must have the axes {', '.join(_DIMENSIONS)}, got {order} {found.shape}.")
-    return order

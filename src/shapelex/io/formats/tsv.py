@@ -1,12 +1,8 @@
 """Tables of shapes with tabs between their columns; read and written as :mod:`shapelex.io.formats.csv` does."""
 
-from typing import BinaryIO
+from functools import partial
 
-from shapelex.io.formats import csv as _csv
-from shapelex.io.formats.csv import read_records as read_records
-from shapelex.shapes import ShapeSet
+from shapelex.io.formats import csv
 
-
-def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
-    """Write a set as a table with names."""
-    _csv.write_set(shapes, stream, layout=layout, delimiter="\t")
+read_records = csv.read_records
+write_set = partial(csv.write_set, delimiter="\t")

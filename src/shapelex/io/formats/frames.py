@@ -1,0 +1,137 @@
+"""Tables of shapes as data frames of pandas or Parquet files, a shape a row (wide) or a point a row (long).
+
+In come data frames, which sheets and Parquet files are read as; out go records, by the rules of text tables, and back.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+import numpy as np
+
+from shapelex._extras import load_pyarrow
+from shapelex._validation import check_choice
+from shapelex.exceptions import ShapeFileError
+from shapelex.io.guards import check_regular
+from shapelex.io.records import BadRecord, Record
+from shapelex.io.table_layout import LAYOUTS, TableLayout, is_coordinate_name
+from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
+from shapelex.shapes.shapeset import ShapeSet, coordinate_columns, description_columns
+from shapelex.shapes.sheet import as_text, as_value
+from shapelex.spaces import Landmarks
+from shapelex.store.provenance import KEY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PART_ROWS = 1 << 14
+
+# Data frames that follow each other, each with what its rows are called in messages.
+Frames: TypeAlias = Iterator[tuple["pd.DataFrame", Sequence[Any]]]
+
+
+def read_records(
+    source: "Path | pd.DataFrame",
+    layout: str | None = None,
+    id_column: str | int | None = None,
+    label_column: str | int | None = None,
+) -> Iterator[Record | BadRecord]:
+    """Yield the shapes of a Parquet file or of a data frame; options as of text tables."""
+    told = (layout, id_column, label_column)
+    if isinstance(source, Path):
+        yield from frame_records(partial(parquet_frames, source), str(source), source.name.split(".")[0], *told)
+    else:
+        yield from frame_records(lambda: iter([(source, source.index.tolist())]), "DataFrame", "shape", *told)
+
+
+def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
+    """Write a set as a Parquet table with names; the record of the run that made it goes into the schema."""
+    pyarrow = load_pyarrow()
+    table = pyarrow.Table.from_pandas(set_frame(shapes, layout), preserve_index=False)
+    run = shapes.provenance.get("source", {}).get("run")
+    if run is not None:
+        table = table.replace_schema_metadata({**table.schema.metadata, KEY: json.dumps(run)})
+    pyarrow.parquet.write_table(table, stream)
+
+
+def parquet_frames(path: Path) -> Frames:
+    """Yield the parts of a Parquet file with the numbers of their rows."""
+    pyarrow = load_pyarrow()
+    check_regular(path)
+    n_rows = 0
+    try:
+        # By file, not by path: pyarrow takes paths for folders of partitions.
+        with path.open("rb") as stream:
+            for part in pyarrow.parquet.ParquetFile(stream).iter_batches(_PART_ROWS):
+                yield part.to_pandas(), range(n_rows, n_rows + part.num_rows)
+                n_rows += part.num_rows
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise ShapeFileError(f"{path} is no Parquet file that can be read: {error}") from error
+
+
+def frame_records(open_frames: Callable[[], Frames], name: str, stem: str, *told: Any) -> Iterator[Record | BadRecord]:
+    """Yield the shapes of data frames that follow each other, given what the caller says of layout, ids and labels.
+
+    An index that has a name or is text is the first column.
+    """
+    import pandas as pd
+
+    def with_index(frame: pd.DataFrame) -> pd.DataFrame:
+        if any(name is not None for name in frame.index.names):
+            return frame.reset_index()
+        is_counted = isinstance(frame.index, pd.MultiIndex) or frame.index.dtype.kind in "iufbmM"
+        return frame if is_counted else frame.reset_index(names="")
+
+    def open_table() -> Table:
+        first = next((with_index(frame) for frame, _ in open_frames() if len(frame)), None)
+        if first is None:
+            raise ShapeFileError("it holds no values.")
+        # Columns that are only counted have no names.
+        is_counted = first.columns.equals(pd.RangeIndex(first.shape[1]))
+        names = None if is_counted else ["" if name is None else str(name) for name in first.columns]
+        return Table(names, [as_text(cell) for cell in first.iloc[0].tolist()], open_chunks, stem)
+
+    def open_chunks(found: TableLayout) -> Iterator[Chunk]:
+        for frame, rows in open_frames():
+            cells = with_index(frame)
+            cells = cells.set_axis(range(cells.shape[1]), axis=1)
+            for place in (*found.roles.values(), *found.metadata.values()):
+                column, is_role = cells[place], place in found.roles.values()
+                if is_role or column.dtype.kind not in "biuf" or column.isna().any():
+                    values = [as_text(cell) if is_role else as_value(cell) for cell in column.tolist()]
+                    cells[place] = pd.Series(values, dtype=object, index=cells.index)
+            yield parse_chunk(cells, rows, found.order)
+
+    yield from table_records(open_table, name, *told)
+
+
+def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
+    """Return a set as a data frame: a shape a row, or a point a row where `layout` is ``"long"``."""
+    import pandas as pd
+
+    check_choice(layout, LAYOUTS, "layout")
+    if not isinstance(shapes.space, Landmarks):
+        raise ShapeFileError(
+            f"Tables hold points, but the set is in {shapes.space!r}: write .npz, or the points of space.sample."
+        )
+    told = dict(description_columns(shapes))
+    if layout == "long":
+        keys = [told[name].tolist() for name in ("id", "sequence", "frame") if name in told]
+        twice, n_times = Counter(zip(*keys, strict=True)).most_common(1)[0]
+        if n_times > 1:
+            raise ShapeFileError(
+                f"A long table tells shapes apart by their ids, but {twice[0]!r} names several: give ids that differ, "
+                "or write a wide table."
+            )
+    if shapes.closed:
+        told["closed"] = np.ones(len(shapes), dtype=bool)
+    frame = pd.DataFrame({f"meta {name}" if is_coordinate_name(name) else name: told[name] for name in told})
+    if layout != "long":
+        names, table = coordinate_columns(shapes, "blocks" if layout == "blocks" else "interleaved")
+        return pd.concat([frame, pd.DataFrame(table, columns=names)], axis=1)
+    n_points, points = shapes.shape[1], shapes.configurations.ravel()
+    frame = frame.loc[frame.index.repeat(n_points)].reset_index(drop=True)
+    return frame.assign(landmark=np.tile(np.arange(1, n_points + 1), len(shapes)), x=points.real, y=points.imag)
