@@ -1,26 +1,100 @@
 """Settings of the documentation."""
 
+import os
+import warnings
+from pathlib import Path
+
 import shapelex
+
+HERE = Path(__file__).parent
 
 project = "shapelex"
 author = "The shapelex developers"
+copyright = author
 release = version = shapelex.__version__
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
+]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+templates_path = ["_templates"]
+
 html_theme = "pydata_sphinx_theme"
-html_title = "shapelex"
-html_sidebars = {"**": []}
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_title = f"shapelex {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {"index": [], "**": ["sidebar-nav-bs"]}
+html_theme_options = {
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "navbar_end": ["site-version", "theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+    # The theme's own script asks a server for the list of versions; ours shows the version that was built.
+    "show_version_warning_banner": False,
+}
 
 autosummary_generate = True
-templates_path = ["_templates"]
 # The class template lists the members with their docstrings; numpydoc would list them once more.
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
-# No TeX in the pages: MathJax would be fetched from the network when they are read.
-myst_enable_extensions = []
-nitpicky = False
-# Methods that come from scikit-learn point into its own documentation, which is not part of this one.
-suppress_warnings = ["ref.ref", "ref.term"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+nitpicky = True
+
+# Plain-text inventories of the names that our pages link to: nothing is downloaded.
+intersphinx_mapping = {
+    name: (address, str(HERE / "_inventories" / f"{name}.inv"))
+    for name, address in {
+        "python": "https://docs.python.org/3",
+        "numpy": "https://numpy.org/doc/stable",
+        "scipy": "https://docs.scipy.org/doc/scipy",
+        "sklearn": "https://scikit-learn.org/stable",
+    }.items()
+}
+
+# Cards and tutorials are run when the documentation is built. Statistics, sequences and classification have their place
+# in these lists once there are scripts for them: a section is a folder.
+_SECTIONS = ["shapes", "distances", "registration", "dictionaries", "coding", "classification", "large", "figures"]
+
+
+def _section_order(folder: str) -> int:
+    return _SECTIONS.index(Path(folder).name)
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples", "../tutorials"],
+    "gallery_dirs": ["gallery", "tutorials"],
+    "filename_pattern": r"[/\\]plot_",
+    "ignore_pattern": r"__init__\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "nested_sections": False,
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "image_srcset": ["2x"],
+    "thumbnail_size": (480, 336),
+    "default_thumb_file": str(HERE / "_static" / "no-picture.png"),
+    "reset_modules": ("matplotlib",),
+    "matplotlib_animations": False,
+    "doc_module": ("shapelex",),
+    "reference_url": {"shapelex": None},
+    "backreferences_dir": "reference/backreferences",
+    "inspect_global_variables": False,
+}
+os.environ.setdefault("MPLBACKEND", "Agg")
+warnings.filterwarnings("error", category=UserWarning, module="__main__")
