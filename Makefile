@@ -81,7 +81,7 @@ $(VENV)/peers.stamp: $(VENV)/bench.stamp
 	@touch $@
 
 docs: $(VENV)/docs.stamp
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build/html
 
 # The wheel is built from the source archive. It must work with its core dependencies alone, and the demo with one extra,
 # away from the source tree.
@@ -98,4 +98,4 @@ dist: $(VENV)/dist.stamp
 	rm -rf dist/demo .venv-dist
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-dist .venv-oldest demo figures docs/_build docs/api/generated dist
+	rm -rf $(VENV) .venv-bench .venv-dist .venv-oldest demo figures docs/_build docs/gallery docs/tutorials docs/reference/backreferences docs/reference/generated dist

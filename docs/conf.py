@@ -68,14 +68,10 @@ intersphinx_mapping = {
 # in these lists once there are scripts for them: a section is a folder.
 _SECTIONS = ["shapes", "distances", "registration", "dictionaries", "coding", "classification", "large", "figures"]
 
-
-def _section_order(folder: str) -> int:
-    return _SECTIONS.index(Path(folder).name)
-
-
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples", "../tutorials"],
     "gallery_dirs": ["gallery", "tutorials"],
+    "subsection_order": [f"../examples/{name}" for name in _SECTIONS],
     "filename_pattern": r"[/\\]plot_",
     "ignore_pattern": r"__init__\.py",
     "within_subsection_order": "FileNameSortKey",
@@ -88,7 +84,6 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "image_srcset": ["2x"],
     "thumbnail_size": (480, 336),
-    "default_thumb_file": str(HERE / "_static" / "no-picture.png"),
     "reset_modules": ("matplotlib",),
     "matplotlib_animations": False,
     "doc_module": ("shapelex",),

@@ -1,0 +1,95 @@
+"""
+Large sets and GPUs
+===================
+
+One estimator learns from forty shapes and from a hundred million. This tutorial goes from arrays in memory to files, batches, clusters and GPUs, on
+a set that is small enough to run here.
+"""
+
+# %%
+# A set in a file
+# ---------------
+#
+# The shapes are written block by block to a ``.npy`` file, as a program would that produces more shapes than fit into memory.
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import shapelex as sx
+
+folder = Path(tempfile.mkdtemp())
+truth = sx.datasets.make_from_dictionary(10, n_atoms=8, n_nonzero=2, random_state=0)
+space = truth.shapes.space
+file = np.lib.format.open_memmap(
+    folder / "shapes.npy", mode="w+", dtype=np.complex64, shape=(40_000, space.n_coordinates)
+)
+for block, start in enumerate(range(0, len(file), 10_000)):
+    part = sx.datasets.make_from_dictionary(10_000, atoms=truth.atoms, n_nonzero=2, noise=0.03, random_state=block)
+    file[start : start + 10_000] = part.shapes.configurations
+file.flush()
+print(f"{(folder / 'shapes.npy').stat().st_size / 1e6:.0f} MB")
+
+# %%
+# Learning without loading
+# ------------------------
+#
+# A memory map goes into ``fit`` like an array and is read block by block. The result is the same, bit for bit, as for the array in memory.
+# ``coder="ormp", tie=0, n_swaps=0`` selects the fastest settings. With ``checkpoint``, the same script resumes after an interruption.
+
+shapes = np.load(folder / "shapes.npy", mmap_mode="r")
+fast = {"coder": "ormp", "tie": 0, "n_swaps": 0, "space": space, "random_state": 0, "tol": 1e-4}
+model = sx.ShapeDictionary(8, 2, **fast, checkpoint=folder / "fit.checkpoint").fit(shapes)
+print(f"training error {100 * model.rmse_:.2f} % after {model.n_iter_} iterations")
+print("distance of the true atoms to the learned ones:")
+print(np.round(sx.pairwise_distances(truth.atoms, model.atoms_, space=space).min(axis=1), 4))
+
+# %%
+# Codes to a file
+# ---------------
+#
+# ``encode_to`` writes codes and errors block by block. Zarr and Parquet files (``pip install ".[large]"``) take any number of shapes.
+
+codes, errors = sx.read_codes(model.encode_to(shapes, folder / "codes.npz"))
+figure, ax = plt.subplots(figsize=(4.6, 2.6), layout="constrained")
+ax.hist(errors, bins=60, color="tab:blue")
+ax.set(xlabel="full Procrustes distance to the approximation", ylabel="shapes")
+
+# %%
+# Batches
+# -------
+#
+# ``batch_size`` updates the atoms after every batch instead of after every pass over the set, which needs fewer passes over large sets.
+
+batches = sx.ShapeDictionary(8, 2, **fast, batch_size=2000, max_iter=3).fit(shapes)
+print(f"{batches.n_iter_} passes in batches: error {100 * np.sqrt(np.mean(batches.errors(shapes) ** 2)):.2f} %")
+
+# %%
+# Clusters
+# --------
+#
+# With ``pip install ".[dask]"``, ``fit`` takes Dask arrays. Every worker codes the chunks that it holds, and only sums travel between the machines:
+#
+# .. code-block:: python
+#
+#    from dask.distributed import Client
+#
+#    with Client("tcp://scheduler:8786"):
+#        model.fit(sx.distributed.from_file("shapes.zarr"))
+#
+# A complete script is in the gallery: :ref:`sphx_glr_gallery_large_dask_cluster.py`.
+#
+# GPUs
+# ----
+#
+# With ``pip install ".[gpu]"``, ``device="cuda"`` codes on a GPU. The results agree with those of the CPU up to rounding, and the model does not depend on
+# the device:
+#
+# .. code-block:: python
+#
+#    model = sx.ShapeDictionary(230, 30, coder="ormp", tie=0, n_swaps=0, device="cuda").fit(shapes)
+#    model.set_params(device="cpu").encode(new_shapes)
+#
+# A complete script is in the gallery: :ref:`sphx_glr_gallery_large_gpu.py`. Measured times are in :doc:`/how-to/gpu` and :doc:`/how-to/scale`.
