@@ -1,6 +1,9 @@
-"""Learn on a Dask cluster: here two processes of this machine, anywhere else by the address of a scheduler.
+"""
+On a Dask cluster
+=================
 
-python examples/dask_dictionary.py [address of a scheduler]
+Learning on several processes or machines; it needs ``pip install "shapelex[dask]"``. Without an argument the script starts two processes on this machine;
+``python dask_cluster.py tcp://scheduler:8786`` uses a running scheduler. It is shown here without its output.
 """
 
 import sys
@@ -15,7 +18,7 @@ N_SHAPES, CHUNK = 20_000, 2_500
 
 
 def make_chunk(block_id: tuple[int, int]) -> np.ndarray:
-    """Make shapes on the worker that needs them: sums of two of six outlines, and noise."""
+    """Return shapes, made on the worker that needs them: sums of two of six outlines, and noise."""
     rng = np.random.default_rng(block_id[0])
     turn = np.exp(2j * np.pi * np.arange(20) / 20)
     outlines = np.stack([turn * (1 + 0.3 * (turn**lobes).real) for lobes in range(1, 7)])

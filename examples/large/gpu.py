@@ -1,8 +1,9 @@
-"""Learn and code on a GPU: the same estimator, one more argument.
+"""
+On a GPU
+========
 
-    python examples/gpu.py [device] [n_shapes]
-
-Without a device it takes the GPU where there is one, and torch on the CPU elsewhere.
+The same estimator with one more argument. Without an argument, the script uses the GPU where there is one, and torch on the CPU elsewhere; it needs
+``pip install "shapelex[gpu]"``. ``python gpu.py cuda 500000`` names the device and the number of shapes. It is shown here without its output.
 """
 
 import sys

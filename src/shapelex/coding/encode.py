@@ -119,7 +119,7 @@ def encode(
     Returns
     -------
     SparseCodes or CodePath
-        The codes; with ``path=True`` a :class:`CodePath`, whose item `s` has the codes of sparsity `s`.
+        The codes; with ``path=True`` a :class:`~shapelex.coding.CodePath`, whose item `s` has the codes of sparsity `s`.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from shapelex.shapes import ShapeSet
 
 
 def list_datasets() -> dict[str, str]:
-    """Return the names that :func:`fetch` knows, with a line on each.
+    """Return the names that :func:`~shapelex.datasets.fetch` knows, with a line on each.
 
     Returns
     -------

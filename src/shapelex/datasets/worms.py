@@ -15,7 +15,7 @@ _MOST_POSTURES = 8
 
 
 def worm_postures(n_points: int = 20, n_postures: int = 4) -> FloatArray:
-    """Return the postures that :func:`make_worms` adds up: angles of a body's segments, orthonormal.
+    """Return the postures that :func:`~shapelex.datasets.make_worms` adds up: angles of a body's segments, orthonormal.
 
     The first two are a sine and a cosine wave, which together make the wave travel; the third bends the whole body, as
     in a turn; the others are waves of higher frequency. They resemble the first eigenworms of *C. elegans*.

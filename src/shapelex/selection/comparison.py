@@ -37,7 +37,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "complex PCA, centered": lambda n_atoms: ComplexPCA(subtract_average=True),  # noqa: ARG005
     "tangent PCA": lambda n_atoms: TangentPCA(),  # noqa: ARG005
 }
-"""The methods that :func:`compare` knows by name: from a number of atoms to an estimator."""
+"""The methods that :func:`~shapelex.compare` knows by name: from a number of atoms to an estimator."""
 
 MEASURES = ("loss", "distance")
 
@@ -48,7 +48,7 @@ Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
 
 class Comparison(TidyTable):
-    """Errors of several methods, one measurement per row; the result of :func:`compare`.
+    """Errors of several methods, one measurement per row; the result of :func:`~shapelex.compare`.
 
     Printed, it shows root mean squared errors in percent, one line per method.
     :func:`shapelex.plotting.plot_rmse_curves` draws it.
@@ -60,7 +60,7 @@ class Comparison(TidyTable):
     n_shapes : int
         Number of shapes of the set.
     measure : {"loss", "distance"}
-        Kind of the errors, see :func:`compare`.
+        Kind of the errors, see :func:`~shapelex.compare`.
     unconverged : iterable of str
         Names of the fits that ended at ``max_iter``.
 

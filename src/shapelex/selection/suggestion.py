@@ -36,14 +36,14 @@ Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suggestion:
-    """Suggested size and sparsity of a dictionary, with reasons; the result of :func:`suggest`.
+    """Suggested size and sparsity of a dictionary, with reasons; the result of :func:`~shapelex.suggest`.
 
     Printed, it gives the suggestion and its reasons in words.
 
     Parameters
     ----------
     n_atoms, n_nonzero : int
-        Suggested parameters of :class:`ShapeDictionary`.
+        Suggested parameters of :class:`~shapelex.ShapeDictionary`.
     surface : ErrorSurface
         Held-out errors: a tidy table with the columns ``n_atoms``, ``n_nonzero``, ``fold``, ``rmse``, ``train_rmse``,
         ``energy`` and ``seconds``.
@@ -150,7 +150,7 @@ def suggest(
     than coordinates, which favors many weights; therefore a further atom per shape must also lower the error by a
     tenth.
 
-    Errors come from quick fits, and are somewhat larger than those of :class:`ShapeDictionary` with its defaults; the
+    Errors come from quick fits, and are somewhat larger than those of :class:`~shapelex.ShapeDictionary` with its defaults; the
     stability of atoms is measured with its defaults.
 
     Examples
