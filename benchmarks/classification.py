@@ -157,7 +157,7 @@ WITH_AND_WITHOUT_CV = {"cv=None": _class_dictionaries(8, 3), "cv=3": _class_dict
 def main() -> None:
     with_fourier = find_peer("pyefd", "elliptic Fourier descriptors") is not None
     methods = {name: method for name, method in METHODS.items() if with_fourier or not method.outlines_only}
-    page = "docs/classification.md"
+    page = "docs/how-to/classification.md"
     _compare(f"{page}, Which one", SETS, methods)
     _compare(f"{page}, Which one: registered outlines", REGISTERED_SETS, methods)
     _compare(f"{page}, Which one: sets that no choice was made on", CHECK_SETS, methods)

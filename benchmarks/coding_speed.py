@@ -38,7 +38,7 @@ def main(n_rounds: int = 11) -> None:
         [_pursuit_row(rng, *size, n_rounds, spams, dictlearn) for size in SIZES],
     )
     print_table(
-        "README, Speed, text: exact coding; docs/dictionaries.md, How shapes are coded, where costs are rounded",
+        "README, Speed, text: exact coding; docs/how-to/dictionaries.md, How shapes are coded, where costs are rounded",
         ["µs per shape on one core", "`coder`", "complex128", "complex64"],
         [_coder_row(rng, *case, n_rounds) for case in CODERS],
     )

@@ -81,7 +81,7 @@ def throughput(device: str, scale: float) -> None:
             table.append([f"{n_coordinates}, {n_atoms}, {n_nonzero}", label, millions, *bounds])
             del rows
     print_table(
-        f"docs/gpu.md, How fast: {device}, {peak / 1e12:.1f} TFLOP/s in a large complex64 product",
+        f"docs/how-to/gpu.md, How fast: {device}, {peak / 1e12:.1f} TFLOP/s in a large complex64 product",
         ["N, atoms, nonzero", "coder", "shapes/s", "bound", "of bound"],
         table,
     )
@@ -129,7 +129,7 @@ def parity(device: str) -> None:
                     ]
                 )
     print_table(
-        f"docs/gpu.md, How fast, text: agreement of {device} with the compiled CPU kernels",
+        f"docs/how-to/gpu.md, How fast, text: agreement of {device} with the compiled CPU kernels",
         ["N, atoms, nonzero", "dtype", "coder", "same support", "error, relative", "weights, same support"],
         table,
     )
@@ -158,7 +158,7 @@ def whole_fit(device: str, n_shapes: int) -> None:
     model.encode(shapes)
     coding = time.perf_counter() - start_time
     print_table(
-        f"docs/gpu.md, A whole fit: {n_shapes:,} shapes of 200 points, 30 of 230 atoms, 30 iterations on {device}",
+        f"docs/how-to/gpu.md, A whole fit: {n_shapes:,} shapes of 200 points, 30 of 230 atoms, 30 iterations on {device}",
         ["RMSE", "fit", "encode, codes back on the host"],
         [[f"{100 * model.rmse_:.2f} %", f"{seconds:.1f} s", f"{coding:.1f} s"]],
     )

@@ -74,7 +74,7 @@ def main(largest: int = 7) -> None:
         cells = [_format(*imported[0]), to_npz, _format(*encoded) + origin]
         table.append([f"{10**power:,}", f"{kind}, {size}", *cells])
     print_table(
-        "docs/scale.md, On the command line",
+        "docs/how-to/scale.md, On the command line",
         ["shapes", "from", "`import` to `.zarr`", "`import` to `.npz`", "`encode` to `.parquet`"],
         table,
     )

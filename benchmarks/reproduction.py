@@ -7,7 +7,7 @@ from pathlib import Path
 
 from measure import print_title, skip
 
-TITLES = ("docs/reproduce.md, What to expect: RMSE in percent", "docs/reproduce.md, What to expect: seconds")
+TITLES = ("docs/how-to/reproduce.md, What to expect: RMSE in percent", "docs/how-to/reproduce.md, What to expect: seconds")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The code in the README and the documentation runs as it stands."""
+"""The code in the README and the documentation runs as it stands, and the pages link to files that exist."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SECTIONS = ("start", "how-to", "theory", "about", "reference")
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *(page for section in SECTIONS for page in sorted((ROOT / "docs" / section).glob("*.md"))),
+]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -17,3 +26,11 @@ def test_examples_run(page, tmp_path, monkeypatch):
     for block in blocks:
         exec(block, names)
     assert page.name != "README.md" or names
+
+
+# Sphinx checks the links between its pages; nothing else checks these.
+@pytest.mark.parametrize("page", [ROOT / name for name in ("README.md", "CONTRIBUTING.md")], ids=name_of)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+    missing = [link for link in links if "://" not in link and not (ROOT / link).exists()]
+    assert not missing
