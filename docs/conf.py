@@ -40,11 +40,9 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
-    "navbar_end": ["site-version", "theme-switcher"],
+    "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
-    # The theme's own script asks a server for the list of versions; ours shows the version that was built.
-    "show_version_warning_banner": False,
 }
 
 autosummary_generate = True
@@ -88,9 +86,13 @@ sphinx_gallery_conf = {
     "filename_pattern": r"[/\\]plot_",
     "ignore_pattern": r"__init__\.py",
     "within_subsection_order": "FileNameSortKey",
-    "nested_sections": False,
+    "nested_sections": True,
     "abort_on_example_error": True,
     "download_all_examples": False,
+    # What is printed is shown; of other values, only those that have a view in notebooks.
+    "capture_repr": ("_repr_html_",),
+    # Some names have no example.
+    "log_level": {"backreference_missing": "info"},
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1e9,

@@ -25,7 +25,7 @@ INTERNAL = {
 
 def listed_names():
     text = "\n".join(page.read_text(encoding="utf-8") for page in sorted(FOLDER.glob("*.md")))
-    tables = re.findall(r"\.\. autosummary::\n   :toctree: generated\n\n((?:   \S+\n)+)", text)
+    tables = re.findall(r"\.\. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n((?:   \S+\n)+)", text)
     return [name for table in tables for name in table.split()]
 
 

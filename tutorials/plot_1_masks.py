@@ -51,7 +51,7 @@ plt.axis("off")
 # ``label_from`` takes the label of each outline from the name of its file.
 
 shapes = sx.read(folder, n_points=100, label_from=r"(\w+)\.png")
-print(shapes.summary())
+print(shapes.summary().replace(f"{folder}/", ""))
 
 # %%
 # The set carries the columns that the reader found: the file, the area and the size of each object, and whether it touches the border.
