@@ -14,7 +14,7 @@ import numpy as np
 
 from shapelex._extras import load_library
 from shapelex._typing import FloatArray
-from shapelex.io.formats.archives import read_members
+from shapelex.io.guards import read_members
 from shapelex.io.formats.region_kinds import select_kind
 from shapelex.io.formats.rings import largest_ring, to_complex
 from shapelex.io.records import BadRecord, Record, Remark

@@ -18,7 +18,7 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.archives import read_members
+from shapelex.io.guards import read_members
 from shapelex.io.formats.json import MAX_JSON, describe, number_array, parse_json, text_of
 from shapelex.io.formats.time_series import check_max_gap, number_sequences, remark_gaps
 from shapelex.io.formats.wcon_units import unit_ratio
