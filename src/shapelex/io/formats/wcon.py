@@ -19,7 +19,7 @@ from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import read_members
-from shapelex.io.formats.json import MAX_JSON, describe, number_array, parse_json, text_of
+from shapelex.io.formats.regions import MAX_JSON, describe, number_array, parse_json, text_of
 from shapelex.io.formats.time_series import check_max_gap, number_sequences, remark_gaps
 from shapelex.io.formats.wcon_units import unit_ratio
 from shapelex.io.records import BadRecord, Record, Remark
