@@ -79,12 +79,6 @@ def read_head(path: Path, n_bytes: int = 8192) -> bytes:
         return b""
 
 
-def check_declared(n_declared: int, n_possible: int, what: str) -> None:
-    """Refuse a count that the rest of the file cannot hold, before memory is asked for."""
-    if n_declared < 0 or n_declared > n_possible:
-        raise ShapeFileError(f"{n_declared} {what} are declared, but there is room for at most {max(n_possible, 0)}.")
-
-
 def read_members(path: Path, extension: str, limit: int = MAX_BYTES) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of each file in a zip archive whose name ends in `extension`, or of a file that is none.
 
