@@ -187,6 +187,7 @@ def test_points_in_space_are_refused(read):
         ("LM=2\n0 0\n1e999 2\nID=1\n", 10, "found '1e999 2'"),
         ("LM=2\n0 0\n1_0 2\nID=1\n", 10, "found '1_0 2'"),
         ("LM=2\n0 0\n1 1\n2 2\n", 11, "expected a key such as IMAGE= or ID=, found '2 2'"),
+        ("LM=2\n0 0\n1 1\n\xa0LM=2\n0 0\n1 1\n", 11, "expected a key such as IMAGE= or ID=, found 'LM=2'"),
         ("LM=two\n0 0\n", 8, "'two' is no number of landmarks"),
         ("LM=-2\n0 0\n", 8, "-2 landmarks are declared"),
         ("LM=999999999999\n0 0\n", 8, "999999999999 landmarks are declared, but there is room for at most 2"),

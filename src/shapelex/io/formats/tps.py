@@ -53,6 +53,7 @@ def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Itera
     left_out: Counter[str] = Counter()
     number, n_records, line_number = 0, 0, 1
     held: list[str] = []
+    stem = path.stem
     # The start of one more record ends the last one.
     for block in chain(open_text(path).blocks(), ["LM="]):
         start = 0
@@ -61,7 +62,7 @@ def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Itera
             held, start = [], match.start()
             if number:
                 try:
-                    record = _read_record(lines, f"{path.stem}-{number}", curves, scale, left_out)
+                    record = _read_record(lines, f"{stem}-{number}", curves, scale, left_out)
                 except _BadLineError as error:
                     yield BadRecord(f"record {number}, line {line_number + error.args[0]}", error.args[1])
                 else:
@@ -100,7 +101,8 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
         key, value, room = key.strip().upper(), value.strip(), len(lines) - place
         if not (key or sign) or key.startswith("#"):
             continue
-        if not sign or not key[:1].isalpha() or len(key) > _LONGEST_KEY:
+        # An LM that does not start a record has a blank of an unusual kind before it.
+        if not sign or not key[:1].isalpha() or len(key) > _LONGEST_KEY or (here and key == "LM"):
             raise _BadLineError(here, f"expected a key such as IMAGE= or ID=, found {line.strip()[:40]!r}.")
         if key in _SPATIAL:
             raise _BadLineError(here, f"{key} holds points in space, but shapes here are planar: project them first.")
@@ -114,7 +116,8 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
             raise _BadLineError(here, f"{value[:40]!r} is no number of {_COUNTED[key]}.") from None
         if key in ("CURVES", "OUTLINES"):
             target = key
-            declared[key] = (declared.get(key, (0, here))[0] + count, declared.get(key, (0, here))[1])
+            n_before, first = declared.get(key, (0, here))
+            declared[key] = (n_before + count, first)
             continue
         if not 0 <= count <= room:
             what = f"{value[:40]} {_COUNTED[key]}"

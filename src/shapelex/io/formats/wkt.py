@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from shapelex.io.text_file import open_text
 _KINDS = {name.upper(): name for name in GEOMETRIES}
 _EXAMPLE = "a geometry such as POLYGON ((0 0, 4 0, 4 3, 0 0))"
 _GEOMETRY = re.compile(r"(?:([^()]*);)?\s*([A-Z]+?)\s*(ZM|Z|M)?\s*(\(.*|EMPTY)\s*", re.IGNORECASE | re.DOTALL)
-_FRAME = re.compile(r"\d{1,15}")
 # As deep as a multi-part polygon is.
 _MAX_DEPTH = 3
 
@@ -67,14 +67,11 @@ def read_records(
     track: dict[int, _Geometry] = {}
     others: list[_Geometry] = []
     for one in _geometries(path):
-        first = one if one.frame is None or not tracked else track.setdefault(one.frame, one)
-        if first is not one:
-            reason = (
-                f"frame {one.frame} is also in line {first.line}, so the file is not one track: tracked=False reads all"
-            )
-            others.append(replace(one, fault=reason))
-        elif one.frame is None or not tracked:
+        if one.frame is None or not tracked:
             others.append(one)
+        elif (first := track.setdefault(one.frame, one)) is not one:
+            reason = f"frame {one.frame} is also in line {first.line}, so the file is not one track"
+            others.append(replace(one, fault=f"{reason}: tracked=False reads all"))
     if not track and all(one.fault for one in others):
         raise ShapeFileError(f"{path} is no WKT file: no line holds {_EXAMPLE}.")
     frames = np.array(sorted(track), dtype=np.int64)
@@ -92,8 +89,7 @@ def read_records(
         if read is None:
             return None
         found["more"] |= one.n_coordinates > 2
-        made_up = f"{path.name.split('.')[0]}:{one.line if one.frame is None else one.frame}"
-        name = one.name if one.frame is None and one.name else made_up
+        name = one.name or f"{path.name.split('.')[0]}:{one.line if one.frame is None else one.frame}"
         return Record(id=name, sequence=one.sequence, frame=one.frame, where=where, **read)
 
     items = ((f"line {one.line}", one) for one in [*in_order, *others])
@@ -106,31 +102,28 @@ def _geometries(path: Path) -> Iterator[_Geometry]:
     """Yield the geometries of a file; one may go on over several lines until its parentheses are closed."""
     held: list[str] = []
     first = n_open = 0
-    for number, line in open_text(path).lines():
-        starts = _GEOMETRY.fullmatch(line.strip()) is not None
-        if held and (starts or n_open <= 0):
-            yield _split("\n".join(held), first)
+    # One more geometry ends the last one.
+    for number, line in chain(open_text(path).lines(), [(0, "POINT EMPTY")]):
+        if held and (n_open <= 0 or _GEOMETRY.fullmatch(line.strip())):
+            text = "\n".join(held).strip()
+            match = _GEOMETRY.fullmatch(text)
+            names = [name.strip() for name in (match[1] or "").split(";")] if match else []
+            # The reference system of a map, as PostGIS writes it, is no name.
+            names = [name for name in names if name and not name.upper().startswith("SRID=")]
+            if match is None or match[2].upper() not in _KINDS:
+                yield _Geometry(first, f"expected {_EXAMPLE}, found {text[:40]!r}")
+            elif len(names) > 1:
+                yield _Geometry(first, f"expected one name or frame before the geometry, found {len(names)}")
+            else:
+                name, frame = "".join(names), None
+                if re.fullmatch(r"\d{1,15}", name):
+                    name, frame = "", int(name)
+                yield _Geometry(first, "", name, frame, _KINDS[match[2].upper()], match[4], 2 + len(match[3] or ""))
             held, n_open = [], 0
         if held or (line.strip() and not line.lstrip().startswith("#")):
             first = first if held else number
             held.append(line)
             n_open += line.count("(") - line.count(")")
-    if held:
-        yield _split("\n".join(held), first)
-
-
-def _split(text: str, line: int) -> _Geometry:
-    match = _GEOMETRY.fullmatch(text.strip())
-    if match is None or match[2].upper() not in _KINDS:
-        return _Geometry(line, f"expected {_EXAMPLE}, found {text.strip()[:40]!r}")
-    names = [name.strip() for name in (match[1] or "").split(";")]
-    # The reference system of a map, as PostGIS writes it.
-    names = [name for name in names if name and not name.upper().startswith("SRID=")]
-    if len(names) > 1:
-        return _Geometry(line, f"expected one name or frame before the geometry, found {len(names)}")
-    name = "".join(names)
-    frame = int(name) if _FRAME.fullmatch(name) else None
-    return _Geometry(line, "", name, frame, _KINDS[match[2].upper()], match[4], 2 + len(match[3] or ""))
 
 
 def _nested(body: str, n_coordinates: int) -> list[Any]:
