@@ -74,6 +74,14 @@ def test_names_and_holes(tmp_path: Path) -> None:
     assert isinstance(turned, Remark)
 
 
+def test_empty_geometries_and_more_coordinates_are_counted(tmp_path: Path) -> None:
+    text = "POLYGON EMPTY\nPOLYGON Z ((0 0 1,9 0 1,9 9 1))\nPOLYGON((0 0,9 0,9 9))\npolygon zm empty\n"
+    first, second, empty, more, _ = read_text(tmp_path, text)
+    assert (first.where, second.where) == ("line 2", "line 3")
+    assert empty == Remark("2 of 4 geometries", "left out, since they are empty: they have no coordinates.")
+    assert (more.where, "such as z" in more.text) == ("1 of 2 geometries", True)
+
+
 def test_two_shapes_of_one_frame_are_no_track(tmp_path: Path) -> None:
     text = TRACK + "10; POLYGON((0 0,9 0,9 9))\n"
     bad = next(found for found in read_text(tmp_path, text) if isinstance(found, BadRecord))
@@ -87,7 +95,7 @@ def test_two_shapes_of_one_frame_are_no_track(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("POLYGON EMPTY", "empty"),
+        ("MULTIPOINT((), (1 2))", "fewer than two numbers"),
         ("POINT(1 2)", "no outline"),
         ("GEOMETRYCOLLECTION(POINT(1 2))", "is no number|expected 2 numbers"),
         ("CIRCLE(1 2)", "expected a geometry such as"),
