@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.cli.errors import in_options
 from tests.cli.conftest import lines_of, run
 
 
@@ -101,8 +100,3 @@ def test_outlines_and_lines_in_one_file_are_told(tmp_path, monkeypatch, argument
     assert any("1 outline and 1 line were all read as shapes of one kind" in line for line in shown)
     assert any("only=outlines" in note for note in sx.read("closed.npz").notes)
     assert len(sx.read("cells.geojson", only="outlines")) == 1
-
-
-def test_other_files_have_no_such_option():
-    message = "Some shapes are closed (a.tps, record 1), others open (b.wcon, frame 2): say it, or read them apart."
-    assert in_options(message) == message

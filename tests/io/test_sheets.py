@@ -128,7 +128,7 @@ def test_on_the_command_line(folder):
         "import", "a.csv", "-o", "s.npz", "--labels", "sheet.xlsx", "--on", "id", "--label", "species", "--json"
     )
     assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["labels"] == ["", "elm", "oak"]
+    assert json.loads(result.stdout)["result"]["labels"] == ["", "elm", "oak"]
     check(sx.read("s.npz"))
     result = run("import", "a.csv", "-o", "t.npz", "--labels", "sheet.csv", "--on", "key")
     assert result.exit_code == 1

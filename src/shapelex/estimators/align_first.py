@@ -13,7 +13,7 @@ from shapelex._validation import check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs, preparation_of
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.exceptions import CodesError
+from shapelex.exceptions import CodesError, Message, parameter
 from shapelex.geometry import mean_shape
 from shapelex.geometry.preshapes import rotations_onto
 from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions
@@ -198,8 +198,10 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         self._store(learned, mean, space, preparation)
         if not learned.converged and not progress.was_stopped and options.max_iter > 0:
             warnings.warn(
-                f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
-                f"tol={self.tol:g} of its loss: raise max_iter, or tol.",
+                Message(
+                    f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
+                    f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
+                ),
                 ConvergenceWarning,
                 stacklevel=4,
             )

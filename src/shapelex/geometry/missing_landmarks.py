@@ -11,7 +11,7 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_not_collapsed, name_rows
-from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
+from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError, parameter
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 from shapelex.spaces.rows import row_inner, row_norms
@@ -30,8 +30,8 @@ def allows_missing(missing: str, space: Space | None, **arguments: Any) -> bool:
             continue
         if not isinstance(chosen, Landmarks):
             raise UnsupportedBySpaceError(
-                f'missing="allow" leaves out landmarks, but the space is {chosen}, whose coefficients hang together: '
-                "fit the curve to the points that are there, by space.fit(points, t)."
+                f"{parameter('missing', 'allow')} leaves out landmarks, but the space is {chosen}, whose "
+                "coefficients hang together: fit the curve to the points that are there, by space.fit(points, t)."
             )
         chosen.check_space_of(Z, name)
     return True
