@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex.exceptions import (
     ArrayTypeError,
@@ -21,7 +22,6 @@ from shapelex.exceptions import (
     ParameterTypeError,
     RealLayoutError,
     ShapeInputError,
-    parameter,
 )
 
 _ROWS_NAMED = 5

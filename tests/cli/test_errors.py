@@ -13,19 +13,11 @@ from typer.main import get_command
 
 import shapelex as sx
 from shapelex import exceptions
+from shapelex._messages import Message, format_option, marked_text, parameter, without_marks
 from shapelex.cli.app import app
 from shapelex.cli.errors import CommandError, GuardedGroup, describe
 from shapelex.cli.option_names import OptionNames, parameters_in
-from shapelex.exceptions import (
-    Message,
-    ParameterError,
-    ShapeFileError,
-    format_option,
-    marked_text,
-    parameter,
-    reason_of,
-    without_marks,
-)
+from shapelex.exceptions import ParameterError, ShapeFileError, reason_of
 from tests.cli.conftest import run
 from tests.cli.test_base import failing_app
 from tests.cli.test_base import run as run_made

@@ -32,7 +32,9 @@ app = typer.Typer(
     epilog="Exit status: 0 success, 1 a file or its data cannot be used, 2 wrong usage or a wrong value of an option, "
     "70 a bug of shapelex, 130 interrupted.",
 )
-app.command("import")(import_shapes)
+_SHARED = "For every command: --verbose, --log FILE and --debug, see shapelex --help."
+
+app.command("import", epilog=_SHARED)(import_shapes)
 # In the order of use.
 for command in (
     formats,
@@ -52,7 +54,7 @@ for command in (
     replay,
     warmup,
 ):
-    app.command()(command)
+    app.command(epilog=_SHARED)(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -74,5 +76,5 @@ def shapelex(
 ) -> None:
     """Sparse dictionaries of planar shapes.
 
-    The options below work after every command too.
+    --verbose, --log and --debug work after every command too.
     """

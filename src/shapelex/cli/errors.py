@@ -21,6 +21,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from shapelex._messages import marked_text
 from shapelex.cli.json_report import JsonReport, begin_report
 from shapelex.cli.log_lines import show_log
 from shapelex.cli.option_names import OptionNames
@@ -31,7 +32,6 @@ from shapelex.exceptions import (
     SearchTooLargeError,
     ShapelexError,
     SpaceError,
-    marked_text,
 )
 
 _SHARED = "shapelex.shared"

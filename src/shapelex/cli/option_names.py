@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from shapelex.exceptions import END_MARK, FORMAT_OPTION_MARK, PARAMETER_MARK, without_marks
+from shapelex._messages import END_MARK, FORMAT_OPTION_MARK, PARAMETER_MARK, without_marks
 
 # Options whose name is not that of the parameter with dashes.
 _NAMES = {

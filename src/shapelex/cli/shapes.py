@@ -5,18 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shapelex._messages import marked_text, parameter
 from shapelex.cli.errors import CommandError
 from shapelex.cli.json_report import current_report
 from shapelex.cli.option_names import parameters_in
 from shapelex.cli.screen import Screen
-from shapelex.exceptions import (
-    CoordinateCountError,
-    PreparationError,
-    ShapeFileError,
-    ShapelexError,
-    marked_text,
-    parameter,
-)
+from shapelex.exceptions import CoordinateCountError, PreparationError, ShapeFileError, ShapelexError
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary

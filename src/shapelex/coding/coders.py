@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import BoolArray, FloatArray, IntArray
 from shapelex._validation import check_choice
-from shapelex.exceptions import DeviceError, SearchTooLargeError, parameter
+from shapelex.exceptions import DeviceError, SearchTooLargeError
 from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.pursuit import pursue_batch

@@ -8,13 +8,14 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
 from shapelex.coding.blocks import code_all
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.masked import encode_masked
 from shapelex.coding.settings import Coding, as_rows
-from shapelex.exceptions import CoordinateCountError, ParameterError, parameter
+from shapelex.exceptions import CoordinateCountError, ParameterError
 from shapelex.shapes.collection import ArrayShapes
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import Space

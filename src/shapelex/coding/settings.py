@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number
 from shapelex.coding.coders import CODERS, choose_coder, implementation, make_limits
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
-from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, parameter
+from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs, preparation_of
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.exceptions import CodesError, Message, parameter
+from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.preshapes import rotations_onto
 from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions

@@ -15,16 +15,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_weights
-from shapelex.exceptions import (
-    CodesError,
-    NonFiniteError,
-    ParameterError,
-    PreparationError,
-    PreparationWarning,
-    parameter,
-)
+from shapelex.exceptions import CodesError, NonFiniteError, ParameterError, PreparationError, PreparationWarning
 from shapelex.geometry import register
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes

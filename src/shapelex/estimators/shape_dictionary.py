@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from shapelex.exceptions import Message, ParameterError, parameter
+from shapelex.exceptions import ParameterError
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,

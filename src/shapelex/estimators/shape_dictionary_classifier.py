@@ -10,13 +10,14 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.within_class_metric import within_class_space
-from shapelex.exceptions import ParameterError, ShapeInputError, parameter
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.spaces import Space
 from shapelex.store.model_file import EstimatorList
 from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema

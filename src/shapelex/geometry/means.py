@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_weights
-from shapelex.exceptions import Message, NonUniqueMeanWarning, ParameterError, parameter
+from shapelex.exceptions import NonUniqueMeanWarning, ParameterError
 from shapelex.geometry.alignment import rotate_onto
 from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_not_collapsed, name_rows
-from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError, parameter
+from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 from shapelex.spaces.rows import row_inner, row_norms

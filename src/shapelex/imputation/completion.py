@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_count, check_positive
 from shapelex.estimators.shape_dictionary import ShapeDictionary
@@ -22,7 +23,6 @@ from shapelex.exceptions import (
     ParameterTypeError,
     PreparationError,
     UnsupportedBySpaceError,
-    parameter,
 )
 from shapelex.geometry import mean_shape
 from shapelex.geometry.missing_landmarks import centered_on, complete_by, normalized_on

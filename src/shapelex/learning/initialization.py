@@ -5,9 +5,10 @@ In come shapes; out go atoms, whitened rows of norm 1: shapes of the set drawn b
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice, name_rows
-from shapelex.exceptions import ShapeInputError, parameter
+from shapelex.exceptions import ShapeInputError
 from shapelex.learning.sampling import count_copies, draw_index, draw_rows
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces.rows import row_norms

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray
-from shapelex.exceptions import ParameterError, ShapeInputError, parameter
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import survey

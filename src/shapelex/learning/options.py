@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, DistanceKind
 from shapelex._validation import check_choice, check_count, check_not_negative
 from shapelex.coding.coders import CODERS
 from shapelex.coding.torch.device_coder import has_device
-from shapelex.exceptions import ParameterError, ParameterTypeError, parameter
+from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.learning.initialization import INITIALIZATIONS
 from shapelex.learning.objectives import DISTANCES
 

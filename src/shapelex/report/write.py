@@ -7,10 +7,11 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike
 from shapelex._validation import check_count, check_flag
 from shapelex.estimators import ShapeDictionary
-from shapelex.exceptions import Message, ParameterError, ParameterTypeError, parameter
+from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.report.document import make_document
 from shapelex.report.payload import make_payload
 from shapelex.report.shapes import read_shapes

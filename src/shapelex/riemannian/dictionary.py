@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_not_negative, check_weights
 from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, as_generator
-from shapelex.exceptions import Message, parameter
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning.initialization import initial_atoms
 from shapelex.riemannian.descent import intrinsic_codes, learn_intrinsic

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count
 from shapelex.estimators.align_first import AlignFirstDictionary
@@ -21,7 +22,7 @@ from shapelex.estimators.base import as_generator
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.tangent_pca import TangentPCA
-from shapelex.exceptions import ParameterError, ParameterTypeError, parameter
+from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
 from shapelex.selection.folds import check_counts, make_folds
 from shapelex.selection.tidy_table import TidyTable, format_grid

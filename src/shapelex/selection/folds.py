@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, IntArray
 from shapelex._validation import check_count
-from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, parameter, reason_of
+from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, reason_of
 
 Fold = tuple[IntArray, IntArray]
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count, check_number
 from shapelex.estimators.base import as_generator, count_jobs
-from shapelex.exceptions import ParameterError, ShapeInputError, parameter
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning import learn
 from shapelex.selection.atom_stability import AtomStability, measure_stability
 from shapelex.selection.elbow import choose, most_stable

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice, name_rows
-from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError, parameter
+from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
 from shapelex.shapes.columns import Column, as_column, column_from_values, join_columns, read_only_view
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, as_text, keys_of

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from shapelex.exceptions import ShapeInputError, parameter
+from shapelex._messages import parameter
+from shapelex.exceptions import ShapeInputError
 from shapelex.shapes.columns import column_from_values
 
 if TYPE_CHECKING:

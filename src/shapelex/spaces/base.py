@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import (
     as_configurations,
@@ -19,14 +20,7 @@ from shapelex._validation import (
     check_not_collapsed,
     check_same_count,
 )
-from shapelex.exceptions import (
-    NonFiniteError,
-    ParameterTypeError,
-    ShapeInputError,
-    SpaceError,
-    UnsupportedBySpaceError,
-    parameter,
-)
+from shapelex.exceptions import NonFiniteError, ParameterTypeError, ShapeInputError, SpaceError, UnsupportedBySpaceError
 from shapelex.spaces.fitting import arc_length_parameters, check_parameters, check_point_count, fit_least_squares
 from shapelex.spaces.rows import row_inner, row_norms
 

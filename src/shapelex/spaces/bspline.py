@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_flag
-from shapelex.exceptions import SpaceError, parameter
+from shapelex.exceptions import SpaceError
 from shapelex.spaces.base import Space, check_parameter_range, read_only, reverse_columns, roll_columns
 from shapelex.spaces.bspline_basis import clamped_basis, periodic_basis, periodic_gram
 from shapelex.spaces.quadrature import piecewise_gauss_legendre

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray
 from shapelex.coding.settings import Coding, DictionaryCoder
-from shapelex.exceptions import DeviceError, parameter
+from shapelex.exceptions import DeviceError
 from shapelex.shapes.collection import Shapes
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft
 
+from shapelex._messages import parameter
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex.exceptions import UnsupportedBySpaceError, parameter
+from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.geometry.distances import row_distances
 from shapelex.spaces import Space
 

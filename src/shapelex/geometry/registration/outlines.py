@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_flag, check_same_count
-from shapelex.exceptions import ParameterError, UnsupportedBySpaceError, parameter
+from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
 from shapelex.geometry.alignment import optimal_rotation
 from shapelex.geometry.distances import distance
 from shapelex.geometry.registration.cyclic_search import CyclicSearch
