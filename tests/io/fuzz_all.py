@@ -108,7 +108,7 @@ def run_chunk(path: Path, first: int, last: int) -> dict[str, object]:
                 found["read"] += 1  # type: ignore[operator]
             except ShapelexError:
                 found["refused"] += 1  # type: ignore[operator]
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 fault = f"{type(error).__name__}: {error}"
             seconds = time.perf_counter() - start
             found["longest"] = max(found["longest"], seconds)  # type: ignore[call-overload]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex._messages import format_option
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.wkt import read_records
 from shapelex.io.records import BadRecord, Record, Remark
@@ -86,7 +87,8 @@ def test_two_shapes_of_one_frame_are_no_track(tmp_path: Path) -> None:
     text = TRACK + "10; POLYGON((0 0,9 0,9 9))\n"
     bad = next(found for found in read_text(tmp_path, text) if isinstance(found, BadRecord))
     assert bad == BadRecord(
-        "line 5", "frame 10 is also in line 2, so the file is not one track: tracked=False reads all."
+        "line 5",
+        f"frame 10 is also in line 2, so the file is not one track: {format_option('tracked', False)} reads all.",
     )
     records = [found for found in read_text(tmp_path, text, tracked=False) if isinstance(found, Record)]
     assert [(record.frame, record.sequence) for record in records] == [(n, None) for n in (9, 10, 13, 12, 10)]

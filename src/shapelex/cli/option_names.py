@@ -16,7 +16,6 @@ from shapelex._messages import END_MARK, FORMAT_OPTION_MARK, PARAMETER_MARK, wit
 
 # Options whose name is not that of the parameter with dashes.
 _NAMES = {
-    "batch_size": "--batch",
     "cv": "--folds",
     "join": "--labels",
     "joined": "--lines",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from shapelex._extras import load_pyarrow
+from shapelex._messages import format_option
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import check_regular
@@ -112,7 +113,7 @@ def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
     """Return a set as a data frame: a shape a row, or a point a row where `layout` is ``"long"``."""
     import pandas as pd
 
-    check_choice(layout, LAYOUTS, "layout")
+    check_choice(layout, LAYOUTS, format_option("layout"))
     if not isinstance(shapes.space, Landmarks):
         raise ShapeFileError(
             f"Tables hold points, but the set is in {shapes.space!r}: write .npz, or the points of space.sample."

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from shapelex._messages import marked_text
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.numbers import format_number, parse_number
 from shapelex.io.records import BadRecord, Record
@@ -34,7 +35,7 @@ def read_records(path: Path) -> Iterator[Record | BadRecord]:
     try:
         n_rows, row_labels, n_columns, column_labels, missing = _read_parameters(first[1])
     except ShapeFileError as error:
-        raise ShapeFileError(f"{path}, line {first[0]}: {error}") from error
+        raise ShapeFileError(f"{path}, line {first[0]}: {marked_text(error)}") from error
     n_width = n_columns + (row_labels in ("B", "E"))
     n_before = (n_rows if row_labels == "L" else 0) + (n_columns if column_labels == "L" else 0)
     n_expected = n_before + n_rows * n_width

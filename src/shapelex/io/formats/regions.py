@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
@@ -68,7 +69,7 @@ def read_regions(
         The kind to keep; bad records are of no kind, and stay.
     """
     if only is not None:
-        check_choice(only, [kind for kind, *_ in _KINDS.values()], "only")
+        check_choice(only, [kind for kind, *_ in _KINDS.values()], format_option("only"))
     left_out: Counter[str] = Counter()
     kinds: Counter[bool | None] = Counter()
     n_items = 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_count
 from shapelex.io.records import Record, Remark
@@ -18,7 +19,7 @@ from shapelex.io.records import Record, Remark
 def check_max_gap(max_gap: int | None) -> None:
     """Refuse a `max_gap` that is no number of frames."""
     if max_gap is not None:
-        check_count(max_gap, 0, "max_gap")
+        check_count(max_gap, 0, format_option("max_gap"))
 
 
 def remark_gaps(n_left_out: int, n_frames: int) -> Iterator[Remark]:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ShapeFileError
@@ -48,8 +49,8 @@ def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Itera
     ``"only"`` takes them alone, ``"ignore"`` leaves them out, and ``"auto"`` takes the landmarks where there are some,
     and the curves where there are none. `scale` multiplies the coordinates by ``SCALE``.
     """
-    check_choice(curves, _CURVES, "curves")
-    check_flag(scale, "scale")
+    check_choice(curves, _CURVES, format_option("curves"))
+    check_flag(scale, format_option("scale"))
     left_out: Counter[str] = Counter()
     number, n_records, line_number = 0, 0, 1
     held: list[str] = []

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
@@ -57,7 +58,7 @@ def read_records(
     y_down : bool, default: False
         Whether y points down in the file; it is then negated. WCON does not say.
     """
-    check_choice(curve, ("spine", "perimeter"), "curve")
+    check_choice(curve, ("spine", "perimeter"), format_option("curve"))
     check_max_gap(max_gap)
     worms: dict[str, dict[float, Record]] = {}
     n_repeats = n_times = n_left_out = n_sequences = 0

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import format_option
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.regions import GEOMETRIES, read_geometry, read_regions
@@ -62,7 +63,7 @@ def read_records(
     max_gap : int, optional
         A new sequence begins where more frames than this are missing; None keeps the track in one sequence.
     """
-    check_flag(tracked, "tracked")
+    check_flag(tracked, format_option("tracked"))
     check_max_gap(max_gap)
     track: dict[int, _Geometry] = {}
     others: list[_Geometry] = []
@@ -71,7 +72,7 @@ def read_records(
             others.append(one)
         elif (first := track.setdefault(one.frame, one)) is not one:
             reason = f"frame {one.frame} is also in line {first.line}, so the file is not one track"
-            others.append(replace(one, fault=f"{reason}: tracked=False reads all"))
+            others.append(replace(one, fault=f"{reason}: {format_option('tracked', False)} reads all"))
     if not track and all(one.fault for one in others):
         raise ShapeFileError(f"{path} is no WKT file: no line holds {_EXAMPLE}.")
     frames = np.array(sorted(track), dtype=np.int64)
