@@ -8,8 +8,6 @@ of shapelex, 130 for an interruption. Warnings, and what the library logs as suc
 import logging
 import os
 import shlex
-import tempfile
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -194,6 +192,8 @@ def _option_of(error: Any) -> str | None:
 def _keep_traceback(error: BaseException) -> str | None:
     """Write the traceback of an error to a new file in the temporary folder, and return its path."""
     import platform
+    import tempfile
+    import traceback
 
     from shapelex import __version__
 
