@@ -453,7 +453,7 @@ def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
         names = ", ".join(sorted({one.name for one in formats}))
         takes = ", ".join(sorted(known)) or "none"
         raise ParameterTypeError(
-            f"The format {names} has no option {', '.join(map(format_option, unknown))}; its options are: {takes}. The "
+            f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}. The "
             f"command shapelex formats {min(one.name for one in formats)} explains them."
         )
 
