@@ -35,7 +35,7 @@ def make_files(folder: Path) -> None:
 
     from tests.io import test_cellpose, test_deeplabcut, test_r_array, test_sleap, test_wkt
     from tests.io.test_csv import LONG, WIDE
-    from tests.io.test_fuzzing import CASES
+    from tests.io.test_fuzzing import CASES  # imported here: that module imports this one
 
     for name, (content, _) in CASES.items():
         (folder / name).write_bytes(content)
