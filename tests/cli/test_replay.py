@@ -39,7 +39,7 @@ def test_run_makes_the_same_model_elsewhere(learned):
     assert shown == ["$ " + "shapelex learn shapes.npz --atoms 3 --nonzero 1 --max-iter 2 --quiet -o again.npz "
                      "--figure again.png"]  # fmt: skip
     np.testing.assert_array_equal(sx.load("again.npz").atoms_, sx.load("m.npz").atoms_)
-    assert {path.name for path in learned.iterdir()} == {*before, "again.npz", "again.png"}
+    assert {path.name for path in learned.iterdir()} == {*before, "again.npz", "again.png", "again.png.json"}
     assert all((learned / name).read_bytes() == contents for name, contents in before.items())
     assert f"$ {read_run('again.npz')['command']}" == shown[0]
 
