@@ -17,8 +17,8 @@ pytest.importorskip("PIL")
 pytest.importorskip("skimage")
 
 FILES = {
-    "leaves", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json", "reconstructions.png",
-    "reconstructions.png.json",
+    "leaves", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json",
+    "reconstructions.png", "reconstructions.png.json",
     "comparison.csv", "comparison.csv.json", "comparison.png", "comparison.png.json", "report.html",
 }  # fmt: skip
 
