@@ -33,6 +33,7 @@ templates_path = ["_templates"]
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
 myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 2
 # A dollar sign with a space or a digit beside it is money or a prompt.
 myst_dmath_allow_space = False
 myst_dmath_allow_digits = False

@@ -1,7 +1,8 @@
 """Writes formulas as MathML: browsers show it without JavaScript, and nothing is fetched from the network.
 
 Docutils converts the TeX, of which it knows the common part. A formula that it cannot convert is a warning that names
-the page, so the build fails.
+the page, so the build fails. Bars of a norm are written ``\\left|`` and ``\\right|``, which gives them the spacing of
+brackets.
 """
 
 from html import escape
