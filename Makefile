@@ -42,6 +42,7 @@ figures: $(VENV)/test.stamp
 	$(BIN)/python examples/dictionary_figures.py figures
 	$(BIN)/python examples/datasets_figures.py figures
 	$(BIN)/python examples/registration_figures.py figures
+	$(BIN)/python examples/theory_figures.py figures
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
