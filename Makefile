@@ -11,11 +11,11 @@ DIST_PIP := .venv-dist/bin/python -m pip --disable-pip-version-check --quiet
 
 help:
 	@echo "make demo    images of leaves to a dictionary, codes, a comparison and a page to explore, in demo/"
-	@echo "make figures draw the pictures of the documentation into figures/"
+	@echo "make figures draw the pictures in docs/images again, with a browser for those of the explorer"
 	@echo "make test    run the tests (set SHAPELEX_DATA to run those on real shapes too)"
 	@echo "make test-random  run the property tests on random examples (SHAPELEX_TEST_EXAMPLES of each, 60 by default)"
 	@echo "make test-oldest  run the tests with the oldest declared versions of all dependencies"
-	@echo "make lint    ruff, mypy, import-linter, numpydoc"
+	@echo "make lint    ruff, mypy, import-linter, numpydoc, codespell"
 	@echo "make bench   print every table of measurements in README and docs (BENCHMARKS=--list: the single ones)"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make dist    build the wheel and the source archive into dist/, and try the wheel in an empty environment"
@@ -37,11 +37,10 @@ $(VENV)/extra-%.stamp: pyproject.toml | $(VENV)/bin/python
 demo: $(VENV)/extra-report.stamp
 	$(BIN)/shapelex demo -o demo --force
 
+# All other pictures of the documentation are drawn when it is built. The kept ones are shown by the README or need a
+# browser, in which the page of the explorer is opened.
 figures: $(VENV)/test.stamp
-	$(BIN)/python examples/geometry_figures.py figures
-	$(BIN)/python examples/dictionary_figures.py figures
-	$(BIN)/python examples/datasets_figures.py figures
-	$(BIN)/python examples/registration_figures.py figures
+	$(BIN)/python docs/make_images.py
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -63,6 +62,7 @@ lint: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/check_docstrings.py
+	$(BIN)/codespell
 
 format: $(VENV)/lint.stamp
 	$(BIN)/ruff format .
@@ -98,4 +98,4 @@ dist: $(VENV)/dist.stamp
 	rm -rf dist/demo .venv-dist
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-dist .venv-oldest demo figures docs/_build docs/gallery docs/tutorials docs/reference/backreferences docs/reference/generated dist
+	rm -rf $(VENV) .venv-bench .venv-dist .venv-oldest demo docs/_build docs/gallery docs/tutorials docs/reference/backreferences docs/reference/generated dist

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import shapelex
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE / "_ext"))
 
 project = "shapelex"
 author = "The shapelex developers"
@@ -16,6 +18,7 @@ copyright = author
 release = version = shapelex.__version__
 
 extensions = [
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -49,12 +52,16 @@ autosummary_generate = True
 # The class template lists the members with their docstrings; numpydoc would list them once more.
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+# A dollar sign with a space or a digit beside it is money or a prompt.
+myst_dmath_allow_space = False
+myst_dmath_allow_digits = False
+html_math_renderer = "mathml"
 myst_heading_anchors = 3
 nitpicky = True
 
-# Sphinx reads compressed inventories of other projects. Ours are text files with the names that our pages link to, in the
-# format of Sphinx: name, role, priority, address, title. Nothing is downloaded.
+# Sphinx reads compressed inventories of other projects. Ours are text files with the names that our pages link to, in
+# the format of Sphinx: name, role, priority, address, title. Nothing is downloaded.
 _SITES = {
     "python": "https://docs.python.org/3",
     "numpy": "https://numpy.org/doc/stable",
@@ -66,7 +73,8 @@ _SITES = {
 
 def _write_inventory(name: str) -> str:
     """Compress a text inventory, and return its path."""
-    head = f"# Sphinx inventory version 2\n# Project: {name}\n# Version:\n# The remainder of this file is compressed using zlib.\n"
+    lines = ["Sphinx inventory version 2", f"Project: {name}", "Version:", "The remainder is compressed using zlib."]
+    head = "".join(f"# {line}\n" for line in lines)
     target = HERE / "_build" / "inventories" / f"{name}.inv"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(head.encode() + zlib.compress((HERE / "_inventories" / f"{name}.txt").read_bytes()))
@@ -77,7 +85,17 @@ intersphinx_mapping = {name: (address, _write_inventory(name)) for name, address
 
 # Cards and tutorials are run when the documentation is built. Statistics, sequences and classification have their place
 # in these lists once there are scripts for them: a section is a folder.
-_SECTIONS = ["shapes", "distances", "registration", "dictionaries", "coding", "classification", "large", "figures"]
+_SECTIONS = [
+    "shapes",
+    "distances",
+    "registration",
+    "dictionaries",
+    "coding",
+    "classification",
+    "large",
+    "figures",
+    "theory",
+]
 
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples", "../tutorials"],
@@ -109,7 +127,7 @@ sphinx_gallery_conf = {
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
-def _skip_routing(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+def _skip_routing(_app: object, _what: str, name: str, *_rest: object) -> bool | None:
     """Leave out the methods for metadata routing that scikit-learn adds to every estimator."""
     return True if name == "get_metadata_routing" or re.fullmatch(r"set_\w+_request", name) else None
 

@@ -2,8 +2,8 @@ r"""
 Outlines from masks
 ===================
 
-From images in which objects are marked to a dictionary of their outlines: extraction, registration, learning, codes. The images are scans of
-simulated leaves of six species; masks of cells, nuclei or worms are treated in the same way.
+From images in which objects are marked to a dictionary of their outlines: extraction, registration, learning, codes.
+The images are scans of simulated leaves of six species; masks of cells, nuclei or worms are treated in the same way.
 
 The command line does the same without programming: see :doc:`/start/masks`.
 """
@@ -12,8 +12,8 @@ The command line does the same without programming: see :doc:`/start/masks`.
 # The images
 # ----------
 #
-# ``shapelex demo`` writes one black-and-white image per species, with leaves that lie roughly upright. To have something to read, we draw such
-# images here: filled polygons on a white page.
+# ``shapelex demo`` writes one black-and-white image per species, with leaves that lie roughly upright. To have
+# something to read, we draw such images here: filled polygons on a white page.
 
 import tempfile
 from pathlib import Path
@@ -47,14 +47,15 @@ plt.axis("off")
 # Reading
 # -------
 #
-# :func:`shapelex.read` takes a file, a folder or a pattern. ``n_points=100`` puts 100 points at equal distances on every outline, and
-# ``label_from`` takes the label of each outline from the name of its file.
+# :func:`shapelex.read` takes a file, a folder or a pattern. ``n_points=100`` puts 100 points at equal distances on
+# every outline, and ``label_from`` takes the label of each outline from the name of its file.
 
 shapes = sx.read(folder, n_points=100, label_from=r"(\w+)\.png")
 print(shapes.summary().replace(f"{folder}/", ""))
 
 # %%
-# The set carries the columns that the reader found: the file, the area and the size of each object, and whether it touches the border.
+# The set carries the columns that the reader found: the file, the area and the size of each object, and whether it
+# touches the border.
 
 print(shapes.to_dataframe().iloc[:4][["id", "label", "area", "touches_border"]])
 
@@ -62,8 +63,9 @@ print(shapes.to_dataframe().iloc[:4][["id", "label", "area", "touches_border"]])
 # Registration
 # ------------
 #
-# Points are compared one by one: point 17 of one outline with point 17 of another. An outline from an image starts at its topmost point, which
-# is arbitrary. :class:`shapelex.OutlineRegistration` chooses for every outline the start point and the direction that bring it closest to the mean of the set.
+# Points are compared one by one: point 17 of one outline with point 17 of another. An outline from an image starts at
+# its topmost point, which is arbitrary. :class:`shapelex.OutlineRegistration` chooses for every outline the start
+# point and the direction that bring it closest to the mean of the set.
 
 registered = sx.OutlineRegistration().fit_transform(shapes)
 
@@ -76,7 +78,8 @@ for ax, (title, some) in zip(axes, {"before": shapes, "after": registered}.items
     ax.set_title(f"start points {title} registration", fontsize=9)
 
 # %%
-# The set records its registration, and a model learned from it does, too. New outlines are then registered in the same way before they are coded.
+# The set records its registration, and a model learned from it does, too. New outlines are then registered in the
+# same way before they are coded.
 #
 # The dictionary
 # --------------
@@ -90,8 +93,8 @@ figure, ax = plt.subplots(figsize=(6.4, 3), layout="constrained")
 sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, n_columns=6, ax=ax)
 
 # %%
-# Under each atom stand its number and the share of the leaves that use it. The training error is that of the leaves learned from. To estimate the
-# error on new leaves, hold some out:
+# Under each atom stand its number and the share of the leaves that use it. The training error is that of the leaves
+# learned from. To estimate the error on new leaves, hold some out:
 
 train, test = registered[::2], registered[1::2]
 half = sx.ShapeDictionary(n_atoms=12, n_nonzero=3, random_state=0, tol=1e-4).fit(train)
@@ -101,7 +104,8 @@ print(f"training error {100 * half.rmse_:.2f} %, error of held-out leaves {-100 
 # Codes
 # -----
 #
-# The code of a leaf names its atoms and gives their complex weights. The modulus scales an atom, the angle rotates it.
+# The code of a leaf names its atoms and gives their complex weights. The modulus scales an atom, the angle rotates
+# it.
 
 codes = model.encode(registered)
 for atom, weight in zip(codes.support[0], codes.coefs[0], strict=True):
@@ -128,8 +132,8 @@ figure.colorbar(image, ax=ax)
 # Results for others
 # ------------------
 #
-# ``encode_to`` writes the codes as a table, and :func:`shapelex.report.write_report` a web page with the atoms, a map of all leaves and their weights. The
-# page is one file that opens in any browser.
+# ``encode_to`` writes the codes as a table, and :func:`shapelex.report.write_report` a web page with the atoms, a map
+# of all leaves and their weights. The page is one file that opens in any browser.
 
 model.save(folder / "model.npz")
 model.encode_to(registered, folder / "codes.csv")
@@ -137,4 +141,5 @@ sx.report.write_report(model, registered, folder / "leaves.html", title="Leaves"
 print(sorted(path.name for path in folder.iterdir() if path.suffix != ".png"))
 
 # %%
-# Next: :doc:`/how-to/registration` explains registration in detail, and :doc:`/how-to/choosing` how to choose the number of atoms.
+# Next: :doc:`/how-to/registration` explains registration in detail, and :doc:`/how-to/choosing` how to choose the
+# number of atoms.

@@ -2,16 +2,16 @@
 Landmarks from a TPS file
 =========================
 
-From digitized landmarks to mean shapes, distances between groups, codes and missing landmarks. The specimens are simulated heads of two species from two
-habitats; replace the file by one of your own.
+From digitized landmarks to mean shapes, distances between groups, codes and missing landmarks. The specimens are
+simulated heads of two species from two habitats; replace the file by one of your own.
 """
 
 # %%
 # The file
 # --------
 #
-# A TPS file has one record per specimen: the number of landmarks, their coordinates, and an id. Two specimens are broken: landmarks that cannot
-# be placed are ``NA``.
+# A TPS file has one record per specimen: the number of landmarks, their coordinates, and an id. Two specimens are
+# broken: landmarks that cannot be placed are ``NA``.
 
 import tempfile
 from pathlib import Path
@@ -46,20 +46,18 @@ folder = Path(tempfile.mkdtemp())
 # Reading
 # -------
 #
-# ``missing="allow"`` keeps the broken specimens. ``join`` adds the columns of a sheet by the id of the specimens, and ``label`` makes one of its columns
-# the label.
+# ``missing="allow"`` keeps the broken specimens. ``join`` adds the columns of a sheet by the id of the specimens, and
+# ``label`` makes one of its columns the label.
 
-heads = sx.read(
-    folder / "heads.tps", missing="allow", join=folder / "specimens.csv", on="id", label="species"
-)
+heads = sx.read(folder / "heads.tps", missing="allow", join=folder / "specimens.csv", on="id", label="species")
 print(heads.summary())
 
 # %%
 # Missing landmarks
 # -----------------
 #
-# A dictionary learned from the landmarks that each specimen has fills in the missing ones. ``hidden_error`` is the error on landmarks that were hidden on purpose, in
-# units of the centroid size.
+# A dictionary learned from the landmarks that each specimen has fills in the missing ones. ``hidden_error`` is the
+# error on landmarks that were hidden on purpose, in units of the centroid size.
 
 found = sx.impute(heads.configurations, sx.ShapeDictionary(4, 2, random_state=0, tol=1e-3))
 print(found)
@@ -88,7 +86,8 @@ ax.set_axis_off()
 ax.legend(frameon=False)
 
 # %%
-# Is the difference larger than chance? A permutation test shuffles the species and computes the distance between the means again.
+# Is the difference larger than chance? A permutation test shuffles the species and computes the distance between the
+# means again.
 
 observed = sx.distance(means["A"], means["B"])
 shuffled = []
@@ -112,7 +111,8 @@ sx.plotting.plot_distances(distances, labels=groups, ax=ax)
 # Codes
 # -----
 #
-# Four typical heads, and two of them for each specimen. The error is the full Procrustes distance between a specimen and its approximation.
+# Four typical heads, and two of them for each specimen. The error is the full Procrustes distance between a specimen
+# and its approximation.
 
 model = sx.ShapeDictionary(n_atoms=4, n_nonzero=2, random_state=0, tol=1e-4).fit(complete)
 codes = model.encode(complete)

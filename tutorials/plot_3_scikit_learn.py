@@ -2,24 +2,24 @@
 A scikit-learn pipeline
 =======================
 
-Shapes as input of scikit-learn: features, cross-validation, a search for the best parameters, and the question which error to report. The
-data are outlines of handwritten digits.
+Shapes as input of scikit-learn: features, cross-validation, a search for the best parameters, and the question which
+error to report. The data are outlines of handwritten digits.
 """
 
 # %%
 # Shapes as arrays
 # ----------------
 #
-# All estimators take complex arrays ``(n_shapes, n_coordinates)`` or real arrays ``(n_shapes, n_points, 2)``, and the space in which the
-# coordinates are to be read. Without ``space``, they are landmarks of an open curve.
+# All estimators take complex arrays ``(n_shapes, n_coordinates)`` or real arrays ``(n_shapes, n_points, 2)``, and the
+# space in which the coordinates are to be read. Without ``space``, they are landmarks of an open curve.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import ConfusionMatrixDisplay
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import shapelex as sx
@@ -34,13 +34,15 @@ print(X_train.shape, X_train.dtype, space)
 # A transformer
 # -------------
 #
-# :class:`shapelex.ShapeDictionary` follows the interface of scikit-learn: ``fit``, ``transform``, ``inverse_transform``, ``score``. ``score`` is the
-# negative root mean square error, so larger is better.
+# :class:`shapelex.ShapeDictionary` follows the interface of scikit-learn: ``fit``, ``transform``,
+# ``inverse_transform``, ``score``. ``score`` is the negative root mean square error, so larger is better.
 
 dictionary = sx.ShapeDictionary(n_atoms=12, n_nonzero=3, space=space, random_state=0, tol=1e-3).fit(X_train)
 codes = dictionary.transform(X_test)
 print("codes:", codes.shape, codes.dtype)
-print(f"training error {-100 * dictionary.score(X_train):.2f} %, held-out error {-100 * dictionary.score(X_test):.2f} %")
+print(
+    f"training error {-100 * dictionary.score(X_train):.2f} %, held-out error {-100 * dictionary.score(X_test):.2f} %"
+)
 
 figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
 sx.plotting.plot_atoms(dictionary.atoms_, space, usage=dictionary.usage_, n_columns=6, ax=ax)
@@ -49,8 +51,9 @@ sx.plotting.plot_atoms(dictionary.atoms_, space, usage=dictionary.usage_, n_colu
 # Real features
 # -------------
 #
-# Codes are complex and change their angles when a shape is rotated, so classifiers cannot use them directly. :class:`shapelex.CodeFeatures`
-# owns a dictionary and returns real features that do not depend on the pose. In a pipeline, the dictionary is learned from the training part of every fold only.
+# Codes are complex and change their angles when a shape is rotated, so classifiers cannot use them directly.
+# :class:`shapelex.CodeFeatures` owns a dictionary and returns real features that do not depend on the pose. In a
+# pipeline, the dictionary is learned from the training part of every fold only.
 
 features = sx.CodeFeatures(dictionary=sx.ShapeDictionary(12, 3, space=space, random_state=0, tol=1e-3))
 classifiers = {
@@ -82,8 +85,8 @@ ConfusionMatrixDisplay.from_estimator(search, X_test, y_test, cmap="Blues", colo
 # Other estimators
 # ----------------
 #
-# :class:`shapelex.ShapeDictionaryClassifier` learns one dictionary per class, and :class:`shapelex.ProcrustesKernel` is a kernel for support vector machines
-# that needs no dictionary.
+# :class:`shapelex.ShapeDictionaryClassifier` learns one dictionary per class, and :class:`shapelex.ProcrustesKernel`
+# is a kernel for support vector machines that needs no dictionary.
 
 classifier = sx.ShapeDictionaryClassifier(6, 2, space=space, n_swaps=10, random_state=0, tol=1e-2).fit(X_train, y_train)
 kernel = make_pipeline(sx.ProcrustesKernel(space=space), SVC(C=10, kernel="precomputed")).fit(X_train, y_train)

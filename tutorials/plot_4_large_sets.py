@@ -2,15 +2,16 @@
 Large sets and GPUs
 ===================
 
-One estimator learns from forty shapes and from a hundred million. This tutorial goes from arrays in memory to files, batches, clusters and GPUs, on
-a set that is small enough to run here.
+One estimator learns from forty shapes and from a hundred million. This tutorial goes from arrays in memory to files,
+batches, clusters and GPUs, on a set that is small enough to run here.
 """
 
 # %%
 # A set in a file
 # ---------------
 #
-# The shapes are written block by block to a ``.npy`` file, as a program would that produces more shapes than fit into memory.
+# The shapes are written block by block to a ``.npy`` file, as a program would that produces more shapes than fit into
+# memory.
 
 import tempfile
 from pathlib import Path
@@ -36,8 +37,9 @@ print(f"{(folder / 'shapes.npy').stat().st_size / 1e6:.0f} MB")
 # Learning without loading
 # ------------------------
 #
-# A memory map goes into ``fit`` like an array and is read block by block. The result is the same, bit for bit, as for the array in memory.
-# ``coder="ormp", tie=0, n_swaps=0`` selects the fastest settings. With ``checkpoint``, the same script resumes after an interruption.
+# A memory map goes into ``fit`` like an array and is read block by block. The result is the same, bit for bit, as for
+# the array in memory. ``coder="ormp", tie=0, n_swaps=0`` selects the fastest settings. With ``checkpoint``, the same
+# script resumes after an interruption.
 
 shapes = np.load(folder / "shapes.npy", mmap_mode="r")
 fast = {"coder": "ormp", "tie": 0, "n_swaps": 0, "space": space, "random_state": 0, "tol": 1e-4}
@@ -50,7 +52,8 @@ print(np.round(sx.pairwise_distances(truth.atoms, model.atoms_, space=space).min
 # Codes to a file
 # ---------------
 #
-# ``encode_to`` writes codes and errors block by block. Zarr and Parquet files (``pip install ".[large]"``) take any number of shapes.
+# ``encode_to`` writes codes and errors block by block. Zarr and Parquet files (``pip install ".[large]"``) take any
+# number of shapes.
 
 codes, errors = sx.read_codes(model.encode_to(shapes, folder / "codes.npz"))
 figure, ax = plt.subplots(figsize=(4.6, 2.6), layout="constrained")
@@ -61,7 +64,8 @@ ax.set(xlabel="full Procrustes distance to the approximation", ylabel="shapes")
 # Batches
 # -------
 #
-# ``batch_size`` updates the atoms after every batch instead of after every pass over the set, which needs fewer passes over large sets.
+# ``batch_size`` updates the atoms after every batch instead of after every pass over the set, which needs fewer
+# passes over large sets.
 
 batches = sx.ShapeDictionary(8, 2, **fast, batch_size=2000, max_iter=3).fit(shapes)
 print(f"{batches.n_iter_} passes in batches: error {100 * np.sqrt(np.mean(batches.errors(shapes) ** 2)):.2f} %")
@@ -70,7 +74,8 @@ print(f"{batches.n_iter_} passes in batches: error {100 * np.sqrt(np.mean(batche
 # Clusters
 # --------
 #
-# With ``pip install ".[dask]"``, ``fit`` takes Dask arrays. Every worker codes the chunks that it holds, and only sums travel between the machines:
+# With ``pip install ".[dask]"``, ``fit`` takes Dask arrays. Every worker codes the chunks that it holds, and only
+# sums travel between the machines:
 #
 # .. code-block:: python
 #
@@ -84,12 +89,13 @@ print(f"{batches.n_iter_} passes in batches: error {100 * np.sqrt(np.mean(batche
 # GPUs
 # ----
 #
-# With ``pip install ".[gpu]"``, ``device="cuda"`` codes on a GPU. The results agree with those of the CPU up to rounding, and the model does not depend on
-# the device:
+# With ``pip install ".[gpu]"``, ``device="cuda"`` codes on a GPU. The results agree with those of the CPU up to
+# rounding, and the model does not depend on the device:
 #
 # .. code-block:: python
 #
 #    model = sx.ShapeDictionary(230, 30, coder="ormp", tie=0, n_swaps=0, device="cuda").fit(shapes)
 #    model.set_params(device="cpu").encode(new_shapes)
 #
-# A complete script is in the gallery: :ref:`sphx_glr_gallery_large_gpu.py`. Measured times are in :doc:`/how-to/gpu` and :doc:`/how-to/scale`.
+# A complete script is in the gallery: :ref:`sphx_glr_gallery_large_gpu.py`. Measured times are in :doc:`/how-to/gpu`
+# and :doc:`/how-to/scale`.

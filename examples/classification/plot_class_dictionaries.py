@@ -2,8 +2,8 @@
 One dictionary per class
 ========================
 
-:class:`shapelex.ShapeDictionaryClassifier` learns a dictionary for each class and assigns a shape to the class that approximates it best. The errors
-of held-out leaves in two of the classes separate these classes.
+:class:`shapelex.ShapeDictionaryClassifier` learns a dictionary for each class and assigns a shape to the class that
+approximates it best. The errors of held-out leaves in two of the classes separate these classes.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A map of shapes by a kernel
 ===========================
 
-:class:`shapelex.ProcrustesKernel` computes a kernel from full Procrustes distances, for support vector machines or, as here, for a map of all shapes
-by kernel principal component analysis.
+:class:`shapelex.ProcrustesKernel` computes a kernel from full Procrustes distances, for support vector machines or,
+as here, for a map of all shapes by kernel principal component analysis.
 """
 
 import matplotlib.pyplot as plt

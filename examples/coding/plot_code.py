@@ -2,7 +2,8 @@
 A shape as a sum of atoms
 =========================
 
-The complex weights of one worm (left), and its atoms, scaled and rotated by these weights, which add up to the worm (right).
+The complex weights of one worm (left), and its atoms, scaled and rotated by these weights, which add up to the worm
+(right).
 """
 
 import matplotlib.pyplot as plt

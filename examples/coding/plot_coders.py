@@ -2,8 +2,8 @@
 Three ways to code
 ==================
 
-For the same atoms, orthogonal matching pursuit, order recursive matching pursuit (the paper's) and exact search differ in how well
-they choose the atoms of each shape.
+For the same atoms, orthogonal matching pursuit, order recursive matching pursuit (the paper's) and exact search
+differ in how well they choose the atoms of each shape.
 """
 
 import matplotlib.pyplot as plt

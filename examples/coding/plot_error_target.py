@@ -2,7 +2,8 @@
 An error target instead of a number of atoms
 ============================================
 
-With ``tol``, :func:`shapelex.encode` uses as many atoms as each shape needs to reach the target. Simple shapes get short codes.
+With ``tol``, :func:`shapelex.encode` uses as many atoms as each shape needs to reach the target. Simple shapes get
+short codes.
 """
 
 import matplotlib.pyplot as plt

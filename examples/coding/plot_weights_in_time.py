@@ -2,7 +2,8 @@
 Weights along time
 ==================
 
-The moduli of the weights of each atom while a worm crawls. Codes of a recording are a time series that can be analyzed like any other.
+The moduli of the weights of each atom while a worm crawls. Codes of a recording are a time series that can be
+analyzed like any other.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Comparing with other methods
 ============================
 
-:func:`shapelex.compare` computes the error of several methods for each number of atoms or components per shape: on the shapes
-that were learned from (training) and on held-out shapes.
+:func:`shapelex.compare` computes the error of several methods for each number of atoms or components per shape: on
+the shapes that were learned from (training) and on held-out shapes.
 """
 
 import matplotlib.pyplot as plt

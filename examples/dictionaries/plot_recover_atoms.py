@@ -2,7 +2,8 @@
 Finding the true atoms
 ======================
 
-Shapes are simulated as sums of two of six known atoms, with noise. The learned atoms (orange) agree with the true ones (gray).
+Shapes are simulated as sums of two of six known atoms, with noise. The learned atoms (orange) agree with the true
+ones (gray).
 """
 
 import matplotlib.pyplot as plt
@@ -18,9 +19,7 @@ partner = distances.argmin(axis=1)
 print("distance from each true atom to the nearest learned one:", np.round(distances.min(axis=1), 4))
 
 figure, axes = plt.subplots(1, 6, figsize=(6.4, 1.6), layout="constrained")
-for ax, true, learned, distance in zip(
-    axes, sample.atoms, model.atoms_[partner], distances.min(axis=1), strict=True
-):
+for ax, true, learned, distance in zip(axes, sample.atoms, model.atoms_[partner], distances.min(axis=1), strict=True):
     sx.plotting.plot_shape(true, space, color="0.8", linewidth=5, ax=ax)
     sx.plotting.plot_shape(sx.rotate_onto(learned, true, space), space, color="tab:orange", ax=ax)
     ax.set_title(f"{distance:.4f}", fontsize=8)

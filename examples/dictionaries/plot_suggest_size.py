@@ -2,8 +2,8 @@
 How many atoms?
 ===============
 
-:func:`shapelex.suggest` proposes the number of atoms and the maximum number of atoms per shape, from errors on held-out shapes and from
-the stability of the atoms. These shapes are sums of two of four atoms.
+:func:`shapelex.suggest` proposes the number of atoms and the maximum number of atoms per shape, from errors on
+held-out shapes and from the stability of the atoms. These shapes are sums of two of four atoms.
 """
 
 import matplotlib.pyplot as plt

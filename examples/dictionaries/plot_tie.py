@@ -2,8 +2,8 @@
 Atoms that look like shapes
 ===========================
 
-Without a penalty (``tie=0``), atoms may be combined with large opposite weights and need not look like shapes. The penalty ``tie`` on the distance of
-each atom to its nearest shape costs little error and keeps the atoms realistic.
+Without a penalty (``tie=0``), atoms may be combined with large opposite weights and need not look like shapes. The
+penalty ``tie`` on the distance of each atom to its nearest shape costs little error and keeps the atoms realistic.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A dictionary of worms
 =====================
 
-Eight atoms learned from the midlines of simulated worms, with the share of the worms that use each atom, and four worms (gray) under
-their approximations by three atoms each.
+Eight atoms learned from the midlines of simulated worms, with the share of the worms that use each atom, and four
+worms (gray) under their approximations by three atoms each.
 """
 
 import matplotlib.pyplot as plt

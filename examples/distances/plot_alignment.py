@@ -2,8 +2,8 @@
 Optimal rotation and alignment
 ==============================
 
-Two pre-shapes (centered, of norm 1), the first rotated onto the second, and the first also scaled. The remaining distances are the partial and
-the full Procrustes distance.
+Two pre-shapes (centered, of norm 1), the first rotated onto the second, and the first also scaled. The remaining
+distances are the partial and the full Procrustes distance.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Mean shapes
 ===========
 
-:func:`shapelex.mean_shape` minimizes the sum of squared Procrustes distances. The mean (dark) is drawn over the shapes aligned to it, in
-four spaces.
+:func:`shapelex.mean_shape` minimizes the sum of squared Procrustes distances. The mean (dark) is drawn over the
+shapes aligned to it, in four spaces.
 """
 
 import matplotlib.pyplot as plt

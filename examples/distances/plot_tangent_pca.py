@@ -2,8 +2,8 @@
 Main modes of variation
 =======================
 
-:class:`shapelex.TangentPCA` is a principal component analysis in the tangent space at the mean shape. Each row goes from −2 to +2 standard
-deviations along one mode.
+:class:`shapelex.TangentPCA` is a principal component analysis in the tangent space at the mean shape. Each row goes
+from −2 to +2 standard deviations along one mode.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Three Procrustes distances
 ==========================
 
-Full, partial and geodesic distance are functions of each other, so they order pairs of shapes in the same way. They agree for similar shapes and
-differ for distant ones.
+Full, partial and geodesic distance are functions of each other, so they order pairs of shapes in the same way. They
+agree for similar shapes and differ for distant ones.
 """
 
 import matplotlib.pyplot as plt

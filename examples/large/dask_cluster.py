@@ -2,8 +2,9 @@
 On a Dask cluster
 =================
 
-Learning on several processes or machines; it needs ``pip install "shapelex[dask]"``. Without an argument the script starts two processes on this machine;
-``python dask_cluster.py tcp://scheduler:8786`` uses a running scheduler. It is shown here without its output.
+Learning on several processes or machines; it needs ``pip install "shapelex[dask]"``. Without an argument the script
+starts two processes on this machine; ``python dask_cluster.py tcp://scheduler:8786`` uses a running scheduler. It is
+shown here without its output.
 """
 
 import sys

@@ -2,8 +2,8 @@
 Learning from batches
 =====================
 
-``partial_fit`` updates a dictionary with one batch of shapes after the other, as they arrive. The error on shapes that were not learned from
-approaches that of a fit to all shapes at once.
+``partial_fit`` updates a dictionary with one batch of shapes after the other, as they arrive. The error on shapes
+that were not learned from approaches that of a fit to all shapes at once.
 """
 
 import matplotlib.pyplot as plt

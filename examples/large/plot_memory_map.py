@@ -2,8 +2,8 @@
 Learning from a file
 ====================
 
-A memory-mapped ``.npy`` file is read block by block, so it may be larger than memory, and a checkpoint lets an interrupted fit resume. Here the
-file is small; nothing changes for a hundred million shapes.
+A memory-mapped ``.npy`` file is read block by block, so it may be larger than memory, and a checkpoint lets an
+interrupted fit resume. Here the file is small; nothing changes for a hundred million shapes.
 """
 
 import tempfile

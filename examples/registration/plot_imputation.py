@@ -2,7 +2,8 @@
 Missing landmarks
 =================
 
-:func:`shapelex.impute` fills in missing landmarks with a dictionary, and measures its own error on landmarks that it hides on purpose.
+:func:`shapelex.impute` fills in missing landmarks with a dictionary, and measures its own error on landmarks that it
+hides on purpose.
 """
 
 import matplotlib.pyplot as plt

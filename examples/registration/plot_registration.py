@@ -2,8 +2,8 @@
 Registration of outlines
 ========================
 
-A closed outline has no natural first point. :func:`shapelex.register` gives all outlines a common start point (orange dots) and direction, so that
-corresponding points are compared.
+A closed outline has no natural first point. :func:`shapelex.register` gives all outlines a common start point (orange
+dots) and direction, so that corresponding points are compared.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 Shapes that come with shapelex
 ==============================
 
-``shapelex.datasets`` offers outlines of handwritten digits, and simulated leaves and worms whose true parameters are known.
+``shapelex.datasets`` offers outlines of handwritten digits, and simulated leaves and worms whose true parameters are
+known.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Smooth random deformations
 ==========================
 
-:func:`shapelex.datasets.deform` shears and bends shapes as a whole and keeps their details. The paper makes its largest dataset in
-this way.
+:func:`shapelex.datasets.deform` shears and bends shapes as a whole and keeps their details. The paper makes its
+largest dataset in this way.
 """
 
 import matplotlib.pyplot as plt

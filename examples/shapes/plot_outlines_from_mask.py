@@ -2,8 +2,8 @@
 Outlines of a label image
 =========================
 
-:func:`shapelex.outlines_from_mask` follows the contours of the objects in a mask: as whole contours, as a fixed number of points, or
-as curves. Holes and small fragments are reported.
+:func:`shapelex.outlines_from_mask` follows the contours of the objects in a mask: as whole contours, as a fixed
+number of points, or as curves. Holes and small fragments are reported.
 """
 
 import matplotlib.pyplot as plt

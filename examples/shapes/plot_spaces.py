@@ -2,8 +2,8 @@
 One outline in four spaces
 ==========================
 
-A *space* defines what the coordinates of a configuration mean. The same dense outline of a leaf is represented by points, by
-the control points of a cubic B-spline, by knots with tangents, and by Fourier coefficients.
+A *space* defines what the coordinates of a configuration mean. The same dense outline of a leaf is represented by
+points, by the control points of a cubic B-spline, by knots with tangents, and by Fourier coefficients.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,9 @@ spaces = {
     "Landmarks(30)": sx.Landmarks(30, closed=True),
     "BSpline(30)": sx.BSpline(30),
     "HermiteSpline(12)": sx.HermiteSpline(12, closed=True),
-    "BasisSpace, 15 Fourier functions": sx.BasisSpace([wave(k) for k in range(-7, 8)], np.linspace(0, 1, 9)[1:-1], closed=True),
+    "BasisSpace, 15 Fourier functions": sx.BasisSpace(
+        [wave(k) for k in range(-7, 8)], np.linspace(0, 1, 9)[1:-1], closed=True
+    ),
 }
 
 figure, axes = plt.subplots(1, 4, figsize=(6.4, 3), layout="constrained")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex.exceptions import (
     ArrayTypeError,
@@ -17,6 +18,8 @@ from shapelex.exceptions import (
     CoordinateCountError,
     EmptySetError,
     NonFiniteError,
+    ParameterError,
+    ParameterTypeError,
     RealLayoutError,
     ShapeInputError,
 )
@@ -198,43 +201,43 @@ def check_choice(value: str, choices: Iterable[str], name: str) -> None:
     known = tuple(choices)
     # Arrays would be compared entry by entry.
     if not (issubclass(type(value), str) and value in known):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
+        raise ParameterError(f"{_named(name)} must be one of {', '.join(map(repr, known))}, got {value!r}.")
 
 
 def check_count(value: int, minimum: int, name: str) -> int:
     """Refuse a number of things that is no integer or too small."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be an integer, got {value!r}.")
+        raise ParameterTypeError(f"{_named(name)} must be an integer, got {value!r}.")
     if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value}.")
+        raise ParameterError(f"{_named(name)} must be at least {minimum}, got {value}.")
     return int(value)
 
 
 def check_number(value: float | str, name: str, expected: str = "a number") -> float:
     """Refuse what is no number by saying what is expected; return it as a float."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be {expected}, got {value!r}.")
+        raise ParameterTypeError(f"{_named(name)} must be {expected}, got {value!r}.")
     return float(value)
 
 
 def check_not_negative(value: float, name: str) -> float:
     """Refuse what is no number, negative, NaN or infinite."""
     if not (np.isfinite(check_number(value, name)) and value >= 0):
-        raise ValueError(f"{name} must be finite and not negative, got {value}.")
+        raise ParameterError(f"{_named(name)} must be finite and not negative, got {value}.")
     return float(value)
 
 
 def check_positive(value: float, name: str) -> float:
     """Refuse what is no number, not positive, NaN or infinite."""
     if not (np.isfinite(check_number(value, name)) and value > 0):
-        raise ValueError(f"{name} must be finite and positive, got {value}.")
+        raise ParameterError(f"{_named(name)} must be finite and positive, got {value}.")
     return float(value)
 
 
 def check_flag(value: bool, name: str) -> bool:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}.")
+        raise ParameterTypeError(f"{_named(name)} must be True or False, got {value!r}.")
     return bool(value)
 
 
@@ -256,6 +259,11 @@ def check_weights(weights: ArrayLike | None, n_samples: int, dtype: np.dtype[Any
     values /= largest
     shares: FloatArray = (values / values.sum()).astype(dtype)
     return shares
+
+
+def _named(name: str) -> str:
+    """Mark the name of a parameter; a description stays as it is, with the marks that it has."""
+    return parameter(name) if name.isidentifier() else name
 
 
 def name_rows(is_bad: BoolArray | np.bool_, first_row: int = 0) -> str:

@@ -6,6 +6,8 @@ catches the built-in classes keeps working. ``ConvergenceWarning`` is that of sc
 
 from typing import TYPE_CHECKING, Any
 
+from shapelex._messages import Message, marked_text, without_marks
+
 if TYPE_CHECKING:
     from sklearn.exceptions import ConvergenceWarning as ConvergenceWarning
 
@@ -19,8 +21,23 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class ShapelexError(Exception):
-    """Base of the errors that are shapelex's own; arguments out of range raise plain ValueError or TypeError."""
+class _WithMessage:
+    """Makes the text of an error or warning a message."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(Message(one) if type(one) is str else one for one in args))
+
+
+class ShapelexError(_WithMessage, Exception):
+    """Base of all errors that are shapelex's own."""
+
+
+class ParameterError(ShapelexError, ValueError):
+    """A parameter has a value that is out of range, unknown, or does not go with those of other parameters."""
+
+
+class ParameterTypeError(ShapelexError, TypeError):
+    """The value of a parameter has a wrong type."""
 
 
 class ShapeInputError(ShapelexError, ValueError):
@@ -99,23 +116,23 @@ class DatasetUnavailableError(ShapelexError, FileNotFoundError):
     """A set of shapes is in none of the places looked in, and cannot be downloaded."""
 
 
-class SkippedRecordsWarning(UserWarning):
+class SkippedRecordsWarning(_WithMessage, UserWarning):
     """Some records of a file could not be read and were left out, as asked for."""
 
 
-class CheckpointWarning(UserWarning):
+class CheckpointWarning(_WithMessage, UserWarning):
     """A checkpoint could not be written; the fit went on without."""
 
 
-class RemovedParameterWarning(UserWarning):
+class RemovedParameterWarning(_WithMessage, UserWarning):
     """A model file carries parameters that its estimator no longer has; they were ignored."""
 
 
-class PreparationWarning(UserWarning):
+class PreparationWarning(_WithMessage, UserWarning):
     """A file does not record how its outlines were prepared, so that it cannot be checked."""
 
 
-class NonUniqueMeanWarning(UserWarning):
+class NonUniqueMeanWarning(_WithMessage, UserWarning):
     """Several shapes are a mean of the set; one of them was returned."""
 
 
@@ -130,13 +147,11 @@ def reason_of(error: BaseException) -> str:
     Returns
     -------
     str
-        Its message.
+        Its message; parameters have their names in Python.
 
     Examples
     --------
     >>> reason_of(KeyError("no such\n  array."))
     'no such array'
     """
-    # Text of a LookupError is quoted.
-    words = error.args[0] if isinstance(error, LookupError) and error.args else error
-    return " ".join(str(words).split()).rstrip(".")
+    return " ".join(without_marks(marked_text(error)).split()).rstrip(".")

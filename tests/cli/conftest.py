@@ -1,5 +1,7 @@
 """Made shapes in files, and commands in this process."""
 
+import json
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -59,6 +61,12 @@ def everything_is_large(monkeypatch):
 
 def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def facts_of(result):
+    """Return the results that a command printed as JSON."""
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)["result"]
 
 
 def lines_of(result):

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import shapelex as sx
 from shapelex.cli.app import app
 from shapelex.cli.errors import CommandError, GuardedGroup, describe
+from shapelex.cli.json_report import begin_report, current_report
 from shapelex.cli.outputs import claim_file, claim_folder
 from shapelex.cli.screen import Screen
 from shapelex.exceptions import ShapeInputError
@@ -41,10 +42,6 @@ def run(made, *arguments):
         (CommandError("choose another -o."), "shapelex: choose another -o.\n"),
         (ImportError('pip install "shapelex[plot]".'), 'shapelex: pip install "shapelex[plot]".\n'),
         (FileNotFoundError(2, "No such file", "worms.npz"), "shapelex: worms.npz: No such file.\n"),
-        (
-            ZeroDivisionError("by zero"),
-            "shapelex: unexpected ZeroDivisionError: by zero. Run again with --debug to see where.\n",
-        ),
     ],
 )
 def test_errors_are_one_line_and_status_1(error, line):
@@ -75,9 +72,9 @@ def test_wrong_usage_is_status_2():
 
 
 def test_memory_is_said_in_words():
-    assert describe(MemoryError("8 GiB")) == (
-        "not enough memory (8 GiB): take fewer shapes, or learn from batches."
-    )  # fmt: skip
+    failure = describe(MemoryError("8 GiB"))
+    assert (failure.kind, failure.exit_code) == ("memory", 1)
+    assert failure.message == "not enough memory (8 GiB): take fewer shapes, or learn from batches."
 
 
 def test_version_and_help():
@@ -111,7 +108,17 @@ def test_commands_load_nothing_heavy_that_they_do_not_need(ready, arguments, not
     assert not_loaded.isdisjoint(result.stdout.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize(("option", "shown"), [([], "shapelex: No space left for --points.\n"), (["--quiet"], "")])
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        ([], "shapelex: No space left.\n"),
+        (["--quiet"], ""),
+        (
+            ["--verbose"],
+            "shapelex: started: shapelex work\nshapelex: No space left.\nshapelex: Info.\nshapelex: finished\n",
+        ),
+    ],
+)
 def test_logged_warnings_are_one_line(option, shown):
     made = typer.Typer(cls=GuardedGroup)
 
@@ -121,8 +128,8 @@ def test_logged_warnings_are_one_line(option, shown):
 
     @made.command()
     def work(quiet: bool = False) -> None:
-        logging.getLogger("shapelex.io").warning("No space\nleft for n_points.")
-        logging.getLogger("shapelex.io").info("Not shown.")
+        logging.getLogger("shapelex.io").warning("No space\nleft.")
+        logging.getLogger("shapelex.io").info("Info.")
 
     before = list(logging.getLogger("shapelex").handlers)
     result = run(made, "work", *option)
@@ -161,15 +168,17 @@ def test_files_are_not_replaced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "out"), [({}, "words\n"), ({"quiet": True}, ""), ({"as_json": True}, '{\n  "a": 1\n}\n')]
+    ("options", "out", "kept"), [({}, "words\n", None), ({"quiet": True}, "", None), ({"as_json": True}, "", {"a": 1})]
 )
-def test_screen_says_what_it_may(options, out, capsys):
+def test_screen_says_what_it_may(options, out, kept, capsys):
+    begin_report()
     screen = Screen(**options)
     with screen.progress("working") as tell:
         tell(0.5, "half")
     screen.say("words")
     screen.show({"a": 1})
     assert capsys.readouterr().out == out
+    assert current_report().result == kept
 
 
 def test_bar_follows_the_log_and_leaves_it_as_it_was(capsys, monkeypatch):

@@ -17,8 +17,9 @@ pytest.importorskip("PIL")
 pytest.importorskip("skimage")
 
 FILES = {
-    "leaves", "shapes.npz", "model.npz", "atoms.png", "codes.csv", "codes.csv.json", "reconstructions.png",
-    "comparison.csv", "comparison.csv.json", "comparison.png", "report.html",
+    "leaves", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json",
+    "reconstructions.png", "reconstructions.png.json",
+    "comparison.csv", "comparison.csv.json", "comparison.png", "comparison.png.json", "report.html",
 }  # fmt: skip
 
 
@@ -47,8 +48,8 @@ def test_demo_replaces_files_only_with_force(small_demo):
     (small_demo / "model.npz").write_text("mine")
     assert "is not empty" in run("demo", "-o", "demo").stderr
     facts = json.loads(run("demo", "-o", "demo", "--force", "--json").stdout)
-    assert facts["out"] == "demo"
-    assert set(facts["files"]) == {f"demo/{name}" for name in FILES}
+    assert set(facts["outputs"]) == {f"demo/{name}" for name in FILES}
+    assert facts["inputs"] == []
     assert len(sx.load("demo/model.npz").atoms_) == 4
 
 

@@ -1,6 +1,5 @@
 """``shapelex formats``, options of formats, and shell completion."""
 
-import json
 import os
 import subprocess
 import sys
@@ -8,7 +7,7 @@ import sys
 import pytest
 
 from shapelex.io.registry import FORMATS
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 
 def test_all_formats_are_listed_with_their_endings(folder):
@@ -25,7 +24,7 @@ def test_all_formats_are_listed_with_their_endings(folder):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_option_is_listed_with_its_default_and_explained(folder, name):
-    (described,) = json.loads(run("formats", name, "--json").stdout)["formats"]
+    (described,) = facts_of(run("formats", name, "--json"))["formats"]
     assert described["can_write"] == FORMATS[name].can_write
     assert {option["name"] for option in described["options"]} == FORMATS[name].options
     for option in described["options"]:

@@ -1,13 +1,11 @@
 """``--group``: replicates of one specimen are held out together."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import shapelex as sx
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 
 @pytest.fixture
@@ -30,11 +28,7 @@ def test_groups_of_a_joined_sheet_are_held_out_together(replicates):
         found, ["complex PCA"], [1], n_atoms=8, cv=5, groups=found.metadata["specimen"], random_state=0
     )
     grouped, shuffled = (
-        [
-            row["rmse"]
-            for row in json.loads(run(*COMPARE, *options, "--json").stdout)["rows"]
-            if row["split"] == "held out"
-        ]
+        [row["rmse"] for row in facts_of(run(*COMPARE, *options, "--json"))["rows"] if row["split"] == "held out"]
         for options in (("--group", "specimen"), ("--shuffle",))
     )
     np.testing.assert_allclose(grouped, [row["rmse"] for row in expected.rows() if row["split"] == "held out"])
@@ -48,7 +42,7 @@ def test_suggest_takes_groups(replicates):
     expected = sx.suggest(
         found, [2, 3], [1], cv=3, groups=found.metadata["specimen"], n_seeds=0, random_state=0, space=found.space
     )
-    result = json.loads(run("suggest", "specimens.npz", *options).stdout)
+    result = facts_of(run("suggest", "specimens.npz", *options))
     assert result["rmse"] == pytest.approx(float(expected.rmse))
 
 

@@ -1,13 +1,11 @@
 """``shapelex impute``: what is filled in, and what the set says of it."""
 
-import json
-
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.learning import options
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +25,7 @@ def gaps(folder, shapes):
 
 
 def test_landmarks_are_filled_in_and_the_set_says_so(gaps, shapes):
-    result = json.loads(run("impute", "gaps.npz", "-o", "full.npz", "--atoms", "3", "--nonzero", "2", "--json").stdout)
+    result = facts_of(run("impute", "gaps.npz", "-o", "full.npz", "--atoms", "3", "--nonzero", "2", "--json"))
     assert (result["n_shapes"], result["n_incomplete"], result["n_imputed"]) == (40, 6, 9)
     assert result["hidden_error"] < result["hidden_error_of_mean"]
     found = sx.read("full.npz")

@@ -1,12 +1,10 @@
 """Commands on sets with missing landmarks: what they do with them, or which command to run first."""
 
-import json
-
 import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 LEARN = ("--atoms", "4", "--nonzero", "2", "--swaps", "0")
 
@@ -32,7 +30,7 @@ def test_learn_and_encode(gaps, name):
     assert shown[0].startswith("6 shapes are incomplete")
     model = sx.load("m.npz")
     assert np.sqrt(np.mean(model.errors(gaps) ** 2)) == pytest.approx(model.rmse_)
-    result = json.loads(run("encode", "m.npz", name, "-o", "codes.npz", "--json").stdout)
+    result = facts_of(run("encode", "m.npz", name, "-o", "codes.npz", "--json"))
     assert result["rmse"] == pytest.approx(model.rmse_, rel=1e-6)
     codes, errors = sx.read_codes("codes.npz")
     np.testing.assert_allclose(errors, model.errors(gaps), rtol=1e-6)

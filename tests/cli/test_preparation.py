@@ -1,12 +1,10 @@
 """Commands prepare outlines like those that a model was learned from, or refuse them."""
 
-import json
-
 import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 LEARN = ["--atoms", "4", "--nonzero", "2", "--max-iter", "5"]
 SAID = "is not registered: registered to the mean that the model was learned with"
@@ -73,7 +71,7 @@ def test_info_tells_the_preparation(outlines):
     assert f"its shapes: {told}" in lines_of(run("info", "model.npz"))
     assert "resampled at equal steps of arc length, not registered" in lines_of(run("info", "raw.npz"))
     for name in ("registered.npz", "model.npz"):
-        assert json.loads(run("info", name, "--json").stdout)["preparation"] == told
+        assert facts_of(run("info", name, "--json"))["preparation"] == told
 
 
 def test_sets_that_were_prepared_differently_are_refused(outlines):

@@ -1,12 +1,10 @@
 """``shapelex register``: start points and directions of outlines that were imported as they are."""
 
-import json
-
 import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 
 @pytest.fixture
@@ -21,7 +19,7 @@ def rolled(folder, shapes):
 
 
 def test_it_does_what_register_does_in_python(rolled):
-    result = json.loads(run("register", "rolled.npz", "-o", "out.npz", "--json").stdout)
+    result = facts_of(run("register", "rolled.npz", "-o", "out.npz", "--json"))
     expected = sx.register(rolled, rolled.space)
     found = sx.read("out.npz")
     np.testing.assert_array_equal(found.configurations, expected.configurations)
@@ -42,10 +40,8 @@ def test_it_is_what_import_does(rolled):
 
 
 def test_start_and_direction_can_be_kept(rolled):
-    assert json.loads(run("register", "rolled.npz", "-o", "a.npz", "--no-start", "--json").stdout)["n_moved"] == 0
-    assert (
-        json.loads(run("register", "rolled.npz", "-o", "b.npz", "--no-direction", "--json").stdout)["n_reversed"] == 0
-    )
+    assert facts_of(run("register", "rolled.npz", "-o", "a.npz", "--no-start", "--json"))["n_moved"] == 0
+    assert facts_of(run("register", "rolled.npz", "-o", "b.npz", "--no-direction", "--json"))["n_reversed"] == 0
 
 
 def test_to_the_mean_of_another_set(rolled):
@@ -57,7 +53,7 @@ def test_to_the_mean_of_another_set(rolled):
 
 
 def test_sets_larger_than_memory(rolled, everything_is_large):
-    result = json.loads(run("register", "rolled.npz", "-o", "out.zarr", "--json").stdout)
+    result = facts_of(run("register", "rolled.npz", "-o", "out.zarr", "--json"))
     assert result["n_shapes"] == 40
     assert result["distance_after"] < result["distance_before"]
     expected = sx.register(rolled, rolled.space)

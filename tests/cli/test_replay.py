@@ -1,13 +1,11 @@
 """``replay``: what it says of inputs, and what it runs again."""
 
-import json
-
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.store.provenance import make_run, read_run, write_sidecar
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 LEARN = ["learn", "shapes.npz", "-o", "m.npz", "--atoms", "3", "--nonzero", "1", "--max-iter", "2", "--quiet"]
 
@@ -21,7 +19,7 @@ def learned(folder):
 def test_inputs_are_unchanged_changed_or_missing(learned, shapes):
     for name in ("m.npz", "atoms.png"):
         assert lines_of(run("replay", name))[1:] == ["# input shapes.npz: unchanged"]
-    found = json.loads(run("replay", "m.npz", "--json").stdout)["inputs"]
+    found = facts_of(run("replay", "m.npz", "--json"))["inputs"]
     assert [(one["path"], one["bytes"], one["state"]) for one in found] == [
         ("shapes.npz", (learned / "shapes.npz").stat().st_size, "unchanged")
     ]
@@ -41,7 +39,7 @@ def test_run_makes_the_same_model_elsewhere(learned):
     assert shown == ["$ " + "shapelex learn shapes.npz --atoms 3 --nonzero 1 --max-iter 2 --quiet -o again.npz "
                      "--figure again.png"]  # fmt: skip
     np.testing.assert_array_equal(sx.load("again.npz").atoms_, sx.load("m.npz").atoms_)
-    assert {path.name for path in learned.iterdir()} == {*before, "again.npz", "again.png"}
+    assert {path.name for path in learned.iterdir()} == {*before, "again.npz", "again.png", "again.png.json"}
     assert all((learned / name).read_bytes() == contents for name, contents in before.items())
     assert f"$ {read_run('again.npz')['command']}" == shown[0]
 
@@ -51,7 +49,7 @@ def test_run_replaces_only_with_force(learned):
     result = run("replay", "m.npz", "--run", "-o", "again.npz")
     assert (result.exit_code, (learned / "again.npz").read_text()) == (1, "mine")
     assert "again.npz exists: choose another -o, or pass --force" in result.stderr
-    assert json.loads(run("replay", "m.npz", "--run", "-o", "again.npz", "--force", "--json").stdout)["n_iter"] == 2
+    assert facts_of(run("replay", "m.npz", "--run", "-o", "again.npz", "--force", "--json"))["n_iter"] == 2
     assert "--force" not in read_run("again.npz")["command"]
 
 

@@ -77,7 +77,7 @@ def test_a_server_is_the_only_source_of_data(server, tmp_path, no_figures, monke
         server.serve(name, make_table(n_points), monkeypatch=monkeypatch)
     result = reproduce("-o", tmp_path / "out", "--quick", "--json")
     assert result.exit_code == 0
-    numbers = json.loads(result.stdout)
+    numbers = json.loads(result.stdout)["result"]
     assert {one["dataset"]: (one["file"], one["same_data_as_paper"]) for one in numbers["datasets"]} == {
         "1": ("worms", True),
         "3": ("hands", True),
@@ -109,7 +109,7 @@ def test_json_from_the_environment_and_force(data, tmp_path, no_figures):
     (out / "mine.txt").write_text("kept")
     result = reproduce("-o", out, "--quick", "--json", "--force", env={"SHAPELEX_DATA": str(data)})
     assert result.exit_code == 0
-    numbers = json.loads(result.stdout)
+    numbers = json.loads(result.stdout)["result"]
     assert [one["dataset"] for one in numbers["datasets"]] == ["3"]
     assert list(numbers["skipped"]) == ["1", "2", "4", "4b", "5"]
     assert (out / "mine.txt").read_text() == "kept"
@@ -183,7 +183,7 @@ def test_quick_run_on_real_hands(load_real, tmp_path, no_figures):
     load_real("hands")
     result = reproduce("--data", REAL_DATA, "-o", tmp_path / "out", "--quick", "--only", "3", "--json")
     assert result.exit_code == 0
-    (hands,) = json.loads(result.stdout)["datasets"]
+    (hands,) = json.loads(result.stdout)["result"]["datasets"]
     assert hands["n_shapes"] == 40
     assert hands["measured"]["shape dictionary"]["rmse"] < 2.48
 

@@ -1,7 +1,6 @@
 """What commands write is what the library computes; what an interrupted or killed run leaves."""
 
 import csv
-import json
 import os
 import signal
 import subprocess
@@ -15,7 +14,7 @@ import shapelex as sx
 from shapelex.estimators.progress import FitProgress
 from shapelex.exceptions import CodesError
 from shapelex.store.model_file import read_model, write_model
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 
 def test_learn_is_what_the_estimator_learns(folder, shapes):
@@ -25,7 +24,7 @@ def test_learn_is_what_the_estimator_learns(folder, shapes):
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, model.atoms_)
     assert shown[0] == f"40 shapes, 4 atoms, at most 2 per shape: RMSE {100 * model.rmse_:.2f} %"
     assert lines_of(run("info", "m.npz"))[-1].startswith("made by: shapelex learn shapes.npz -o m.npz")
-    facts = json.loads(run("info", "m.npz", "--json").stdout)
+    facts = facts_of(run("info", "m.npz", "--json"))
     assert (facts["n_atoms"], facts["seed"]) == (4, 3)
 
 
@@ -82,7 +81,7 @@ def test_info_of_a_table_of_codes(ready, shapes, model, name, layout):
     assert shown[0] == "codes of 40 shapes, as a table"
     assert shown[1] == f"RMSE {100 * np.sqrt(np.mean(errors**2)):.2f} %, worst {100 * errors.max():.2f} %"
     assert shown[2] == f"made by: shapelex {' '.join(command)}"
-    facts = json.loads(run("info", name, "--json").stdout)
+    facts = facts_of(run("info", name, "--json"))
     assert (facts["holds"], facts["n_shapes"]) == ("codes", 40)
 
 
@@ -212,7 +211,7 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
 
 
 def test_info_of_a_model_says_what_the_loaded_one_does(ready, model):
-    loaded, facts = sx.load("model.npz"), json.loads(run("info", "model.npz", "--json").stdout)
+    loaded, facts = sx.load("model.npz"), facts_of(run("info", "model.npz", "--json"))
     assert facts["usage"] == loaded.usage_.tolist()
     assert [facts[name] for name in ("n_atoms", "n_nonzero", "n_iter", "seed")] == [4, 2, loaded.n_iter_, 0]
     assert (facts["rmse"], facts["space"]) == (loaded.rmse_, repr(loaded.space_))
@@ -231,7 +230,7 @@ def test_other_models_are_described(folder, shapes):
     shown = lines_of(run("info", "classes.npz"))
     assert shown[0].startswith("ShapeDictionaryClassifier in Landmarks(n_points=16")
     assert shown[1] == "2 classes, 3 to 3 atoms each"
-    facts = json.loads(run("info", "classes.npz", "--json").stdout)
+    facts = facts_of(run("info", "classes.npz", "--json"))
     assert (facts["classes"], facts["n_atoms"]) == (["a", "b"], [3, 3])
     sx.ProcrustesKernel(2.0).fit(shapes).save("kernel.npz")
     assert lines_of(run("info", "kernel.npz"))[1] == "40 shapes, gamma 2"
@@ -248,7 +247,7 @@ def test_pages_and_figures_are_described(ready):
         "made before it: shapelex learn shapes.npz -o model.npz",
         "made by: shapelex report model.npz shapes.npz -o page.html",
     ]
-    facts = json.loads(run("info", "page.html", "--json").stdout)
+    facts = facts_of(run("info", "page.html", "--json"))
     assert (facts["holds"], facts["command"].split()[1], len(facts["earlier"])) == ("page", "report", 2)
     for name in ("mean.png", "mean.svg", "mean.pdf"):
         lines_of(run("mean", "shapes.npz", "-o", "mean.npz", "--figure", name, "--force"))

@@ -1,6 +1,5 @@
 """Shapes that are read piece by piece, and learned from on a cluster."""
 
-import json
 import sys
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 import shapelex as sx
 from shapelex.cli import registering
 from shapelex.io import parts, read_codes, stored_shapes
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 from tests.rounding import assert_close, assert_close_codes
 
 LEARN = ["--atoms", "4", "--nonzero", "2", "--coder", "ormp", "--max-iter", "5", "--seed", "1"]
@@ -152,8 +151,7 @@ def test_the_way_from_files_to_codes_without_the_set_in_memory(tables, everythin
     assert sx.load("m.npz").space_ == sx.Landmarks(16, closed=True)
     lines_of(run("encode", "m.npz", "all.zarr", "-o", "codes.parquet"))
     assert lines_of(run("info", "codes.parquet"))[0].startswith("codes of 40 shapes")
-    run_record = json.loads(lines_of(run("info", "codes.parquet", "--json"))[-2].partition(":")[2])
-    assert run_record.startswith("shapelex encode")
+    assert facts_of(run("info", "codes.parquet", "--json"))["command"].startswith("shapelex encode")
 
 
 @pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr"])

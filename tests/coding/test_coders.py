@@ -61,7 +61,7 @@ def test_a_registered_coder_runs_on_every_backend_that_it_has(device, monkeypatc
 def test_a_coder_without_a_torch_implementation_is_refused_there(device, monkeypatch):
     register(monkeypatch, numba=first_atom_numba)
     rows, atoms = problem()
-    words = '^coder "first" has no implementation for the torch backend: use device="cpu", or a coder such as "ormp"'
+    words = '^coder="first" has no implementation for the torch backend: use device="cpu", or coder="ormp"'
     with pytest.raises(DeviceError, match=words):
         encode_rows(rows, atoms, 2, method="first", device=device)
     with pytest.raises(DeviceError, match=words):
@@ -75,7 +75,7 @@ def test_a_coder_without_a_numba_implementation_is_refused_on_the_cpu(monkeypatc
     register(monkeypatch, torch=FirstAtomTorch)
     rows, atoms = problem()
     with pytest.raises(
-        DeviceError, match=r'coder "first" has no .* numba backend: use a torch device such as device="cuda"'
+        DeviceError, match=r'coder="first" has no .* numba backend: use a torch device such as device="cuda"'
     ):
         encode_rows(rows, atoms, 2, method="first")
 

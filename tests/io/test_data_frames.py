@@ -205,3 +205,12 @@ class TestFiles:
         monkeypatch.setattr("shapelex.store.table_file._MAX_ROWS", 3)
         with pytest.raises(ShapeFileError, match=r"A sheet holds at most 2 rows.* write \.csv"):
             sx.write(squares, tmp_path / "a.xlsx")
+
+
+def test_a_damaged_description_of_the_columns_is_an_error_of_the_file(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    path = sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "a.parquet")
+    table = pyarrow.read_table(path).replace_schema_metadata({"pandas": '{"columns": [{"field_name": "id"}]}'})
+    pyarrow.write_table(table, path)
+    with pytest.raises(ShapeFileError, match="no Parquet file that can be read"):
+        sx.read(path)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
+from tests.io.fuzz_all import make_files
 from tests.io.fuzzing import check_damaged, damage
 from tests.io.test_csv import LONG, WIDE
 from tests.io.test_nts import MORPHOLOGIKA, NTS
@@ -75,3 +76,10 @@ def test_the_check_can_fail(tmp_path):
 
     with pytest.raises(AssertionError, match=r"case 0 of a\.tps raised KeyError"):
         check_damaged(b"LM=2", tmp_path / "a.tps", 3, read=read)
+
+
+def test_every_format(tmp_path):
+    (tmp_path / "whole").mkdir()
+    make_files(tmp_path / "whole")
+    for path in sorted((tmp_path / "whole").iterdir()):
+        check_damaged(path.read_bytes(), tmp_path / path.name, 12, n_points=20)

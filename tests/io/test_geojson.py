@@ -11,7 +11,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.geojson import read_records
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 
 RING = [[0, 0], [4, 0], [4, 3], [0, 0]]
 SMALL = [[0, 0], [1, 0], [1, 1], [0, 0]]
@@ -45,7 +45,7 @@ def test_polygon_in_every_wrapping(tmp_path: Path, how: str) -> None:
     [
         ("Polygon", [RING, SMALL], [0, 4, 4 - 3j], True, {"n_holes": 1}),
         ("MultiPolygon", [[SMALL], [RING, SMALL]], [0, 4, 4 - 3j], True, {"n_parts": 2, "n_holes": 1}),
-        ("LineString", [[0, 1], [2, 3, 9]], [-1j, 2 - 3j], False, {}),
+        ("LineString", [[0, 1], [2, 3]], [-1j, 2 - 3j], False, {}),
         ("MultiLineString", [[[0, 0], [1, 0]], [[0, 0], [0, 5]]], [0, -5j], False, {"n_parts": 2}),
         ("MultiPoint", [[0, 1], [5, 2]], [-1j, 5 - 2j], None, {}),
     ],
@@ -86,7 +86,8 @@ def test_nuclei_of_cells_on_request(tmp_path: Path) -> None:
     ("bad", "words"),
     [
         (feature("Point", [1, 2]), "'Point' is no outline"),
-        (feature("Polygon", []), "not empty"),
+        (feature("MultiPolygon", [[]]), "not empty"),
+        ({"type": "Feature"}, "null"),
         (feature("Polygon", [[[0, 0], [1, 1], [0, 0]]]), "at least 3 points, this one has 2"),
         (feature("Polygon", [[[0, "a"], [1, 1], [2, 0]]]), "the text 'a'"),
         (feature("Polygon", [[[0, True], [1, 1], [2, 0]]]), "true"),
@@ -95,7 +96,6 @@ def test_nuclei_of_cells_on_request(tmp_path: Path) -> None:
         (feature("Polygon", [[[0, 10**400], [1, 1], [2, 0]]]), "too large"),
         (feature("Polygon", [[[0], [1, 1], [2, 0]]]), "fewer than two"),
         (feature("Polygon", {"x": 1}), "an object"),
-        ({"type": "Feature", "geometry": None}, "null"),
         (17, "a number"),
     ],
 )
@@ -113,7 +113,7 @@ def test_bad_feature_is_named_and_the_next_is_read(tmp_path: Path, bad: Any, wor
         ("[" * 100_000, "nested too deeply"),
         ('{"type": "Feature", "geometry": ' + "9" * 5000 + "}", "no valid JSON"),
         ('{"type": "Topology"}', "no GeoJSON"),
-        ('{"type": "FeatureCollection", "features": 3}', "must be a list"),
+        ('{"type": "FeatureCollection", "features": 3}', "no GeoJSON: .* with a list of features"),
         ("{", "no valid JSON"),
         ("\xff", "no GeoJSON|no valid JSON"),
     ],
@@ -153,3 +153,27 @@ def test_features_of_several_kinds_are_remarked(tmp_path: Path) -> None:
     assert (remark.where, remark.text.split(" were")[0]) == ("2 features", "1 outline and 1 line")
     assert len(read_document(tmp_path, document, only="lines")) == 1
     assert "only=outlines" in " ".join(sx.read(tmp_path / "cells.geojson", closed=True).notes)
+
+
+def test_more_coordinates_than_two_are_counted(tmp_path: Path) -> None:
+    spatial = [[*point, 7] for point in RING]
+    document = [feature("Polygon", [RING]), feature("Polygon", [spatial]), feature("MultiPolygon", [[RING], [spatial]])]
+    *records, parts, more = read_document(tmp_path, document)
+    assert [record.points.tolist() for record in records] == [[0, 4, 4 - 3j]] * 3
+    assert (more.where, "such as z" in more.text) == ("2 of 3 features", True)
+    assert parts.where == "1 of 3 features"
+
+
+def test_empty_geometries_are_left_out_with_a_remark(tmp_path: Path) -> None:
+    empty = [feature("Polygon", []), feature("MultiPoint", []), {"type": "Feature", "geometry": None}]
+    record, remark = read_document(tmp_path, [*empty, feature("Polygon", [RING])])
+    assert record.id == "cells:4"
+    assert remark == Remark("3 of 4 features", "left out, since they are empty: they have no coordinates.")
+    assert all(isinstance(found, Remark) for found in read_document(tmp_path, empty))
+    with pytest.raises(ShapeFileError, match="No shape could be read"):
+        sx.read(tmp_path / "cells.geojson")
+
+
+def test_what_is_left_out_is_counted_in_the_kind_that_is_read(tmp_path: Path) -> None:
+    document = [feature("MultiLineString", [[[0, 0], [1, 0]], [[0, 0], [0, 5]]]), feature("Polygon", [RING])]
+    assert all(isinstance(found, Record) for found in read_document(tmp_path, document, only="outlines"))

@@ -9,7 +9,6 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import (
-    check_declared,
     check_inner_path,
     files_below,
     read_bytes,
@@ -108,13 +107,6 @@ class TestArchives:
     @pytest.mark.parametrize("name", ["a", "a/b.roi", "a..b", "0001-0002.roi", "Zelle ü.roi"])
     def test_names_that_do_not(self, name):
         check_inner_path(name, Path("x.zip"))
-
-
-def test_declared_counts():
-    check_declared(3, 3, "points")
-    for count in (-1, 4, 1 << 80):
-        with pytest.raises(ShapeFileError, match=f"{count} points are declared, but there is room for at most 3"):
-            check_declared(count, 3, "points")
 
 
 def test_files_below(tmp_path):

@@ -91,7 +91,7 @@ class TestNts:
             ("1 2L", "2 2L", "expected a parameter line"),
             ("2L 6", "2L 5", "2 rows of 5 columns hold no planar shapes"),
             ("2L 6", "2L six", "are no numbers of rows and columns"),
-            ("2L 6", "999999999 6", "numbers are declared, but there is room for"),
+            ("2L 6", "999999999 6", "5999999994 values are declared, but 14 are there"),
             ("6 0 DIM", "6 1 DIM", "no number is given that stands for them"),
             ("left right", "left", "14 values are declared, but 13 are there"),
             ("0 2\n", "0 two\n", r"record 2, line 5: 'two' is no number"),
@@ -133,13 +133,17 @@ class TestMorphologika:
         assert shapes.ids.tolist() == ["wings-1"]
         assert shapes.labels is None
 
+    def test_one_label_may_have_blanks(self, read):
+        text = MORPHOLOGIKA.replace("sex site", "site").replace("f 1", "old wood").replace("m 2", "new")
+        assert read(text, "wings.txt").metadata["site"].tolist() == ["old wood", "new"]
+
     @pytest.mark.parametrize(
         ("old", "new", "words"),
         [
             ("[Dimensions]\n2", "[Dimensions]\n3", "has 3 dimensions, but shapes here are planar"),
             ("[Dimensions]", "[size]", r"no section \[dimensions\]"),
-            ("als]\n2", "als]\n999999999", "landmarks are declared"),
-            ("als]\n2", "als]\n3", "2 names for 3 individuals"),
+            ("als]\n2", "als]\n999999999", "the points of 2 individuals, but declares 999999999"),
+            ("right wing\n", "", "1 names for 2 individuals"),
             ("als]\n2", "als]\ntwo", "line 2: 'two' is no number of individuals"),
             ("bee 1", "bee 7", "must be names and sizes that add up to 2"),
             ("f 1", "f", "must have 2 values for each of 2"),

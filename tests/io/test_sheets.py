@@ -85,7 +85,7 @@ def test_any_column_is_the_label(folder):
     shapes = sx.read("a.csv", label="site")
     assert shapes.labels.tolist() == ["p", "q", "q"]
     assert not shapes.metadata
-    with pytest.raises(ShapeFileError, match=r"label='sit' is none of the columns of a\.csv: site"):
+    with pytest.raises(ShapeFileError, match=r'label="sit" is none of the columns of a\.csv: site'):
         sx.read("a.csv", label="sit")
     with pytest.raises(ValueError, match="label and label_from cannot both be given"):
         sx.read("a.csv", label="site", label_from="parent")
@@ -101,7 +101,7 @@ def test_refused(folder):
         shapes.join(pd.DataFrame({"id": ["a"], "b": [1]}))
     with pytest.raises(ShapeInputError, match="has a column 'site', which the shapes have too"):
         shapes.join(SHEET.rename(columns={"age": "site"}))
-    with pytest.raises(ShapeInputError, match="label='genus' is no column"):
+    with pytest.raises(ShapeInputError, match='label="genus" is no column'):
         shapes.join(SHEET, label="genus")
     (folder / "ragged.csv").write_text("id,age\n001,1\n002\n")
     with pytest.raises(ShapeFileError, match=r"ragged\.csv, line 3: it has 1 columns, the table has 2"):
@@ -128,13 +128,13 @@ def test_on_the_command_line(folder):
         "import", "a.csv", "-o", "s.npz", "--labels", "sheet.xlsx", "--on", "id", "--label", "species", "--json"
     )
     assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["labels"] == ["", "elm", "oak"]
+    assert json.loads(result.stdout)["result"]["labels"] == ["", "elm", "oak"]
     check(sx.read("s.npz"))
     result = run("import", "a.csv", "-o", "t.npz", "--labels", "sheet.csv", "--on", "key")
     assert result.exit_code == 1
     assert "name one of them with --on" in result.stderr
     result = run("import", "a.csv", "-o", "t.npz", "--label", "sit")
-    assert "--label 'sit' is none of the columns" in result.stderr
+    assert "--label sit is none of the columns" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["s.xlsx", "s.parquet"])

@@ -54,10 +54,9 @@ def test_blocks_make_up_the_text(tmp_path_factory, content, n_bytes, keeps_line_
     found: list[str] = []
 
     def read_blocks() -> str:
-        opened = open_text(path, '_"')
+        opened = open_text(path)
         found.extend(opened.blocks(keeps_line_ends=keeps_line_ends))
         assert opened.n_characters == len(read_text(path, keeps_line_ends=True))
-        assert opened.marks >= {mark for mark in '_"' if mark in "".join(found)}
         return "".join(found)
 
     with mock.patch.object(text_file, "_PIECE_BYTES", n_bytes):
@@ -67,12 +66,6 @@ def test_blocks_make_up_the_text(tmp_path_factory, content, n_bytes, keeps_line_
     assert all(block.endswith(ends) for block in found[:-1])
     assert not any(first.endswith("\r") and second.startswith("\n") for first, second in pairwise(found))
     assert all(found)
-
-
-def test_marks_that_do_not_occur(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("a_b")
-    assert open_text(path, '_"').marks == {"_"}
 
 
 def test_folder_is_refused(tmp_path):
@@ -127,7 +120,7 @@ def test_encodings(tmp_path, encoding):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"ab\0cd", "no text file: it holds a zero byte at 2"), (b"\xff\xfea\0b", "UTF-16")],
+    [(b"ab\0cd", "no text file: it holds a zero byte"), (b"\xff\xfea\0b", "UTF-16")],
 )
 def test_what_is_no_text(tmp_path, content, message):
     (tmp_path / "a.txt").write_bytes(content)

@@ -1,5 +1,6 @@
 """TPS files: the traps that real ones hold, and records that are damaged."""
 
+from collections import Counter
 from unittest import mock
 
 import numpy as np
@@ -11,7 +12,7 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
 from shapelex.io import text_file
 from shapelex.io.formats import tps as _tps
-from shapelex.io.records import BadRecord, Remark
+from shapelex.io.records import BadRecord, Record, Remark
 from tests.io.laziness import as_values, packings, peak_bytes, write_repeated
 from tests.io.whole_text import read_text
 
@@ -171,7 +172,7 @@ def test_outlines_are_closed(read):
 
 
 def test_points_in_space_are_refused(read):
-    with pytest.raises(ShapeFileError, match=r"record 2, line 8: LM3 holds landmarks in space"):
+    with pytest.raises(ShapeFileError, match=r"record 2, line 8: LM3 holds points in space"):
         read(PLAIN + "LM3=2\n0 0 0\n1 1 1\n")
     with pytest.warns(SkippedRecordsWarning, match="LM3"):
         assert len(read(PLAIN + "LM3=2\n0 0 0\n1 1 1\n" + PLAIN, on_error="skip")) == 2
@@ -186,9 +187,10 @@ def test_points_in_space_are_refused(read):
         ("LM=2\n0 0\n1e999 2\nID=1\n", 10, "found '1e999 2'"),
         ("LM=2\n0 0\n1_0 2\nID=1\n", 10, "found '1_0 2'"),
         ("LM=2\n0 0\n1 1\n2 2\n", 11, "expected a key such as IMAGE= or ID=, found '2 2'"),
+        ("LM=2\n0 0\n1 1\n\xa0LM=2\n0 0\n1 1\n", 11, "expected a key such as IMAGE= or ID=, found 'LM=2'"),
         ("LM=two\n0 0\n", 8, "'two' is no number of landmarks"),
         ("LM=-2\n0 0\n", 8, "-2 landmarks are declared"),
-        ("LM=999999999999\n0 0\n", 8, "999999999999 landmarks are declared, but there is room for at most 3"),
+        ("LM=999999999999\n0 0\n", 8, "999999999999 landmarks are declared, but there is room for at most 2"),
         ("LM=2\n0 0\n1 1\nCURVES=1\nPOINTS=9\n0 0\n", 12, "9 points are declared"),
         ("LM=0\n", 8, "it holds no landmarks"),
     ],
@@ -222,6 +224,50 @@ def test_writing_only_what_it_can_hold(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+class TestRoundTrip:
+    def test_values_keep_their_kinds(self, tmp_path):
+        metadata = {
+            "clone": ["1e5", "12", "007"],
+            "kind": ["True", "nan", '"1"'],
+            "note": ['"torn"', '"', "-"],
+            "height": [1.0, 2.5, np.nan],
+            "leg": [1, 2, 3],
+            "is_torn": [True, False, True],
+            "scale": [0.5, 1.0, 2.0],
+            "points3": ["a", "b", "c"],
+            "x" * 90: [4, 5, 6],
+        }
+        shapes = sx.ShapeSet([[0, 1, 1j]] * 3, ids=["1", "02", "c d"], labels=["3", "", '"4"'], metadata=metadata)
+        copy = sx.read(sx.write(shapes, tmp_path / "a.tps"))
+        assert copy.ids.tolist() == shapes.ids.tolist()
+        assert copy.labels.tolist() == shapes.labels.tolist()
+        renamed = {"points3": "x_points3", "x" * 90: "x" * 80}
+        for name, column in shapes.metadata.items():
+            found = copy.metadata[renamed.get(name, name)]
+            assert found.dtype.kind == column.dtype.kind
+            np.testing.assert_array_equal(found, column)
+
+    def test_columns_that_would_share_a_key_are_refused(self, tmp_path):
+        shapes = sx.ShapeSet([[0, 1, 1j]], metadata={"leg length": [1], "Leg_length": [2]})
+        with pytest.raises(ShapeFileError, match="the key LEG_LENGTH of a TPS file: rename 'Leg_length'"):
+            sx.write(shapes, tmp_path / "a.tps")
+
+    def test_scale_is_applied_once(self, read, tmp_path):
+        scaled = read(PLAIN, scale=True)
+        assert scaled.metadata["applied_scale"].tolist() == [0.5]
+        copy = sx.write(scaled, tmp_path / "a.tps")
+        assert sx.read(copy).equals(scaled)
+        with pytest.raises(ShapeFileError, match="this one has none"):
+            sx.read(copy, scale=True)
+
+    @given(value=st.text(st.sampled_from('01.e+-_"a TrueFalsnif'), min_size=1, max_size=8).map(str.strip).filter(bool))
+    def test_any_text_stays_text(self, tmp_path_factory, value):
+        shapes = sx.ShapeSet([[0, 1, 1j]], ids=["a"], metadata={"tree": [value]})
+        path = tmp_path_factory.getbasetemp() / "texts.tps"
+        copy = sx.read(sx.write(shapes, path, overwrite=True))
+        assert copy.metadata["tree"].tolist() == [value]
+
+
 LINES = [
     "LM=2",
     "  lm = 3",
@@ -245,19 +291,19 @@ def records_of_whole_text(path):
     """Return the records of a file that is held as one list of lines."""
     lines = read_text(path).split("\n")
     starts = [place for place, line in enumerate(lines) if _tps._START.match(line)]
+    for place, line in enumerate(lines[: starts[0] if starts else None], start=1):
+        if line.strip() and not line.lstrip().startswith(("#", ";", "'", '"', "!")):
+            raise ShapeFileError(f"{path} is no TPS file: expected LM= first, but line {place} is {line[:40]!r}.")
     if not starts:
         raise ShapeFileError(f"{path} is no TPS file: no line starts with LM=.")
-    _tps._check_preamble("\n".join(lines[: starts[0]]), path)
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True), start=1):
         # A record ends with a line end, after which there is an empty line of its own.
         own = lines[start:end] + ([] if end is None else [""])
-        where = f"record {number}, line {start + 1}"
         try:
-            yield _tps._as_record(_tps._parse(own, start + 1), path, number, where, "auto", False)
+            read = _tps._read_record(own, f"{path.stem}-{number}", "auto", False, Counter())
+            yield Record(**read, where=f"record {number}, line {start + 1}")
         except _tps._BadLineError as error:
-            yield BadRecord(f"record {number}, line {error.line_number}", error.reason)
-        except ShapeFileError as error:
-            yield BadRecord(where, str(error))
+            yield BadRecord(f"record {number}, line {start + 1 + error.args[0]}", error.args[1])
 
 
 @given(content=packings(TEXTS), n_bytes=st.integers(3, 60))

@@ -10,8 +10,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.wcon import read_records
-from shapelex.io.formats.wcon_units import unit_ratio
+from shapelex.io.formats.wcon import read_records, unit_ratio
 from shapelex.io.records import BadRecord, Record
 
 UNITS = {"t": "s", "x": "mm", "y": "mm", "ox": "mm", "oy": "mm", "cx": "mm", "cy": "mm", "px": "mm", "py": "mm"}

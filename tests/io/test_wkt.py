@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex._messages import format_option
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.wkt import read_records
 from shapelex.io.records import BadRecord, Record, Remark
@@ -74,11 +75,20 @@ def test_names_and_holes(tmp_path: Path) -> None:
     assert isinstance(turned, Remark)
 
 
+def test_empty_geometries_and_more_coordinates_are_counted(tmp_path: Path) -> None:
+    text = "POLYGON EMPTY\nPOLYGON Z ((0 0 1,9 0 1,9 9 1))\nPOLYGON((0 0,9 0,9 9))\npolygon zm empty\n"
+    first, second, empty, more, _ = read_text(tmp_path, text)
+    assert (first.where, second.where) == ("line 2", "line 3")
+    assert empty == Remark("2 of 4 geometries", "left out, since they are empty: they have no coordinates.")
+    assert (more.where, "such as z" in more.text) == ("1 of 2 geometries", True)
+
+
 def test_two_shapes_of_one_frame_are_no_track(tmp_path: Path) -> None:
     text = TRACK + "10; POLYGON((0 0,9 0,9 9))\n"
     bad = next(found for found in read_text(tmp_path, text) if isinstance(found, BadRecord))
     assert bad == BadRecord(
-        "line 5", "frame 10 is also in line 2, so the file is not one track: tracked=False reads all."
+        "line 5",
+        f"frame 10 is also in line 2, so the file is not one track: {format_option('tracked', False)} reads all.",
     )
     records = [found for found in read_text(tmp_path, text, tracked=False) if isinstance(found, Record)]
     assert [(record.frame, record.sequence) for record in records] == [(n, None) for n in (9, 10, 13, 12, 10)]
@@ -87,7 +97,7 @@ def test_two_shapes_of_one_frame_are_no_track(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("POLYGON EMPTY", "empty"),
+        ("MULTIPOINT((), (1 2))", "fewer than two numbers"),
         ("POINT(1 2)", "no outline"),
         ("GEOMETRYCOLLECTION(POINT(1 2))", "is no number|expected 2 numbers"),
         ("CIRCLE(1 2)", "expected a geometry such as"),

@@ -33,15 +33,14 @@ def read_text(path: Path, limit: int = MAX_BYTES, *, keeps_line_ends: bool = Fal
         try:
             text = content.decode("utf-16")
         except UnicodeDecodeError as error:
-            raise ShapeFileError(f"{path} starts as UTF-16 text, but is damaged: {error}.") from error
+            raise ShapeFileError(f"{path} starts as UTF-16 text, but is damaged: save it again, as UTF-8.") from error
     else:
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = content.decode("latin-1")
-    place = text.find("\0")
-    if place >= 0:
-        raise ShapeFileError(f"{path} is no text file: it holds a zero byte at {place}.")
+    if "\0" in text:
+        raise ShapeFileError(f"{path} is no text file: it holds a zero byte.")
     if keeps_line_ends or "\r" not in text:
         return text
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,5 +1,6 @@
 """The app: all commands, and what they share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,9 +29,12 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit status: 0 fine, 1 a file or its data cannot be used, 2 wrong usage, 130 interrupted.",
+    epilog="Exit status: 0 success, 1 a file or its data cannot be used, 2 wrong usage or a wrong value of an option, "
+    "70 a bug of shapelex, 130 interrupted.",
 )
-app.command("import")(import_shapes)
+_SHARED = "For every command: --verbose, --log FILE and --debug, see shapelex --help."
+
+app.command("import", epilog=_SHARED)(import_shapes)
 # In the order of use.
 for command in (
     formats,
@@ -50,7 +54,7 @@ for command in (
     replay,
     warmup,
 ):
-    app.command()(command)
+    app.command(epilog=_SHARED)(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -66,8 +70,11 @@ def shapelex(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; works after a command too.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the log on standard error.")] = False,
+    log: Annotated[Path | None, typer.Option("--log", help="Append the log to this file.", show_default=False)] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Sparse dictionaries of planar shapes."""
+    """Sparse dictionaries of planar shapes.
+
+    --verbose, --log and --debug work after every command too.
+    """

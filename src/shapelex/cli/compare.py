@@ -90,11 +90,11 @@ def compare(
         from shapelex.store.table_file import write_table
 
         write_table(target, [{name: table[name] for name in table.columns}], run)
-        screen.say(f"wrote {target}")
+        screen.wrote(target)
     if picture is not None:
         save_figure(picture, lambda ax: sx.plotting.plot_rmse_curves(table, ax=ax), run, (6.0, 4.2))
-        screen.say(f"wrote {picture}")
-    screen.show({"rows": table.rows(), "out": None if target is None else str(target)})
+        screen.wrote(picture)
+    screen.show({"rows": table.rows()})
 
 
 def groups_of(shapes: "ShapeSet", column: str | None, shuffle: bool) -> Any:

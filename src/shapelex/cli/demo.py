@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from shapelex.cli.errors import STATUS_INTERRUPTED, report_error
+from shapelex.cli.errors import Interruption
+from shapelex.cli.json_report import current_report
 from shapelex.cli.leaf_sheets import write_leaf_sheets
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
 from shapelex.cli.outputs import claim_folder
@@ -44,13 +45,17 @@ def demo(
         for words in _commands(folder, seed):
             screen.say(f"\n$ {shlex.join(['shapelex', *words])}")
             run_command(words, ["--force"] * force + ["--quiet"] * (quiet or as_json))
+    except Interruption:
+        # The message of the command that was interrupted.
+        raise
     except KeyboardInterrupt:
         written = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-        report_error(f"interrupted: {folder} has {written}; run again with --force.")
-        raise typer.Exit(STATUS_INTERRUPTED) from None
+        raise Interruption(f"interrupted: {folder} has {written}; run again with --force.") from None
     seconds = time.perf_counter() - start
     screen.say(f"\n{seconds:.0f} s. Open {folder / 'report.html'} in a browser; the figures are beside it.")
-    screen.show({"out": str(folder), "seconds": seconds, "files": sorted(str(path) for path in folder.iterdir())})
+    for path in sorted(folder.iterdir()):
+        current_report().note_output(path)
+    screen.show({"seconds": seconds})
 
 
 def _commands(folder: Path, seed: int) -> list[list[str]]:

@@ -54,7 +54,7 @@ def distances(
     names = columns if len(set(columns)) == len(columns) else [f"{place}:{name}" for place, name in enumerate(columns)]
     write_table(target, [{"id": found.ids, **{f"{name}": table[:, place] for place, name in enumerate(names)}}], run)
     screen.say(f"{len(table)} x {len(names)} {distance} distances, mean {table.mean():.4f}, greatest {table.max():.4f}")
-    screen.say(f"wrote {target}")
+    screen.wrote(target)
     if picture is not None:
         labels = found.labels if other is None else None
         save_figure(
@@ -63,6 +63,5 @@ def distances(
             run,
             (6.0, 5.0),
         )
-        screen.say(f"wrote {picture}")
-    screen.show({"out": str(target), "shape": list(table.shape), "mean": float(table.mean()),
-                 "greatest": float(table.max()), "figure": None if picture is None else str(picture)})  # fmt: skip
+        screen.wrote(picture)
+    screen.show({"shape": list(table.shape), "mean": float(table.mean()), "greatest": float(table.max())})

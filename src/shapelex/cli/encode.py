@@ -82,8 +82,8 @@ def encode(
         with on_cluster(stored, shapes, scheduler) as source, screen.progress("coding") as tell:
             rmse, worst = write_codes_in_blocks(target, dictionary, stored, source, run, str(layout), tell)
         screen.say(f"{len(stored)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * worst:.2f} %")
-        screen.say(f"wrote {target}")
-        screen.show({"out": str(target), "n_shapes": len(stored), "rmse": rmse, "worst": worst, "figure": None})
+        screen.wrote(target)
+        screen.show({"n_shapes": len(stored), "rmse": rmse, "worst": worst})
         return
     found = read_shapes_for(dictionary, shapes, screen)
     from shapelex.store.code_files import shape_columns, write_codes
@@ -94,12 +94,11 @@ def encode(
     write_codes(target, [(codes, errors, shape_columns(found))], run, str(layout))
     rmse = float((errors**2).mean() ** 0.5)
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
-    screen.say(f"wrote {target}")
+    screen.wrote(target)
     if picture is not None:
         draw_overlays(picture, found, dictionary.inverse_transform(codes), errors, run)
-        screen.say(f"wrote {picture}")
-    screen.show({"out": str(target), "n_shapes": len(found), "rmse": rmse, "worst": float(errors.max()),
-                 "figure": None if picture is None else str(picture)})  # fmt: skip
+        screen.wrote(picture)
+    screen.show({"n_shapes": len(found), "rmse": rmse, "worst": float(errors.max())})
 
 
 def draw_overlays(path: Path, shapes: Any, reconstructions: Any, errors: Any, run: dict[str, Any]) -> None:

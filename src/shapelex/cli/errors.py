@@ -1,117 +1,171 @@
 """Errors on the command line: one line that says what to do, and an exit status.
 
-In comes any exception of a command; out goes its message on standard error. Status 1 is for files and data, 2 for wrong
-usage (typer's own), 130 for an interruption. Warnings, and what the library logs as such, are one line each too.
+In comes any exception of a command; out goes its message on standard error, or as JSON on standard output with
+``--json``. Status 1 is for files and data, 2 for wrong usage and wrong values of options, 70 for errors that are bugs
+of shapelex, 130 for an interruption. Warnings, and what the library logs as such, are one line each too.
 """
 
 import logging
-import re
+import os
+import shlex
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from shapelex.exceptions import ShapelexError
+from shapelex._messages import marked_text
+from shapelex.cli.json_report import JsonReport, begin_report
+from shapelex.cli.log_lines import show_log
+from shapelex.cli.option_names import OptionNames
+from shapelex.exceptions import (
+    DeviceError,
+    ParameterError,
+    ParameterTypeError,
+    SearchTooLargeError,
+    ShapelexError,
+    SpaceError,
+)
 
-_DEBUG = "shapelex.debug"
+_SHARED = "shapelex.shared"
 # The base of typer's usage errors, whichever library it comes from.
 _UsageError: Any = typer.BadParameter.__mro__[-4]
-_EXPECTED = (ShapelexError, OSError, ValueError, TypeError, ImportError, MemoryError)
+# Errors of the library about values that come from options.
+_WRONG_VALUES = (ParameterError, ParameterTypeError, SpaceError, DeviceError, SearchTooLargeError)
 
-STATUS_ERROR = 1
-STATUS_INTERRUPTED = 130
+logger = logging.getLogger(__name__)
 
 ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("ARGUMENTS", default=())
 """The arguments of the command that runs, as they were typed."""
-
-_FORMAT_OPTIONS = "layout|axes|kind|border|dataset|variable|curves|which|only|threshold"
-# Messages of the library name arguments of Python; here they have other names.
-_OPTIONS = (
-    (re.compile(r"(\.(?:roi|zip|geojson), .*or) read them apart\b"), r"\1 read one kind alone with only=outlines"),
-    (re.compile(r"\bspace=(?:sx\.)?BSpline\((\d+)\)"), r"--space bspline --points \1"),
-    (re.compile(r"\bn_points=(\d+)"), r"--points \1"),
-    (re.compile(r"\bon_error=\"skip\""), "--skip-bad"),
-    (re.compile(r"\bmissing=\"?(allow|negative)\"?"), r"--missing \1"),
-    (re.compile(r"\bclosed=True"), "--closed"),
-    (re.compile(r"\bclosed=False"), "--open"),
-    (re.compile(r"\boverwrite=True"), "--force"),
-    (re.compile(r"\bformat=(?=\w)"), "--format "),
-    (re.compile(r"\bformat=(?!\w)"), "--format"),
-    (re.compile(r"\blabel_from="), "--label-from "),
-    (re.compile(r"\blabel=(?=')"), "--label "),
-    (re.compile(r"\bon=(?=')"), "--on "),
-    (re.compile(r"\bwith on=(?=\W|$)"), "with --on"),
-    (re.compile(r"\braise max_iter, or tol\b"), "raise --max-iter"),
-    (re.compile(r"\bmax_iter=(\d+)"), r"--max-iter \1"),
-    (re.compile(r"\bn_atoms=(\d+)"), r"--atoms \1"),
-    (re.compile(r"\bn_nonzero=(\d+)"), r"--nonzero \1"),
-    (re.compile(r"\bn_atoms\b"), "--atoms"),
-    (re.compile(r"\bn_nonzero\b"), "--nonzero"),
-    (re.compile(r"\bmax_iter\b"), "--max-iter"),
-    (re.compile(r"\bn_points\b"), "--points"),
-    (re.compile(rf"\b({_FORMAT_OPTIONS})=\"?(\w+)\"?"), r"--option \1=\2"),
-)  # fmt: skip
-
-_SPACE = re.compile(r"(\b[A-Z]\w+\(n_points=[^()]*\))")
 
 
 class CommandError(ShapelexError):
     """A command cannot go on; the message is one line that says what to do."""
 
 
+class Interruption(KeyboardInterrupt):
+    """A command was interrupted; the message says what it has written."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What an error is to the user.
+
+    Parameters
+    ----------
+    kind : str
+        ``"usage"``, ``"data"``, ``"library"``, ``"memory"``, ``"bug"`` or ``"interrupted"``.
+    message : str
+        What went wrong, on one line.
+    exit_code : int
+        The exit status.
+    option : str or None
+        The option of the command that is wrong, or that would help.
+    traceback : str or None
+        The file that has the traceback of a bug.
+    """
+
+    kind: str
+    message: str
+    exit_code: int
+    option: str | None = None
+    traceback: str | None = None
+
+
+@dataclass
+class _SharedOptions:
+    """Options of all commands, wherever they stand among the arguments."""
+
+    debug: bool = False
+    verbose: bool = False
+    log: Path | None = None
+
+
 class GuardedGroup(TyperGroup):
     """Commands that end in one line instead of a traceback, unless ``--debug`` is among the arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take ``--debug`` out of the arguments wherever it stands."""
-        end = args.index("--") if "--" in args else len(args)
-        if "--debug" in args[:end]:
-            ctx.meta[_DEBUG] = True
-            args = [argument for argument in args[:end] if argument != "--debug"] + args[end:]
-        ARGUMENTS.set(tuple(args))
-        return super().parse_args(ctx, args)
+        """Take the options that all commands have out of the arguments."""
+        try:
+            kept, ctx.meta[_SHARED] = _take_shared(args, is_complete=not ctx.resilient_parsing)
+            ARGUMENTS.set(tuple(kept))
+            return super().parse_args(ctx, kept)
+        except _UsageError as error:
+            if "--json" in args:
+                _print_failure(begin_report(), None, describe(error))
+                raise typer.Exit(2) from None
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
+        shared, report = ctx.meta[_SHARED], begin_report()
+        is_quiet, as_json = bool({"-q", "--quiet"} & set(ARGUMENTS.get())), "--json" in ARGUMENTS.get()
+        level = logging.DEBUG if shared.verbose else logging.ERROR if is_quiet else logging.WARNING
         try:
-            with _warnings_in_one_line(), _log_in_one_line():
-                return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, _UsageError):
+            with (
+                show_log(level, shared.log, lambda text: self._options(ctx).translate(text)),
+                _log_warnings(report, lambda text: self._options(ctx).translate(text)),
+            ):
+                logger.info("started: %s", shlex.join(["shapelex", *ARGUMENTS.get()]))
+                try:
+                    value = super().invoke(ctx)
+                except (typer.Exit, typer.Abort, BrokenPipeError):
+                    raise
+                except BaseException as error:
+                    logger.debug("failed: %s", error, exc_info=True)
+                    raise
+                logger.info("finished")
+        except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
-        except KeyboardInterrupt:
-            report_error("interrupted.")
-            raise typer.Exit(STATUS_INTERRUPTED) from None
-        except Exception as error:
-            if ctx.meta.get(_DEBUG):
+        except (Exception, KeyboardInterrupt) as error:
+            is_usage = isinstance(error, _UsageError)
+            if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
                 raise
-            report_error(describe(error))
-            raise typer.Exit(STATUS_ERROR) from None
+            failure = describe(error, self._options(ctx))
+            if as_json:
+                _print_failure(report, ctx.invoked_subcommand, failure)
+            else:
+                report_error(failure.message)
+            raise typer.Exit(failure.exit_code) from None
+        if as_json:
+            typer.echo(report.document(ctx.invoked_subcommand))
+        return value
+
+    def _options(self, ctx: Any) -> OptionNames:
+        name = ctx.invoked_subcommand
+        return OptionNames(name and self.get_command(ctx, name), self.get_command(ctx, "import"))
 
 
-def describe(error: Exception) -> str:
-    """Return what went wrong, on one line."""
-    message = " ".join(str(error).split())
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}."
+def describe(error: BaseException, options: OptionNames | None = None) -> Failure:
+    """Return what to tell of an error."""
+    options = options or OptionNames()
+    if isinstance(error, KeyboardInterrupt):
+        return Failure("interrupted", f"{error}" or "interrupted.", 130)
+    if isinstance(error, _UsageError):
+        return Failure("usage", _one_line(error.format_message()), error.exit_code, _option_of(error))
+    marked = _one_line(marked_text(error))
+    message, option = options.translate(marked), options.first_option(marked)
     if isinstance(error, MemoryError):
-        return f"not enough memory ({message or 'no details'}): take fewer shapes, or learn from batches."
-    if isinstance(error, _EXPECTED) and message:
-        return message if isinstance(error, CommandError) else in_options(message)
-    return f"unexpected {type(error).__name__}: {message or 'no message'}. Run again with --debug to see where."
-
-
-def in_options(message: str) -> str:
-    """Return a message of the library with the options of the command line in place of Python's arguments."""
-    # Odd parts are spaces, which are named as info names them.
-    parts = _SPACE.split(message)
-    for place in range(0, len(parts), 2):
-        for pattern, words in _OPTIONS:
-            parts[place] = pattern.sub(words, parts[place])
-    return "".join(parts)
+        return Failure(
+            "memory", f"not enough memory ({message or 'no details'}): take fewer shapes, or learn from batches.", 1
+        )
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return Failure("data", f"{error.filename}: {error.strerror}.", 1)
+    if isinstance(error, _WRONG_VALUES):
+        return Failure("usage", message, 2, option)
+    if isinstance(error, ImportError):
+        return Failure("library", message, 1)
+    if isinstance(error, ShapelexError | OSError):
+        return Failure("data", message, 1, option)
+    file = _keep_traceback(error)
+    where = "run again with --debug to see where" if file is None else f"the traceback is in {file}"
+    what = f"unexpected {type(error).__name__}: {message.rstrip('.') or 'no message'}"
+    return Failure("bug", f"{what}. This is a bug of shapelex: {where}; please report it.", 70, traceback=file)
 
 
 def report_error(message: str) -> None:
@@ -119,38 +173,73 @@ def report_error(message: str) -> None:
     typer.echo(f"shapelex: {message}", err=True)
 
 
-def _is_quiet() -> bool:
-    return bool({"-q", "--quiet"} & set(ARGUMENTS.get()))
+def _print_failure(report: JsonReport, command: str | None, failure: Failure) -> None:
+    typer.echo(report.document(command, asdict(failure)))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _option_of(error: Any) -> str | None:
+    """Return the option that a usage error is about: its name, or that of the parameter of the command."""
+    hint = getattr(error, "option_name", None) or getattr(error, "param_hint", None)
+    if hint is None and getattr(error, "param", None) is not None:
+        hint = max(error.param.opts, key=len)
+    return hint if isinstance(hint, str) and hint.startswith("-") else None
+
+
+def _keep_traceback(error: BaseException) -> str | None:
+    """Write the traceback of an error to a new file in the temporary folder, and return its path."""
+    import platform
+    import tempfile
+    import traceback
+
+    from shapelex import __version__
+
+    head = [
+        shlex.join(["shapelex", *ARGUMENTS.get()]),
+        f"shapelex {__version__}, Python {platform.python_version()}, {platform.platform()}",
+    ]
+    try:
+        handle, path = tempfile.mkstemp(prefix="shapelex-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write("\n".join([*head, "", *traceback.format_exception(error)]))
+    except OSError:
+        return None
+    return path
+
+
+def _take_shared(args: list[str], is_complete: bool) -> tuple[list[str], _SharedOptions]:
+    """Return the arguments without the options that all commands have, and these."""
+    shared, kept = _SharedOptions(), []
+    rest = iter(args)
+    for word in rest:
+        name, sign, value = word.partition("=")
+        if word == "--":
+            kept += [word, *rest]
+        elif word in ("--debug", "--verbose"):
+            setattr(shared, word[2:], True)
+        elif name == "--log":
+            file = value if sign else next(rest, "")
+            if not file and is_complete:
+                raise typer.BadParameter("needs the name of a file.", param_hint="--log")
+            shared.log = Path(file)
+        else:
+            kept.append(word)
+    return kept, shared
 
 
 @contextmanager
-def _warnings_in_one_line() -> Iterator[None]:
-    is_quiet = _is_quiet()
+def _log_warnings(report: JsonReport, translate: Callable[[str], str]) -> Iterator[None]:
+    """Log warnings, on one line each."""
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        if not is_quiet:
-            report_error(f"warning: {in_options(' '.join(str(message).split()))}")
+        text = translate(_one_line(marked_text(message) if isinstance(message, Warning) else str(message)))
+        report.warnings.append(text)
+        logger.warning("warning: %s", text)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
         yield
-
-
-class _LineHandler(logging.Handler):
-    """Prints messages of the library, such as that kernels are compiled, on standard error."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print one message."""
-        report_error(in_options(" ".join(record.getMessage().split())))
-
-
-@contextmanager
-def _log_in_one_line() -> Iterator[None]:
-    handler = _LineHandler(logging.CRITICAL if _is_quiet() else logging.WARNING)
-    logger = logging.getLogger("shapelex")
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)

@@ -5,8 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from shapelex.cli.errors import CommandError
-
 FormatOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -31,7 +29,9 @@ def parse_format_options(words: list[str] | None) -> dict[str, Any]:
         options[name] = _as_value(value)
     taken = sorted(_OWN_OPTION & set(options))
     if taken:
-        raise CommandError(f"{', '.join(taken)} has an option of its own: see shapelex import --help.")
+        raise typer.BadParameter(
+            f"{', '.join(taken)} has an option of its own: see shapelex import --help.", param_hint="--option"
+        )
     return options
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.format_options import FormatOption, complete_format, parse_format_options
+from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
 from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
@@ -117,6 +118,7 @@ def import_shapes(
         "label": label,
         **parse_format_options(option),
     }
+    current_report().note_inputs([] if labels is None else [labels])
     model_set: Any = None if like is None else open_if_large(like) or read_shapes(like, screen)
     if model_set is not None:
         if points is not None or closed is not None or space is not SpaceName.landmarks:
@@ -141,7 +143,7 @@ def import_shapes(
             write_shapes(shapes, target, run)
         summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())
     screen.say(str(summary))
-    screen.say(f"wrote {target}")
+    screen.wrote(target)
     found_labels = sorted(summary.labels) if summary.labels else None
-    screen.show({"out": str(target), "n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": found_labels,
-                 "notes": list(shapes.notes)})  # fmt: skip
+    current_report().note_remarks(shapes.notes)
+    screen.show({"n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": found_labels})

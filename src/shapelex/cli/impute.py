@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.format_options import FormatOption, parse_format_options
+from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import record_run
 from shapelex.cli.screen import Screen
@@ -57,7 +58,7 @@ def impute(
     target = claim_shapes(out, force)
     screen = Screen(quiet, as_json)
     found = read_complete_shapes(shapes, screen, missing="allow", **parse_format_options(option))
-    results: dict[str, Any] = {"out": str(target), "n_shapes": len(found), "n_incomplete": 0, "n_imputed": 0,
+    results: dict[str, Any] = {"n_shapes": len(found), "n_incomplete": 0, "n_imputed": 0,
                                "hidden_error": None, "hidden_error_of_mean": None, "noise": None}  # fmt: skip
     completed = found
     if found.is_missing.any():
@@ -83,5 +84,6 @@ def impute(
     inputs = [one for one in (shapes, model, reference) if one is not None]
     with screen.progress("writing"):
         write_shapes(completed, target, record_run(seed, tuple(inputs)))
-    screen.say(f"wrote {target}")
-    screen.show({**results, "notes": list(completed.notes)})
+    screen.wrote(target)
+    current_report().note_remarks(completed.notes)
+    screen.show(results)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shapelex.cli.errors import CommandError
+from shapelex.cli.json_report import current_report
 from shapelex.cli.options import JsonOption
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
@@ -32,6 +33,7 @@ def info(
 
     screen = Screen(as_json=as_json)
     path = Path(file)
+    current_report().note_inputs([path])
     header = read_header(path) if path.is_file() else zarr_attributes(path)
     describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(
         str(header.get("format", "")), _describe_shapes
@@ -148,4 +150,4 @@ def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, An
     labels = sorted(summary.labels) if summary.labels else None
     facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed,
              "preparation": None if shapes.preparation is None else str(shapes.preparation)}  # fmt: skip
-    return str(summary).splitlines(), {**facts, "labels": labels, "notes": list(shapes.notes)}
+    return str(summary).splitlines(), {**facts, "labels": labels}

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from shapelex.cli.errors import STATUS_INTERRUPTED, CommandError, report_error
+from shapelex.cli.errors import CommandError, Interruption
 from shapelex.cli.figures import claim_figure, gallery_size, pose_on_page, save_figure
 from shapelex.cli.fit_progress import follow_fit
 from shapelex.cli.format_options import FormatOption, parse_format_options
+from shapelex.cli.json_report import current_report
 from shapelex.cli.options import (
     DeviceOption,
     DistanceName,
@@ -132,14 +133,13 @@ def learn(
         ):
             model.fit(source)
     except KeyboardInterrupt:
-        _keep_best(model, target, run, checkpoint)
-        raise typer.Exit(STATUS_INTERRUPTED) from None
+        raise Interruption(_keep_best(model, target, run, checkpoint)) from None
     model.save(target, run=run)
     if n_incomplete:
         screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
-    screen.say(f"wrote {target}")
+    screen.wrote(target)
     if picture is not None:
         pose = pose_on_page(found, model.space_)
         save_figure(
@@ -148,10 +148,9 @@ def learn(
             run,
             gallery_size(atoms),
         )
-        screen.say(f"wrote {picture}")
-    screen.show({"out": str(target), "rmse": float(model.rmse_), "n_iter": int(model.n_iter_),
-                 "n_incomplete": n_incomplete,
-                 "usage": model.usage_.tolist(), "figure": None if picture is None else str(picture)})  # fmt: skip
+        screen.wrote(picture)
+    screen.show({"rmse": float(model.rmse_), "n_iter": int(model.n_iter_), "n_incomplete": n_incomplete,
+                 "usage": model.usage_.tolist()})  # fmt: skip
 
 
 def _count_swaps(model: Any) -> int:
@@ -164,12 +163,12 @@ def _shares(model: Any) -> str:
     return f"{100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} %"
 
 
-def _keep_best(model: Any, target: Path, run: dict[str, Any], checkpoint: Path | None) -> None:
-    """Keep what an interrupted fit has, where it cannot pass for a finished one or replace it."""
+def _keep_best(model: Any, target: Path, run: dict[str, Any], checkpoint: Path | None) -> str:
+    """Keep what an interrupted fit has, where it cannot pass for a finished one or replace it; return what to say."""
     if not hasattr(model, "atoms_"):
-        report_error("interrupted: nothing was learned yet, and nothing was written.")
-        return
+        return "interrupted: nothing was learned yet, and nothing was written."
     more = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
     kept = target.with_name(target.stem + ".interrupted.npz")
     model.save(kept, run={**run, "interrupted": True})
-    report_error(f"interrupted: {kept} has the best dictionary so far, RMSE {100 * model.rmse_:.2f} %{more}.")
+    current_report().note_output(kept)
+    return f"interrupted: {kept} has the best dictionary so far, RMSE {100 * model.rmse_:.2f} %{more}."

@@ -64,7 +64,7 @@ def mean(
     write_shapes(made, target, run)
     for name, group, spread in zip(ids, groups, spreads, strict=True):
         screen.say(f"{name}: {len(group)} shapes, RMS {distance} distance to it {spread:.4f}")
-    screen.say(f"wrote {target}")
+    screen.wrote(target)
     if picture is not None:
         if by_label:
             save_figure(
@@ -72,8 +72,8 @@ def mean(
             )
         else:
             save_figure(picture, lambda ax: sx.plotting.plot_mean(found, found.space, kind=distance.value, ax=ax), run)
-        screen.say(f"wrote {picture}")
-    screen.show({"out": str(target), "means": [
+        screen.wrote(picture)
+    screen.show({"means": [
         {"id": name, "n_shapes": len(group), "rms_distance": spread}
         for name, group, spread in zip(ids, groups, spreads, strict=True)
     ]})  # fmt: skip

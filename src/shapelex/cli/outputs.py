@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from shapelex.cli.errors import ARGUMENTS, CommandError
+from shapelex.cli.json_report import current_report
 
 # Files that have a place for the record of what made them; others have it beside them.
 _WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
@@ -92,4 +93,5 @@ def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> 
     """Return what makes the files of this command: its words, those before it, versions, seed and inputs."""
     from shapelex.store.provenance import make_run
 
+    current_report().note_inputs(inputs)
     return make_run(typed_command(), seed, map(str, inputs), output_paths(ARGUMENTS.get()))

@@ -48,9 +48,8 @@ def reconstruct(
     write_shapes(found.replace(configurations=made, metadata={**found.metadata, "error": errors}), target, run)
     rmse = float((errors**2).mean() ** 0.5)
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
-    screen.say(f"wrote {target}")
+    screen.wrote(target)
     if picture is not None:
         draw_overlays(picture, found, made, errors, run)
-        screen.say(f"wrote {picture}")
-    screen.show({"out": str(target), "n_shapes": len(found), "rmse": rmse, "worst": float(errors.max()),
-                 "figure": None if picture is None else str(picture)})  # fmt: skip
+        screen.wrote(picture)
+    screen.show({"n_shapes": len(found), "rmse": rmse, "worst": float(errors.max())})

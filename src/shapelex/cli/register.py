@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.errors import CommandError
+from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
@@ -62,5 +63,6 @@ def register(
         with screen.progress("writing"):
             write_shapes(registered, target, run)
     screen.say(registered.notes[-1])
-    screen.say(f"wrote {target}")
-    screen.show({"out": str(target), "n_shapes": registered.shape[0], **changes, "notes": list(registered.notes)})
+    screen.wrote(target)
+    current_report().note_remarks(registered.notes)
+    screen.show({"n_shapes": registered.shape[0], **changes})

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.errors import CommandError
+from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption
 from shapelex.cli.outputs import OUTPUT_OPTIONS, options_apart, output_paths
 from shapelex.cli.running import run_command
@@ -41,6 +42,7 @@ def replay(
         raise typer.BadParameter("--run needs it: where the new file goes.", param_hint="-o")
     if not again and (out is not None or allow_changed or force):
         raise typer.BadParameter("-o, --allow-changed and --force work only with --run.", param_hint="--run")
+    current_report().note_inputs([file])
     run = read_run(file)
     words = _words(run["command"])
     states = _states(run, words)

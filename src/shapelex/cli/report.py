@@ -58,8 +58,8 @@ def report(
             provenance=on_page(run),
         )
     size = page.stat().st_size
-    screen.say(f"wrote {page}, {size / 1e6:.1f} MB: open it in a browser")
-    screen.show({"out": str(page), "n_shapes": len(found), "bytes": size})
+    screen.wrote(page, f", {size / 1e6:.1f} MB: open it in a browser")
+    screen.show({"n_shapes": len(found), "bytes": size})
 
 
 def on_page(run: dict[str, Any]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shapelex.cli.errors import STATUS_INTERRUPTED, CommandError, report_error
+from shapelex.cli.errors import CommandError, Interruption
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
 from shapelex.cli.outputs import claim_folder, typed_command
 from shapelex.cli.screen import Screen
@@ -81,11 +81,10 @@ def reproduce(
     except KeyboardInterrupt:
         kept = ", ".join(result.paper_set.name for result in finished)
         what = f"{target} has dataset {kept}" if kept else "no dataset was finished"
-        report_error(f"interrupted: {what}; run again with --force.")
-        raise typer.Exit(STATUS_INTERRUPTED) from None
+        raise Interruption(f"interrupted: {what}; run again with --force.") from None
     for name, reason in found.missing.items():
         screen.say(f"skipped dataset {name}: {reason}")
-    screen.say(f"wrote {found.page}")
+    screen.wrote(found.page)
     screen.show(found.to_json())
 
 

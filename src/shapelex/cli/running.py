@@ -28,7 +28,8 @@ def run_command(words: Sequence[str], options: Sequence[str] = (), expected: Map
     try:
         with command.make_context(words[0], [*words[1:], *options]) as context:
             for name, value in (expected or {}).items():
-                if name in context.params and context.params[name] != value:
+                # Some versions of typer make paths of text only when the command is called.
+                if name in context.params and str(context.params[name]) != str(value):
                     raise CommandError(f"this command cannot be run with {name} {value}: type it yourself.")
             command.invoke(context)
     finally:

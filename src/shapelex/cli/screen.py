@@ -1,17 +1,20 @@
 """What a command shows: results on standard output, progress on standard error.
 
-In come a command's messages; what is printed depends on ``--quiet`` and ``--json``.
+In come a command's messages; what is printed depends on ``--quiet`` and ``--json``, whose document is that of
+:mod:`shapelex.cli.json_report`.
 """
 
-import json
 import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from shapelex.cli.json_report import current_report
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -27,7 +30,7 @@ class Screen:
     quiet : bool
         Whether to print nothing but errors.
     as_json : bool
-        Whether to print nothing but results, as JSON.
+        Whether to keep results, which are printed as JSON.
     """
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
@@ -39,10 +42,15 @@ class Screen:
         if self._is_talking:
             typer.echo(text)
 
+    def wrote(self, path: Path, more: str = "") -> None:
+        """Say that a file was written."""
+        current_report().note_output(path)
+        self.say(f"wrote {path}{more}")
+
     def show(self, results: Any) -> None:
-        """Print results for machines, where they were asked for."""
+        """Keep results for machines, where they were asked for: they are printed when the command has finished."""
         if self._as_json:
-            typer.echo(json.dumps(results, indent=2))
+            current_report().result = results
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Tell]:

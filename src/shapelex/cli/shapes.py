@@ -5,7 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shapelex._messages import marked_text, parameter
 from shapelex.cli.errors import CommandError
+from shapelex.cli.json_report import current_report
+from shapelex.cli.option_names import parameters_in
 from shapelex.cli.screen import Screen
 from shapelex.exceptions import CoordinateCountError, PreparationError, ShapeFileError, ShapelexError
 
@@ -19,8 +22,10 @@ def read_shapes(paths: str | Sequence[str], screen: Screen, **options: Any) -> "
     """Read shapes, with a bar while there are files to read."""
     import shapelex as sx
 
+    current_report().note_inputs([paths] if isinstance(paths, str) else paths)
     with screen.progress("reading") as tell:
         shapes: ShapeSet = sx.read(paths, progress=lambda n_done, n_all: tell(n_done / n_all, ""), **options)
+    current_report().note_remarks(shapes.notes)
     return shapes
 
 
@@ -107,6 +112,7 @@ def load_dictionary(path: Path, device: str = "cpu") -> "ShapeDictionary":
     """Load a dictionary, to compute on a device."""
     import shapelex as sx
 
+    current_report().note_inputs([path])
     model = sx.load(path)
     if not isinstance(model, sx.ShapeDictionary):
         raise CommandError(f"{path} holds a {type(model).__name__}: this command needs a dictionary that learn wrote.")
@@ -128,16 +134,17 @@ def make_space(kind: str, n_points: int, closed: bool) -> "Space":
 
 def with_hint(error: ShapelexError, path: str, command: str) -> ShapelexError:
     """Return an error that says which command to run first, where that helps."""
-    from shapelex.cli.errors import in_options
-
-    message = in_options(" ".join(str(error).split()))
-    if "--option" in message or "--format" in message:
+    message = marked_text(error)
+    named = parameters_in(message)
+    if {"option", "format"} & named:
         # Only import has these.
         return CommandError(f"{message.rstrip('.')}: first run shapelex import {path} -o shapes.npz with it.")
-    if "--missing allow" in message and "--missing negative" not in message:
+    allow = parameter("missing", "allow")
+    if allow in message and parameter("missing", "negative") not in message:
         return CommandError(
-            f"{message.partition(': --')[0].rstrip('.')}: fill them in first, by shapelex impute {path} -o complete.npz"
+            f"{message.partition(f': {allow}')[0].rstrip('.')}: fill them in first, by shapelex impute {path} "
+            "-o complete.npz"
         )
-    if "--points" not in message and "--missing" not in message:
-        return CommandError(message)
+    if not {"n_points", "missing"} & named:
+        return error
     return CommandError(f"{message.rstrip('.')}: bring them into one form first, as in: {command.format(path=path)}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.errors import CommandError
+from shapelex.cli.json_report import current_report
 from shapelex.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -39,10 +40,13 @@ def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "StoredShap
         is_set = read_header(file).get("format", SHAPES_FORMAT) == SHAPES_FORMAT
     if not (is_array or is_set or is_zarr_folder(file)):
         return None
+    current_report().note_inputs([path])
     try:
-        return sx.open_shapes(file)
+        stored = sx.open_shapes(file)
     except ShapelexError as error:
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz") from error
+    current_report().note_remarks(stored.notes)
+    return stored
 
 
 def open_if_large(path: str) -> "StoredShapes | None":
@@ -61,6 +65,7 @@ def assembled_shapes(
     from shapelex.io.read import read_to
     from shapelex.store.atomic import work_folder
 
+    current_report().note_inputs(paths)
     with work_folder(target) as folder:
         with screen.progress("reading") as tell:
             shapes = read_to(

@@ -81,9 +81,9 @@ def suggest(
         from shapelex.store.table_file import write_table
 
         write_table(target, [{name: advice.surface[name] for name in advice.surface.columns}], run)
-        screen.say(f"wrote {target}")
+        screen.wrote(target)
     if picture is not None:
         save_figure(picture, lambda ax: sx.plotting.plot_suggestion(advice, ax=ax), run, (6.0, 5.0))
-        screen.say(f"wrote {picture}")
+        screen.wrote(picture)
     screen.show({"n_atoms": advice.n_atoms, "n_nonzero": advice.n_nonzero, "rmse": float(advice.rmse),
-                 "reasons": advice.reasons, "out": None if target is None else str(target)})  # fmt: skip
+                 "reasons": advice.reasons})  # fmt: skip

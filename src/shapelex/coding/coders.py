@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import BoolArray, FloatArray, IntArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import DeviceError, SearchTooLargeError
@@ -46,7 +47,7 @@ that is itself smaller, are compared by the residuals of the coordinates.
 """
 
 # What selects the other backend, for errors.
-_OTHER_DEVICE = {"numba": 'a torch device such as device="cuda"', "torch": 'device="cpu"'}
+_OTHER_DEVICE = {"numba": f"a torch device such as {parameter('device', 'cuda')}", "torch": parameter("device", "cpu")}
 
 
 def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
@@ -121,11 +122,11 @@ def choose_coder(method: str, n_atoms: int, n_nonzero: int, width: int, has_targ
         what = (
             f"the supports of up to {n_nonzero} of {n_atoms} atoms are {n_supports}"
             if has_target
-            else f"comb(n_atoms={n_atoms}, n_nonzero={n_nonzero}) = {n_supports} supports"
+            else f"{n_nonzero} of {n_atoms} atoms have {n_supports} supports"
         )
         raise SearchTooLargeError(
-            f'method="exact" searches at most {EXACT_MAX_SUPPORTS} supports, but {what}: use method="beam", fewer '
-            "atoms or a smaller n_nonzero."
+            f"{parameter('method', 'exact')} searches at most {EXACT_MAX_SUPPORTS} supports, but {what}: use "
+            f"{parameter('method', 'beam')}, fewer atoms or a smaller {parameter('n_nonzero')}."
         )
     return "ormp" if method == "beam" and width == 1 else method
 
@@ -135,8 +136,8 @@ def implementation(name: str, backend: str) -> Any:
     found = getattr(CODERS[name], backend)
     if found is None:
         raise DeviceError(
-            f'coder "{name}" has no implementation for the {backend} backend: use {_OTHER_DEVICE[backend]}, '
-            'or a coder such as "ormp", which has one for every backend.'
+            f"{parameter('coder', name)} has no implementation for the {backend} backend: use "
+            f"{_OTHER_DEVICE[backend]}, or {parameter('coder', 'ormp')}, which has one for every backend."
         )
     return found
 

@@ -8,13 +8,14 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations
 from shapelex.coding.blocks import code_all
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.masked import encode_masked
 from shapelex.coding.settings import Coding, as_rows
-from shapelex.exceptions import CoordinateCountError
+from shapelex.exceptions import CoordinateCountError, ParameterError
 from shapelex.shapes.collection import ArrayShapes
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import Space
@@ -156,9 +157,15 @@ def encode(
     """
     if mask is not None:
         if path:
-            raise ValueError("path=True codes complete shapes: leave out path, or mask.")
+            raise ParameterError(
+                f"{parameter('path', True)} codes complete shapes: leave out {parameter('path')}, or "
+                f"{parameter('mask')}."
+            )
         if device != "cpu":
-            raise ValueError(f'mask codes on the CPU alone: leave out mask, or use device="cpu", got {device!r}.')
+            raise ParameterError(
+                f"{parameter('mask')} codes on the CPU alone: leave it out, or use {parameter('device', 'cpu')}, got "
+                f"{device!r}."
+            )
     shapes = as_shapes(X, space)
     shapes.space.check_space_of(atoms, "atoms")
     atom_rows = shapes.space.whiten(as_configurations(atoms, name="atoms", n_coordinates=shapes.shape[1])[0])

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number
 from shapelex.coding.coders import CODERS, choose_coder, implementation, make_limits
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
 
 
 @dataclass(frozen=True)
@@ -98,15 +99,20 @@ def as_rows(rows: ComplexArray, name: str) -> ComplexArray:
 def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: float | None) -> int:
     """Return the maximum number of atoms per shape; refuse sparsities that a dictionary does not have."""
     if tol is not None and not (np.isfinite(check_number(tol, "tol", "a distance")) and tol >= 0):
-        raise ValueError(f"tol must be a distance, finite and not negative, got {tol}.")
+        raise ParameterError(f"{parameter('tol')} must be a distance, finite and not negative, got {tol}.")
     if n_nonzero is None:
         if tol is None:
-            raise ValueError("give n_nonzero, tol or both: without them no pursuit knows where to stop.")
+            raise ParameterError(
+                f"give {parameter('n_nonzero')}, {parameter('tol')} or both: without them no pursuit knows where to "
+                "stop."
+            )
         return min(n_atoms, n_coordinates)
     if type(n_nonzero) is bool or not isinstance(n_nonzero, int | np.integer):
-        raise TypeError(f"n_nonzero must be an integer, got {n_nonzero!r}.")
+        raise ParameterTypeError(f"{parameter('n_nonzero')} must be an integer, got {n_nonzero!r}.")
     if not 1 <= n_nonzero <= n_atoms:
-        raise ValueError(f"n_nonzero must be between 1 and n_atoms={n_atoms}, got {n_nonzero}.")
+        raise ParameterError(
+            f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', n_atoms)}, got {n_nonzero}."
+        )
     return int(n_nonzero)
 
 
@@ -116,5 +122,7 @@ def _check_nested(method: str) -> str:
         return "ormp"
     if method in CODERS and not CODERS[method].is_nested:
         nested = " or ".join(f'"{name}"' for name, entry in CODERS.items() if entry.is_nested)
-        raise ValueError(f"path=True needs a nested pursuit, method {nested}, got {method!r}.")
+        raise ParameterError(
+            f"{parameter('path', True)} needs a nested pursuit, {parameter('method')} {nested}, got {method!r}."
+        )
     return method

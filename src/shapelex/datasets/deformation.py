@@ -7,6 +7,7 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, check_count
+from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.spaces import Landmarks
 
 
@@ -62,9 +63,9 @@ def deform(
     configurations, _ = as_configurations(X)
     n_copies = check_count(n_deformations, 1, "n_deformations")
     if isinstance(amplitude, bool) or not isinstance(amplitude, int | float | np.integer | np.floating):
-        raise TypeError(f"amplitude must be a number, got {amplitude!r}.")
+        raise ParameterTypeError(f"amplitude must be a number, got {amplitude!r}.")
     if not (np.isfinite(amplitude) and amplitude >= 0):
-        raise ValueError(f"amplitude must be finite and not negative, got {amplitude}.")
+        raise ParameterError(f"amplitude must be finite and not negative, got {amplitude}.")
     generator = np.random.default_rng(random_state)
     n_shapes, n_landmarks = configurations.shape
     space = Landmarks(n_landmarks)

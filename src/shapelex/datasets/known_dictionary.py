@@ -10,6 +10,7 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, check_count, check_not_negative
 from shapelex.coding import SparseCodes, decode
+from shapelex.exceptions import ParameterError
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
@@ -90,7 +91,7 @@ def make_from_dictionary(
         true_atoms = target.preshape(as_configurations(atoms, name="atoms", n_coordinates=target.n_coordinates)[0])
     n_used = check_count(n_nonzero, 1, "n_nonzero")
     if n_used > len(true_atoms):
-        raise ValueError(f"n_nonzero must be between 1 and n_atoms={len(true_atoms)}, got {n_nonzero}.")
+        raise ParameterError(f"n_nonzero must be between 1 and n_atoms={len(true_atoms)}, got {n_nonzero}.")
     support = np.argsort(generator.random((n_shapes, len(true_atoms))), axis=1)[:, :n_used]
     phases = np.exp(2j * np.pi * generator.uniform(size=support.shape))
     coefs = generator.uniform(0.5, 1.5, size=support.shape) * phases

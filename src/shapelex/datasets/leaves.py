@@ -7,6 +7,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count, check_not_negative
+from shapelex.exceptions import ParameterError
 from shapelex.io.contours import check_closed_space, fit_outline
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
@@ -71,7 +72,7 @@ def make_leaves(
     """
     n_each = check_count(n_per_species, 1, "n_per_species")
     if check_count(n_species, 1, "n_species") > len(_LEAF_FORMS):
-        raise ValueError(f"n_species must be at most {len(_LEAF_FORMS)}, got {n_species}.")
+        raise ParameterError(f"n_species must be at most {len(_LEAF_FORMS)}, got {n_species}.")
     spread = check_not_negative(variation, "variation")
     n_wanted = check_count(n_points, 3, "n_points")
     target = Landmarks(n_wanted, closed=True) if space is None else check_closed_space(space)

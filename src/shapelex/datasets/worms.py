@@ -7,6 +7,7 @@ import numpy as np
 
 from shapelex._typing import FloatArray
 from shapelex._validation import check_count, check_not_negative
+from shapelex.exceptions import ParameterError
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
 
@@ -43,7 +44,7 @@ def worm_postures(n_points: int = 20, n_postures: int = 4) -> FloatArray:
     n_segments = check_count(n_points, 12, "n_points") - 1
     n_rows = check_count(n_postures, 1, "n_postures")
     if n_rows > _MOST_POSTURES:
-        raise ValueError(f"n_postures must be at most {_MOST_POSTURES}, got {n_postures}.")
+        raise ParameterError(f"n_postures must be at most {_MOST_POSTURES}, got {n_postures}.")
     s = (np.arange(n_segments) + 0.5) / n_segments
     waves = [
         np.sin(2.6 * np.pi * (s - 0.5)),

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
@@ -198,8 +199,10 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         self._store(learned, mean, space, preparation)
         if not learned.converged and not progress.was_stopped and options.max_iter > 0:
             warnings.warn(
-                f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
-                f"tol={self.tol:g} of its loss: raise max_iter, or tol.",
+                Message(
+                    f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
+                    f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
+                ),
                 ConvergenceWarning,
                 stacklevel=4,
             )

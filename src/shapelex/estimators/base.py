@@ -15,9 +15,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_weights
-from shapelex.exceptions import CodesError, NonFiniteError, PreparationError, PreparationWarning
+from shapelex.exceptions import CodesError, NonFiniteError, ParameterError, PreparationError, PreparationWarning
 from shapelex.geometry import register
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
@@ -260,7 +261,9 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
     if isinstance(random_state, str | float | bool):
-        raise ValueError(f"random_state must be a seed, a Generator, a RandomState or None, got {random_state!r}.")
+        raise ParameterError(
+            f"{parameter('random_state')} must be a seed, a Generator, a RandomState or None, got {random_state!r}."
+        )
     return np.random.default_rng(random_state)
 
 
@@ -269,5 +272,7 @@ def count_jobs(n_jobs: Any) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be a number of threads, -1 for all processors, or None, got {n_jobs!r}.")
+        raise ParameterError(
+            f"{parameter('n_jobs')} must be a number of threads, -1 for all processors, or None, got {n_jobs!r}."
+        )
     return int(effective_n_jobs(int(n_jobs)))

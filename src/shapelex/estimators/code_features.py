@@ -17,7 +17,7 @@ from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError
+from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError, ParameterError, ParameterTypeError
 from shapelex.geometry.means import leading_row
 from shapelex.geometry.preshapes import phases
 
@@ -191,7 +191,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if self.atoms is not None:
                 raise ValueError("atoms must be None where a dictionary is given, which has its own: leave atoms out.")
             if not isinstance(self.dictionary, ShapeDictionary | AlignFirstDictionary):
-                raise TypeError(f"dictionary must be a ShapeDictionary(…) or None, got {self.dictionary!r}.")
+                raise ParameterTypeError(f"dictionary must be a ShapeDictionary(…) or None, got {self.dictionary!r}.")
             self.dictionary_ = clone(self.dictionary).fit(X, y)
             codes = _code(self.dictionary_, X)
             self.n_features_in_ = self.dictionary_.n_features_in_
@@ -200,7 +200,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = "phase" if self._atom_rows is None else "tangent"
         kind = known if self.kind == "auto" else self.kind
         if kind in _NEED_ATOMS and self._atom_rows is None:
-            raise ValueError(
+            raise ParameterError(
                 f"kind={kind!r} needs the atoms: give the dictionary itself in place of codes from a step before, "
                 f"CodeFeatures({kind!r}, dictionary=ShapeDictionary(…)), or the atoms= that the codes belong to."
             )

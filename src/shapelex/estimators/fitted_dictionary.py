@@ -93,7 +93,8 @@ class FittedDictionary(ShapeReconstructor):
         def blocks() -> Iterator[CodeBlock]:
             for block in coded_blocks(shapes, self._coding()):
                 end = block.start + len(block.codes)
-                columns = {"id": np.arange(block.start, end).astype(str)}
+                # Shapes without names are numbered: text would take longer to write than codes to compute.
+                columns: dict[str, Any] = {"id": np.arange(block.start, end)}
                 if isinstance(X, ShapeSet | StoredShapes):
                     columns = shape_columns(X[block.start : end])
                 coefs = block.codes.coefs.astype(dtype, copy=False)

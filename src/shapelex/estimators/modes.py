@@ -13,7 +13,7 @@ from scipy.linalg import svd
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
 from shapelex.estimators.base import ShapeReconstructor
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ShapeInputError
 
 Rows = TypeVar("Rows", bound=np.ndarray[Any, Any])
 
@@ -50,7 +50,7 @@ class ModesReconstructor(ShapeReconstructor):
             return self.n_components_
         count = check_count(n_components, 1, "n_components")
         if count > self.n_components_:
-            raise ValueError(
+            raise ParameterError(
                 f"n_components must be between 1 and the {self.n_components_} that were fitted, got {count}."
             )
         return count
@@ -80,5 +80,7 @@ def principal_modes(rows: Rows, n_components: int | None, most: int) -> Modes:
         raise ShapeInputError("X holds copies of one shape only, so nothing varies: give different shapes.")
     kept = rank if n_components is None else n_components
     if kept > rank:
-        raise ValueError(f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}.")
+        raise ParameterError(
+            f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}."
+        )
     return Modes(np.ascontiguousarray(directions[:kept]), energies[:kept], float(energies[kept:].sum(dtype=np.float64)))

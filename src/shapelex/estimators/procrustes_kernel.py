@@ -10,7 +10,7 @@ from shapelex._validation import as_numeric_array, check_choice, check_number, c
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.coding.feature_space import feature_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing
-from shapelex.exceptions import CodesError, NonFiniteError
+from shapelex.exceptions import CodesError, NonFiniteError, ParameterError
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
 from shapelex.geometry.preshapes import resolve_space
@@ -164,7 +164,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         if gamma is None:
             gamma = _check_gamma(self.gamma)
         if gamma is None:
-            raise ValueError('gamma="scale" needs fitted shapes: give gamma as a number, or call fit first.')
+            raise ParameterError('gamma="scale" needs fitted shapes: give gamma as a number, or call fit first.')
         configurations = self._read(X)
         space = resolve_space(getattr(self, "space_", self.space), configurations, "X")
         first = space.whitened_preshapes(configurations, "X")
@@ -274,7 +274,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
 def _check_gamma(gamma: float | str) -> float | None:
     """Return `gamma` as a number, None for "scale"."""
     if isinstance(gamma, str) and gamma != "scale":
-        raise ValueError(f'gamma must be a positive number or "scale", got {gamma!r}.')
+        raise ParameterError(f'gamma must be a positive number or "scale", got {gamma!r}.')
     if isinstance(gamma, str):
         return None
     return check_positive(check_number(gamma, "gamma", 'a positive number or "scale"'), "gamma")

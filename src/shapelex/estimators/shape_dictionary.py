@@ -8,11 +8,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from shapelex.exceptions import ParameterError
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,
@@ -248,8 +250,10 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         # The losses of batches are too noisy to tell whether the dictionary has converged.
         if not learned.converged and not progress.was_stopped and options.max_iter > 0 and self.batch_size is None:
             warnings.warn(
-                f"The dictionary still changed after max_iter={self.max_iter} iterations, by more than "
-                f"tol={self.tol:g} of its loss: raise max_iter, or tol.",
+                Message(
+                    f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
+                    f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
+                ),
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -294,9 +298,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
         options = self._prepare(shapes)
         if is_fitted and len(self.atoms_) != options.n_atoms:
-            raise ValueError(
-                f"n_atoms must be {len(self.atoms_)}, the number of atoms of this dictionary, got {options.n_atoms}: "
-                "more batches do not change it; learn a new dictionary with fit."
+            raise ParameterError(
+                f"{parameter('n_atoms')} must be {len(self.atoms_)}, the number of atoms of this dictionary, got "
+                f"{options.n_atoms}: more batches do not change it; learn a new dictionary with fit."
             )
         if online is not None:
             online.set_options(options)

@@ -10,13 +10,14 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.within_class_metric import within_class_space
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.spaces import Space
 from shapelex.store.model_file import EstimatorList
 from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema
@@ -286,7 +287,9 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         """Refuse a number of atoms, a sparsity or a shrinkage that no set of shapes could be fitted with."""
         n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
         if n_nonzero > check_count(self.n_atoms, 1, "n_atoms"):
-            raise ValueError(f"n_nonzero must be between 1 and n_atoms={self.n_atoms}, got {n_nonzero}.")
+            raise ParameterError(
+                f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', self.n_atoms)}, got {n_nonzero}."
+            )
         _check_shrinkage(self.shrinkage, chooses=False)
 
     def _check_loaded(self) -> None:
@@ -385,7 +388,7 @@ def _check_shrinkage(shrinkage: float | str, *, chooses: bool) -> tuple[float, .
         return _SHRINKAGES if chooses else (_DEFAULT_SHRINKAGE,)
     value = check_number(shrinkage, "shrinkage", 'a number or "auto"')
     if not 0 < value <= 1:
-        raise ValueError(f"shrinkage must be above 0 and at most 1, got {shrinkage}.")
+        raise ParameterError(f"shrinkage must be above 0 and at most 1, got {shrinkage}.")
     return (value,)
 
 
@@ -395,7 +398,9 @@ def _count_folds(cv: int | None, temperature: float | None, class_sizes: IntArra
         return 0
     n_folds = check_count(cv, 2, "cv")
     if temperature is not None:
-        raise ValueError("temperature must be None where cv is given, as it is learned then: leave one of them out.")
+        raise ParameterError(
+            "temperature must be None where cv is given, as it is learned then: leave one of them out."
+        )
     if len(class_sizes) == 1:
         return 0
     smallest = int(class_sizes.min())

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_weights
-from shapelex.exceptions import NonUniqueMeanWarning
+from shapelex.exceptions import NonUniqueMeanWarning, ParameterError
 from shapelex.geometry.alignment import rotate_onto
 from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
@@ -90,7 +91,7 @@ def mean_shape(
     check_choice(kind, DISTANCE_KINDS, "kind")
     check_count(max_iter, 1, "max_iter")
     if tol is not None and not tol > 0:
-        raise ValueError(f"tol must be positive, got {tol}.")
+        raise ParameterError(f"{parameter('tol')} must be positive, got {tol}.")
     if allows_missing(missing, space, Z=Z):
         mean, completed, _ = _incomplete_mean(Z, kind, weights, space, tol, max_iter)
         return turned_along(mean, completed[0])
@@ -269,8 +270,10 @@ def _warn_not_converged(kind: str, max_iter: int, moved: float, tol: float) -> N
     from shapelex.exceptions import ConvergenceWarning
 
     warnings.warn(
-        f"The {kind} mean still moved by {moved:.2g} after {max_iter} iterations, more than tol={tol:.2g}; "
-        "raise max_iter, or tol.",
+        Message(
+            f"The {kind} mean still moved by {moved:.2g} after {max_iter} iterations, more than {tol:.2g}; raise "
+            f"{parameter('max_iter')}, or {parameter('tol')}."
+        ),
         ConvergenceWarning,
         stacklevel=5,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_not_collapsed, name_rows
 from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
@@ -30,8 +31,8 @@ def allows_missing(missing: str, space: Space | None, **arguments: Any) -> bool:
             continue
         if not isinstance(chosen, Landmarks):
             raise UnsupportedBySpaceError(
-                f'missing="allow" leaves out landmarks, but the space is {chosen}, whose coefficients hang together: '
-                "fit the curve to the points that are there, by space.fit(points, t)."
+                f"{parameter('missing', 'allow')} leaves out landmarks, but the space is {chosen}, whose "
+                "coefficients hang together: fit the curve to the points that are there, by space.fit(points, t)."
             )
         chosen.check_space_of(Z, name)
     return True

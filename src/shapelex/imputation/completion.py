@@ -13,10 +13,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_count, check_positive
 from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.exceptions import NonFiniteError, PreparationError, UnsupportedBySpaceError
+from shapelex.exceptions import (
+    NonFiniteError,
+    ParameterError,
+    ParameterTypeError,
+    PreparationError,
+    UnsupportedBySpaceError,
+)
 from shapelex.geometry import mean_shape
 from shapelex.geometry.missing_landmarks import centered_on, complete_by, normalized_on
 from shapelex.imputation.landmark_guesses import LandmarkGuesser
@@ -165,7 +172,7 @@ def impute(
     check_count(n_repeats, 1, "n_repeats")
     check_count(max_rounds, 1, "max_rounds")
     if not 0 < hide < 1:
-        raise ValueError(f"hide must be a share between 0 and 1, got {hide}.")
+        raise ParameterError(f"{parameter('hide')} must be a share between 0 and 1, got {hide}.")
     if noise is not None:
         check_positive(noise, "noise")
     space = _landmarks_of(dictionary, X)
@@ -177,7 +184,10 @@ def impute(
         guessers = [final] * n_repeats
     else:
         if reference is not None:
-            raise ValueError("reference goes with a fitted dictionary: fit it to those shapes first, or add them to X.")
+            raise ParameterError(
+                f"{parameter('reference')} goes with a fitted dictionary: fit it to those shapes first, or add them "
+                "to X."
+            )
         dictionary = clone(dictionary).set_params(space=space)
         final = _learn(configurations, present, dictionary, method, max_rounds)
         # What a dictionary has seen it finds again: each trial learns without the landmarks that it hides.
@@ -270,7 +280,7 @@ def _is_fitted(dictionary: ShapeDictionary) -> bool:
 def _landmarks_of(dictionary: ShapeDictionary, X: ArrayLike) -> Landmarks | None:
     """Return the space of the dictionary, or that of the set `X`; None where neither says it."""
     if not isinstance(dictionary, ShapeDictionary):
-        raise TypeError(
+        raise ParameterTypeError(
             f"dictionary must be a ShapeDictionary, fitted or not, got {type(dictionary).__name__}; for given atoms "
             "use decode(encode(X, atoms, n_nonzero, mask=mask), atoms)."
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import format_option, parameter
 from shapelex._typing import ComplexArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.geometry.resampling import resample_polyline
@@ -155,7 +156,9 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
     is_incomplete = shapes.is_missing.any(axis=1)
     if wanted.missing == "error" and is_incomplete.any():
         row = first_row + int(np.flatnonzero(is_incomplete)[0])
-        raise ShapeFileError(f'{path} has missing landmarks, first in shape {row}: missing="allow" keeps them as NaN.')
+        raise ShapeFileError(
+            f"{path} has missing landmarks, first in shape {row}: {parameter('missing', 'allow')} keeps them as NaN."
+        )
     shapes = shapes.replace(missing="error" if wanted.missing == "error" else "allow")
     if callable(wanted.space):
         wanted = replace(wanted, space=wanted.space(shapes.closed))
@@ -185,7 +188,8 @@ def choose_closed(found: Sequence[Found], wanted: Wanted) -> bool:
         kind = "of no such kind" if other.record.closed is None else "open"
         raise ShapeFileError(
             f"Some shapes are closed ({closed.where}), others {kind} ({other.where}): say what they are with "
-            "closed=True or closed=False, or read them apart."
+            f"{parameter('closed', True)} or {parameter('closed', False)}, or read one "
+            f"kind alone, as with {format_option('only', 'outlines')} of ImageJ and GeoJSON files."
         )
     return closed is not None
 
@@ -260,7 +264,8 @@ def _say_counts(found: Sequence[Found], lines: list[ComplexArray], counts: Count
 
 
 SAME_COUNTS = (
-    "Outlines: n_points=100 resamples them by arc length, space=BSpline(40) fits a curve. Landmarks: correct or remove "
+    f"Outlines: {parameter('n_points', 100)} resamples them by arc length, {parameter('space=BSpline(40)')} fits a "
+    "curve. Landmarks: correct or remove "
     "the odd ones, since all shapes must have the same landmarks."
 )
 """What to do about shapes that differ in their numbers of points."""

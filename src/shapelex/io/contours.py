@@ -14,9 +14,17 @@ import numpy as np
 from scipy import ndimage
 
 from shapelex._extras import load_library
+from shapelex._messages import format_option, parameter
 from shapelex._typing import ArrayLike, ComplexArray, IntArray
 from shapelex._validation import check_choice, check_count, check_number
-from shapelex.exceptions import ArrayTypeError, EmptySetError, ShapeInputError, UnsupportedBySpaceError
+from shapelex.exceptions import (
+    ArrayTypeError,
+    EmptySetError,
+    ParameterError,
+    ParameterTypeError,
+    ShapeInputError,
+    UnsupportedBySpaceError,
+)
 from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.assembly import fit_curves
 from shapelex.shapes import ShapeSet
@@ -270,12 +278,14 @@ def outlines_from_mask(
     target = None if space is None else check_closed_space(space)
     if n_points is not None:
         if space is not None:
-            raise ValueError(f"n_points={n_points} and space={space} cannot both be given: choose one.")
+            raise ParameterError(
+                f"{parameter('n_points', n_points)} and {parameter('space', space)} cannot both be given: choose one."
+            )
         target = Landmarks(check_count(n_points, 3, "n_points"), closed=True)
-    check_choice(border, ("keep", "drop"), "border")
-    check_choice(which, ("largest", "components", "labels"), "which")
+    check_choice(border, ("keep", "drop"), format_option("border"))
+    check_choice(which, ("largest", "components", "labels"), format_option("which"))
     if connectivity not in _NEIGHBORS or isinstance(connectivity, bool):
-        raise ValueError(f"connectivity must be 4 or 8, got {connectivity!r}.")
+        raise ParameterError(f"{parameter('connectivity')} must be 4 or 8, got {connectivity!r}.")
     labels, names = _labels_of(mask, which, threshold, connectivity)
     limit = area_limit(min_area, [] if which == "largest" else [count_pixels(labels)[1:]])
     outlines, kept, dropped = [], [], []
@@ -303,8 +313,9 @@ def _labels_of(
         raise ShapeInputError(f"mask holds no pixel: its shape is {image.shape}.")
     if which == "labels":
         if threshold is not None:
-            raise ValueError(
-                f'threshold={threshold} cannot go with which="labels": a label image has none; use which="components".'
+            raise ParameterError(
+                f"{format_option('threshold', threshold)} cannot go with {format_option('which', 'labels')}: a label "
+                f"image has none; use {format_option('which', 'components')}."
             )
         return as_labels(image)
     foreground = image != 0 if threshold is None else image > check_threshold(threshold)
@@ -313,7 +324,8 @@ def _labels_of(
     if values.size and (values != values[0]).any():
         raise ShapeInputError(
             f"mask has several values beside 0, such as {values.min()} and {values.max()}, so it is not binary. For a "
-            'label image say which="labels", for gray values give a threshold, such as threshold=127.'
+            f"label image say {format_option('which', 'labels')}, for gray values give a threshold, such as "
+            f"{format_option('threshold', 127)}."
         )
     if which == "largest":
         return foreground.view(np.uint8), None
@@ -356,7 +368,7 @@ def count_pixels(labels: IntArray) -> IntArray:
 def area_limit(min_area: int | None, areas: Iterable[IntArray]) -> tuple[int, str]:
     """Return the area in pixels below which an object is left out, and why; without `min_area`, from all areas."""
     if min_area is not None:
-        return check_count(min_area, 1, "min_area"), f"smaller than min_area={min_area}"
+        return check_count(min_area, 1, format_option("min_area")), f"smaller than min_area={min_area}"
     found = np.concatenate([np.empty(0, dtype=np.int64), *areas])
     found = found[found >= (_DUST if found.max(initial=0) >= _DUST else 1)]
     least = max(1, int(np.ceil(SPECK_SHARE * np.median(found)))) if found.size else 1
@@ -365,8 +377,8 @@ def area_limit(min_area: int | None, areas: Iterable[IntArray]) -> tuple[int, st
 
 def check_threshold(threshold: float) -> float:
     """Return a threshold as a float; refuse what is no finite number."""
-    if not np.isfinite(check_number(threshold, "threshold")):
-        raise ValueError(f"threshold must be finite, got {threshold}.")
+    if not np.isfinite(check_number(threshold, format_option("threshold"))):
+        raise ParameterError(f"{format_option('threshold')} must be finite, got {threshold}.")
     return float(threshold)
 
 
@@ -433,9 +445,11 @@ def outline_objects(
 def check_closed_space(space: Space) -> Space:
     """Refuse what is no space of closed curves."""
     if not isinstance(space, Space):
-        raise TypeError(f"space must be a Space, such as BSpline(40), got {space!r}.")
+        raise ParameterTypeError(f"{parameter('space')} must be a Space, such as BSpline(40), got {space!r}.")
     if not space.closed:
-        raise UnsupportedBySpaceError(f"{space} holds open curves, but outlines are closed: use closed=True.")
+        raise UnsupportedBySpaceError(
+            f"{space} holds open curves, but outlines are closed: use {parameter('closed', True)}."
+        )
     return space
 
 

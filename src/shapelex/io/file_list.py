@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from shapelex.exceptions import ShapeFileError
+from shapelex._messages import marked_text, parameter
+from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeFileError
 from shapelex.io.guards import files_below
 from shapelex.io.registry import FORMATS, Format, find_format
 from shapelex.store.atomic import is_zarr_folder
@@ -31,13 +32,13 @@ def list_files(
     """
     own = None if leave_out is None else leave_out.resolve()
     if not isinstance(paths, str | os.PathLike | Iterable):
-        raise TypeError(f"paths must be a path or a list of paths, got {paths!r}.")
+        raise ParameterTypeError(f"paths must be a path or a list of paths, got {paths!r}.")
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files: list[tuple[Path, Format]] = []
     ignored: list[Path] = []
     for one in given:
         if not isinstance(one, str | os.PathLike):
-            raise TypeError(f"paths must be a path or a list of paths, got {one!r}.")
+            raise ParameterTypeError(f"paths must be a path or a list of paths, got {one!r}.")
         path = Path(one).expanduser()
         named: list[Path] = []
         if path.is_dir() and not is_zarr_folder(path):
@@ -73,7 +74,7 @@ def list_files(
             except ShapeFileError as error:
                 if skipped is None:
                     raise
-                skipped.append(str(error))
+                skipped.append(marked_text(error))
     if not files and skipped:
         raise ShapeFileError(f"No shape could be read: {skipped[0]}")
     if not files:
@@ -143,21 +144,23 @@ def label_maker(label_from: str | None) -> Callable[[Path], str] | None:
     if label_from is None:
         return None
     if not isinstance(label_from, str):
-        raise TypeError(f'label_from must be "parent" or a regular expression, got {label_from!r}.')
+        raise ParameterTypeError(
+            f'{parameter("label_from")} must be "parent" or a regular expression, got {label_from!r}.'
+        )
     if label_from == "parent":
         return lambda path: path.resolve().parent.name
     try:
         pattern = re.compile(label_from)
     except re.error as error:
-        raise ValueError(f"label_from={label_from!r} is no regular expression: {error}.") from error
+        raise ParameterError(f"{parameter('label_from', label_from)} is no regular expression: {error}.") from error
     if pattern.groups < 1:
-        raise ValueError(f"label_from={label_from!r} needs a group in parentheses around the label.")
+        raise ParameterError(f"{parameter('label_from', label_from)} needs a group in parentheses around the label.")
 
     def label_of(path: Path) -> str:
         # A pattern without folders is one of the name of the file.
         match = pattern.search(path.as_posix() if "/" in label_from else path.name)
         if match is None:
-            raise ShapeFileError(f"{path} does not match label_from={label_from!r}, so it has no label.")
+            raise ShapeFileError(f"{path} does not match {parameter('label_from', label_from)}, so it has no label.")
         return match.group(1) or ""
 
     return label_of

@@ -4,13 +4,12 @@ In come paths and archives; out goes their content, bounded. Whatever passes a l
 :class:`~shapelex.exceptions.ShapeFileError` that says which one.
 """
 
-import io
+import gzip
 import os
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import BinaryIO
 
 from shapelex.exceptions import ShapeFileError
 
@@ -27,104 +26,43 @@ MAX_MEMBERS = 1_000_000
 
 GZIP_MARK = b"\x1f\x8b"
 
-_CHUNK = 1 << 20
-
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """Return the content of a file, decompressed where it is gzip.
+    """Return the content of a file of at most `limit` bytes, decompressed where it is gzip."""
+    return b"".join(byte_pieces(path, 1 << 20, limit))
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    limit : int
-        Most bytes to return.
 
-    Returns
-    -------
-    bytes
-        The content.
+def byte_pieces(path: Path, n_bytes: int, limit: int | None = None) -> Iterator[bytes]:
+    """Yield the content of a file in pieces of `n_bytes`, the last one shorter, decompressed where it is gzip.
 
     Raises
     ------
     ShapeFileError
-        If it is larger than `limit`, not a regular file, or compressed text that is damaged or swells beyond measure.
+        If it has more than `limit` bytes, is not a regular file, or is damaged or expands too much when unpacked.
     """
     check_regular(path)
-    n_bytes = path.stat().st_size
-    with path.open("rb") as stream:
-        # A read that names more bytes than there are would ask for memory for all of them.
-        content = stream.read(min(n_bytes, limit) + 1)
-    if len(content) > limit:
-        raise ShapeFileError(f"{path} is larger than {limit} bytes, the most that is read: split it.")
-    if content[:2] != GZIP_MARK:
-        return content
-    return b"".join(unpacked_pieces(io.BytesIO(content), len(content), path, limit))
-
-
-def unpacked_pieces(stream: BinaryIO, n_packed: int, path: Path, limit: int | None = None) -> Iterator[bytes]:
-    """Yield the content of a gzip file in pieces of at most a mebibyte.
-
-    Parameters
-    ----------
-    stream : binary stream
-        The compressed bytes, at their start.
-    n_packed : int
-        How many they are.
-    path : Path
-        Where they come from, for messages.
-    limit : int, optional
-        Most bytes to yield; by default only the ratio to the compressed ones is bounded.
-
-    Yields
-    ------
-    bytes
-        The next piece, not empty.
-
-    Raises
-    ------
-    ShapeFileError
-        If the compressed text is damaged or swells beyond measure.
-    """
-    most = _most_unpacked(n_packed, limit)
-    n_unpacked = 0
-    rest = stream.read(_CHUNK)
-    try:
-        # A gzip file may hold several streams one after the other, with zeros between them.
-        while rest:
-            unpacker = zlib.decompressobj(wbits=31)
-            while not unpacker.eof:
-                part = unpacker.decompress(rest, _CHUNK)
-                rest = unpacker.unconsumed_tail
-                n_unpacked += len(part)
-                if n_unpacked > most:
-                    _check_swelling(n_packed, n_unpacked, path, limit)
-                if not rest and not unpacker.eof:
-                    rest = stream.read(_CHUNK)
-                    if not part and not rest:
-                        raise ShapeFileError(f"{path} is cut off: its compressed text has no end.")
-                if part:
-                    yield part
-            rest = unpacker.unused_data.lstrip(b"\0")
-            while not rest and (more := stream.read(_CHUNK)):
-                rest = more.lstrip(b"\0")
-    except zlib.error as error:
-        raise ShapeFileError(f"{path} is damaged: its compressed text cannot be unpacked ({error}).") from error
+    n_stored = path.stat().st_size
+    with path.open("rb") as file:
+        is_packed = file.read(len(GZIP_MARK)) == GZIP_MARK
+        file.seek(0)
+        stream = gzip.GzipFile(fileobj=file) if is_packed else file
+        n_read = 0
+        try:
+            while piece := stream.read(n_bytes):
+                n_read += len(piece)
+                if is_packed:
+                    _check_swelling(n_stored, n_read, path, limit)
+                elif limit is not None and n_read > limit:
+                    raise ShapeFileError(f"{path} is larger than {limit} bytes, the most that is read: split it.")
+                yield piece
+        except EOFError as error:
+            raise ShapeFileError(f"{path} is cut off: its compressed text has no end.") from error
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise ShapeFileError(f"{path} is damaged: its compressed text cannot be unpacked ({error}).") from error
 
 
 def check_regular(path: Path) -> None:
-    """Refuse folders, and pipes, at which reading would wait for whoever writes to them.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Raises
-    ------
-    ShapeFileError
-        If it is there, but no regular file.
-    """
+    """Refuse folders, and pipes, at which reading would wait for whoever writes to them."""
     if path.exists() and not path.is_file():
         raise ShapeFileError(f"{path} is no regular file.")
 
@@ -141,48 +79,39 @@ def read_head(path: Path, n_bytes: int = 8192) -> bytes:
         return b""
 
 
-def check_declared(n_declared: int, n_possible: int, what: str) -> None:
-    """Refuse a count that the rest of the file cannot hold, before memory is asked for.
-
-    Parameters
-    ----------
-    n_declared : int
-        What the file says.
-    n_possible : int
-        The most that the bytes there are can hold.
-    what : str
-        What is counted, for the message.
+def read_members(path: Path, extension: str, limit: int = MAX_BYTES) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each file in a zip archive whose name ends in `extension`, or of a file that is none.
 
     Raises
     ------
     ShapeFileError
-        If the count is negative or more than possible.
+        If the archive is damaged, hostile, has more than `limit` bytes, or holds no such file.
     """
-    if n_declared < 0 or n_declared > n_possible:
-        raise ShapeFileError(f"{n_declared} {what} are declared, but there is room for at most {max(n_possible, 0)}.")
+    if not read_head(path, 4).startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        yield path.name, read_bytes(path, limit)
+        return
+    try:
+        archive = zipfile.ZipFile(path)
+    except Exception as error:  # zipfile raises nearly anything on damaged bytes
+        raise ShapeFileError(f"{path} is no zip archive that can be read: {error}.") from error
+    with archive:
+        members = [one for one in zip_members(archive, path, limit) if one.filename.lower().endswith(extension)]
+        # macOS adds a hidden twin to every file.
+        members = [one for one in members if not PurePosixPath(one.filename).name.startswith(".")]
+        if not members:
+            raise ShapeFileError(f"{path} holds no file whose name ends in {extension}.")
+        for member in members:
+            yield member.filename, read_member(archive, member, path)
 
 
 def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) -> list[zipfile.ZipInfo]:
-    """Return the files of a zip archive, once its directory has been found harmless.
-
-    Parameters
-    ----------
-    archive : ZipFile
-        The archive, open for reading.
-    path : Path
-        Where it is, for messages.
-    limit : int
-        Most bytes of all members together.
-
-    Returns
-    -------
-    list of ZipInfo
-        Its members that are files, in the order of the archive.
+    """Return the files of a zip archive in its order, once its directory has been found harmless.
 
     Raises
     ------
     ShapeFileError
-        If a name climbs out of the archive, a member is encrypted, repeated or swells beyond measure.
+        If a name leads out of the archive, a member is encrypted, repeated or expands too much when unpacked, or all of
+        them together have more than `limit` bytes.
     """
     members = [member for member in archive.infolist() if not member.filename.endswith("/")]
     if len(members) > MAX_MEMBERS:
@@ -201,27 +130,7 @@ def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) ->
 
 
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
-    """Return one file of a zip archive, no longer than its directory says.
-
-    Parameters
-    ----------
-    archive : ZipFile
-        The archive.
-    member : ZipInfo
-        One of :func:`zip_members`.
-    path : Path
-        Where the archive is, for messages.
-
-    Returns
-    -------
-    bytes
-        The content.
-
-    Raises
-    ------
-    ShapeFileError
-        If it is damaged or longer than declared.
-    """
+    """Return one file of a zip archive, one of :func:`zip_members`; it must be as long as its directory says."""
     try:
         with archive.open(member) as stream:
             content = stream.read(member.file_size + 1)
@@ -233,20 +142,7 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -
 
 
 def check_inner_path(name: str, path: Path) -> None:
-    """Refuse the name of an archive's member that leads out of the archive.
-
-    Parameters
-    ----------
-    name : str
-        The member's name.
-    path : Path
-        Where the archive is, for messages.
-
-    Raises
-    ------
-    ShapeFileError
-        If the name is absolute, has a drive or climbs.
-    """
+    """Refuse the name of an archive's member that is absolute, has a drive or leads out of the archive."""
     inside, on_windows = PurePosixPath(name), PureWindowsPath(name)
     is_outside = inside.is_absolute() or on_windows.is_absolute() or bool(on_windows.drive)
     if is_outside or ".." in inside.parts or ".." in on_windows.parts or "\0" in name:
@@ -254,18 +150,7 @@ def check_inner_path(name: str, path: Path) -> None:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Yield the regular files below a folder, sorted; links to folders are not followed, so loops cannot be.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to look.
-
-    Yields
-    ------
-    Path
-        Files that are not hidden, nor in a hidden folder.
-    """
+    """Yield the regular files below a folder, sorted and not hidden; links to folders are not followed."""
     for name, folders, files in os.walk(folder, followlinks=False):
         folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
         for file in sorted(files):
@@ -274,13 +159,9 @@ def files_below(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _most_unpacked(n_packed: int, limit: int | None) -> int:
-    believed = max(FREE_BYTES, min(MAX_RATIO * n_packed, max(LARGE_BYTES, LARGE_RATIO * n_packed)))
-    return believed if limit is None else min(limit, believed)
-
-
 def _check_swelling(n_packed: int, n_unpacked: int, path: Path, limit: int | None) -> None:
-    if n_unpacked > _most_unpacked(n_packed, limit):
+    believed = max(FREE_BYTES, min(MAX_RATIO * n_packed, max(LARGE_BYTES, LARGE_RATIO * n_packed)))
+    if n_unpacked > believed or (limit is not None and n_unpacked > limit):
         raise ShapeFileError(
             f"{path} swells from {n_packed} to {n_unpacked} bytes or more when unpacked: refused, it looks like a "
             "trap; unpack it yourself if you trust it."

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -61,9 +62,15 @@ def parse_pairs(lines: Sequence[str]) -> tuple[ComplexArray | None, int]:
     int
         Place of the first bad line; the number of lines when there is none.
     """
-    plain = _parse_plain_pairs(lines)
-    if plain is not None:
-        return plain, len(lines)
+    # Lines of two finite numbers each, the usual case, are read in a few calls: every third word must be a bar.
+    text = " | ".join(lines)
+    words = text.split()
+    if len(words) == 3 * len(lines) - 1 and words[2::3].count("|") == len(lines) - 1 and "_" not in text:
+        del words[2::3]
+        with suppress(ValueError):
+            numbers = np.array(list(map(float, words)), dtype=np.float64)
+            if np.isfinite(numbers).all():
+                return numbers.view(np.complex128), len(lines)
     pairs = [line.split() for line in lines]
     points: Any = np.empty((len(pairs), 2))
     for place, pair in enumerate(pairs):
@@ -76,22 +83,6 @@ def parse_pairs(lines: Sequence[str]) -> tuple[ComplexArray | None, int]:
     is_gone = np.isnan(points).any(axis=1)
     points[is_gone] = np.nan
     return points.view(np.complex128)[:, 0], len(pairs)
-
-
-def _parse_plain_pairs(lines: Sequence[str]) -> ComplexArray | None:
-    """Return the points of lines that are two finite numbers each, else None: the usual case, in a few calls."""
-    # Every third word must be a bar, or some line has not two numbers.
-    text = " | ".join(lines)
-    words = text.split()
-    bars = words[2::3]
-    if len(words) != 3 * len(lines) - 1 or bars.count("|") != len(lines) - 1 or "_" in text:
-        return None
-    del words[2::3]
-    try:
-        numbers = np.array(list(map(float, words)), dtype=np.float64)
-    except ValueError:
-        return None
-    return numbers.view(np.complex128) if bool(np.isfinite(numbers).all()) else None
 
 
 def format_number(number: float) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from shapelex._messages import format_option, parameter
 from shapelex._typing import ComplexArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_swelling
@@ -142,8 +143,9 @@ class Plan:
         if both:
             first, second = (self.first_where, where) if self.space.closed else (where, self.first_where)
             return (
-                f"Some shapes are closed ({first}), others open ({second}): say what they are with closed=True or "
-                "closed=False, or read them apart."
+                f"Some shapes are closed ({first}), others open ({second}): say what they are with "
+                f"{parameter('closed', True)} or {parameter('closed', False)}, or read one "
+                f"kind alone, as with {format_option('only', 'outlines')} of ImageJ and GeoJSON files."
             )
         return (
             f"The files do not make up one set: {self.first_where} is in {self.space!r}, {where} in {space!r}; read "

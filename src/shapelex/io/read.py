@@ -13,8 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from shapelex._messages import format_option, marked_text, parameter, without_marks
 from shapelex._validation import check_choice, check_count, check_flag, is_data_frame
-from shapelex.exceptions import ShapeFileError, ShapeInputError, ShapelexError, SkippedRecordsWarning
+from shapelex.exceptions import (
+    ParameterError,
+    ParameterTypeError,
+    ShapeFileError,
+    ShapeInputError,
+    ShapelexError,
+    SkippedRecordsWarning,
+)
 from shapelex.io import stored_shapes
 from shapelex.io.assembly import Found, Wanted, check_record, conform
 from shapelex.io.file_list import PathLike, check_not_empty, label_maker, leave_out_segmented, list_files
@@ -36,7 +44,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 _SKIPPED_NAMED = 3
 _LABELS_NAMED = 8
 _FILES_NAMED = 100
-_MISSING_HINT = ': missing="allow" keeps them as NaN, on_error="skip" leaves such records out'
+_MISSING_HINT = (
+    f": {parameter('missing', 'allow')} keeps them as NaN, {parameter('on_error', 'skip')} leaves such records out"
+)
 
 
 def read(
@@ -199,7 +209,7 @@ class Reading:
                 except ShapeFileError as error:
                     if not can_drop:
                         raise
-                    self.skipped.append(str(error))
+                    self.skipped.append(marked_text(error))
                     is_whole = False
                     break
                 if item is None:
@@ -215,7 +225,9 @@ class Reading:
             reasons = f": {self.skipped[0]}" if self.skipped else ""
             raise ShapeFileError(f"No shape could be read from {self._name_files()}{reasons}")
         if self.wanted.closed is not None and shapes.space.closed != self.wanted.closed:
-            raise ShapeFileError(f"closed={self.wanted.closed} was asked for, but the shapes are in {shapes.space!r}.")
+            raise ShapeFileError(
+                f"{parameter('closed', self.wanted.closed)} was asked for, but the shapes are in {shapes.space!r}."
+            )
         self._warn()
         notes, provenance = (*shapes.notes, *self._notes()), self._provenance(shapes.provenance)
         if isinstance(shapes, ShapeSet):
@@ -226,7 +238,10 @@ class Reading:
     def _items_of(self, path: Path, known: Format, *, in_blocks: bool) -> Iterator[Found | ShapeSet]:
         """Yield the set or the good records of a file; where bad ones are skipped, take note of them."""
         if self.wanted.missing == "negative" and not known.negative_is_missing:
-            raise ValueError(f'missing="negative" has no meaning for {path}: the format {known.name} has no such use.')
+            raise ParameterError(
+                f"{parameter('missing', 'negative')} has no meaning for {path}: the format {known.name} has no such "
+                "use."
+            )
         options = {name: value for name, value in self.options.items() if name in known.options}
         if self.frame is None:
             check_not_empty(path)
@@ -266,7 +281,7 @@ class Reading:
             try:
                 part = part._join(self.sheet)
             except ShapeInputError as error:
-                raise ShapeFileError(f"{paths[0]}: {error}") from error
+                raise ShapeFileError(f"{paths[0]}: {marked_text(error)}") from error
             label = "label" if label is None and "label" in self.sheet.columns else label
         if label is None:
             return part
@@ -300,7 +315,11 @@ class Reading:
 
     def _notes(self) -> list[str]:
         """Return a note for every record left out, and one for everything else that users should know."""
-        notes = [f"left out: {message}" for message in self.skipped] + sum_up(self.file_remarks) + self.remarks
+        notes = (
+            [f"left out: {without_marks(message)}" for message in self.skipped]
+            + sum_up(self.file_remarks)
+            + self.remarks
+        )
         if self._found_labels:
             counts = Counter(self._found_labels.values()).most_common()
             named = ", ".join(f"{label!r} ({n_files})" for label, n_files in counts[:_LABELS_NAMED])
@@ -308,7 +327,9 @@ class Reading:
             notes.append(f"labels from the paths of {len(self._found_labels)} files: {named}{more}")
         if self.label is not None and self.label not in self._known_columns:
             known = ", ".join(sorted(self._known_columns)) or "none"
-            raise ShapeFileError(f"label={self.label!r} is none of the columns of {self._name_files()}: {known}.")
+            raise ShapeFileError(
+                f"{parameter('label', self.label)} is none of the columns of {self._name_files()}: {known}."
+            )
         if self._n_unlabeled:
             notes.append(f"{self._n_unlabeled} shapes have no {self.label or 'label'!r}, so their label is empty")
         if self.sheet is not None:
@@ -327,7 +348,7 @@ def _blocks_of(path: Path) -> Iterator[ShapeSet]:
     except ShapeFileError:
         raise
     except ShapelexError as error:
-        raise ShapeFileError(f"{path}: {error}") from error
+        raise ShapeFileError(f"{path}: {marked_text(error)}") from error
 
 
 def sum_up(remarks: Iterable[tuple[Path, Remark]]) -> list[str]:
@@ -382,24 +403,32 @@ def open_reading(
     """
     check_choice(missing, ("error", "allow", "negative"), "missing")
     if not (space is None or callable(space) or isinstance(space, Space)):
-        raise TypeError(f"space must be a space such as BSpline(40), or None, got {space!r}.")
+        raise ParameterTypeError(f"{parameter('space')} must be a space such as BSpline(40), or None, got {space!r}.")
     if space is not None and n_points is not None:
-        raise ValueError("space and n_points cannot both be given: the space says how many points there are.")
+        raise ParameterError(
+            f"{parameter('space')} and {parameter('n_points')} cannot both be given: the space says how many points "
+            "there are."
+        )
     closed = None if closed is None else check_flag(closed, "closed")
     if isinstance(space, Space) and closed not in (None, space.closed):
-        raise ValueError(f"closed={closed} contradicts space={space!r}.")
+        raise ParameterError(f"{parameter('closed', closed)} contradicts {parameter('space')} {space!r}.")
     n_points = None if n_points is None else check_count(n_points, 3, "n_points")
     wanted = Wanted(space, n_points, closed, missing)
     check_choice(on_error, ("raise", "skip"), "on_error")
     if format is not None:
         check_choice(format, FORMATS, "format")
     if label is not None and label_from is not None:
-        raise ValueError("label and label_from cannot both be given: each says what the labels are.")
+        raise ParameterError(
+            f"{parameter('label')} and {parameter('label_from')} cannot both be given: each says what the labels are."
+        )
     sheet = None if join is None else open_sheet(join, on)
     reading = Reading(wanted, on_error == "skip", label_maker(label_from), options, sheet, label)
     if is_data_frame(paths):
         if format is not None or label_from is not None:
-            raise ValueError("format and label_from are for files: a data frame has columns, label_column= names one.")
+            raise ParameterError(
+                f"{parameter('format')} and {parameter('label_from')} are for files: a data frame has columns, "
+                f"{format_option('label_column=')} names one."
+            )
         reading.files, reading.frame = [(Path("DataFrame"), DATA_FRAME)], paths
         _check_options(options, [DATA_FRAME])
         return reading
@@ -423,9 +452,9 @@ def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
     if unknown:
         names = ", ".join(sorted({one.name for one in formats}))
         takes = ", ".join(sorted(known)) or "none"
-        raise TypeError(
-            f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}. The command shapelex "
-            f"formats {min(one.name for one in formats)} explains them."
+        raise ParameterTypeError(
+            f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}. The "
+            f"command shapelex formats {min(one.name for one in formats)} explains them."
         )
 
 

@@ -24,6 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from shapelex._messages import parameter
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import read_head
@@ -154,7 +155,7 @@ def find_format(path: Path, name: str | None = None) -> Format:
         if known.sniff(head):
             return known
     kinds = ", ".join(known.name for known in claiming or FORMATS.values())
-    raise ShapeFileError(f"{path} looks like none of {kinds}: name its format with format=.")
+    raise ShapeFileError(f"{path} looks like none of {kinds}: name its format with {parameter('format=')}.")
 
 
 # Ends of names, what the first bytes hold, and why such files are not read.

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shapelex._messages import format_option, parameter
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.numbers import MISSING_WORDS, parse_number
@@ -36,7 +37,8 @@ _PREFIX = "(?:lm|landmark|point|pt|p|coord|c|raw|v|vertex)?"
 _NUMBERED = re.compile(rf"{_PREFIX}([xyz])([0-9]{{1,7}})|{_PREFIX}([0-9]{{1,7}})([xyz])")
 _WKT = re.compile(r"\s*(SRID=\d+;)?\s*(MULTI)?(POLYGON|LINESTRING|POINT)\s*[ZM]*\s*\(", re.IGNORECASE)
 _SAY_LAYOUT = (
-    'give layout="blocks" for columns x1..xN, y1..yN, layout="interleaved" for x1, y1, .., xN, yN, or layout="long" '
+    f"give {format_option('layout', 'blocks')} for columns x1..xN, y1..yN, {format_option('layout', 'interleaved')} "
+    f"for x1, y1, .., xN, yN, or {format_option('layout', 'long')} "
     "for one point a row"
 )
 
@@ -103,7 +105,7 @@ def find_layout(
         If the columns can be read in several ways, or in none, or `layout` contradicts their names.
     """
     if layout is not None:
-        check_choice(layout, LAYOUTS, "layout")
+        check_choice(layout, LAYOUTS, format_option("layout"))
     given = {
         role: _place(column, names, len(row), f"{role}_column")
         for role, column in (("id", id_column), ("label", label_column))
@@ -118,7 +120,7 @@ def find_layout(
         if len(x) != 1 or len(y) != 1:
             raise ShapeFileError(
                 f"a long table needs one column x and one column y, found {len(x)} and {len(y)} among "
-                f"{_name_some(names)}; name them so, or give columns=."
+                f"{_name_some(names)}; name them so, or give {format_option('columns=')}."
             )
         if "z" in plain:
             raise ShapeFileError("there is a column z, but shapes here are planar: take it out of the table.")
@@ -173,8 +175,8 @@ def looks_like_names(first: Sequence[str], second: Sequence[str] | None, decimal
     numbers = [cell.strip() for cell, is_number in zip(first, are_numbers, strict=True) if is_number and cell.strip()]
     if len(numbers) >= 4 and any(numbers == [str(start + place) for place in range(len(numbers))] for start in (0, 1)):
         raise ShapeFileError(
-            "the first row just counts, so it may be names or numbers: give header=True if it names the columns, else "
-            "header=False."
+            "the first row just counts, so it may be names or numbers: give "
+            f"{format_option('header', True)} if it names the columns, else {format_option('header', False)}."
         )
     return False
 
@@ -204,7 +206,8 @@ def _without_names(row: Sequence[str], layout: str | None, given: dict[str, int]
         raise _cannot_tell(
             row,
             f"columns {', '.join(map(str, words[:6]))} hold words, but have no names: say what they are with "
-            "id_column= and label_column=, or name all columns with columns=.",
+            f"{format_option('id_column=')} and {format_option('label_column=')}, or name all columns with "
+            f"{format_option('columns=')}.",
         )
     roles = given | ({"id": words[0]} if words else {})
     if layout in (None, "long") and len(wanted) == 2:
@@ -213,8 +216,8 @@ def _without_names(row: Sequence[str], layout: str | None, given: dict[str, int]
         if len(wanted) == 3 and not roles:
             return TableLayout(True, (wanted[1],), (wanted[2],), {"id": wanted[0]})
         raise ShapeFileError(
-            f"a long table of {len(row)} columns needs names: give columns=, such as "
-            'columns=["id", "landmark", "x", "y"].'
+            f"a long table of {len(row)} columns needs names: give {format_option('columns=')}, such as "
+            f"{format_option('columns', ['id', 'landmark', 'x', 'y'])}."
         )
     if layout is None:
         raise ShapeFileError(
@@ -228,7 +231,8 @@ def _split(wanted: list[int], layout: str) -> tuple[list[int], list[int]]:
     if len(wanted) % 2 or not wanted:
         raise ShapeFileError(
             f"there are {len(wanted)} columns of coordinates, but x and y come in pairs: name the columns that hold "
-            "something else with id_column= and label_column=, or all with columns=."
+            f"something else with {format_option('id_column=')} and {format_option('label_column=')}, or all with "
+            f"{format_option('columns=')}."
         )
     half = len(wanted) // 2
     if layout == "blocks":
@@ -278,7 +282,7 @@ def _cannot_tell(row: Sequence[str], message: str) -> ShapeFileError:
     if any(map(_WKT.match, row)):
         message = (
             "it has outlines as well-known text (WKT), which is read from .wkt files: write each row to one as a line "
-            "such as oak1; POLYGON ((0 0, 4 0, 4 3, 0 0)), and add the other columns with join=."
+            f"such as oak1; POLYGON ((0 0, 4 0, 4 3, 0 0)), and add the other columns with {parameter('join=')}."
         )
     return ShapeFileError(message)
 

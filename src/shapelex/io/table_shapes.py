@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from shapelex._messages import marked_text
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import MAX_BYTES
@@ -155,7 +156,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
         found = find_layout(table.names, table.first, table.decimal, *told)
         shapes, kinds = (_read_long if found.is_long else _read_wide)(table, found)
     except ShapeFileError as error:
-        message = str(error)
+        message = marked_text(error)
         raise ShapeFileError(message if message.startswith(name) else f"{name}: {message}") from error
     converters = {
         name: (place, kinds[place].converter if table.n_characters else _as_it_is)

@@ -7,208 +7,83 @@ length of the file.
 """
 
 import codecs
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import GZIP_MARK, MAX_BYTES, check_regular, unpacked_pieces
+from shapelex.io.guards import MAX_BYTES, byte_pieces
 
 _PIECE_BYTES = 1 << 18
-_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file that has been looked through once.
-
-    Parameters
-    ----------
-    path : Path
-        Where it is.
-    encoding : str
-        How its characters are written.
-    n_mark : int
-        Bytes at its start that only tell the encoding.
-    n_characters : int
-        Length of the text.
-    marks : frozenset of str
-        Which of the characters asked for occur in it.
-    """
+    """A text file that has been looked through once: where it is, how it is encoded, how long it is."""
 
     path: Path
     encoding: str
-    n_mark: int
     n_characters: int
-    marks: frozenset[str]
 
     def blocks(self, *, keeps_line_ends: bool = False) -> Iterator[str]:
         r"""Yield the text from its start, in blocks of whole lines; only the last may lack its line end.
 
-        Parameters
-        ----------
-        keeps_line_ends : bool
-            Whether line ends stay as they are, for formats that quote them; else they become ``\n``.
-
-        Yields
-        ------
-        str
-            The next lines, not empty.
-
-        Raises
-        ------
-        ShapeFileError
-            If a line is too long for memory, or the file is not what it was when it was opened.
+        Line ends become ``\n``, unless `keeps_line_ends` is True, for formats that quote them. An error is raised where
+        a line is too long for memory, or the file is not what it was when it was opened.
         """
+        decoder = io.IncrementalNewlineDecoder(
+            codecs.getincrementaldecoder(self.encoding)(), translate=not keeps_line_ends
+        )
         pending: list[str] = []
         n_pending = 0
-        for text in self._pieces():
-            piece = text if keeps_line_ends or "\r" not in text else text.replace("\r\n", "\n").replace("\r", "\n")
-            end = piece.rfind("\n") + 1
-            if keeps_line_ends:
-                end = max(end, piece.rfind("\r") + 1)
+        for piece in chain(byte_pieces(self.path, _PIECE_BYTES), [b""]):
+            try:
+                # What the decoder returns never ends between \r and \n.
+                text = decoder.decode(piece, final=not piece)
+            except UnicodeDecodeError as error:
+                raise ShapeFileError(f"{self.path} was changed while it was read: read it again.") from error
+            end = 1 + max(text.rfind("\n"), text.rfind("\r") if keeps_line_ends else -1)
             if end:
-                yield "".join([*pending, piece[:end]])
+                yield "".join([*pending, text[:end]])
                 pending, n_pending = [], 0
-            pending.append(piece[end:])
-            n_pending += len(piece) - end
+            pending.append(text[end:])
+            n_pending += len(text) - end
             if n_pending > MAX_BYTES:
                 raise ShapeFileError(f"{self.path} has a line of more than {MAX_BYTES} characters: refused.")
         if n_pending:
             yield "".join(pending)
 
-    def _pieces(self) -> Iterator[str]:
-        r"""Yield the text as its bytes come; no piece ends between ``\r`` and ``\n``."""
-        decoder = codecs.getincrementaldecoder(self.encoding)()
-        held = ""
-        n_skipped = self.n_mark
-        try:
-            for piece in _byte_pieces(self.path):
-                text = held + decoder.decode(piece[n_skipped:])
-                n_skipped = 0
-                held = "\r" if text.endswith("\r") else ""
-                yield text[:-1] if held else text
-            yield held + decoder.decode(b"", final=True)
-        except UnicodeDecodeError as error:
-            raise ShapeFileError(f"{self.path} was changed while it was read: read it again.") from error
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines without their ends, numbered from 1."""
+        return enumerate(chain.from_iterable(block.removesuffix("\n").split("\n") for block in self.blocks()), start=1)
 
 
-def open_text(path: Path, marks: str = "") -> TextFile:
-    """Look through a text file, and return what is needed to read it.
-
-    Parameters
-    ----------
-    path : Path
-        The file, which may be gzip.
-    marks : str
-        ASCII characters to look for.
-
-    Returns
-    -------
-    TextFile
-        The file; `marks` of it may also have characters that are only bytes of others.
+def open_text(path: Path) -> TextFile:
+    """Look through a text file, which may be gzip, and return what is needed to read it.
 
     Raises
     ------
     ShapeFileError
-        If the file is binary, not a regular file, or compressed text that is damaged or swells beyond measure.
+        If the file is binary, not a regular file, or compressed text that is damaged or expands too much when unpacked.
     """
-    look = _Look(path, set(marks))
-    for piece in _byte_pieces(path):
-        look.add(piece)
-    return look.finish()
-
-
-class _Look:
-    """What the first pass has found so far."""
-
-    def __init__(self, path: Path, marks: set[str]) -> None:
-        self.path = path
-        self.absent = marks
-        self.marks = frozenset(marks)
-        self.encoding = self.fault = ""
-        self.decoder: codecs.IncrementalDecoder | None = None
-        self.n_mark = self.n_bytes = self.n_characters = 0
-        # Of the first zero: its place among the bytes, and among the characters as far as they can be decoded.
-        self.zero_byte = self.zero_character = -1
-
-    def add(self, piece: bytes) -> None:
-        """Look at the next bytes; all pieces but the last are long enough for a mark."""
-        if not self.encoding:
-            self.encoding = _UTF16.get(piece[:2], "utf-8")
-            is_marked = self.encoding != "utf-8" or piece.startswith(codecs.BOM_UTF8)
-            self.n_mark = (3 if self.encoding == "utf-8" else 2) if is_marked else 0
-            self.decoder = codecs.getincrementaldecoder(self.encoding)()
-        self.absent -= {mark for mark in self.absent if mark.encode() in piece}
-        if self.zero_byte < 0 and (place := piece.find(b"\0")) >= 0:
-            self.zero_byte = self.n_bytes + place
-        self._decode(piece if self.n_bytes else piece[self.n_mark :])
-        self.n_bytes += len(piece)
-
-    def finish(self) -> TextFile:
-        """Return the file, or refuse it."""
-        self._decode(b"", final=True)
-        if self.fault:
-            raise ShapeFileError(f"{self.path} starts as UTF-16 text, but is damaged: {self.fault}.")
-        if self.decoder is None:
-            self.n_characters, self.zero_character = self.n_bytes, self.zero_byte
-        if self.zero_character >= 0:
-            raise ShapeFileError(f"{self.path} is no text file: it holds a zero byte at {self.zero_character}.")
-        marks = self.marks - self.absent
-        return TextFile(self.path, self.encoding or "utf-8", self.n_mark, self.n_characters, marks)
-
-    def _decode(self, piece: bytes, *, final: bool = False) -> None:
-        if self.decoder is None:
-            return
-        # Text of ASCII alone, most of what there is, need not be decoded to be understood.
-        waiting, _ = self.decoder.getstate()
-        if self.encoding == "utf-8" and not waiting and piece.isascii():
-            if self.zero_character < 0 and (place := piece.find(b"\0")) >= 0:
-                self.zero_character = self.n_characters + place
-            self.n_characters += len(piece)
-            return
+    encoding, fault, holds_zero = "", False, False
+    n_bytes = n_characters = 0
+    for piece in chain(byte_pieces(path, _PIECE_BYTES), [b""]):
+        if not encoding:
+            encoding = "utf-16" if piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+            decoder = codecs.getincrementaldecoder(encoding)()
         try:
-            text = self.decoder.decode(piece, final)
-        except UnicodeDecodeError as error:
-            if self.encoding != "utf-8":
-                # Places count from the bytes that waited for the rest of their character.
-                start = self.n_bytes + (0 if self.n_bytes else self.n_mark) - len(waiting)
-                self.fault = _name_fault(error, start)
-            else:
-                self.encoding, self.n_mark = "latin-1", 0
-            self.decoder = None
-            return
-        if self.zero_character < 0 and (place := text.find("\0")) >= 0:
-            self.zero_character = self.n_characters + place
-        self.n_characters += len(text)
-
-
-def _name_fault(error: UnicodeDecodeError, start: int) -> str:
-    """Return the words of a decoding error, its places moved by `start`."""
-    first, last = start + error.start, start + error.end - 1
-    what = f"byte 0x{error.object[error.start]:02x} in position {first}"
-    if last > first:
-        what = f"bytes in position {first}-{last}"
-    return f"'{error.encoding}' codec can't decode {what}: {error.reason}"
-
-
-def _byte_pieces(path: Path) -> Iterator[bytes]:
-    """Yield the content of a file, unpacked where it is gzip; all pieces but the last are of one length or longer."""
-    check_regular(path)
-    with path.open("rb") as stream:
-        is_packed = stream.read(len(GZIP_MARK)) == GZIP_MARK
-        stream.seek(0)
-        if not is_packed:
-            while piece := stream.read(_PIECE_BYTES):
-                yield piece
-            return
-        parts: list[bytes] = []
-        n_parts = 0
-        for part in unpacked_pieces(stream, path.stat().st_size, path):
-            parts.append(part)
-            n_parts += len(part)
-            if n_parts >= _PIECE_BYTES:
-                yield b"".join(parts)
-                parts, n_parts = [], 0
-        if parts:
-            yield b"".join(parts)
+            text = decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError:
+            fault, decoder = True, codecs.getincrementaldecoder("latin-1")()
+            text = decoder.decode(piece)
+        holds_zero |= "\0" in text
+        n_bytes += len(piece)
+        n_characters += len(text)
+    if fault and encoding == "utf-16":
+        raise ShapeFileError(f"{path} starts as UTF-16 text, but is damaged: save it again, as UTF-8.")
+    if holds_zero:
+        raise ShapeFileError(f"{path} is no text file: it holds a zero byte.")
+    return TextFile(path, "latin-1", n_bytes) if fault else TextFile(path, encoding, n_characters)

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from shapelex._messages import Message, parameter
 from shapelex._validation import check_choice, check_flag
-from shapelex.exceptions import EmptySetError, ShapeFileError
+from shapelex.exceptions import EmptySetError, ParameterTypeError, ShapeFileError
 from shapelex.io.file_list import PathLike
 from shapelex.io.registry import FORMATS, Format
 from shapelex.shapes import ShapeSet
@@ -73,7 +74,9 @@ def write(
     True
     """
     if not isinstance(shapes, ShapeSet) and not hasattr(shapes, "blocks"):
-        raise TypeError(f"shapes must be a ShapeSet, got {type(shapes).__name__}: wrap arrays with ShapeSet(X, space).")
+        raise ParameterTypeError(
+            f"shapes must be a ShapeSet, got {type(shapes).__name__}: wrap arrays with ShapeSet(X, space)."
+        )
     check_flag(overwrite, "overwrite")
     target = Path(path).expanduser()
     known = find_writable(target, format)
@@ -86,11 +89,15 @@ def write(
     if known.writer is None and target.is_file():
         raise FileExistsError(f"{target} is a file, where a Zarr folder would go: remove it, or give another name.")
     if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists already: give overwrite=True to replace it, or another name.")
+        raise FileExistsError(
+            Message(f"{target} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
+        )
     unknown = sorted(set(options) - known.writer_options)
     if unknown:
         takes = ", ".join(sorted(known.writer_options)) or "none"
-        raise TypeError(f"The format {known.name} has no option {', '.join(unknown)} to write; it takes: {takes}.")
+        raise ParameterTypeError(
+            f"The format {known.name} has no option {', '.join(unknown)} to write; it takes: {takes}."
+        )
     provenance = {**_versions(command), "source": dict(shapes.provenance)}
     if isinstance(shapes, ShapeSet):
         _write_set(shapes.replace(provenance=provenance), target, known, options)
@@ -161,7 +168,7 @@ def find_writable(path: Path, name: str | None = None) -> Format:
         if known.can_write:
             return known
     raise ShapeFileError(
-        f"{path.name} does not end like a format that is written: {_name_writable()}; or give format=."
+        f"{path.name} does not end like a format that is written: {_name_writable()}; or give {parameter('format=')}."
     )
 
 

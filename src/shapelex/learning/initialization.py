@@ -5,6 +5,7 @@ In come shapes; out go atoms, whitened rows of norm 1: shapes of the set drawn b
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice, name_rows
 from shapelex.exceptions import ShapeInputError
@@ -91,8 +92,8 @@ def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> Complex
     atoms = np.asarray(init)
     if atoms.shape != (n_atoms, n_coordinates) or not np.iscomplexobj(atoms):
         raise ShapeInputError(
-            f"init must be a complex array of n_atoms={n_atoms} rows of {n_coordinates} coordinates, got shape "
-            f'{atoms.shape}, dtype {atoms.dtype}; or use init="spread".'
+            f"{parameter('init')} must be a complex array of {parameter('n_atoms', n_atoms)} rows of {n_coordinates} "
+            f"coordinates, got shape {atoms.shape}, dtype {atoms.dtype}; or use {parameter('init', 'spread')}."
         )
     norms = row_norms(atoms)
     bad = ~(np.isfinite(norms) & (norms > 0))

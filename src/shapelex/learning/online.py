@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import survey
@@ -104,7 +105,7 @@ class OnlineLearner:
     def set_options(self, options: LearningOptions) -> None:
         """Learn with other options from now on."""
         if options.n_restarts != 1:
-            raise ValueError(f"learning from batches needs n_restarts=1, got {options.n_restarts}.")
+            raise ParameterError(f"learning from batches needs {parameter('n_restarts', 1)}, got {options.n_restarts}.")
         self.options = replace(options, tie=0.0)
 
     @property

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, DistanceKind
 from shapelex._validation import check_choice, check_count, check_not_negative
 from shapelex.coding.coders import CODERS
 from shapelex.coding.torch.device_coder import has_device
+from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.learning.initialization import INITIALIZATIONS
 from shapelex.learning.objectives import DISTANCES
 
@@ -69,7 +71,9 @@ class LearningOptions:
         n_atoms = check_count(self.n_atoms, 1, "n_atoms")
         n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
         if n_nonzero > n_atoms:
-            raise ValueError(f"n_nonzero must be between 1 and n_atoms={n_atoms}, got {n_nonzero}.")
+            raise ParameterError(
+                f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', n_atoms)}, got {n_nonzero}."
+            )
         check_choice(self.coder, ("auto", *CODERS), "coder")
         check_choice(self.distance, DISTANCES, "distance")
         if isinstance(self.init, str):
@@ -83,7 +87,9 @@ class LearningOptions:
         if self.n_threads is not None:
             check_count(self.n_threads, 1, "n_threads")
         if not isinstance(self.device, str):
-            raise TypeError(f'device must be a string such as "cpu" or "cuda", got {self.device!r}.')
+            raise ParameterTypeError(
+                f'{parameter("device")} must be a string such as "cpu" or "cuda", got {self.device!r}.'
+            )
 
     def for_local_shapes(self) -> "LearningOptions":
         """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""

@@ -5,6 +5,8 @@ matplotlib is imported here and inside the functions that need it, never when th
 
 from typing import TYPE_CHECKING
 
+from shapelex.exceptions import ParameterTypeError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -22,7 +24,7 @@ def resolve_axes(ax: "Axes | None") -> "Axes":
 
         return plt.gca()
     if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be matplotlib Axes, or None for the current ones, got {type(ax).__name__}.")
+        raise ParameterTypeError(f"ax must be matplotlib Axes, or None for the current ones, got {type(ax).__name__}.")
     return ax
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray
 from shapelex._validation import as_numeric_array
+from shapelex.exceptions import ParameterError
 from shapelex.plotting.axes import resolve_axes, size_in_inches
 from shapelex.plotting.drawing import with_defaults
 from shapelex.plotting.palette import BLUE, CYCLE, FONT_SIZE, LIGHT_GRAY, MARKERS
@@ -54,9 +55,9 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes |
     """
     losses = as_numeric_array(loss_curve, "loss_curve")
     if losses.ndim != 1 or not losses.size or np.iscomplexobj(losses):
-        raise ValueError(f"loss_curve must be a list of real losses, one per iteration, got shape {losses.shape}.")
+        raise ParameterError(f"loss_curve must be a list of real losses, one per iteration, got shape {losses.shape}.")
     if not (np.isfinite(losses).all() and losses.min() >= 0):
-        raise ValueError("loss_curve must be finite and not negative: mean squared distances.")
+        raise ParameterError("loss_curve must be finite and not negative: mean squared distances.")
     ax = resolve_axes(ax)
     errors = 100 * np.sqrt(losses)
     _draw_line(ax, np.arange(losses.size), errors, line, color=BLUE)
@@ -146,12 +147,14 @@ def _as_curves(table: Any) -> dict[tuple[str, str], tuple[FloatArray, FloatArray
     if any(name in columns for name in _COLUMNS) or not isinstance(table, Mapping):
         missing = [name for name in _COLUMNS if name not in columns]
         if missing:
-            raise ValueError(f"table must have the columns method, n_nonzero and rmse, but lacks {', '.join(missing)}.")
+            raise ParameterError(
+                f"table must have the columns method, n_nonzero and rmse, but lacks {', '.join(missing)}."
+            )
         methods = [str(method) for method in table["method"]]
         splits = [str(split) for split in table["split"]] if "split" in columns else [""] * len(methods)
         sparsities, errors = _as_reals(table["n_nonzero"], "n_nonzero"), _as_reals(table["rmse"], "rmse")
         if not len(methods) == len(splits) == len(sparsities) == len(errors):
-            raise ValueError(
+            raise ParameterError(
                 "table must have columns of one length, got "
                 f"{len(methods)} of method, {len(sparsities)} of n_nonzero, {len(errors)} of rmse."
             )
@@ -166,7 +169,7 @@ def _as_curves(table: Any) -> dict[tuple[str, str], tuple[FloatArray, FloatArray
             for method, curve in table.items()
         }
     if not curves or not all(len(errors) for _, errors in curves.values()):
-        raise ValueError("table must hold at least one error for each method, got none.")
+        raise ParameterError("table must hold at least one error for each method, got none.")
     if not all(np.isfinite(errors).all() and errors.min() > 0 for _, errors in curves.values()):
         raise ValueError("rmse must be finite and positive, since its scale is logarithmic.")
     return curves

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shapelex.exceptions import ParameterTypeError
 from shapelex.plotting.axes import resolve_axes
 from shapelex.plotting.errors import use_log_scale
 from shapelex.plotting.palette import BLUE, DARK_GRAY, FONT_SIZE, GRAY, LIGHT_GRAY, ORANGE
@@ -51,7 +52,7 @@ def plot_suggestion(suggestion: Any, *, fontsize: float = FONT_SIZE, ax: "Axes |
     'held-out RMSE (%)'
     """
     if not all(hasattr(suggestion, name) for name in ("surface", "stability", "n_atoms", "n_nonzero")):
-        raise TypeError(f"suggestion must be what suggest returns, got {type(suggestion).__name__}.")
+        raise ParameterTypeError(f"suggestion must be what suggest returns, got {type(suggestion).__name__}.")
     ax = resolve_axes(ax)
     surface, chosen = suggestion.surface, suggestion.n_nonzero
     for n_nonzero in surface.sparsities():

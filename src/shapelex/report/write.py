@@ -7,9 +7,11 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike
 from shapelex._validation import check_count, check_flag
 from shapelex.estimators import ShapeDictionary
+from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.report.document import make_document
 from shapelex.report.payload import make_payload
 from shapelex.report.shapes import read_shapes
@@ -103,20 +105,25 @@ def write_report(
     ('shapes.html', '<!doctype html>')
     """
     if not isinstance(model, ShapeDictionary):
-        raise TypeError(f"model must be a fitted ShapeDictionary, got {type(model).__name__}.")
+        raise ParameterTypeError(f"model must be a fitted ShapeDictionary, got {type(model).__name__}.")
     check_is_fitted(model)
     target = Path(path)
     if not target.suffix:
         target = target.with_suffix(".html")
     if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists already: choose another path, or set overwrite=True to replace it.")
+        raise FileExistsError(
+            Message(
+                f"{target} exists already: choose another path, or set {parameter('overwrite', True)} to replace it."
+            )
+        )
     if not target.resolve().parent.is_dir():
         # Said before the work, not after it.
         raise FileNotFoundError(f"There is no folder {target.resolve().parent} to write {target.name} to.")
     check_count(max_shapes, 1, "max_shapes")
     if not check_flag(joined, "joined") and not isinstance(model.space_, Landmarks):
-        raise ValueError(
-            f"joined=False draws landmarks as points, but {model.space_} is a space of curves: leave it out."
+        raise ParameterError(
+            f"{parameter('joined', False)} draws landmarks as points, but {model.space_} is a space of curves: leave "
+            "it out."
         )
     n_population = None
     if isinstance(X, StoredShapes):

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_not_negative, check_weights
 from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, as_generator
@@ -162,8 +163,10 @@ class RiemannianDictionary(ShapeReconstructor):
         self.n_iter_ = len(learned.loss_curve) - 1
         if not learned.converged and self.max_iter > 0:
             warnings.warn(
-                f"The objective still fell after max_iter={self.max_iter} iterations, by more than tol={self.tol:g} of "
-                "it: raise max_iter, or tol.",
+                Message(
+                    f"The objective still fell after {parameter('max_iter', self.max_iter)} iterations, by more than "
+                    f"{self.tol:g} of it: raise {parameter('max_iter')}, or {parameter('tol')}."
+                ),
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count
 from shapelex.estimators.align_first import AlignFirstDictionary
@@ -21,6 +22,7 @@ from shapelex.estimators.base import as_generator
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.tangent_pca import TangentPCA
+from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
 from shapelex.selection.folds import check_counts, make_folds
 from shapelex.selection.tidy_table import TidyTable, format_grid
@@ -310,7 +312,7 @@ def _make_estimators(
     names = METHODS if methods is None else [methods] if isinstance(methods, str) else methods
     given = methods if isinstance(methods, Mapping) else {name: name for name in names}
     if not given:
-        raise ValueError("methods must name at least one method, got none.")
+        raise ParameterError(f"{parameter('methods')} must name at least one method, got none.")
     estimators = {}
     for name, value in given.items():
         if isinstance(value, str):
@@ -319,7 +321,9 @@ def _make_estimators(
         elif hasattr(value, "get_params") and not isinstance(value, type):
             estimator = clone(value)
         else:
-            raise TypeError(f"methods must name methods, or map names to estimators, but {name!r} is {value!r}.")
+            raise ParameterTypeError(
+                f"{parameter('methods')} must name methods, or map names to estimators, but {name!r} is {value!r}."
+            )
         parameters = estimator.get_params(deep=False)
         for option, chosen in {"space": space, "n_jobs": n_jobs}.items():
             if option in parameters and parameters[option] is None:
@@ -333,9 +337,12 @@ def _check_estimator(name: str, estimator: Any, largest: int) -> None:
         return
     parameters = estimator.get_params(deep=False)
     if "n_nonzero" not in parameters or not hasattr(estimator, "errors"):
-        raise TypeError(
+        raise ParameterTypeError(
             f"methods must have a parameter n_nonzero and a method errors, but {name!r} does not: it is a "
             f"{type(estimator).__name__}; use ShapeDictionary, AlignFirstDictionary, ComplexPCA or TangentPCA."
         )
     if largest > parameters.get("n_atoms", largest):
-        raise ValueError(f"n_nonzero must be between 1 and n_atoms={parameters['n_atoms']} of {name!r}, got {largest}.")
+        raise ParameterError(
+            f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', parameters['n_atoms'])} of "
+            f"{name!r}, got {largest}."
+        )

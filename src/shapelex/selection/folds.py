@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, IntArray
 from shapelex._validation import check_count
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, reason_of
 
 Fold = tuple[IntArray, IntArray]
 
@@ -36,20 +37,31 @@ def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int) -> list[Fold]:
             )
     if cv is None:
         if groups is not None:
-            raise ValueError("groups need cv, but cv=None holds out no shapes: set cv, for example cv=5.")
+            raise ParameterError(
+                f"{parameter('groups')} need folds, but {parameter('cv', None)} holds out no shapes: set it, "
+                f"for example {parameter('cv', 5)}."
+            )
         return []
     if isinstance(cv, int | float | np.number):
         n_folds = check_count(cv, 2, "cv")  # type: ignore[arg-type]
         n_units, unit = (n_shapes, "shapes") if groups is None else (len(np.unique(groups)), "groups")
         if n_folds > n_units:
-            raise ValueError(f"cv must be at most the number of {unit}, {n_units}, got {n_folds}.")
+            raise ParameterError(f"{parameter('cv')} must be at most the number of {unit}, {n_units}, got {n_folds}.")
         cv = KFold(n_folds) if groups is None else GroupKFold(n_folds)
     if isinstance(cv, str | bytes) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
-        raise TypeError(f"cv must be a number of folds, a splitter, pairs of rows, or None, got {cv!r}.")
+        raise ParameterTypeError(
+            f"{parameter('cv')} must be a number of folds, a splitter, pairs of rows, or None, got {cv!r}."
+        )
     splitter = check_cv(cv)
-    folds = [_check_fold(fold, n_shapes) for fold in splitter.split(np.empty((n_shapes, 1)), groups=groups)]
+    try:
+        split = list(splitter.split(np.empty((n_shapes, 1)), groups=groups))
+    except ValueError as error:
+        raise ParameterError(f"{parameter('cv')} does not fit {n_shapes} shapes: {reason_of(error)}.") from error
+    folds = [_check_fold(fold, n_shapes) for fold in split]
     if not folds:
-        raise ValueError("cv must give at least one pair of rows to learn from and rows to hold out, got none.")
+        raise ParameterError(
+            f"{parameter('cv')} must give at least one pair of rows to learn from and rows to hold out, got none."
+        )
     return folds
 
 
@@ -65,9 +77,9 @@ def _as_row_numbers(part: Any, n_shapes: int) -> IntArray:
     if array.dtype == bool and array.shape == (n_shapes,):
         array = np.flatnonzero(array)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.size == 0:
-        raise ShapeInputError("cv must give pairs of row numbers, and neither list may be empty.")
+        raise ShapeInputError(f"{parameter('cv')} must give pairs of row numbers, and neither list may be empty.")
     if array.min() < 0 or array.max() >= n_shapes:
-        raise ShapeInputError(f"cv must give row numbers between 0 and {n_shapes - 1}, the rows of X.")
+        raise ShapeInputError(f"{parameter('cv')} must give row numbers between 0 and {n_shapes - 1}, the rows of X.")
     return array
 
 
@@ -75,5 +87,5 @@ def check_counts(values: int | Iterable[int], name: str) -> list[int]:
     """Return the given positive integers in ascending order; refuse an empty list."""
     given = sorted({check_count(v, 1, name) for v in (values if isinstance(values, Iterable) else [values])})
     if not given:
-        raise ValueError(f"{name} must hold at least one number, got none.")
+        raise ParameterError(f"{parameter(name)} must hold at least one number, got none.")
     return given

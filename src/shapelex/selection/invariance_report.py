@@ -12,7 +12,7 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray, IntArray
 from shapelex._validation import check_count
 from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.exceptions import UndeterminedFitError, UnsupportedBySpaceError
+from shapelex.exceptions import ParameterError, UndeterminedFitError, UnsupportedBySpaceError
 from shapelex.geometry import distance, pairwise_distances, register
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Landmarks, Space
@@ -163,7 +163,7 @@ def invariance_report(
     """
     configurations, space = read_configurations(X, space)
     if len(configurations) < 3:
-        raise ValueError(f"X must hold at least 3 shapes to compare, got {len(configurations)}.")
+        raise ParameterError(f"X must hold at least 3 shapes to compare, got {len(configurations)}.")
     rng = np.random.default_rng(check_count(random_state, 0, "random_state"))
     n_shapes = min(len(configurations), check_count(max_shapes, 3, "max_shapes"))
     numbers = np.sort(rng.permutation(len(configurations))[:n_shapes])

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count, check_number
 from shapelex.estimators.base import as_generator, count_jobs
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning import learn
 from shapelex.selection.atom_stability import AtomStability, measure_stability
 from shapelex.selection.elbow import choose, most_stable
@@ -169,14 +170,17 @@ def suggest(
     configurations, space = read_configurations(X, space)
     gain = check_number(min_gain, "min_gain")
     if not 0 < gain < 1:
-        raise ValueError(f"min_gain must be between 0 and 1, got {min_gain}.")
+        raise ParameterError(f"{parameter('min_gain')} must be between 0 and 1, got {min_gain}.")
     chosen = _spaced_rows(len(configurations), check_count(max_shapes, 6, "max_shapes"))
     rows = space.whitened_preshapes(configurations, "X")
     part = None if groups is None else np.asarray(groups)
     if part is not None and part.shape == (len(rows),):
         part = part[chosen]
     if cv is None:
-        raise ValueError("cv must hold out some shapes, got None: give a number of folds, for example cv=3.")
+        raise ParameterError(
+            f"{parameter('cv')} must hold out some shapes, got None: give a number of folds, for example "
+            f"{parameter('cv', 3)}."
+        )
     folds = make_folds(cv, part, len(chosen))
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     sizes = _check_sizes(n_atoms, most)
@@ -298,5 +302,7 @@ def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:
         return [size for size in DEFAULT_SIZES if size <= most] or list(range(1, most + 1))
     given = check_counts(n_atoms, "n_atoms")
     if given[-1] > 2 * most:
-        raise ValueError(f"n_atoms must be at most {2 * most}, the number of shapes learned from, got {given[-1]}.")
+        raise ParameterError(
+            f"{parameter('n_atoms')} must be at most {2 * most}, the number of shapes learned from, got {given[-1]}."
+        )
     return given

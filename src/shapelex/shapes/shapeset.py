@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice, name_rows
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
@@ -431,7 +432,7 @@ class ShapeSet:
         """Return the set with the columns of a sheet."""
         if sheet.on != "id" and sheet.on not in self.metadata:
             known = ", ".join(["id", *self.metadata])
-            raise ShapeInputError(f"on={sheet.on!r} is no column of the shapes, which have {known}.")
+            raise ShapeInputError(f"{parameter('on', sheet.on)} is no column of the shapes, which have {known}.")
         sheet.check_free(list(self.metadata))
         keys = self.ids if sheet.on == "id" else self.metadata[sheet.on]
         rows = [sheet.row(keys_of(key)) for key in keys.tolist()]
@@ -443,7 +444,7 @@ class ShapeSet:
         metadata = dict(self.metadata)
         if name not in metadata:
             raise ShapeInputError(
-                f"label={name!r} is no column of the shapes, which have {', '.join(metadata) or 'none'}."
+                f"{parameter('label', name)} is no column of the shapes, which have {', '.join(metadata) or 'none'}."
             )
         return self.replace(labels=[as_text(value) for value in metadata.pop(name).tolist()], metadata=metadata)
 

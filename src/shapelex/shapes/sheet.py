@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from shapelex._messages import parameter
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes.columns import column_from_values
 
@@ -36,7 +37,7 @@ class Sheet:
         if on not in df.columns:
             raise ShapeInputError(
                 f"{name} has no column {on!r} to find shapes by, only {', '.join(map(str, df.columns))}: name one of "
-                "them with on=."
+                f"them with {parameter('on=')}."
             )
         keys = [as_text(key) for key in df[on].tolist()]
         self.name, self.on = name, on
@@ -76,7 +77,7 @@ class Sheet:
         if not self._used:
             raise ShapeInputError(
                 f"no row of {self.name} fits a shape: its column {self.on!r} has {_name_some(list(self._rows))}, the "
-                f"shapes have {_name_some(list(self._alone))}; name another column with on=."
+                f"shapes have {_name_some(list(self._alone))}; name another column with {parameter('on=')}."
             )
         notes = [f"joined {', '.join(self.columns)} from {self.name} by {self.on}, {len(self._used)} rows"]
         if self._n_alone:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import (
     as_configurations,
@@ -19,7 +20,7 @@ from shapelex._validation import (
     check_not_collapsed,
     check_same_count,
 )
-from shapelex.exceptions import NonFiniteError, ShapeInputError, SpaceError, UnsupportedBySpaceError
+from shapelex.exceptions import NonFiniteError, ParameterTypeError, ShapeInputError, SpaceError, UnsupportedBySpaceError
 from shapelex.spaces.fitting import arc_length_parameters, check_parameters, check_point_count, fit_least_squares
 from shapelex.spaces.rows import row_inner, row_norms
 
@@ -509,7 +510,8 @@ class Space(ABC):
         if isinstance(own, Space) and not self._has_product_of(own):
             raise ShapeInputError(
                 f"{name} is in {own!r}, but is used in {self!r}, where its coordinates mean something else: read it "
-                f"into this space (space=), or pass {name}.configurations to use the numbers as they are."
+                f"into this space ({parameter('space=')}), or pass {name}.configurations to use the numbers as they "
+                "are."
             )
 
     def _has_product_of(self, other: "Space") -> bool:
@@ -576,7 +578,9 @@ def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
         own = getattr(Z, "space", None)
         return own if isinstance(own, Space) else None
     if not isinstance(space, Space):
-        raise TypeError(f"space must be a space such as BSpline(40), or None for landmarks, got {space!r}.")
+        raise ParameterTypeError(
+            f"{parameter('space')} must be a space such as BSpline(40), or None for landmarks, got {space!r}."
+        )
     return space
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_flag
 from shapelex.exceptions import SpaceError
@@ -55,15 +56,15 @@ class BSpline(Space):
     def __post_init__(self) -> None:
         object.__setattr__(self, "degree", check_count(self.degree, 1, "degree"))
         if self.degree > _MOST_DEGREE:
-            raise SpaceError(f"degree must be at most {_MOST_DEGREE}, got {self.degree}.")
+            raise SpaceError(f"{parameter('degree')} must be at most {_MOST_DEGREE}, got {self.degree}.")
         object.__setattr__(self, "n_points", check_count(self.n_points, 2, "n_points"))
         object.__setattr__(self, "closed", check_flag(self.closed, "closed"))
         if self.closed:
-            check_count(self.n_points, 3, "n_points of a closed B-spline")
+            check_count(self.n_points, 3, f"{parameter('n_points')} of a closed B-spline")
         elif self.n_points <= self.degree:
             raise SpaceError(
-                f"n_points of an open B-spline of degree {self.degree} must be at least {self.degree + 1}, "
-                f"got {self.n_points}."
+                f"{parameter('n_points')} of an open B-spline of degree {self.degree} must be at least "
+                f"{self.degree + 1}, got {self.n_points}."
             )
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ComplexArray
 from shapelex.coding.settings import Coding, DictionaryCoder
 from shapelex.exceptions import DeviceError
@@ -36,7 +37,10 @@ def open_device(name: str) -> "torch.device":
     try:
         import torch
     except ImportError as error:
-        raise DeviceError(f'device="{name}" needs torch: pip install "shapelex[gpu]", or use device="cpu".') from error
+        raise DeviceError(
+            f'{parameter("device", name)} needs torch: pip install "shapelex[gpu]", or use '
+            f"{parameter('device', 'cpu')}."
+        ) from error
     try:
         device = torch.device("cpu" if name == "torch" else name)
         # Threads that all make the first call of the device's linear algebra would fail: one makes it for them.
@@ -45,7 +49,7 @@ def open_device(name: str) -> "torch.device":
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise DeviceError(
-            f'device must be "cpu", "torch" or a torch device of this machine, got {name!r}: {reason}'
+            f'{parameter("device")} must be "cpu", "torch" or a torch device of this machine, got {name!r}: {reason}'
         ) from error
     return device
 

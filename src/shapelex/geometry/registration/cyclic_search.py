@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft
 
+from shapelex._messages import parameter
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.geometry.distances import row_distances
@@ -166,21 +167,23 @@ class CyclicSearch:
 def _check_changes(space: Space, *, start: bool, direction: bool, reflection: bool) -> None:
     if start and not space.closed:
         raise UnsupportedBySpaceError(
-            f"start=True looks for the start point of closed outlines, but {space} is open: if the outlines are closed "
-            "give a space with closed=True, else start=False."
+            f"{parameter('start', True)} looks for the start point of closed outlines, but {space} is open: if the "
+            f"outlines are closed give a space with {parameter('closed', True)}, else {parameter('start', False)}."
         )
     if start and space.coordinates_per_point is None:
         raise UnsupportedBySpaceError(
-            f"start=True moves the start point by whole points, but {type(space).__name__} has none: use Landmarks, "
-            "BSpline or HermiteSpline with closed=True, or start=False."
+            f"{parameter('start', True)} moves the start point by whole points, but {type(space).__name__} has none: "
+            f"use Landmarks, BSpline or HermiteSpline with {parameter('closed', True)}, or {parameter('start', False)}."
         )
     if direction:
         try:
             space.reverse(space.shift.astype(np.complex128))
         except UnsupportedBySpaceError as error:
-            raise UnsupportedBySpaceError(f"direction=True needs a space that can reverse: {error}") from error
+            raise UnsupportedBySpaceError(
+                f"{parameter('direction', True)} needs a space that can reverse: {error}"
+            ) from error
     if reflection and np.iscomplexobj(space.gram) and space.gram.imag.any():
         raise UnsupportedBySpaceError(
-            f"reflection=True takes complex conjugates, which are mirror images where the gram is real; that of "
-            f"{type(space).__name__} is not."
+            f"{parameter('reflection', True)} takes complex conjugates, which are mirror images where the gram is "
+            f"real; that of {type(space).__name__} is not."
         )

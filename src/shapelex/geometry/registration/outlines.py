@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_flag, check_same_count
-from shapelex.exceptions import UnsupportedBySpaceError
+from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
 from shapelex.geometry.alignment import optimal_rotation
 from shapelex.geometry.distances import distance
 from shapelex.geometry.registration.cyclic_search import CyclicSearch
@@ -223,7 +224,7 @@ def _plural(count: int) -> str:
 
 def _is_mean(to: str | ArrayLike) -> bool:
     if isinstance(to, str) and to != "mean":
-        raise ValueError(f'to must be "mean" or configurations to register to, got {to!r}.')
+        raise ParameterError(f'{parameter("to")} must be "mean" or configurations to register to, got {to!r}.')
     return isinstance(to, str)
 
 
@@ -232,13 +233,18 @@ def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
     if len(targets) > 1:
         check_same_count(n_shapes, len(targets), "Z", "to")
     if len(targets) > n_shapes:
-        raise ValueError(f"to has {len(targets)} shapes, but Z has one: give one target, or one for each shape of Z.")
+        raise ParameterError(
+            f"{parameter('to')} has {len(targets)} shapes, but Z has one: give one target, or one for each shape of Z."
+        )
     return space.preshape(targets)
 
 
 def _check_subsample(start: bool, space: Space) -> None:
     if not start:
-        raise ValueError("subsample=True shifts start points by fractions of a point: it needs start=True.")
+        raise ParameterError(
+            f"{parameter('subsample', True)} shifts start points by fractions of a point: it needs "
+            f"{parameter('start', True)}."
+        )
     if not (isinstance(space, Landmarks) and space.closed):
         raise UnsupportedBySpaceError(
             f"subsample=True shifts landmarks of closed outlines, but the space is {space}: its control points move as "

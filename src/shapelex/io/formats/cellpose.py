@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.rings import to_complex
+from shapelex.io.formats.regions import to_complex
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text

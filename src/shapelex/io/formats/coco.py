@@ -6,18 +6,26 @@ name. Coordinates are pixels with y down. Crowd regions stand for many objects a
 asked for. Remarks say what was left out.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shapelex._typing import BoolArray, FloatArray
+from shapelex._typing import BoolArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.contours import outlines_from_mask
-from shapelex.io.formats.json import MAX_JSON, describe, number_array, parse_json, text_of
-from shapelex.io.formats.region_kinds import remark_parts
-from shapelex.io.formats.rings import largest_ring, to_complex
+from shapelex.io.formats.regions import (
+    MAX_JSON,
+    describe,
+    largest,
+    number_array,
+    parse_json,
+    read_regions,
+    text_of,
+    to_complex,
+)
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record, Remark
 
@@ -38,91 +46,69 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
     crowd : bool, default: False
         Whether to read crowd regions too.
     """
-    yield from remark_parts(_all_records(path, y_down, crowd), "annotations")
-
-
-def _all_records(path: Path, y_down: bool, crowd: bool) -> Iterator[Record | BadRecord | Remark]:
     document = parse_json(read_bytes(path, MAX_JSON), path)
-    annotations, images, categories = _tables(document, path)
-    n_crowds = 0
-    for number, annotation in enumerate(annotations, start=1):
-        where = f"annotation {number}"
-        if isinstance(annotation, dict):
-            where += f" (id {text_of(annotation.get('id'))})" if text_of(annotation.get("id")) else ""
-            if annotation.get("iscrowd") and not crowd:
-                n_crowds += 1
-                continue
-        try:
-            yield _record_of(annotation, images, categories, y_down, f"{path.stem}:{number}", where)
-        except ValueError as error:
-            yield BadRecord(where, f"{error}.")
-    if n_crowds:
-        where = f"{n_crowds} of {len(annotations)} annotations"
-        yield Remark(where, "left out, since they are crowd regions; the option crowd=True reads them.")
-
-
-def _tables(document: Any, path: Path) -> tuple[list[Any], dict[str, str], dict[str, str]]:
-    """Return the annotations, and the names of images and categories by id."""
-    if isinstance(document, list):
-        return document, {}, {}
+    document = {"annotations": document} if isinstance(document, list) else document
     if not isinstance(document, dict) or not isinstance(document.get("annotations"), list):
         raise ShapeFileError(f"{path} is no COCO file: it has no list of annotations.")
-    tables = []
-    for table, name in (("images", "file_name"), ("categories", "name")):
+    # Names of images and categories by their ids.
+    names: dict[str, dict[str, str]] = {}
+    for table, key in (("images", "file_name"), ("categories", "name")):
         rows = document.get(table, [])
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ShapeFileError(f"{path} is no COCO file: its {table} must be a list of objects.")
-        tables.append({text_of(row.get("id")): text_of(row.get(name)) for row in rows})
-    return document["annotations"], tables[0], tables[1]
+        names[table] = {text_of(row.get("id")): text_of(row.get(key)) for row in rows}
 
+    def read_annotation(numbered: tuple[int, Any], where: str, found: Counter[str]) -> Record | None:
+        number, annotation = numbered
+        if not isinstance(annotation, dict):
+            raise ValueError(f"an annotation must be an object, got {describe(annotation)}")
+        if annotation.get("iscrowd") and not crowd:
+            found["crowd"] += 1
+            return None
+        segmentation = annotation.get("segmentation")
+        metadata: dict[str, Any] = {}
+        if isinstance(segmentation, dict):
+            mask = _decode_runs(segmentation)
+            traced = outlines_from_mask(mask, which="largest")
+            if not len(traced):
+                raise ValueError("its run lengths cover no pixel")
+            outline, metadata["traced"] = traced.outlines[0], True
+            # COCO counts from the corner of the first pixel, outlines from the center of the lowest.
+            points = np.stack([outline.real + 0.5, len(mask) - 0.5 - outline.imag], axis=1)
+            metadata["n_parts"] = traced.kept[0].n_fragments
+        elif isinstance(segmentation, list) and segmentation:
+            parts = [number_array(part, "a polygon of its segmentation") for part in segmentation]
+            odd = [len(part) for part in parts if len(part) % 2]
+            if odd:
+                raise ValueError(f"a polygon of its segmentation has {odd[0]} numbers, so an x has no y")
+            rings = [part.reshape(-1, 2) for part in parts]
+            points, metadata["n_parts"] = rings[largest(rings, closed=True)], len(rings)
+        else:
+            got = describe(segmentation)
+            raise ValueError(f"its segmentation must be a list of polygons or run lengths, got {got}")
+        image_id, category_id = text_of(annotation.get("image_id")), text_of(annotation.get("category_id"))
+        if image_id:
+            metadata["image"] = names["images"].get(image_id) or image_id
+        if annotation.get("iscrowd"):
+            metadata["crowd"] = True
+        score: Any = annotation.get("score")
+        # A score of 1 is often written as a whole number; True is none.
+        if type(score) in (int, float) and not abs(score) > _LARGEST_SCORE:
+            metadata["score"] = float(score)
+        return Record(
+            to_complex(points, closed=True, y_down=y_down),
+            id=text_of(annotation.get("id")) or f"{path.stem}:{number}",
+            label=names["categories"].get(category_id) or category_id,
+            closed=True,
+            metadata=metadata,
+            where=where,
+        )
 
-def _record_of(
-    annotation: Any, images: dict[str, str], categories: dict[str, str], y_down: bool, fallback_id: str, where: str
-) -> Record:
-    if not isinstance(annotation, dict):
-        raise ValueError(f"an annotation must be an object, got {describe(annotation)}")
-    segmentation = annotation.get("segmentation")
-    metadata: dict[str, Any] = {}
-    if isinstance(segmentation, dict):
-        points, n_parts = _traced(_decode_runs(segmentation))
-        metadata["traced"] = True
-    else:
-        parts = _polygons(segmentation)
-        points, n_parts = largest_ring(parts), len(parts)
-    metadata["n_parts"] = n_parts
-    image_id, category_id = text_of(annotation.get("image_id")), text_of(annotation.get("category_id"))
-    if image_id:
-        metadata["image"] = images.get(image_id) or image_id
-    if annotation.get("iscrowd"):
-        metadata["crowd"] = True
-    score: Any = annotation.get("score")
-    # A score of 1 is often written as a whole number; True is none.
-    if type(score) in (int, float) and not abs(score) > _LARGEST_SCORE:
-        metadata["score"] = float(score)
-    return Record(
-        points=to_complex(points, closed=True, y_down=y_down),
-        id=text_of(annotation.get("id")) or fallback_id,
-        label=categories.get(category_id) or category_id,
-        closed=True,
-        metadata=metadata,
-        where=where,
-    )
-
-
-def _polygons(segmentation: Any) -> list[FloatArray]:
-    if not isinstance(segmentation, list) or not segmentation:
-        raise ValueError(f"its segmentation must be a list of polygons or run lengths, got {_empty_or(segmentation)}")
-    polygons = []
-    for part in segmentation:
-        numbers = number_array(part, "a polygon of its segmentation")
-        if len(numbers) % 2:
-            raise ValueError(f"a polygon of its segmentation has {len(numbers)} numbers, so an x has no y")
-        polygons.append(numbers.reshape(-1, 2))
-    return polygons
-
-
-def _empty_or(value: Any) -> str:
-    return "an empty list" if value == [] else describe(value)
+    items = []
+    for number, annotation in enumerate(document["annotations"], start=1):
+        name = text_of(annotation.get("id")) if isinstance(annotation, dict) else ""
+        items.append((f"annotation {number}{f' (id {name})' * bool(name)}", (number, annotation)))
+    yield from read_regions(items, read_annotation, "annotations")
 
 
 def _decode_runs(segmentation: dict[str, Any]) -> BoolArray:
@@ -134,18 +120,14 @@ def _decode_runs(segmentation: dict[str, Any]) -> BoolArray:
     if height * width > _MAX_PIXELS:
         raise ValueError(f"its run lengths declare an image of {height} x {width} pixels: refused")
     counts = segmentation.get("counts")
-    runs = _unpack_counts(counts) if isinstance(counts, str) else _whole_numbers(counts)
+    runs = _unpack_counts(counts) if isinstance(counts, str) else counts
+    if not isinstance(runs, list) or not all(type(run) is int for run in runs):
+        raise ValueError(f"its counts must be whole numbers or text, got {describe(counts)}")
     total = sum(runs)
     if min(runs, default=0) < 0 or total != height * width:
         raise ValueError(f"its run lengths cover {total} pixels, its image has {height * width}")
     values = np.arange(len(runs)) % 2 == 1
     return np.repeat(values, runs).reshape(width, height).T
-
-
-def _whole_numbers(counts: Any) -> list[int]:
-    if not isinstance(counts, list) or not all(type(count) is int for count in counts):
-        raise ValueError(f"its counts must be whole numbers or text, got {describe(counts)}")
-    return counts
 
 
 def _unpack_counts(text: str) -> list[int]:
@@ -167,14 +149,3 @@ def _unpack_counts(text: str) -> list[int]:
     if shift:
         raise ValueError("its compressed counts end in the middle of a number")
     return runs
-
-
-def _traced(mask: BoolArray) -> tuple[FloatArray, int]:
-    """Return the outline of the largest piece in pixels, y down, and the number of pieces."""
-    found = outlines_from_mask(mask, which="largest")
-    if not len(found):
-        raise ValueError("its run lengths cover no pixel")
-    outline = found.outlines[0]
-    # COCO counts from the corner of the first pixel, outlines from the center of the lowest.
-    points = np.stack([outline.real + 0.5, len(mask) - 0.5 - outline.imag], axis=1)
-    return points, found.kept[0].n_fragments

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from shapelex._messages import format_option
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, check_flag
-from shapelex.exceptions import ShapeFileError
+from shapelex.exceptions import ParameterError, ShapeFileError
 from shapelex.io.numbers import MISSING_WORDS
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.table_layout import TableLayout, looks_like_names
@@ -133,7 +134,7 @@ class TextTable:
     def rows(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         """Yield the rows of lines that are not empty, with the number of the line each ends on."""
         if len(self.delimiter) != 1:
-            raise ValueError(f"delimiter must be one character, got {self.delimiter!r}.")
+            raise ParameterError(f"{format_option('delimiter')} must be one character, got {self.delimiter!r}.")
         if self.delimiter == " ":
             lines = (line.replace("\t", " ").strip(" ") for line in lines)
         rows = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.delimiter != "\t")
@@ -248,9 +249,9 @@ def open_text_table(
 ) -> TextTable:
     """Find how a table is written, where the caller does not say it, from its first rows."""
     if header is not None:
-        check_flag(header, "header")
+        check_flag(header, format_option("header"))
     if decimal is not None:
-        check_choice(decimal, (".", ","), "decimal")
+        check_choice(decimal, (".", ","), format_option("decimal"))
     lines, n_rows, n_characters = [], 0, 0
     for line in text_lines(text):
         lines.append(line)
@@ -307,7 +308,9 @@ def _find_delimiter(text: TextFile, lines: Sequence[str]) -> str:
         if width > 1 and share > best_share:
             best, best_share = delimiter, share
     if not best:
-        raise ShapeFileError(f"{text.path} is no table: its lines have no common number of columns; give delimiter=.")
+        raise ShapeFileError(
+            f"{text.path} is no table: its lines have no common number of columns; give {format_option('delimiter=')}."
+        )
     return best
 
 

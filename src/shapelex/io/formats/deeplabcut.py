@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from shapelex._extras import load_library
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_number, points_to_complex
-from shapelex.exceptions import ShapeFileError
+from shapelex.exceptions import ParameterError, ShapeFileError
 from shapelex.io.formats.csv import TextTable, text_lines
 from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5, read_values
 from shapelex.io.formats.time_series import check_max_gap, series_records
@@ -116,8 +117,8 @@ def read_records(
 
 def check_options(likelihood: float | None, max_gap: int | None) -> None:
     """Refuse a cut-off that is no likelihood, and a gap that is no number of frames."""
-    if likelihood is not None and not 0 <= check_number(likelihood, "likelihood") <= 1:
-        raise ValueError(f"likelihood must be between 0 and 1, got {likelihood!r}.")
+    if likelihood is not None and not 0 <= check_number(likelihood, format_option("likelihood")) <= 1:
+        raise ParameterError(f"{format_option('likelihood')} must be between 0 and 1, got {likelihood!r}.")
     check_max_gap(max_gap)
 
 
@@ -144,7 +145,7 @@ def pose_records(
     if poses.likelihoods is None:
         if likelihood is not None:
             raise ShapeFileError(
-                f"{path} has no likelihoods, so likelihood={likelihood:g} has no meaning: leave it out."
+                f"{path} has no likelihoods, so {format_option('likelihood', likelihood)} has no meaning: leave it out."
             )
     elif likelihood is None:
         text = "all were taken, however unlikely; the option likelihood=0.6 makes those below 0.6 missing."

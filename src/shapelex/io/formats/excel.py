@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from shapelex._extras import load_openpyxl
+from shapelex._messages import format_option
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.frames import frame_records, set_frame
@@ -58,7 +59,7 @@ def read_sheet(
 
     load_openpyxl()
     if header is not None:
-        check_flag(header, "header")
+        check_flag(header, format_option("header"))
     check_regular(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -70,7 +71,8 @@ def read_sheet(
             if chosen not in known and not (isinstance(chosen, int) and 0 <= chosen < len(known)):
                 got = "" if sheet is None else f", got {sheet!r}"
                 raise ShapeFileError(
-                    f"{path}: it has the sheets {', '.join(map(repr, known))}: name one with sheet={got}."
+                    f"{path}: it has the sheets {', '.join(map(repr, known))}: name one with "
+                    f"{format_option('sheet=')}{got}."
                 )
             cells = book.parse(chosen, header=None, dtype=object).dropna(how="all")
     except ShapeFileError:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from shapelex._extras import load_pyarrow
+from shapelex._messages import format_option
 from shapelex._validation import check_choice
-from shapelex.exceptions import ShapeFileError
+from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.io.guards import check_regular
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_coordinate_name
@@ -68,8 +69,11 @@ def parquet_frames(path: Path) -> Frames:
             for part in pyarrow.parquet.ParquetFile(stream).iter_batches(_PART_ROWS):
                 yield part.to_pandas(), range(n_rows, n_rows + part.num_rows)
                 n_rows += part.num_rows
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise ShapeFileError(f"{path} is no Parquet file that can be read: {error}") from error
+    except (FileNotFoundError, PermissionError, MemoryError, ShapeFileError):
+        raise
+    # A damaged description of the columns raises whatever the conversion to pandas does.
+    except Exception as error:
+        raise ShapeFileError(f"{path} is no Parquet file that can be read: {reason_of(error)}") from error
 
 
 def frame_records(open_frames: Callable[[], Frames], name: str, stem: str, *told: Any) -> Iterator[Record | BadRecord]:
@@ -112,7 +116,7 @@ def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
     """Return a set as a data frame: a shape a row, or a point a row where `layout` is ``"long"``."""
     import pandas as pd
 
-    check_choice(layout, LAYOUTS, "layout")
+    check_choice(layout, LAYOUTS, format_option("layout"))
     if not isinstance(shapes.space, Landmarks):
         raise ShapeFileError(
             f"Tables hold points, but the set is in {shapes.space!r}: write .npz, or the points of space.sample."

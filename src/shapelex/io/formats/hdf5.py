@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._extras import load_library
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
@@ -109,7 +110,7 @@ def read_records(
 def check_axes(axes: str | None) -> None:
     """Refuse an order of axes that is none."""
     if axes is not None:
-        check_choice(axes, _ORDERS, "axes")
+        check_choice(axes, _ORDERS, format_option("axes"))
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class PointAxes:
         order = tuple(range(len(shape)))
         if axes is not None:
             if len(shape) != len(axes) or is_complex == ("c" in axes):
-                raise ShapeFileError(f"{source} is {dtype} {shape}, which axes={axes!r} does not fit.")
+                raise ShapeFileError(f"{source} is {dtype} {shape}, which {format_option('axes', axes)} does not fit.")
             order = tuple(axes.index(letter) for letter in "npc"[: len(axes)])
         sides = tuple(shape[axis] for axis in order)
         n_whole = 2 if is_complex else 3
@@ -140,7 +141,8 @@ class PointAxes:
         if not is_sound or len(sides) not in (n_whole - 1, n_whole):
             raise ShapeFileError(
                 f"{source} must be real (n, n_points, 2) or complex (n, n_points), got {dtype} {sides}; for "
-                'another order of axes give axes=, such as axes="pcn" for (n_points, 2, n).'
+                f"another order of axes give {format_option('axes=')}, such as {format_option('axes', 'pcn')} for "
+                "(n_points, 2, n)."
             )
         return cls(order, len(sides) < n_whole)
 
@@ -234,7 +236,8 @@ def _choose(file: "h5py.File", dataset: str | None, path: Path) -> tuple[str, "h
         raise ShapeFileError(f"{path} has no dataset {dataset!r}; it has {listed}.")
     if len(names) != 1:
         raise ShapeFileError(
-            f"{path} has no skeletons under a known name, and {listed} that may hold points: name one with dataset=."
+            f"{path} has no skeletons under a known name, and {listed} that may hold points: name one with "
+            f"{format_option('dataset=')}."
         )
     return names[0], file[names[0]]
 
@@ -296,7 +299,7 @@ def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntAr
     if tables:
         raise ShapeFileError(
             f"{path}: none of {', '.join(tables)} tells the worm and frame of the {n_rows} rows of {name!r}; "
-            f"dataset={name.lstrip('/')!r} reads them as one series."
+            f"{format_option('dataset', name.lstrip('/'))} reads them as one series."
         )
     return None, None
 

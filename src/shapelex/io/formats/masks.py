@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy import ndimage
 
+from shapelex._messages import format_option, marked_text
 from shapelex._typing import IntArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeInputError
@@ -44,10 +45,12 @@ _SURROUNDED = 0.9
 _MAX_PIECES = 4
 _MAX_VALUES = 100_000
 _IN_PIECES = (
-    'Its values are in many pieces, so they do not number its objects. If they are classes, say kind="classes"; if '
-    'they are the gray values of smoothed edges, say kind="binary"; if it is a photograph, segment it first, or leave '
-    'it out where its mask lies beside it, with a pattern such as "folder/*_masks.tif"; kind="labels" reads the '
-    "largest piece of each value all the same."
+    "Its values are in many pieces, so they do not number its objects. If they are classes, say "
+    f"{format_option('kind', 'classes')}; if they are the gray values of smoothed edges, say "
+    f"{format_option('kind', 'binary')}; if it is a photograph, segment it first, or leave it out where its mask lies "
+    f'beside it, with a pattern such as "folder/*_masks.tif"; {format_option("kind", "labels")} reads the largest '
+    "piece "
+    "of each value all the same."
 )
 
 
@@ -87,10 +90,10 @@ def read_records(
     z, channel : int, optional
         Slice and channel to read of a TIFF that has several, counted from 0.
     """
-    check_choice(kind, ("auto", "binary", "labels", "classes"), "kind")
-    check_choice(foreground, ("auto", "bright", "dark"), "foreground")
-    check_choice(border, ("keep", "drop"), "border")
-    check_choice(which, ("components", "largest"), "which")
+    check_choice(kind, ("auto", "binary", "labels", "classes"), format_option("kind"))
+    check_choice(foreground, ("auto", "bright", "dark"), format_option("foreground"))
+    check_choice(border, ("keep", "drop"), format_option("border"))
+    check_choice(which, ("components", "largest"), format_option("which"))
     if threshold is not None:
         contours.check_threshold(threshold)
     if threshold is not None or foreground != "auto":
@@ -107,7 +110,7 @@ def read_records(
         pages = numbered or _number_objects(image, plan, is_whole) if is_whole else ()
         limit = contours.area_limit(min_area, (contours.count_pixels(labels)[1:] for _, _, labels, _ in pages))
     except ShapeInputError as error:
-        yield BadRecord("the image", str(error))
+        yield BadRecord("the image", marked_text(error))
         return
     for page, group, labels, names in numbered or _number_objects(image, plan, is_whole):
         place = f"page {page}, " if plan.n_pages > 1 else ""
@@ -118,7 +121,7 @@ def read_records(
             if kind == "auto" and plan.kind == "labels" and np.median([0, *pieces]) > _MAX_PIECES:
                 raise ShapeInputError(_IN_PIECES)
         except ShapeInputError as error:
-            yield BadRecord(f"{place}the image", str(error))
+            yield BadRecord(f"{place}the image", marked_text(error))
             n_in_page[page] += 1
             continue
         counts.update(contours.count_objects([report for report, _ in found]))
@@ -220,7 +223,7 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
         if not can_invert or white < _SURROUNDED:
             raise ShapeInputError(
                 f"{100 * white:.0f} % of its border is bright, so that objects may be bright or dark: say "
-                'foreground="bright" or foreground="dark".'
+                f"{format_option('foreground', 'bright')} or {format_option('foreground', 'dark')}."
             )
         plan.is_inverted = True
         plan.remarks.append('black objects on white: the image was inverted; foreground="bright" reads it as it is.')
@@ -257,13 +260,13 @@ def _check_labels(image: ImageFile, values: Pixels, is_gray: bool, is_gradual: b
     if is_gray:
         raise ShapeInputError(
             f"It has gray values from {low:g} to {high:g}, so it is no mask. Give a threshold, such as "
-            f'threshold={0.5 * float(low) + 0.5 * float(high):g}, or segment it first; kind="labels" needs whole '
-            "numbers."
+            f"{format_option(f'threshold={0.5 * float(low) + 0.5 * float(high):g}')}, or segment it first; "
+            f"{format_option('kind', 'labels')} needs whole numbers."
         )
     if low != 0 and values.size == 2:
         raise ShapeInputError(
-            f"It has the values {low} and {high}, and no 0 for the background: threshold={low} takes {high} for "
-            'the objects, kind="labels" both.'
+            f"It has the values {low} and {high}, and no 0 for the background: "
+            f"{format_option(f'threshold={low}')} takes {high} for the objects, {format_option('kind', 'labels')} both."
         )
     for pixels, _ in image:
         if is_gradual or 2 * np.count_nonzero(pixels[:, 1:] != pixels[:, :-1]) > pixels.size:
@@ -272,8 +275,8 @@ def _check_labels(image: ImageFile, values: Pixels, is_gray: bool, is_gradual: b
             areas = np.sort(contours.count_pixels(ndimage.label(pixels)[0])[1:])
             if areas.size > 1 and areas[-2] >= contours.SPECK_SHARE * areas[-1]:
                 raise ShapeInputError(
-                    f'Its only value beside 0 is {high}, in several pieces: kind="binary" makes an object of each, '
-                    f'kind="labels" takes the largest for the object {high}.'
+                    f"Its only value beside 0 is {high}, in several pieces: {format_option('kind', 'binary')} makes an "
+                    f"object of each, {format_option('kind', 'labels')} takes the largest for the object {high}."
                 )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from shapelex._extras import load_library
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
@@ -108,7 +109,9 @@ def _read_version_7_3(path: Path, variable: str) -> Any:
         is_struct = isinstance(found, h5py.Group)
         parts = {axis: follow(file, f"{name}/{axis}", path) for axis in "xy"} if is_struct else {"": found}
         if not all(isinstance(part, h5py.Dataset) for part in parts.values()):
-            raise ShapeFileError(f"{path} has no variable {variable!r}: name another with variable=.")
+            raise ShapeFileError(
+                f"{path} has no variable {variable!r}: name another with {format_option('variable=')}."
+            )
         # MATLAB stores arrays column by column, so h5py sees the axes in reverse order.
         arrays = {axis: read_values(part, name, path).T for axis, part in parts.items()}
     return arrays if is_struct else arrays[""]
@@ -119,12 +122,13 @@ def _read_version_5(path: Path, variable: str) -> Any:
     name, *fields = variable.split(".")
     found = find_variable(read_bytes(path), name)
     if found is None:
-        raise ShapeFileError(f"{path} has no variable {name!r}: name another with variable=.")
+        raise ShapeFileError(f"{path} has no variable {name!r}: name another with {format_option('variable=')}.")
     for field in fields:
         inner = found.fields() if found.is_struct else {}
         if field not in inner:
             raise ShapeFileError(
-                f"{path}: {variable!r} is no struct with a field {field!r}: name another with variable=."
+                f"{path}: {variable!r} is no struct with a field {field!r}: name another with "
+                f"{format_option('variable=')}."
             )
         found = inner[field]
     if not found.is_struct:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, get_args
 
 import numpy as np
 
+from shapelex._messages import format_option, marked_text
 from shapelex._typing import ColumnLayout
-from shapelex.exceptions import ShapeFileError, reason_of
+from shapelex._validation import check_choice
+from shapelex.exceptions import ShapeFileError
 from shapelex.io.stored_shapes import stored_landmarks
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.stored_set import StoredShapes
@@ -18,12 +20,15 @@ from shapelex.store.archive import read_array
 
 def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
     """Return the shapes of an array; `layout` says what the columns of a real 2-D array are."""
+    if layout is not None:
+        check_choice(layout, get_args(ColumnLayout), format_option("layout"))
     with path.open("rb") as stream, _refusing(path):
         array = read_array(stream, path.stat().st_size)
         if layout is None and array.ndim == 2 and array.dtype.kind in "iuf":
             raise ShapeFileError(
                 f"it is a real array of shape {array.shape}, which does not say where x and y are: give "
-                'layout="blocks" for columns x1..xN, y1..yN, or layout="interleaved" for x1, y1, .., xN, yN'
+                f"{format_option('layout', 'blocks')} for columns x1..xN, y1..yN, or "
+                f"{format_option('layout', 'interleaved')} for x1, y1, .., xN, yN"
             )
         configurations = array if layout is None else from_columns(array, layout=layout)
         return ShapeSet(configurations, missing="allow", preparation=None)
@@ -43,7 +48,8 @@ def _refusing(path: Path) -> Iterator[None]:
     except (FileNotFoundError, PermissionError, MemoryError):
         raise
     except Exception as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
+        reason = " ".join(marked_text(error).split()).rstrip(".")
+        raise ShapeFileError(f"{path} cannot be read as shapes: {reason}.") from error
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:

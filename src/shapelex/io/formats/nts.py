@@ -7,14 +7,14 @@ number says so, and ``DIM=2``. Of a long file the labels and one row are held at
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
+from shapelex._messages import marked_text
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import check_declared
 from shapelex.io.numbers import format_number, parse_number
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.text_file import TextFile, open_text
@@ -34,10 +34,9 @@ def read_records(path: Path) -> Iterator[Record | BadRecord]:
         raise ShapeFileError(f"{path} is no NTS file: it has no parameter line.")
     try:
         n_rows, row_labels, n_columns, column_labels, missing = _read_parameters(first[1])
-        check_declared(n_rows * max(n_columns, 1), sum(map(len, text.blocks())), "numbers")
     except ShapeFileError as error:
-        raise ShapeFileError(f"{path}, line {first[0]}: {error}") from error
-    n_width = n_columns + (row_labels in "BE" and row_labels != "")
+        raise ShapeFileError(f"{path}, line {first[0]}: {marked_text(error)}") from error
+    n_width = n_columns + (row_labels in ("B", "E"))
     n_before = (n_rows if row_labels == "L" else 0) + (n_columns if column_labels == "L" else 0)
     n_expected = n_before + n_rows * n_width
     n_words = sum(len(line.split()) for _, line in islice(_lines(text), 1, None))
@@ -48,11 +47,18 @@ def read_records(path: Path) -> Iterator[Record | BadRecord]:
     for row in range(n_rows):
         cells = list(islice(words, n_width))
         name = labels[row] if row_labels == "L" else f"{path.stem}-{row + 1}"
-        if row_labels == "B":
-            (_, name), cells = cells[0], cells[1:]
-        elif row_labels == "E":
-            (_, name), cells = cells[-1], cells[:-1]
-        yield _as_record(cells, name, f"record {row + 1}, line {cells[0][0]}", missing)
+        if row_labels in ("B", "E"):
+            _, name = cells.pop(0 if row_labels == "B" else -1)
+        values = np.empty(n_columns)
+        try:
+            for place, (number, word) in enumerate(cells):  # noqa: B007
+                values[place] = parse_number(word)
+        except ValueError as error:
+            yield BadRecord(f"record {row + 1}, line {number}", f"{error}, but a coordinate is expected.")
+            continue
+        pairs = values.reshape(-1, 2)
+        pairs[(np.isnan(pairs) | (pairs == missing)).any(axis=1)] = np.nan
+        yield Record(pairs.view(np.complex128)[:, 0], id=name, where=f"record {row + 1}, line {cells[0][0]}")
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
@@ -79,14 +85,10 @@ def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
 
 def _lines(text: TextFile) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither blank nor remarks, with their numbers."""
-    lines = chain.from_iterable(block.removesuffix("\n").split("\n") for block in text.blocks())
-    for number, line in enumerate(lines, start=1):
-        start = line.lstrip()
-        if start and start[0] not in "\"'":
-            yield number, line
+    return ((number, line) for number, line in text.lines() if not re.match(r"\s*([\"']|$)", line))
 
 
-def _read_parameters(line: str) -> tuple[int, str, int, str, float | None]:
+def _read_parameters(line: str) -> tuple[int, str, int, str, float]:
     """Return the numbers of rows and columns, where their labels are, and the number that stands for missing."""
     words = line.split()
     dimensions = [word for word in words if word.upper().startswith("DIM=")]
@@ -104,21 +106,7 @@ def _read_parameters(line: str) -> tuple[int, str, int, str, float | None]:
     if n_rows == 0 or n_columns < 2 or n_columns % 2:
         raise ShapeFileError(f"{n_rows} rows of {n_columns} columns hold no planar shapes.")
     try:
-        missing = None if words[3] == "0" else float(words[4])
+        missing = np.nan if words[3] == "0" else float(words[4])
     except (IndexError, ValueError) as error:
         raise ShapeFileError("values are missing, but no number is given that stands for them.") from error
     return n_rows, counts[0][2].upper(), n_columns, counts[1][2].upper(), missing
-
-
-def _as_record(cells: list[tuple[int, str]], name: str, where: str, missing: float | None) -> Record | BadRecord:
-    values = np.empty(len(cells))
-    for place, (line, word) in enumerate(cells):
-        try:
-            values[place] = parse_number(word)
-        except ValueError as error:
-            return BadRecord(f"{where.split(',')[0]}, line {line}", f"{error}, but a coordinate is expected.")
-    if missing is not None:
-        values[values == missing] = np.nan
-    pairs = values.reshape(-1, 2)
-    pairs[np.isnan(pairs).any(axis=1)] = np.nan
-    return Record(pairs.view(np.complex128)[:, 0], id=name, where=where)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from shapelex._extras import load_library
+from shapelex._messages import format_option
 from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import read_head
@@ -75,7 +76,11 @@ class ImageFile:
         self._planes: list[int] | None = None
         self._needs_tifffile = False
         self._kept: list[tuple[Pixels, bool]] = []
-        chosen = {name: check_count(n, 0, name) for name, n in (("z", z), ("channel", channel)) if n is not None}
+        chosen = {
+            name: check_count(n, 0, format_option(name))
+            for name, n in (("z", z), ("channel", channel))
+            if n is not None
+        }
         if not read_head(path).startswith(_TIFF_MARKS):
             if chosen:
                 raise ShapeFileError(f"{path} is no TIFF, so there is no {' and '.join(chosen)} to choose.")
@@ -134,15 +139,16 @@ class ImageFile:
                 n_there = sizes[place] if place >= 0 else 0
                 if chosen[option] >= n_there:
                     raise ShapeFileError(
-                        f"{self.path} has {n_there} {noun}, so {option}={chosen[option]} does not exist."
+                        f"{self.path} has {n_there} {noun}, so {format_option(option, chosen[option])} does not exist."
                     )
                 planes = planes.take([chosen[option]], axis=place)
         left = [(_AXES.get(axis, ("pages", "")), n) for axis, n in zip(letters, planes.shape, strict=True) if n > 1]
         named = " × ".join(f"{n} {noun}" for (noun, _), n in left)
         if len(left) > 1:
             raise ShapeFileError(
-                f"{self.path} is a stack of {named}, but frames have one axis: choose with z=0 (slice) and channel=0, "
-                "or save one plane for each time point."
+                f"{self.path} is a stack of {named}, but frames have one axis: choose with "
+                f"{format_option('z', 0)} (slice) and {format_option('channel', 0)}, or save one plane for each time "
+                "point."
             )
         if left and left[0][0][1]:
             self.remarks.append(f"its {named} are read as frames; the option {left[0][0][1]}=0 reads one of them.")
@@ -251,7 +257,8 @@ class ImageFile:
             raise ShapeFileError(
                 f"{self.path} has colored areas, but its background is not clear: no pixel is black, and the "
                 f"color {name} is not all around. "
-                'Save the areas as a label image, or say kind="binary" with a threshold.'
+                f"Save the areas as a label image, or say {format_option('kind', 'binary')} with "
+                f"{format_option('threshold=')}."
             )
         remark = f"the color {name}, which surrounds the image, is taken for its background."
         if remark not in self.remarks:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from shapelex._messages import format_option
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.csv import TextTable, text_lines
@@ -52,7 +53,7 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
         array, ``"shapes"`` for a table with one row a specimen.
     """
     if rows is not None:
-        check_choice(rows, ("landmarks", "shapes"), "rows")
+        check_choice(rows, ("landmarks", "shapes"), format_option("rows"))
     text = open_text(path)
     delimiter = _delimiter(next(text_lines(text), ""))
     table = TextTable(text, delimiter, "," if delimiter == ";" else ".")
@@ -67,8 +68,10 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
         raise ShapeFileError(f"{path} holds {n_axes} coordinates a landmark, but shapes here are planar.")
     if rows is None and _are_numbered(specimens):
         raise ShapeFileError(
-            f'{path} may have a landmark or a shape in each row: give rows="landmarks" for an array that write.csv '
-            'saved, with two columns a specimen, or rows="shapes" for a table with one row a specimen.'
+            f"{path} may have a landmark or a shape in each row: give {format_option('rows', 'landmarks')} for an "
+            "array "
+            f"that write.csv saved, with two columns a specimen, or {format_option('rows', 'shapes')} for a table with "
+            "one row a specimen."
         )
     if rows == "shapes":
         yield from read_table(path)

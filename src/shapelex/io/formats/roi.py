@@ -6,6 +6,7 @@ the largest part is read, noted in the metadata as ``n_parts``. Text and images 
 shapes. ImageJ counts y downwards.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,9 +15,8 @@ import numpy as np
 
 from shapelex._extras import load_library
 from shapelex._typing import FloatArray
-from shapelex.io.formats.archives import read_members
-from shapelex.io.formats.region_kinds import select_kind
-from shapelex.io.formats.rings import largest_ring, to_complex
+from shapelex.io.formats.regions import largest, read_regions, to_complex
+from shapelex.io.guards import read_members
 from shapelex.io.records import BadRecord, Record, Remark
 
 _OVAL_POINTS = 100
@@ -36,46 +36,39 @@ def read_records(path: Path, *, y_down: bool = True, only: str | None = None) ->
     only : {"outlines", "lines", "points"}, optional
         Read these alone, from a file that has several kinds.
     """
-    yield from select_kind(_all_records(path, y_down), only, "regions")
-
-
-def _all_records(path: Path, y_down: bool) -> Iterator[Record | BadRecord]:
     roifile = load_library("roifile", "roifile", "Reading ImageJ regions")
-    for name, content in read_members(path, ".roi"):
-        where = f"region {name!r}"
+
+    def read_region(member: tuple[str, bytes], where: str, _: Counter[str]) -> Record:
+        name, content = member
         try:
-            record = _record_of(roifile, content, PurePosixPath(name).stem, y_down, where)
-        except ValueError as error:
-            yield BadRecord(where, f"{error}.")
-        else:
-            yield record
+            region = roifile.ImagejRoi.frombytes(content)
+            kind, subtype = region.roitype.name, region.subtype.name
+            parts = _parts(region, kind)
+        except Exception as error:  # roifile raises nearly anything on damaged bytes
+            raise ValueError(f"its bytes are damaged or are no ImageJ region ({error})") from error
+        if subtype in ("TEXT", "IMAGE"):
+            raise ValueError(
+                f"it is {'a text' if subtype == 'TEXT' else 'an image'} that lies over the picture, no shape"
+            )
+        if kind not in _CLOSED | _OPEN | {"POINT"}:
+            raise ValueError(f"regions of type {kind.lower()} have no outline")
+        closed = True if kind in _CLOSED else False if kind in _OPEN else None
+        points = parts[largest(parts, closed=True)]
+        metadata: dict[str, Any] = {"type": "composite" if region.composite else kind.lower(), "n_parts": len(parts)}
+        if subtype not in ("UNDEFINED", "UNKNOWN"):
+            metadata["subtype"] = subtype.lower()
+        places = {"position": region.position, "c": region.c_position, "z": region.z_position, "t": region.t_position}
+        metadata.update({name: int(place) for name, place in {**places, "group": region.group}.items() if place > 0})
+        return Record(
+            to_complex(points, closed=bool(closed), y_down=y_down),
+            id=region.name or PurePosixPath(name).stem,
+            closed=closed,
+            metadata=metadata,
+            where=where,
+        )
 
-
-def _record_of(roifile: Any, content: bytes, stem: str, y_down: bool, where: str) -> Record:
-    try:
-        region = roifile.ImagejRoi.frombytes(content)
-        kind, subtype = region.roitype.name, region.subtype.name
-        parts = _parts(region, kind)
-    except Exception as error:  # roifile raises nearly anything on damaged bytes
-        raise ValueError(f"its bytes are damaged or are no ImageJ region ({error})") from error
-    if subtype in ("TEXT", "IMAGE"):
-        raise ValueError(f"it is {'a text' if subtype == 'TEXT' else 'an image'} that lies over the picture, no shape")
-    if kind not in _CLOSED | _OPEN | {"POINT"}:
-        raise ValueError(f"regions of type {kind.lower()} have no outline")
-    closed = True if kind in _CLOSED else False if kind in _OPEN else None
-    points = largest_ring(parts) if len(parts) > 1 else parts[0]
-    metadata: dict[str, Any] = {"type": "composite" if region.composite else kind.lower(), "n_parts": len(parts)}
-    if subtype not in ("UNDEFINED", "UNKNOWN"):
-        metadata["subtype"] = subtype.lower()
-    places = {"position": region.position, "c": region.c_position, "z": region.z_position, "t": region.t_position}
-    metadata.update({name: int(place) for name, place in {**places, "group": region.group}.items() if place > 0})
-    return Record(
-        points=to_complex(points, closed=bool(closed), y_down=y_down),
-        id=region.name or stem,
-        closed=closed,
-        metadata=metadata,
-        where=where,
-    )
+    members = ((f"region {member[0]!r}", member) for member in read_members(path, ".roi"))
+    yield from read_regions(members, read_region, "regions", only)
 
 
 def _parts(region: Any, kind: str) -> list[FloatArray]:

@@ -6,9 +6,11 @@ head and tail may be exchanged after a gap.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_count
 from shapelex.io.records import Record, Remark
@@ -17,7 +19,7 @@ from shapelex.io.records import Record, Remark
 def check_max_gap(max_gap: int | None) -> None:
     """Refuse a `max_gap` that is no number of frames."""
     if max_gap is not None:
-        check_count(max_gap, 0, "max_gap")
+        check_count(max_gap, 0, format_option("max_gap"))
 
 
 def remark_gaps(n_left_out: int, n_frames: int) -> Iterator[Remark]:
@@ -44,23 +46,15 @@ def number_sequences(animals: IntArray, frames: IntArray, max_gap: int | None) -
 
 
 def series_records(
-    points: ComplexArray,
-    worms: IntArray | None,
-    frames: IntArray | None,
-    stem: str,
-    *,
-    max_gap: int | None,
-    closed: bool | None,
-    names: Sequence[str] | None = None,
+    points: ComplexArray, worms: IntArray | None, frames: IntArray | None, stem: str, **told: Any
 ) -> Iterator[Record | Remark]:
     """Yield a record for each row ``(n, n_points)`` that has points, ordered by worm and frame.
 
-    One worm, and frames in the order of the rows, is what None for `worms` and `frames` means. `names` has the names
-    that `worms` count, where the animals are no worms with numbers.
+    One worm, and frames in the order of the rows, is what None for `worms` and `frames` means. `told` has `max_gap`,
+    `closed` and perhaps `names` of :func:`block_records`.
     """
     order = series_order(len(points), worms, frames)
-    blocks = [(order, points[order])]
-    yield from block_records(blocks, len(points), worms, frames, stem, max_gap=max_gap, closed=closed, names=names)
+    return block_records([(order, points[order])], len(points), worms, frames, stem, **told)
 
 
 def series_order(n_rows: int, worms: IntArray | None, frames: IntArray | None) -> IntArray:
@@ -84,8 +78,9 @@ def block_records(
     """Yield a record for each row that has points, from blocks of rows in the order of :func:`series_order`.
 
     A block has the numbers of its rows and their points, which are changed here. `worms` and `frames` are of all rows.
+    `names` has the names that `worms` count, where the animals are no worms with numbers.
     """
-    n_kept, n_sequences = 0, 0
+    n_kept = n_sequences = 0
     kind = "worm" if names is None else "individual"
     # Animal and frame of the last row of the block before.
     last: tuple[int, int] | None = None
@@ -102,18 +97,11 @@ def block_records(
         before = last or (int(animals[0]), int(places[0]))
         sequences = n_sequences + number_sequences(np.r_[before[0], animals], np.r_[before[1], places], max_gap)[1:]
         last, n_sequences = (int(animals[-1]), int(places[-1])), int(sequences[-1])
-        for line, frame, animal, sequence in zip(
-            kept, places.tolist(), animals.tolist(), sequences.tolist(), strict=True
-        ):
-            name = animal if names is None else names[animal]
-            place = str(frame) if worms is None else f"{name}:{frame}"
-            yield Record(
-                points=line,
-                id=f"{stem}:{place}",
-                closed=closed,
-                sequence=sequence,
-                frame=frame,
-                metadata={} if worms is None else {kind: name},
-                where=f"frame {frame}" if worms is None else f"{kind} {name}, frame {frame}",
-            )
+        rows = zip(kept, places.tolist(), animals.tolist(), sequences.tolist(), strict=True)
+        for line, frame, animal, sequence in rows:
+            name, where, metadata = str(frame), f"frame {frame}", {}
+            if worms is not None:
+                animal = animal if names is None else names[animal]
+                name, where, metadata = f"{animal}:{frame}", f"{kind} {animal}, frame {frame}", {kind: animal}
+            yield Record(line, f"{stem}:{name}", "", closed, sequence, frame, metadata, where)
     yield from remark_gaps(n_rows - n_kept, n_rows)

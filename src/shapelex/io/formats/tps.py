@@ -2,22 +2,25 @@
 
 In comes a file; out go records, and back. A record starts at its ``LM=`` line and ends at the next, so damage in one
 leaves the others readable, and one is held at a time. Coordinates are taken as they are: a negative one is a
-coordinate, ``nan`` and ``NA`` are missing landmarks, and ``SCALE`` is applied only when asked for.
+coordinate, ``nan`` and ``NA`` are missing landmarks, and ``SCALE`` is applied only when asked for. A value in double
+quotes that would else be a number is text.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from shapelex._messages import format_option
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import MAX_BYTES, check_declared
+from shapelex.io.guards import MAX_BYTES
 from shapelex.io.numbers import format_number, parse_pairs
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
@@ -26,28 +29,17 @@ from shapelex.spaces import Landmarks
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _LONGEST_KEY = 80
-_LARGEST = 1 << 62
 _CURVES = ("auto", "ignore", "append", "only")
+# Keys that are followed by as many lines or parts as their value says, and what these are.
+_COUNTED = {"LM": "landmarks", "CURVES": "curves", "OUTLINES": "outlines", "POINTS": "points", "RADII": "radii"}
+_SPATIAL = ("LM3", "POINTS3", "CURVES3")
 # Keys whose value is text even where it looks like a number.
-_TEXT_KEYS = ("image", "comment")
-
-
-@dataclass
-class _Parsed:
-    """What a record says, as far as it has been read."""
-
-    landmarks: ComplexArray
-    curves: list[ComplexArray] = field(default_factory=list)
-    outlines: list[ComplexArray] = field(default_factory=list)
-    keys: dict[str, str] = field(default_factory=dict)
-    n_radii: int = 0
-
-    @property
-    def lines(self) -> list[ComplexArray]:
-        return self.curves + self.outlines
-
-    def takes_curves(self, curves: str) -> bool:
-        return curves in ("append", "only") or (curves == "auto" and not len(self.landmarks))
+_TEXT_KEYS = ("id", "label", "image", "comment")
+_REMARKS = {
+    "curves": "their curves or outlines were left out and their landmarks were read; the option curves=append puts the "
+    "points of curves after the landmarks, curves=only takes them alone.",
+    "radii": "their RADII were left out.",
+}
 
 
 def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Iterator[Record | BadRecord | Remark]:
@@ -57,40 +49,139 @@ def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Itera
     ``"only"`` takes them alone, ``"ignore"`` leaves them out, and ``"auto"`` takes the landmarks where there are some,
     and the curves where there are none. `scale` multiplies the coordinates by ``SCALE``.
     """
-    check_choice(curves, _CURVES, "curves")
-    check_flag(scale, "scale")
-    texts = _record_texts(path)
-    preamble, first = next(texts), next(texts, None)
-    if first is None:
+    check_choice(curves, _CURVES, format_option("curves"))
+    check_flag(scale, format_option("scale"))
+    left_out: Counter[str] = Counter()
+    number, n_records, line_number = 0, 0, 1
+    held: list[str] = []
+    stem = path.stem
+    # The start of one more record ends the last one.
+    for block in chain(open_text(path).blocks(), ["LM="]):
+        start = 0
+        for match in _START.finditer(block):
+            lines = "".join([*held, block[start : match.start()]]).split("\n")
+            held, start = [], match.start()
+            if number:
+                try:
+                    record = _read_record(lines, f"{stem}-{number}", curves, scale, left_out)
+                except _BadLineError as error:
+                    yield BadRecord(f"record {number}, line {line_number + error.args[0]}", error.args[1])
+                else:
+                    n_records += 1
+                    yield Record(**record, where=f"record {number}, line {line_number}")
+            elif odd := [n for n, line in enumerate(lines) if not re.match(r"\s*([#;'\"!]|$)", line)]:
+                found = f"line {odd[0] + 1} is {lines[odd[0]][:40]!r}"
+                raise ShapeFileError(f"{path} is no TPS file: expected LM= first, but {found}.")
+            number += 1
+            # The text before the next record ends with a line end, so its last piece is empty.
+            line_number += len(lines) - 1
+        held.append(block[start:])
+        if sum(map(len, held)) > MAX_BYTES:
+            raise ShapeFileError(f"{path} has more than {MAX_BYTES} characters without a line LM=: refused.")
+    if number == 1:
         raise ShapeFileError(f"{path} is no TPS file: no line starts with LM=.")
-    _check_preamble(preamble, path)
-    line_number = 1 + preamble.count("\n")
-    n_records = n_curved = n_with_radii = 0
-    for number, text in enumerate(chain([first], texts), start=1):
-        lines = text.split("\n")
-        where = f"record {number}, line {line_number}"
+    for what, text in _REMARKS.items():
+        if left_out[what]:
+            yield Remark(f"{left_out[what]} of {n_records} records", text)
+
+
+class _BadLineError(Exception):
+    """A line of a record that cannot be read: its place, and the reason."""
+
+
+def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, left_out: Counter[str]) -> dict[str, Any]:
+    """Return what a record says as arguments of Record; count what is left out of it."""
+    found: dict[str, list[ComplexArray]] = {"LM": [], "CURVES": [], "OUTLINES": []}
+    declared: dict[str, tuple[int, int]] = {}
+    told: dict[str, str] = {}
+    place, target, has_radii = 0, "CURVES", False
+    while place < len(lines):
+        here, line = place, lines[place]
+        place += 1
+        key, sign, value = line.partition("=")
+        key, value, room = key.strip().upper(), value.strip(), len(lines) - place
+        if not (key or sign) or key.startswith("#"):
+            continue
+        # An LM that does not start a record has a blank of an unusual kind before it.
+        if not sign or not key[:1].isalpha() or len(key) > _LONGEST_KEY or (here and key == "LM"):
+            raise _BadLineError(here, f"expected a key such as IMAGE= or ID=, found {line.strip()[:40]!r}.")
+        if key in _SPATIAL:
+            raise _BadLineError(here, f"{key} holds points in space, but shapes here are planar: project them first.")
+        if key not in _COUNTED:
+            key = key.lower()
+            told[key] = f"{told[key]}; {value}" if key in told else value
+            continue
         try:
-            parsed = _parse(lines, line_number)
-            record = _as_record(parsed, path, number, where, curves, scale)
-        except _BadLineError as error:
-            yield BadRecord(f"record {number}, line {error.line_number}", error.reason)
-        except ShapeFileError as error:
-            yield BadRecord(where, str(error))
+            count = int(value)
+        except ValueError:
+            raise _BadLineError(here, f"{value[:40]!r} is no number of {_COUNTED[key]}.") from None
+        if key in ("CURVES", "OUTLINES"):
+            target = key
+            n_before, first = declared.get(key, (0, here))
+            declared[key] = (n_before + count, first)
+            continue
+        if not 0 <= count <= room:
+            what = f"{value[:40]} {_COUNTED[key]}"
+            raise _BadLineError(here, f"{what} are declared, but there is room for at most {room}.")
+        if key == "RADII":
+            # Radii of circles at landmarks: one number a line, of no use for shapes.
+            has_radii |= count > 0
         else:
-            n_records += 1
-            n_curved += bool(parsed.lines) and not parsed.takes_curves(curves)
-            n_with_radii += parsed.n_radii > 0
-            yield record
-        # The text before the next record ends with a line end, so its last piece is empty.
-        line_number += len(lines) - 1
-    if n_curved:
-        yield Remark(
-            f"{n_curved} of {n_records} records",
-            "their curves or outlines were left out and their landmarks were read; the option curves=append puts the "
-            "points of curves after the landmarks, curves=only takes them alone.",
-        )
-    if n_with_radii:
-        yield Remark(f"{n_with_radii} of {n_records} records", "their RADII were left out.")
+            taken = lines[place : place + count]
+            points, bad = parse_pairs(taken)
+            if points is None:
+                text = taken[bad].strip()
+                what = repr(text[:40]) if text and "=" not in text else f"only {bad} points"
+                raise _BadLineError(place + bad, f"expected x and y of point {bad + 1} of {count}, found {what}.")
+            found["LM" if key == "LM" else target].append(points)
+        place += count
+    for key, (count, here) in declared.items():
+        # The points of others would be taken for those that are not there.
+        if count != len(found[key]):
+            raise _BadLineError(here, f"{count} {_COUNTED[key]} are declared, {len(found[key])} are there.")
+    (landmarks,), drawn = found["LM"], found["CURVES"] + found["OUTLINES"]
+    takes_curves = curves in ("append", "only") or (curves == "auto" and not len(landmarks))
+    takes_landmarks = curves != "only" and len(landmarks) > 0
+    parts = [landmarks] * takes_landmarks + drawn * takes_curves
+    points = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, dtype=np.complex128)])
+    if not len(points):
+        raise _BadLineError(0, f"it holds no {'points of curves' if curves == 'only' else 'landmarks'}.")
+    # As in coordinates, a comma may be the decimal mark of the scale.
+    scale_text = told.pop("scale", "")
+    factor = _as_value(scale_text.replace(",", ".") if scale_text.count(",") == 1 else scale_text)
+    factor = float(factor) if type(factor) in (int, float) else None
+    metadata: dict[str, Any] = {key: value if key in _TEXT_KEYS else _as_value(value) for key, value in told.items()}
+    if scale:
+        if factor is None or not 0 < factor < np.inf:
+            got = f"has {scale_text[:40]!r}" if scale_text else "has none"
+            raise _BadLineError(0, f"scale=True needs a positive SCALE in every record, but this one {got}.")
+        points = points * factor
+    if factor is not None:
+        # Once applied, it is no longer the scale of these coordinates: a file written from them would apply it again.
+        metadata["applied_scale" if scale else "scale"] = factor
+    if drawn and not takes_curves:
+        metadata["ignored_curve_points"] = sum(map(len, drawn))
+        left_out["curves"] += 1
+    left_out["radii"] += has_radii
+    name, label = metadata.pop("id", ""), metadata.pop("label", "")
+    series = {key: metadata.pop(key) for key in ("sequence", "frame") if type(metadata.get(key)) is int}
+    # An outline of tpsDig is closed; landmarks are points in no order.
+    closed = True if len(parts) == len(found["OUTLINES"]) == 1 and not takes_landmarks else None
+    name = name or Path(metadata.get("image", "")).stem or made_up_id
+    return {"points": points, "id": name, "label": label, "closed": closed, "metadata": metadata, **series}
+
+
+def _as_value(text: str) -> Any:
+    """Return the number or truth value that a text stands for, else the text; text in quotes is no number."""
+    core = text.strip('"')
+    value: Any = {"True": True, "False": False}.get(core)
+    # Zeros before a number make it a name, and more digits than an integer of 64 bits has would be rounded.
+    if value is None and "_" not in core and len(core) < 40 and not re.match(r"[+-]?(0\d|\d{19})", core):
+        with suppress(ValueError):
+            value = int(core) if core.lstrip("+-").isdecimal() else float(core)
+    if value is None or (core != text and not text[0] == text[-1] == '"'):
+        return text
+    return value if core == text else text[1:-1]
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
@@ -99,200 +190,22 @@ def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
         raise ShapeFileError(
             f"TPS files hold points, but the set is in {shapes.space!r}: write .npz, or the points of space.sample."
         )
-    names = [("LABEL", shapes.labels), ("SEQUENCE", shapes.sequence)]
-    names += [(_as_key(name), column) for name, column in shapes.metadata.items()]
-    for row, (points, name) in enumerate(zip(shapes.configurations, shapes.ids, strict=True)):
-        count = f"LM=0\nOUTLINES=1\nPOINTS={len(points)}\n" if shapes.closed else f"LM={len(points)}\n"
-        lines = [f"{format_number(point.real)} {format_number(point.imag)}\n" for point in points]
-        keys = [f"ID={_one_line(str(name))}\n"]
-        keys += [f"{key}={_one_line(_as_text(column[row]))}\n" for key, column in names if column is not None]
-        stream.write("".join([count, *lines, *keys]).encode())
-
-
-class _BadLineError(Exception):
-    """A line of a record that cannot be read."""
-
-    def __init__(self, line_number: int, reason: str) -> None:
-        super().__init__(reason)
-        self.line_number = line_number
-        self.reason = reason
-
-
-def _record_texts(path: Path) -> Iterator[str]:
-    """Yield the text above the first record, then that of each record; one record is held at a time."""
-    parts: list[str] = []
-    n_characters = 0
-    for block in open_text(path).blocks():
-        start = 0
-        for match in _START.finditer(block):
-            yield "".join([*parts, block[start : match.start()]])
-            parts, n_characters = [], 0
-            start = match.start()
-        parts.append(block[start:])
-        n_characters += len(parts[-1])
-        if n_characters > MAX_BYTES:
-            raise ShapeFileError(f"{path} has more than {MAX_BYTES} characters without a line LM=: refused.")
-    yield "".join(parts)
-
-
-def _check_preamble(text: str, path: Path) -> None:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip() and not line.lstrip().startswith(("#", ";", "'", '"', "!")):
-            raise ShapeFileError(f"{path}, line {number}: expected LM=, found {line[:40]!r}; it is no TPS file.")
-
-
-def _parse(lines: list[str], first_number: int) -> _Parsed:
-    key, value = _split_key(lines[0])
-    if key == "LM3":
-        raise _BadLineError(
-            first_number, "LM3 holds landmarks in space, but shapes here are planar: project them first."
-        )
-    n_landmarks = _as_count(value, len(lines), "landmarks", first_number)
-    parsed = _Parsed(_take_points(lines, 1, n_landmarks, first_number))
-    place = 1 + n_landmarks
-    target = parsed.curves
-    declared: list[tuple[list[ComplexArray], int, int]] = []
-    while place < len(lines):
-        line = lines[place]
-        number = first_number + place
-        place += 1
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        key, value = _split_key(line)
-        if key in ("CURVES", "OUTLINES"):
-            target = parsed.curves if key == "CURVES" else parsed.outlines
-            declared.append((target, _as_count(value, len(lines) - place, key.lower(), number), number))
-        elif key == "POINTS":
-            n_points = _as_count(value, len(lines) - place, "points", number)
-            target.append(_take_points(lines, place, n_points, first_number))
-            place += n_points
-        elif key == "RADII":
-            # Radii of circles at landmarks: one number a line, of no use for shapes.
-            parsed.n_radii = _as_count(value, len(lines) - place, "radii", number)
-            place += parsed.n_radii
-        elif key in ("POINTS3", "CURVES3"):
-            raise _BadLineError(number, f"{key} holds points in space, but shapes here are planar: project them first.")
-        elif not key:
-            raise _BadLineError(number, f"expected a key such as IMAGE= or ID=, found {line.strip()[:40]!r}.")
-        else:
-            name = key.lower()
-            parsed.keys[name] = f"{parsed.keys[name]}; {value}" if name in parsed.keys else value
-    _check_lines(parsed, declared)
-    return parsed
-
-
-def _check_lines(parsed: _Parsed, declared: list[tuple[list[ComplexArray], int, int]]) -> None:
-    """Refuse a record that has not the curves or outlines it declares: its points would be taken for other ones."""
-    for lines, what in ((parsed.curves, "curves"), (parsed.outlines, "outlines")):
-        told = [(count, number) for target, count, number in declared if target is lines]
-        n_told = sum(count for count, _ in told)
-        if told and n_told != len(lines):
-            raise _BadLineError(told[0][1], f"{n_told} {what} are declared, {len(lines)} are there.")
-
-
-def _split_key(line: str) -> tuple[str, str]:
-    key, sign, value = line.partition("=")
-    key = key.strip()
-    return (key.upper(), value.strip()) if sign and key[:1].isalpha() and len(key) <= _LONGEST_KEY else ("", "")
-
-
-def _as_count(value: str, n_possible: int, what: str, line_number: int) -> int:
-    try:
-        count = int(value)
-        check_declared(count, n_possible, what)
-    except ShapeFileError as error:
-        raise _BadLineError(line_number, str(error)) from error
-    except ValueError as error:
-        raise _BadLineError(line_number, f"{value[:40]!r} is no number of {what}.") from error
-    return count
-
-
-def _take_points(lines: list[str], start: int, n_points: int, first_number: int) -> ComplexArray:
-    taken = lines[start : start + n_points]
-    if len(taken) < n_points:
-        raise _BadLineError(first_number + len(lines) - 1, f"{n_points} points are declared, {len(taken)} are there.")
-    points, bad = parse_pairs(taken)
-    if points is None:
-        line = taken[bad]
-        what = "only " + str(bad) + " points" if "=" in line or not line.strip() else repr(line.strip()[:40])
-        raise _BadLineError(
-            first_number + start + bad, f"expected x and y of point {bad + 1} of {n_points}, found {what}."
-        )
-    return points
-
-
-def _as_record(parsed: _Parsed, path: Path, number: int, where: str, curves: str, scale: bool) -> Record:
-    takes_curves = parsed.takes_curves(curves)
-    takes_landmarks = curves != "only" and len(parsed.landmarks) > 0
-    parts = ([parsed.landmarks] if takes_landmarks else []) + (parsed.lines if takes_curves else [])
-    points = np.concatenate(parts) if parts else np.zeros(0, dtype=np.complex128)
-    if not len(points):
-        what = "points of curves" if curves == "only" else "landmarks"
-        raise ShapeFileError(f"it holds no {what}.")
-    # An outline of tpsDig is closed; landmarks are points in no order.
-    is_outline = len(parts) == 1 and not takes_landmarks and len(parsed.outlines) == 1
-    keys = dict(parsed.keys)
-    told = keys.pop("scale", "")
-    # As in coordinates, a comma may be the decimal mark.
-    factor = _as_number(told.replace(",", ".") if told.count(",") == 1 else told)
-    if scale:
-        if factor is None or not (np.isfinite(factor) and factor > 0):
-            found = f"has {told[:40]!r}" if told else "has none"
-            raise ShapeFileError(f"scale=True needs a positive SCALE in every record, but this one {found}.")
-        points = points * factor
-    name = keys.pop("id", "") or Path(keys.get("image", "")).stem or f"{path.stem}-{number}"
-    label, series = keys.pop("label", ""), _as_number(keys.get("sequence", ""))
-    if isinstance(series, int):
-        del keys["sequence"]
-    metadata: dict[str, Any] = {} if factor is None else {"scale": float(factor)}
-    for key, value in keys.items():
-        metadata[key] = value if key in _TEXT_KEYS else _as_value(value)
-    if parsed.lines and not takes_curves:
-        metadata["ignored_curve_points"] = sum(map(len, parsed.lines))
-    frame = metadata.pop("frame") if isinstance(metadata.get("frame"), int) else None
-    return Record(
-        points,
-        id=name,
-        label=label,
-        closed=True if is_outline else None,
-        sequence=series if isinstance(series, int) else None,
-        frame=frame,
-        metadata=metadata,
-        where=where,
-    )
-
-
-def _as_number(text: str) -> int | float | None:
-    try:
-        number = int(text)
-        return number if abs(number) < _LARGEST else None
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _as_value(text: str) -> Any:
-    if text in ("True", "False"):
-        return text == "True"
-    number = _as_number(text) if text.strip() == text and "_" not in text and len(text) < 40 else None
-    return text if number is None else number
-
-
-def _as_text(value: Any) -> str:
-    write: Callable[[Any], str] = format_number if isinstance(value, float | np.floating) else str
-    return write(value)
-
-
-def _as_key(name: str) -> str:
-    """Return a column's name as a key: letters, digits and underscores, starting with a letter."""
-    key = re.sub(r"\W", "_", name, flags=re.ASCII).upper()
-    is_taken = key in ("LM", "LM3", "CURVES", "OUTLINES", "POINTS", "RADII", "ID", "LABEL", "SEQUENCE")
-    return f"X_{key}" if is_taken or not key[:1].isalpha() else key
-
-
-def _one_line(text: str) -> str:
-    """Return text that stays on its line; the format has no way to say a line end."""
-    return " ".join(text.split()) if re.search(r"[\r\n\0\x0b\x0c\x85]|^\s|\s$", text) else text
+    named = (("ID", shapes.ids), ("LABEL", shapes.labels), ("SEQUENCE", shapes.sequence))
+    columns: dict[str, Any] = {key: column for key, column in named if column is not None}
+    for name, column in shapes.metadata.items():
+        # A key is letters, digits and underscores, and starts with a letter.
+        key = re.sub(r"\W", "_", name, flags=re.ASCII).upper()
+        is_taken = key in (*_COUNTED, *_SPATIAL, "ID", "LABEL", "SEQUENCE") or not key[:1].isalpha()
+        key = f"{'X_' * is_taken}{key}"[:_LONGEST_KEY]
+        if key in columns:
+            raise ShapeFileError(f"Two metadata columns would be the key {key} of a TPS file: rename {name!r}.")
+        columns[key] = column
+    for row, points in enumerate(shapes.configurations):
+        count = f"LM=0\nOUTLINES=1\nPOINTS={len(points)}" if shapes.closed else f"LM={len(points)}"
+        lines = [count, *(f"{format_number(point.real)} {format_number(point.imag)}" for point in points)]
+        for key, column in columns.items():
+            # The format has no way to say a line end, or blanks around a value.
+            text = " ".join(re.split(r"\s*[\r\n\0\x0b\x0c\x85]\s*", str(column[row]))).strip()
+            is_name = not isinstance(column[row], str) or key.lower() in _TEXT_KEYS or _as_value(text) == text
+            lines.append(f"{key}={text}" if is_name else f'{key}="{text}"')
+        stream.write("".join(f"{line}\n" for line in lines).encode())

@@ -1,0 +1,16 @@
+from .alignment import align_onto as align_onto
+from .alignment import optimal_rotation as optimal_rotation
+from .alignment import real_gram as real_gram
+from .alignment import rotate_onto as rotate_onto
+from .distances import distance as distance
+from .distances import pairwise_distances as pairwise_distances
+from .geodesics import exp as exp
+from .geodesics import geodesic as geodesic
+from .geodesics import horizontal_projection as horizontal_projection
+from .geodesics import log as log
+from .geodesics import parallel_transport as parallel_transport
+from .means import align_to_mean as align_to_mean
+from .means import mean_shape as mean_shape
+from .registration.outlines import Registration as Registration
+from .registration.outlines import register as register
+from .resampling import resample as resample
