@@ -158,15 +158,15 @@ def main() -> None:
     with_fourier = find_peer("pyefd", "elliptic Fourier descriptors") is not None
     methods = {name: method for name, method in METHODS.items() if with_fourier or not method.outlines_only}
     page = "docs/how-to/classification.md"
-    _compare(f"{page}, Which one", SETS, methods)
-    _compare(f"{page}, Which one: registered outlines", REGISTERED_SETS, methods)
-    _compare(f"{page}, Which one: sets that no choice was made on", CHECK_SETS, methods)
-    _compare(f"{page}, Which one: fewer atoms", {name: CHECK_SETS[name] for name in SMALL_SETS}, SIZES)
-    _compare(f"{page}, Which features", {name: SETS[name] for name in KIND_SETS}, KINDS)
-    _compare(f"{page}, What shrinkage and cv do", {"cells": SETS["cells"]}, WITH_AND_WITHOUT_CV)
+    _compare(f"{page}, Which one", SETS, methods, "sets")
+    _compare(f"{page}, Which one: registered outlines", REGISTERED_SETS, methods, "registered")
+    _compare(f"{page}, Which one: sets that no choice was made on", CHECK_SETS, methods, "other-sets")
+    _compare(f"{page}, Which one: fewer atoms", {name: CHECK_SETS[name] for name in SMALL_SETS}, SIZES, "few-atoms")
+    _compare(f"{page}, Which features", {name: SETS[name] for name in KIND_SETS}, KINDS, "features")
+    _compare(f"{page}, What shrinkage and cv do", {"cells": SETS["cells"]}, WITH_AND_WITHOUT_CV, "cv")
 
 
-def _compare(title: str, sets: Mapping[str, Sequence[LabelledSet]], methods: Mapping[str, Method]) -> None:
+def _compare(title: str, sets: Mapping[str, Sequence[LabelledSet]], methods: Mapping[str, Method], file: str) -> None:
     start = time.perf_counter()
     columns = {}
     for name, parts in sets.items():
@@ -176,10 +176,10 @@ def _compare(title: str, sets: Mapping[str, Sequence[LabelledSet]], methods: Map
     known = {name: column for name, column in columns.items() if column}
     if known:
         names = [name for name in [*methods, VOTE] if any(name in column for column in known.values())]
-        _print_accuracies(title, known, names)
+        _print_accuracies(title, known, names, f"classification-{file}")
 
 
-def _print_accuracies(title: str, columns: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> None:
+def _print_accuracies(title: str, columns: Mapping[str, Mapping[str, float]], names: Sequence[str], file: str) -> None:
     table = np.array([[column.get(name, np.nan) for column in columns.values()] for name in names])
     cells = [_bold_best([_format(value, 3) for value in column], max) for column in table.T]
     if len(columns) > 1:
@@ -187,7 +187,7 @@ def _print_accuracies(title: str, columns: Mapping[str, Mapping[str, float]], na
         cells.append(_bold_best([_format(value, 3) for value in table.mean(axis=1)], max))
         cells.append(_bold_best([_format(value, 1) for value in ranks], min))
     header = ["accuracy", *columns, *(["mean", "mean rank"] if len(columns) > 1 else [])]
-    print_table(title, header, [list(row) for row in zip(names, *cells, strict=True)])
+    print_table(title, header, [list(row) for row in zip(names, *cells, strict=True)], file)
 
 
 def _format(value: float, digits: int) -> str:

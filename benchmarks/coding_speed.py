@@ -36,6 +36,7 @@ def main(n_rounds: int = 11) -> None:
         "README, Speed: coding by ORMP",
         ["coding by ORMP, µs per shape on one core", "complex128", "complex64", "2 threads", "SPAMS", "dictlearn"],
         [_pursuit_row(rng, *size, n_rounds, spams, dictlearn) for size in SIZES],
+        "coding-speed",
     )
     print_table(
         "README, Speed, text: exact coding; docs/how-to/dictionaries.md, How shapes are coded, where costs are rounded",

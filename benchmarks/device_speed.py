@@ -84,6 +84,7 @@ def throughput(device: str, scale: float) -> None:
         f"docs/how-to/gpu.md, How fast: {device}, {peak / 1e12:.1f} TFLOP/s in a large complex64 product",
         ["N, atoms, nonzero", "coder", "shapes/s", "bound", "of bound"],
         table,
+        "device-speed",
     )
 
 

@@ -77,6 +77,7 @@ def main(largest: int = 7) -> None:
         "docs/how-to/scale.md, On the command line",
         ["shapes", "from", "`import` to `.zarr`", "`import` to `.npz`", "`encode` to `.parquet`"],
         table,
+        "import-scaling",
     )
     print(f"\n`learn` from the last of these sets with 3 of 20 atoms (`ormp`, 3 iterations): {_format(took, peak)}.")
     from_tables = [(size, took) for size, took in seconds.items() if 10**4 < size < 10**7]

@@ -52,7 +52,12 @@ def main(n_seeds: int = 5) -> None:
         numbers = "; ".join(count for count, _ in chosen if count)
         rows.append([f"{method} ({numbers})" if numbers else method, *(cell for _, cell in chosen)])
     seeds = f"seeds {FIRST_SEED} to {FIRST_SEED + n_seeds - 1}"
-    print_table(f"docs/how-to/missing-landmarks.md, How well it guesses: {seeds}", ["filled in by", *columns], rows)
+    print_table(
+        f"docs/how-to/missing-landmarks.md, How well it guesses: {seeds}",
+        ["filled in by", *columns],
+        rows,
+        "imputation",
+    )
 
 
 def _cells(errors: dict[str, Array]) -> dict[str, tuple[str, str]]:

@@ -36,14 +36,31 @@ def describe_machine(packages: Sequence[str]) -> str:
     return f"{_processor()}, {os.cpu_count()} cores, Python {platform.python_version()}; {', '.join(versions)}"
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a Markdown table, or nothing where every row was skipped."""
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+_kept = {"writes": False}
+
+
+def keep_results() -> None:
+    """Write the published results to docs/results from now on: the documentation includes these files."""
+    _kept["writes"] = True
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], file: str | None = None) -> None:
+    """Print a Markdown table, or nothing where every row was skipped; `file` is its name in docs/results."""
     if not rows:
         return
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    lines = [header, ["-" * width for width in widths], *rows]
+    cells = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
+    print_result(title, "\n".join(f"| {' | '.join(line)} |" for line in cells), file and f"{file}.md")
+
+
+def print_result(title: str, text: str, file: str | None = None) -> None:
+    """Print a result under its title; `file` is its name in docs/results."""
     print_title(title)
-    for row in [header, ["-" * width for width in widths], *rows]:
-        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")
+    print(text)
+    if _kept["writes"] and file is not None:
+        RESULTS.joinpath(file).write_text(text + "\n", encoding="utf-8")
 
 
 def print_title(title: str) -> None:

@@ -5,9 +5,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import print_title, skip
+from measure import print_result, skip
 
-TITLES = ("docs/how-to/reproduce.md, What to expect: RMSE in percent", "docs/how-to/reproduce.md, What to expect: seconds")
+TITLES = (
+    "docs/how-to/reproduce.md, What to expect: RMSE in percent",
+    "docs/how-to/reproduce.md, What to expect: seconds",
+)
+FILES = ("reproduction-errors.md", "reproduction-seconds.md")
 
 
 def main() -> None:
@@ -20,9 +24,8 @@ def main() -> None:
             skip("the paper, rerun", done.stderr)
             return
         tables = _tables(page.read_text(encoding="utf-8"))
-    for title, table in zip(TITLES, tables, strict=False):
-        print_title(title)
-        print(table)
+    for title, table, file in zip(TITLES, tables, FILES, strict=False):
+        print_result(title, table, file)
 
 
 def _tables(page: str) -> list[str]:

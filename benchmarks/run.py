@@ -1,4 +1,4 @@
-"""Print every table of measurements that README and docs publish: ``make bench``.
+"""Print every table of measurements that README and docs publish: ``make bench``; ``--write`` keeps them in docs/results.
 
 SHAPELEX_DATA names a folder of shape data, SHAPELEX_REFERENCE a checkout of the paper's code. What cannot be measured
 here is skipped with one line that says why.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from measure import describe_machine
+from measure import describe_machine, keep_results
 
 PACKAGES = ("numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn", "pyefd")
 
@@ -63,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, benchmark in BENCHMARKS.items():
             print(f"{name:15} {benchmark.prints}")
         return
+    if given.write:
+        keep_results()
     chosen = given.names or list(BENCHMARKS)
     print('Single benchmarks: make bench BENCHMARKS="coding importing"; their names and options: BENCHMARKS=--help.')
     print(describe_machine(PACKAGES), flush=True)
@@ -80,6 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("names", nargs="*", metavar="benchmark", help="benchmarks to run; all by default")
     parser.add_argument("--list", action="store_true", help="print the names of the benchmarks and run none")
+    parser.add_argument(
+        "--write", action="store_true", help="write the published results to docs/results, which the pages include"
+    )
     parser.add_argument(
         "--largest", type=int, default=7, help="scaling and importing: up to 10**LARGEST shapes; 7 by default"
     )

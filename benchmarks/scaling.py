@@ -111,6 +111,7 @@ def grow_shapes(folder: Path, largest: int) -> None:
         f"docs/how-to/scale.md, More than memory: fits of 3 of 20 atoms, 20 landmarks, {N_ITERATIONS} iterations",
         ["shapes", "file", "fit", "peak memory"],
         table,
+        "fit-scaling",
     )
     print(f"\nTime grows as the number of shapes to the power {slope:.2f} at the end.")
 

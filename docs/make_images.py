@@ -24,7 +24,7 @@ import shapelex as sx
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"
-REPRODUCED = {"rmse_curves.png": "rmse_curves.png", "worm_dictionaries.png": "2_dictionary.png"}
+REPRODUCED = {"rmse_curves.png": "rmse-curves.png", "worm_dictionaries.png": "dataset-2-dictionaries.png"}
 
 
 def draw_dictionary() -> None:
@@ -47,7 +47,7 @@ def write_pages(folder: Path) -> tuple[str, str]:
 
 def photograph(browser: Browser, leaves: str, worm: str, folder: Path) -> None:
     """Open the pages and save pictures of their parts."""
-    desktop: dict[str, Any] = {"viewport": {"width": 1200, "height": 900}, "device_scale_factor": 2}
+    desktop: dict[str, Any] = {"viewport": {"width": 1200, "height": 1250}, "device_scale_factor": 2}
     page = browser.new_page(**desktop)
     page.goto(leaves)
     page.evaluate("shapelex.select(12)")
@@ -86,7 +86,6 @@ def main() -> None:
             shutil.copyfile(Path(sys.argv[1]) / "figures" / source, IMAGES / name)
     browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser_path is None:
-        print("no Chromium: the pictures of the explorer were left as they are")
         return
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])

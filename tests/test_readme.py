@@ -34,3 +34,12 @@ def test_links_lead_to_files(page):
     links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if "://" not in link and not (ROOT / link).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("name", ["accuracy", "coding-speed", "learning-speed"])
+def test_tables_are_those_of_the_benchmarks(name):
+    def squeeze(text):
+        return re.sub(r"-+", "-", re.sub(r" +", " ", text))
+
+    table = (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
+    assert squeeze(table).replace(" ", "") in squeeze((ROOT / "README.md").read_text(encoding="utf-8")).replace(" ", "")

@@ -69,6 +69,7 @@ def main(n_rounds: int = 3) -> None:
             "default settings, 100 iterations",
         ],
         rows,
+        "learning-speed",
     )
 
 

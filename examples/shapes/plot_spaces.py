@@ -29,10 +29,7 @@ spaces = {
 
 figure, axes = plt.subplots(1, 4, figsize=(6.4, 3), layout="constrained")
 for ax, (name, space) in zip(axes, spaces.items(), strict=True):
-    if isinstance(space, sx.Landmarks):
-        configuration = sx.resample(leaf, 30, closed=True)
-    else:
-        configuration = space.fit(leaf)
+    configuration = sx.resample(leaf, 30, closed=True) if isinstance(space, sx.Landmarks) else space.fit(leaf)
     ax.plot(leaf.real, leaf.imag, color="0.8", linewidth=3)
     has_points = not isinstance(space, sx.BasisSpace)
     sx.plotting.plot_shape(configuration, space, points=has_points, ax=ax)
