@@ -159,7 +159,7 @@ def whole_fit(device: str, n_shapes: int) -> None:
     model.encode(shapes)
     coding = time.perf_counter() - start_time
     print_table(
-        f"docs/how-to/gpu.md, A whole fit: {n_shapes:,} shapes of 200 points, 30 of 230 atoms, 30 iterations on {device}",
+        f"docs/how-to/gpu.md, A whole fit: {n_shapes:,} shapes of 200 points, 30 of 230 atoms, 30 passes on {device}",
         ["RMSE", "fit", "encode, codes back on the host"],
         [[f"{100 * model.rmse_:.2f} %", f"{seconds:.1f} s", f"{coding:.1f} s"]],
     )

@@ -1,4 +1,6 @@
-"""Print every table of measurements that README and docs publish: ``make bench``; ``--write`` keeps them in docs/results.
+"""Print every table of measurements that README and docs publish: ``make bench``.
+
+``--write`` keeps them in docs/results, from which the pages include them.
 
 SHAPELEX_DATA names a folder of shape data, SHAPELEX_REFERENCE a checkout of the paper's code. What cannot be measured
 here is skipped with one line that says why.

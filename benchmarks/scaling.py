@@ -127,7 +127,7 @@ def grow_dictionary(folder: Path, n_shapes: int) -> None:
         slope = exponent(sizes, [one["seconds"] for one in found])
         fixed = "3 atoms per shape" if name == "atoms" else "64 atoms"
         print_table(
-            f"docs/how-to/scale.md, More than memory, text: {n_shapes:,} shapes, {fixed}: time grows as ({name})^{slope:.2f}",
+            f"docs/how-to/scale.md, More than memory: {n_shapes:,} shapes, {fixed}: time ~ ({name})^{slope:.2f}",
             [name, "fit", "peak memory"],
             [
                 [str(size), f"{one['seconds']:.2f} s", f"{one['peak']:.0f} MiB"]

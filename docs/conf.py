@@ -28,7 +28,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "results", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"

@@ -120,7 +120,8 @@ def encode(
     Returns
     -------
     SparseCodes or CodePath
-        The codes; with ``path=True`` a :class:`~shapelex.coding.CodePath`, whose item `s` has the codes of sparsity `s`.
+        The codes; with ``path=True`` a :class:`~shapelex.coding.CodePath`, whose item `s` has the codes of
+        sparsity `s`.
 
     Raises
     ------

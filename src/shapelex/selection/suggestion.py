@@ -151,8 +151,8 @@ def suggest(
     than coordinates, which favors many weights; therefore a further atom per shape must also lower the error by a
     tenth.
 
-    Errors come from quick fits, and are somewhat larger than those of :class:`~shapelex.ShapeDictionary` with its defaults; the
-    stability of atoms is measured with its defaults.
+    Errors come from quick fits, and are somewhat larger than those of :class:`~shapelex.ShapeDictionary` with its
+    defaults; the stability of atoms is measured with its defaults.
 
     Examples
     --------
