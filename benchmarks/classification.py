@@ -158,10 +158,10 @@ def main() -> None:
     with_fourier = find_peer("pyefd", "elliptic Fourier descriptors") is not None
     methods = {name: method for name, method in METHODS.items() if with_fourier or not method.outlines_only}
     page = "docs/how-to/classification.md"
-    _compare(f"{page}, Which one", SETS, methods, "sets")
-    _compare(f"{page}, Which one: registered outlines", REGISTERED_SETS, methods, "registered")
-    _compare(f"{page}, Which one: sets that no choice was made on", CHECK_SETS, methods, "other-sets")
-    _compare(f"{page}, Which one: fewer atoms", {name: CHECK_SETS[name] for name in SMALL_SETS}, SIZES, "few-atoms")
+    _compare(f"{page}, Which method", SETS, methods, "sets")
+    _compare(f"{page}, Which method: registered outlines", REGISTERED_SETS, methods, "registered")
+    _compare(f"{page}, Which method: sets that no choice was made on", CHECK_SETS, methods, "other-sets")
+    _compare(f"{page}, Which method: fewer atoms", {name: CHECK_SETS[name] for name in SMALL_SETS}, SIZES, "few-atoms")
     _compare(f"{page}, Which features", {name: SETS[name] for name in KIND_SETS}, KINDS, "features")
     _compare(f"{page}, What shrinkage and cv do", {"cells": SETS["cells"]}, WITH_AND_WITHOUT_CV, "cv")
 

@@ -53,7 +53,7 @@ def main(n_seeds: int = 5) -> None:
         rows.append([f"{method} ({numbers})" if numbers else method, *(cell for _, cell in chosen)])
     seeds = f"seeds {FIRST_SEED} to {FIRST_SEED + n_seeds - 1}"
     print_table(
-        f"docs/how-to/missing-landmarks.md, How well it guesses: {seeds}",
+        f"docs/how-to/missing-landmarks.md, Accuracy: {seeds}",
         ["filled in by", *columns],
         rows,
         "imputation",

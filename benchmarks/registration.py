@@ -40,12 +40,12 @@ def main(n_seeds: int = 3) -> None:
             cells.append(f"{min(scores):.2f} to {max(scores):.2f}")
         rows.append([name, *cells, seconds[name]])
     print_table(
-        "docs/how-to/registration.md, What it is worth",
+        "docs/how-to/registration.md, Effect on the error",
         ["outlines", "ormp", "beam 16", "registering, s on one core"],
         rows,
         "registration",
     )
-    print_title("docs/how-to/registration.md, What else matters: 100 leaves")
+    print_title("docs/how-to/registration.md, What else changes the result: 100 leaves")
     print(sx.invariance_report(leaves.configurations[:100], leaves.space))
 
 

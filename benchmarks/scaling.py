@@ -108,7 +108,7 @@ def grow_shapes(folder: Path, largest: int) -> None:
     from_linear = [index for index in range(len(sizes)) if index >= min(2, len(sizes) - 2)]  # fixed costs before
     slope = exponent([sizes[index] for index in from_linear], [seconds[index] for index in from_linear])
     print_table(
-        f"docs/how-to/scale.md, More than memory: fits of 3 of 20 atoms, 20 landmarks, {N_ITERATIONS} iterations",
+        f"docs/how-to/scale.md, Sets larger than memory: fits of 3 of 20 atoms, 20 landmarks, {N_ITERATIONS} iterations",
         ["shapes", "file", "fit", "peak memory"],
         table,
         "fit-scaling",
@@ -127,7 +127,7 @@ def grow_dictionary(folder: Path, n_shapes: int) -> None:
         slope = exponent(sizes, [one["seconds"] for one in found])
         fixed = "3 atoms per shape" if name == "atoms" else "64 atoms"
         print_table(
-            f"docs/how-to/scale.md, More than memory: {n_shapes:,} shapes, {fixed}: time ~ ({name})^{slope:.2f}",
+            f"docs/how-to/scale.md, Sets larger than memory: {n_shapes:,} shapes, {fixed}: time ~ ({name})^{slope:.2f}",
             [name, "fit", "peak memory"],
             [
                 [str(size), f"{one['seconds']:.2f} s", f"{one['peak']:.0f} MiB"]
