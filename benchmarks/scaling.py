@@ -108,7 +108,7 @@ def grow_shapes(folder: Path, largest: int) -> None:
     from_linear = [index for index in range(len(sizes)) if index >= min(2, len(sizes) - 2)]  # fixed costs before
     slope = exponent([sizes[index] for index in from_linear], [seconds[index] for index in from_linear])
     print_table(
-        f"docs/how-to/scale.md, Sets larger than memory: fits of 3 of 20 atoms, 20 landmarks, {N_ITERATIONS} iterations",
+        f"docs/how-to/scale.md, Sets larger than memory: 3 of 20 atoms, 20 landmarks, {N_ITERATIONS} iterations",
         ["shapes", "file", "fit", "peak memory"],
         table,
         "fit-scaling",
