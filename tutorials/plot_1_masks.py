@@ -33,7 +33,7 @@ for species in dict.fromkeys(leaves.labels):
     for place, leaf in enumerate(leaves.configurations[leaves.labels == species]):
         row, column = divmod(place, 6)
         size = rng.uniform(130, 170) / np.abs(leaf[100] - leaf[0])
-        tilt = np.exp(1j * (np.pi / 2 - np.angle(leaf[100] - leaf[0]) + 0.35 * rng.normal()))
+        tilt = np.exp(1j * (rng.uniform(0, 2 * np.pi) - np.angle(leaf[100] - leaf[0])))
         points = size * tilt * (leaf - leaf.mean())
         x, y = points.real + 200 * column + 100, 200 * row + 100 - points.imag
         pen.polygon(list(zip(x.tolist(), y.tolist(), strict=True)), fill="black")

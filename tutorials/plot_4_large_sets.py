@@ -28,7 +28,7 @@ file = np.lib.format.open_memmap(
     folder / "shapes.npy", mode="w+", dtype=np.complex64, shape=(40_000, space.n_coordinates)
 )
 for block, start in enumerate(range(0, len(file), 10_000)):
-    part = sx.datasets.make_from_dictionary(10_000, atoms=truth.atoms, n_nonzero=2, noise=0.03, random_state=block)
+    part = sx.datasets.make_from_dictionary(10_000, atoms=truth.atoms, n_nonzero=2, noise=0.01, random_state=block)
     file[start : start + 10_000] = part.shapes.configurations
 file.flush()
 print(f"{(folder / 'shapes.npy').stat().st_size / 1e6:.0f} MB")

@@ -25,5 +25,5 @@ for label in model.classes_:
     chosen = test_labels == label
     ax.scatter(errors[chosen, first], errors[chosen, second], s=18, label=label)
 ax.axline((0, 0), slope=1, color="0.7", linewidth=1)
-ax.set(xlabel=f"error in class {model.classes_[first]!r}", ylabel=f"error in class {model.classes_[second]!r}")
+ax.set(xlabel=f"error in class {model.classes_[first]}", ylabel=f"error in class {model.classes_[second]}")
 ax.legend(frameon=False, title="species")

@@ -11,7 +11,7 @@ import numpy as np
 
 import shapelex as sx
 
-sample = sx.datasets.make_from_dictionary(6000, n_atoms=10, n_nonzero=3, noise=0.05, random_state=0)
+sample = sx.datasets.make_from_dictionary(6000, n_atoms=10, n_nonzero=3, noise=0.01, random_state=0)
 rng = np.random.default_rng(0)
 X = rng.permutation(sample.shapes.configurations)
 train, test = X[:5000], X[5000:]
