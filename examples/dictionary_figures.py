@@ -80,7 +80,7 @@ def main() -> None:
     for atom, weight in zip(code.support[0], code.coefs[0], strict=True):
         turn = np.degrees(np.angle(weight))
         print(f"  worm 0 uses atom {atom}: {abs(weight):.2f} times its size, turned by {turn:.0f}°")
-    print(f"wrote {model.save(folder / 'worms')}")
+    print(f"wrote {model.save(folder / 'worms', overwrite=True)}")
     with mpl.rc_context(STYLE):
         print(f"wrote {figure_dictionary(model, X, folder / 'dictionary.png')}")
         print(f"wrote {figure_combination(model, X[0], folder / 'combination.png')}")

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_weights
+from shapelex._validation import as_numeric_array, check_flag, check_names, check_weights
 from shapelex.exceptions import CodesError, NonFiniteError, ParameterError, PreparationError, PreparationWarning
 from shapelex.geometry import register
 from shapelex.shapes import ShapeSet
@@ -49,7 +49,16 @@ def all_or_nothing(fit: Method) -> Method:
     return fit_or_restore  # type: ignore[return-value]
 
 
-class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
+class NamedParameters(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose constructor suggests the parameter that a misspelled name probably means."""
+
+    def __new__(cls, *_: Any, **parameters: Any) -> Any:
+        """Check the names of the parameters."""
+        check_names(parameters, cls._get_param_names(), cls.__name__)
+        return super().__new__(cls)
+
+
+class ShapeEstimator(NamedParameters):
     """An estimator that takes configurations: complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)."""
 
     space: Space | None
@@ -144,13 +153,15 @@ class SavedEstimator(ShapeEstimator, ABC):
 
     _schema: Schema
 
-    def save(self, path: str | Path, *, run: Mapping[str, Any] | None = None) -> Path:
+    def save(self, path: str | Path, *, overwrite: bool = False, run: Mapping[str, Any] | None = None) -> Path:
         """Write the fitted estimator to a model file, which :func:`shapelex.load` reads.
 
         Parameters
         ----------
         path : str or Path
-            Path of the file; ``.npz`` is added where it is missing. An existing file is replaced in one step.
+            Path of the file; ``.npz`` is added where it is missing.
+        overwrite : bool, default False
+            Whether to replace an existing file, in one step when the new one is complete.
         run : mapping, optional
             Record of what made the estimator, stored in the file unchanged: JSON values such as a command and its seed.
 
@@ -161,12 +172,14 @@ class SavedEstimator(ShapeEstimator, ABC):
 
         Raises
         ------
+        FileExistsError
+            If the file exists and `overwrite` is False.
         ModelFileError
             If the space holds functions or class labels are neither text nor numbers, which a model file cannot
             hold, or if parameters were changed so that they no longer fit the fitted attributes.
         """
         check_is_fitted(self)
-        return save_estimator(self, path, run)
+        return save_estimator(self, path, run, overwrite=check_flag(overwrite, "overwrite"))
 
     @abstractmethod
     def _check_loaded(self) -> None:

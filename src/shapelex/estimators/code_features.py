@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes
 from shapelex.estimators.align_first import AlignFirstDictionary
+from shapelex.estimators.base import NamedParameters
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError, ParameterError, ParameterTypeError
 from shapelex.geometry.means import leading_row
@@ -27,7 +28,7 @@ _NEED_ATOMS = ("similarity", "tangent")
 _BLOCK_ROWS = 8192
 
 
-class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
     """Convert codes over a dictionary to real columns that do not depend on the rotation of a shape.
 
     Rotating a shape multiplies its whole code by one phase. The moduli of the weights do not depend on that phase, but

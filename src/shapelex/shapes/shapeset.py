@@ -5,14 +5,21 @@ that every function and estimator takes in place of configurations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray
-from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice, name_rows
+from shapelex._validation import (
+    as_complex_rows,
+    as_configurations,
+    as_numeric_array,
+    check_choice,
+    check_names,
+    name_rows,
+)
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
 from shapelex.shapes.columns import Column, as_column, column_from_values, join_columns, read_only_view
 from shapelex.shapes.preparation import Preparation, join_preparations
@@ -216,7 +223,13 @@ class ShapeSet:
         -------
         ShapeSet
             The new set; parts not named are as they were.
+
+        Raises
+        ------
+        TypeError
+            If a name is no part of a set.
         """
+        check_names(changes, [part.name for part in fields(self)], "ShapeSet.replace")
         if changes.get("space", self.space) != self.space:
             changes.setdefault("preparation", _NOT_PREPARED)
         return replace(self, **changes)
