@@ -15,14 +15,16 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes, decode
 from shapelex.coding.blocks import code_all, coded_blocks, shape_errors
+from shapelex.coding.code_table import shape_columns
 from shapelex.coding.coders import CODERS
 from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
+from shapelex.estimators.complex_codes import ComplexCodes
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space
-from shapelex.store.code_files import CodeBlock, shape_columns, write_codes
+from shapelex.store.code_files import CodeBlock, write_codes
 from shapelex.store.provenance import make_run
 
 _REALISM_BLOCK = 1 << 16
@@ -113,9 +115,11 @@ class FittedDictionary(ShapeReconstructor):
         Returns
         -------
         ndarray of complex, shape (n_shapes, n_atoms)
-            Complex weights, most of them zero.
+            Complex weights, most of them zero. :class:`~shapelex.CodeFeatures` makes real features of them.
         """
-        return self.encode(X).toarray()
+        codes = self.encode(X).toarray()
+        # The codes of a Dask array are one, too.
+        return codes.view(ComplexCodes) if isinstance(codes, np.ndarray) else codes
 
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
         """Compute the configurations of codes.

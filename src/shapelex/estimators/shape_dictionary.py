@@ -13,7 +13,7 @@ from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
-from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
 from shapelex.exceptions import ParameterError
 from shapelex.learning import (
     Iteration,
@@ -86,8 +86,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
     random_state : int, Generator, RandomState or None, default None
         Seed of all random draws.
-    verbose : int, default 0
-        1 reports every tenth iteration on standard error, 2 every one.
+    verbose : bool or int, default False
+        True or 1 writes a line to standard error every tenth iteration and at the end, 2 every iteration.
     checkpoint : str or Path, optional
         File to which :meth:`fit` saves its progress after an iteration, once a second at most. Where it exists, a fit
         of the same shapes with the same parameters resumes from it, and ends with the same bits as if it had never
@@ -183,7 +183,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: bool | int = False,
         checkpoint: str | Path | None = None,
     ) -> None:
         self.n_atoms = n_atoms
@@ -319,7 +319,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
 
     def _prepare(self, shapes: Shapes) -> LearningOptions:
         """Check the parameters and return them as options of a learner."""
-        check_count(self.verbose, 0, "verbose")
+        check_verbose(self.verbose)
         options = self._options(shapes.space)
         if isinstance(shapes, ArrayShapes):
             shapes.keep_scales()
