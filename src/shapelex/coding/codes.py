@@ -15,9 +15,12 @@ from shapelex._validation import check_count, name_rows
 from shapelex.coding.code_table import code_columns, shape_columns
 from shapelex.exceptions import CodesError
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.thumbnails import html_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_ROWS_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,6 +281,12 @@ class SparseCodes:
             f"SparseCodes(n_samples={len(self)}, n_nonzero={self.n_nonzero}, n_atoms={self.n_atoms}, "
             f"dtype={self.coefs.dtype})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the codes as notebooks show them: what ``repr`` says, and the first rows as a table."""
+        table = self[:_ROWS_SHOWN].to_dataframe().to_html(index=False, float_format="%.4g", na_rep="", border=0)
+        more = f"<small>{_ROWS_SHOWN} of {len(self)} rows</small>" if len(self) > _ROWS_SHOWN else ""
+        return f"<div>{html_text(repr(self))}{table}{more}</div>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.thumbnails import html_with_thumbnails
 from shapelex.spaces import Space
 from shapelex.store.model_file import save_estimator
 from shapelex.store.schema import Schema
@@ -141,6 +142,30 @@ class ShapeEstimator(NamedParameters):
         self.preparation_ = preparation_of(X)
         self.n_features_in_ = self.space_.n_coordinates
         return configurations
+
+    def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
+        """Return shapes that show what was learned, and their captions; none before the fit."""
+        for attribute, name in (("atoms_", "atom"), ("mean_", "mean"), ("components_", "component")):
+            found = getattr(self, attribute, None)
+            if found is not None:
+                rows = np.atleast_2d(found)
+                return rows, [name if found.ndim == 1 else f"{name} {number}" for number in range(len(rows))]
+        return np.empty((0, 0), dtype=complex), []
+
+    def _thumbnail_html(self) -> str:
+        rows, captions = self._thumbnails()
+        return html_with_thumbnails("", rows, self.space_, captions) if len(rows) else ""
+
+    def _repr_html_inner(self) -> str:
+        """Return the diagram of scikit-learn, and pictures of what was learned."""
+        return str(super()._repr_html_inner()) + self._thumbnail_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return what notebooks show of the estimator."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._thumbnail_html()
+        return bundle
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ _EXPLANATION = (
 )
 
 
-class ComplexCodes(np.ndarray):  # type: ignore[type-arg]
+class ComplexCodes(np.ndarray):
     """Complex weights, an ordinary array but for its text in error messages.
 
     scikit-learn refuses complex input by a message that ends with the input formatted as text. A step of a pipeline

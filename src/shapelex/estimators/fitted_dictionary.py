@@ -117,7 +117,7 @@ class FittedDictionary(ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_atoms)
             Complex weights, most of them zero. :class:`~shapelex.CodeFeatures` makes real features of them.
         """
-        codes = self.encode(X).toarray()
+        codes: Any = self.encode(X).toarray()
         # The codes of a Dask array are one, too.
         return codes.view(ComplexCodes) if isinstance(codes, np.ndarray) else codes
 

@@ -290,6 +290,13 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         probabilities: FloatArray = softmax(self._calibration().scores(errors), axis=1)
         return probabilities
 
+    def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
+        if not hasattr(self, "dictionaries_"):
+            return super()._thumbnails()
+        rows = np.concatenate([dictionary.atoms_ for dictionary in self.dictionaries_])
+        named = zip(self.classes_, self.dictionaries_, strict=True)
+        return rows, [f"{name}: atom {atom}" for name, found in named for atom in range(len(found.atoms_))]
+
     def _check_sizes(self) -> None:
         """Refuse a number of atoms, a sparsity or a shrinkage that no set of shapes could be fitted with."""
         check_verbose(self.verbose)

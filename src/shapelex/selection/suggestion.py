@@ -25,6 +25,7 @@ from shapelex.selection.folds import check_counts, make_folds
 from shapelex.selection.row_order import RowOrder, describe_order
 from shapelex.selection.suggestion_reasons import explain_error, explain_size, explain_sparsity, explain_stability
 from shapelex.shapes.opening import read_configurations
+from shapelex.shapes.thumbnails import html_text
 from shapelex.spaces import Space
 
 logger = logging.getLogger("shapelex")
@@ -68,6 +69,10 @@ class Suggestion:
 
     def __repr__(self) -> str:
         return f"<Suggestion: n_atoms={self.n_atoms}, n_nonzero={self.n_nonzero}>"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the suggestion as it is printed."""
+        return html_text(str(self))
 
     def __str__(self) -> str:
         lines = [f"Suggested: n_atoms={self.n_atoms}, n_nonzero={self.n_nonzero}", ""]

@@ -25,6 +25,7 @@ from shapelex.shapes.columns import Column, as_column, column_from_values, join_
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, as_text, keys_of
 from shapelex.shapes.summary import Summary
+from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space, to_columns
 from shapelex.spaces.base import choose_space
 
@@ -209,6 +210,18 @@ class ShapeSet:
         if self.metadata:
             parts.append(f"metadata: {', '.join(self.metadata)}")
         return f"ShapeSet({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Return the set as notebooks show it: what ``repr`` says, the notes, and pictures of some shapes."""
+        text = "\n".join([repr(self), *self.notes])
+        rows: Any = self.configurations
+        if not isinstance(rows, np.ndarray):
+            # Those of a Dask array would have to be computed.
+            return html_text(text)
+        names = self.ids.tolist()
+        if self.labels is not None:
+            names = [f"{name} {label}" for name, label in zip(names, self.labels.tolist(), strict=True)]
+        return html_with_thumbnails(text, rows, self.space, names)
 
     def replace(self, **changes: Any) -> "ShapeSet":
         """Return a set with some parts changed.
