@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._arrays import is_foreign, to_numpy
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex.exceptions import (
@@ -37,7 +38,7 @@ def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
             raise NonFiniteError(f"{name} has masked entries in {name_rows(bad)}: fill them or drop these rows.")
         array = array.data
     try:
-        converted = np.asarray(array)
+        converted = to_numpy(array) if is_foreign(array) else np.asarray(array)
     except ValueError as error:
         raise ArrayTypeError(
             f"{name} must be a rectangular array of numbers, but its rows differ in length; "

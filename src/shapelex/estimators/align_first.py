@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
@@ -225,6 +226,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         """
         return self._encode(_rotated(self._read_new_rows(X), self.mean_, self.space_))
 
+    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms, as a dense matrix.
 
@@ -240,6 +242,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         """
         return np.ascontiguousarray(self.encode(X).toarray().real)
 
+    @keeps_array_kind
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
         """Compute the configurations of codes, in the pose of the mean.
 
@@ -266,6 +269,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_), is_real=True) @ self.atoms_
         return configurations
 
+    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by their codes.
 
@@ -284,6 +288,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         rotations = _rotations(rows, self.mean_, self.space_)
         return np.conj(rotations) * decode(self._encode(rotations * rows), self.atoms_)
 
+    @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
         """Norms ``|z~ − Σ_j a_j d_j|_Phi`` of the differences between aligned pre-shapes and their reconstructions.
 

@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
@@ -235,6 +236,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
         return self
 
+    @keeps_array_kind
     def class_errors(self, X: ArrayLike) -> FloatArray:
         """Full Procrustes distance from each shape to its reconstruction by each class.
 
@@ -250,6 +252,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         """
         return self._class_errors(self._open_new_input(X).in_space(self.metric_space_))
 
+    @keeps_array_kind
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Predict the class of least error; with `cv`, the most probable class.
 
@@ -268,6 +271,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         labels: np.ndarray[Any, Any] = self.classes_[np.argmax(scores, axis=1)]
         return labels
 
+    @keeps_array_kind
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each class, from its errors.
 
