@@ -169,3 +169,54 @@ class TestDevice:
         X[3, 0] = float("nan")
         with pytest.raises(NonFiniteError, match="row 3"):
             model.transform(X)
+
+
+class TestTensorShapes:
+    """The path of tensors on a GPU, followed on the CPU."""
+
+    @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+    @pytest.mark.parametrize("is_real", [False, True])
+    def test_passes_of_torch_read_the_tensor_itself(self, dtype, is_real, monkeypatch):
+        torch = pytest.importorskip("torch", reason="torch is not installed")
+        from shapelex.coding.blocks import dense_codes_on_device, shape_errors_on_device
+        from shapelex.coding.torch.device_coder import DeviceCoder
+        from shapelex.shapes.tensors import TensorShapes
+
+        X = make_shapes(dtype)
+        shapes = TensorShapes(torch.from_numpy(sx.to_points(X) if is_real else X), None, "X")
+        assert shapes.shape == X.shape
+        assert shapes.dtype == dtype
+        np.testing.assert_array_equal(shapes[2:5], X[2:5])
+        plain = sx.ShapeDictionary(3, 2, device="torch", **QUICK).fit(X)
+        monkeypatch.setattr(DeviceCoder, "block_rows", lambda self: 7)
+        monkeypatch.setattr(TensorShapes, "read", lambda self, start, stop: pytest.fail("read by the host"))
+        coding = plain._coding()
+        tolerance = 1e-5 if dtype == np.complex64 else 1e-12
+        np.testing.assert_allclose(dense_codes_on_device(shapes, coding).numpy(), plain.transform(X), atol=tolerance)
+        np.testing.assert_allclose(shape_errors_on_device(shapes, coding).numpy(), plain.errors(X), atol=tolerance)
+        assert plain.encode(shapes) == plain.encode(X)
+
+    def test_learning(self):
+        torch = pytest.importorskip("torch", reason="torch is not installed")
+        from shapelex.shapes.tensors import TensorShapes
+
+        X = make_shapes()
+        models = [
+            sx.ShapeDictionary(3, 2, device="torch", **QUICK).fit(shapes)
+            for shapes in (X, TensorShapes(torch.from_numpy(X), None, "X"))
+        ]
+        np.testing.assert_array_equal(models[0].atoms_, models[1].atoms_)
+
+    def test_a_model_returns_tensors_of_its_device(self, monkeypatch):
+        torch = pytest.importorskip("torch", reason="torch is not installed")
+        X = make_shapes()
+        model = sx.ShapeDictionary(3, 2, device="torch", **QUICK).fit(X)
+        expected = {name: getattr(model, name)(X) for name in ("transform", "reconstruct", "errors")}
+
+        def is_there(value, device):
+            return isinstance(value, torch.Tensor) and device == "torch"
+
+        monkeypatch.setattr("shapelex._arrays.is_on_device", is_there)
+        monkeypatch.setattr("shapelex.estimators.fitted_dictionary.is_on_device", is_there)
+        for name, values in expected.items():
+            np.testing.assert_allclose(getattr(model, name)(torch.from_numpy(X)).numpy(), values, atol=1e-12)
