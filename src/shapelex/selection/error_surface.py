@@ -24,10 +24,9 @@ from shapelex.selection.tidy_table import TidyTable, format_grid
 # The last updates of a fit. Errors are a few percent larger than those of a full fit, for all sizes.
 _DESCENT: dict[str, Any] = {"max_iter": 15, "tol": 1e-3}
 
-MANY_SWAPS = 30
-"""Number of swaps of a fit from shapes, and of a fit whose error decides on the suggestion."""
-
-# Number of swaps of a fit that starts from the atoms of a similar one.
+# Number of swaps of a fit that starts from shapes or whose error decides on the suggestion, and of one that starts from
+# the atoms of a similar fit.
+_MANY_SWAPS = 30
 _FEW_SWAPS = 8
 
 # Swaps are tried with the best coder up to this number of supports, with a pursuit beyond.
@@ -208,13 +207,13 @@ class SurfaceMeasurer:
             if stops_early and (is_longer or is_longer_twice or is_flat_twice):
                 break
 
-    def measure(self, n_atoms: int, n_nonzero: int, n_swaps: int | None = None) -> None:
-        """Learn and measure one size and sparsity on all folds, or learn on with more swaps and measure again."""
+    def measure(self, n_atoms: int, n_nonzero: int, is_decisive: bool = False) -> None:
+        """Learn and measure one size and sparsity on all folds, with more swaps where its error is decisive."""
         for fold, (learned_from, held_out) in enumerate(self._folds):
             start = time.perf_counter()
             cell = (n_atoms, n_nonzero, fold)
             with single_blas_thread():
-                learned = self._learn(self._rows[learned_from], cell, n_swaps)
+                learned = self._learn(self._rows[learned_from], cell, is_decisive)
                 codes = encode_rows(self._rows[held_out], learned.atoms, n_nonzero, n_threads=self._n_threads)
                 errors = residual_norms(self._rows[held_out], learned.atoms, codes)
             row = {
@@ -229,13 +228,11 @@ class SurfaceMeasurer:
             self._learned[cell], self._measured[cell] = learned, row
             self._report(row)
 
-    def _learn(self, rows: ComplexArray, cell: tuple[int, int, int], n_swaps: int | None) -> LearnedDictionary:
+    def _learn(self, rows: ComplexArray, cell: tuple[int, int, int], is_decisive: bool) -> LearnedDictionary:
         """Try swaps with a fast coder, then descend with the best one."""
         n_atoms, n_nonzero, fold = cell
         generator = np.random.default_rng([int(self._seeds[fold]), n_atoms, n_nonzero, cell in self._learned])
         first = self._first_atoms(rows, cell, generator)
-        if n_swaps is None:
-            n_swaps = MANY_SWAPS if isinstance(first, str) else _FEW_SWAPS
         is_fast = comb(n_atoms, n_nonzero) <= _FAST_SUPPORTS
         shared: dict[str, Any] = {"tie": 0.0, "generator": generator, "n_threads": self._n_threads}
         swapped = learn(
@@ -244,7 +241,7 @@ class SurfaceMeasurer:
             n_nonzero,
             init=first,
             coder="auto" if is_fast else "ormp",
-            n_swaps=n_swaps,
+            n_swaps=_MANY_SWAPS if is_decisive or isinstance(first, str) else _FEW_SWAPS,
             max_iter=1,
             **shared,
         )

@@ -20,9 +20,9 @@ from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning import learn
 from shapelex.selection.atom_stability import AtomStability, measure_stability
 from shapelex.selection.elbow import choose, close_sizes, most_stable
-from shapelex.selection.error_surface import MANY_SWAPS, ErrorSurface, SurfaceMeasurer
+from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
 from shapelex.selection.folds import check_counts, make_folds
-from shapelex.selection.row_order import RowOrder, describe_order
+from shapelex.selection.row_order import describe_order
 from shapelex.selection.suggestion_reasons import (
     FEW_SHAPES,
     explain_error,
@@ -126,18 +126,22 @@ def suggest(
         Numbers of atoms to try. By default 3 to 20 in growing steps, at most half the number of shapes learned from,
         then every size around the elbow.
     n_nonzero : iterable of int, optional
-        Numbers of atoms per shape to try. By default 1 to 10, for each size until two in a row bring no improvement.
+        Numbers of atoms per shape to try. By default 1 to 10, for each size until two in a row bring little improvement.
     space : Space, optional
         Space of the configurations; when not given, that of a `ShapeSet`, otherwise landmarks.
     cv : int, splitter or iterable of pairs of rows, default 3
         Shapes to hold out. A number of folds holds out contiguous blocks of rows, or whole `groups`: consecutive shapes
-        of a recording are similar, and a random split would hold out near copies of shapes learned from.
+        of a recording are similar, and a random split would hold out near copies of shapes learned from. Where a
+        `ShapeSet` is sorted by label or file, and consecutive shapes of the same kind are not similar, a number of
+        folds holds out random rows, and the reasons say so; ``KFold(3)`` always holds out blocks.
     groups : array_like of shape (n_shapes,), optional
         Group of each shape, such as a recording or a specimen; a group is held out as a whole.
     max_shapes : int, default 1500
         Maximum number of shapes to use, evenly spaced over the rows.
     n_seeds : int, default 3
-        Number of dictionaries of each size that are compared for the stability of their atoms; none for 0 or 1.
+        Number of dictionaries of a size that are compared for the stability of their atoms; none for 0 or 1, and for
+        fewer than 30 shapes. It is measured for all given `n_atoms`, otherwise for the elbow and for smaller sizes
+        of nearly the same error.
     min_gain : float, default 0.03
         Fraction of the held-out error by which a further atom of the dictionary must lower it.
     n_jobs : int, optional
@@ -196,13 +200,14 @@ def suggest(
             f"{parameter('cv')} must hold out some shapes, got None: give a number of folds, for example "
             f"{parameter('cv', 3)}."
         )
-    folds = make_folds(cv, part, len(chosen))
+    generator = as_generator(random_state)
+    order = describe_order(X, configurations, rows, generator)
+    is_shuffled = order.needs_shuffling and groups is None and isinstance(cv, int | np.integer)
+    folds = make_folds(cv, part, len(chosen), int(generator.integers(2**31)) if is_shuffled else None)
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     sizes = _check_sizes(n_atoms, most)
     sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
-    generator = as_generator(random_state)
     seeds = generator.integers(2**31, size=len(folds) + check_count(n_seeds, 0, "n_seeds"))
-    order = describe_order(configurations, rows, generator)
     search = _Search(rows[chosen], folds, seeds, generator, count_jobs(n_jobs), callback)
     n_cells = sum(min(size, len(sparsities)) for size in sizes) + min(_N_REFINED, len(sizes) * len(sparsities))
     n_compared = 1 if n_atoms is None else len(sizes)
@@ -213,7 +218,8 @@ def suggest(
         search.compare_seeds(gain, None if n_atoms is None else sizes)
     except _StoppedError:
         logger.info("suggest: stopped after %d dictionaries", search.n_done)
-    return _conclude(search, gain, order, folds, groups is not None, len(configurations))
+    explained_order = order.explain(folds, groups is not None, is_shuffled)
+    return _conclude(search, gain, explained_order, len(folds), groups is not None, len(configurations))
 
 
 class _StoppedError(Exception):
@@ -268,7 +274,7 @@ class _Search:
             ]
             if not missing:
                 return
-            self.measurer.measure(*missing[0], n_swaps=MANY_SWAPS)
+            self.measurer.measure(*missing[0], is_decisive=True)
             refined.add(missing[0])
 
     def compare_seeds(self, gain: float, sizes: Sequence[int] | None) -> None:
@@ -294,7 +300,7 @@ class _Search:
 
 
 def _conclude(
-    search: _Search, gain: float, order: RowOrder, folds: Sequence[Any], has_groups: bool, n_shapes: int
+    search: _Search, gain: float, explained_order: str, n_folds: int, has_groups: bool, n_shapes: int
 ) -> Suggestion:
     learned = search.measurer.surface
     n_atoms, n_nonzero = choose(learned, gain)
@@ -302,11 +308,11 @@ def _conclude(
     elbow, n_atoms = n_atoms, most_stable(learned, stability, n_atoms, n_nonzero)
     reasons = [
         explain_few_shapes(len(search.rows)),
-        explain_error(learned, n_atoms, n_nonzero, len(folds), has_groups, len(search.rows), n_shapes),
+        explain_error(learned, n_atoms, n_nonzero, n_folds, has_groups, len(search.rows), n_shapes),
         explain_sparsity(learned, n_atoms, n_nonzero),
         explain_size(learned, n_atoms, n_nonzero, elbow, gain),
         explain_stability(stability, n_atoms, len(search.rows)),
-        order.explain(folds, has_groups),
+        explained_order,
     ]
     return Suggestion(n_atoms, n_nonzero, learned, stability, [reason for reason in reasons if reason])
 
