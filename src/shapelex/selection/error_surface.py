@@ -22,12 +22,12 @@ from shapelex.learning import LearnedDictionary, learn
 from shapelex.selection.tidy_table import TidyTable, format_grid
 
 # The last updates of a fit. Errors are a few percent larger than those of a full fit, for all sizes.
-_DESCENT: dict[str, Any] = {"max_iter": 15, "tol": 1e-3}
+_DESCENT: dict[str, Any] = {"max_iter": 10, "tol": 2e-3}
 
 # Number of swaps of a fit that starts from shapes or whose error decides on the suggestion, and of one that starts from
 # the atoms of a similar fit.
 _MANY_SWAPS = 30
-_FEW_SWAPS = 8
+_FEW_SWAPS = 5
 
 # Swaps are tried with the best coder up to this number of supports, with a pursuit beyond.
 _FAST_SUPPORTS = 300

@@ -73,8 +73,8 @@ class RowOrder:
             advice = "whole groups were held out, so that no held-out shape had a near copy among the others"
         elif is_shuffled:
             advice = (
-                "blocks of rows would differ in their kinds of shapes, so the rows were shuffled and held out at random; "
-                "where several shapes come from one recording or specimen, give these as groups"
+                "blocks of rows would differ in their kinds of shapes, so the rows were shuffled and held out at "
+                "random; where several shapes come from one recording or specimen, give these as groups"
             )
         elif is_block:
             advice = (

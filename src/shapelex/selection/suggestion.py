@@ -126,7 +126,7 @@ def suggest(
         Numbers of atoms to try. By default 3 to 20 in growing steps, at most half the number of shapes learned from,
         then every size around the elbow.
     n_nonzero : iterable of int, optional
-        Numbers of atoms per shape to try. By default 1 to 10, for each size until two in a row bring little improvement.
+        Numbers of atoms per shape to try. By default 1 to 10, for each size until two in a row improve little.
     space : Space, optional
         Space of the configurations; when not given, that of a `ShapeSet`, otherwise landmarks.
     cv : int, splitter or iterable of pairs of rows, default 3

@@ -78,8 +78,8 @@ def explain_few_shapes(n_used: int) -> str:
     if n_used >= FEW_SHAPES:
         return ""
     return (
-        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the stability "
-        f"of the atoms. Take the suggestion as a first guess; use at least {FEW_SHAPES} shapes to decide."
+        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the "
+        f"stability of the atoms. Take the suggestion as a first guess; use at least {FEW_SHAPES} shapes to decide."
     )
 
 
