@@ -6,7 +6,7 @@ sorted by label or file would lack some kinds of shapes and be full of others.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,11 +117,12 @@ def _consecutive_distance(rows: ComplexArray, kinds: IntArray) -> float:
 
 def _columns(X: Any) -> Iterator[tuple[str, IntArray]]:
     """Yield the columns of a set that may name kinds of shapes, as numbers of kinds; none for series and arrays."""
-    sequence = getattr(X, "sequence", None)
-    if sequence is not None and len(np.unique(sequence)) > 1:
+    # Arrays of other libraries may have attributes of these names too, but not a mapping of columns.
+    metadata = getattr(X, "metadata", None)
+    if not isinstance(metadata, Mapping) or (X.sequence is not None and len(np.unique(X.sequence)) > 1):
         return
-    columns = {"label": getattr(X, "labels", None)}
-    files = (getattr(X, "metadata", None) or {}).get("file")
+    columns = {"label": X.labels}
+    files = metadata.get("file")
     if files is not None:
         # Files of one kind often differ only by a number: control_01.png, control_02.png.
         columns["file"] = files
