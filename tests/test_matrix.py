@@ -68,8 +68,9 @@ def make_shapes(dtype, incomplete=False):
 @pytest.fixture(autouse=True)
 def _fast_suggestions(monkeypatch):
     """Let suggest learn poor dictionaries: the same ones from any input."""
-    monkeypatch.setitem(error_surface._QUICK, "n_swaps", 0)
-    monkeypatch.setitem(error_surface._QUICK, "max_iter", 2)
+    for name in ("_MANY_SWAPS", "_FEW_SWAPS"):
+        monkeypatch.setattr(error_surface, name, 0)
+    monkeypatch.setitem(error_surface._DESCENT, "max_iter", 2)
 
 
 def make_dictionary(space, dtype, **changes):

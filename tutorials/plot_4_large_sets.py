@@ -38,11 +38,11 @@ print(f"{(folder / 'shapes.npy').stat().st_size / 1e6:.0f} MB")
 # ------------------------
 #
 # A memory map goes into ``fit`` like an array and is read block by block. The result is the same, bit for bit, as for
-# the array in memory. ``coder="ormp", tie=0, n_swaps=0`` selects the fastest settings. With ``checkpoint``, the same
+# the array in memory. ``coder="ormp"`` is the fastest coder, and ``tie=0`` leaves out the penalty. With ``checkpoint``, the same
 # script resumes after an interruption.
 
 shapes = np.load(folder / "shapes.npy", mmap_mode="r")
-fast = {"coder": "ormp", "tie": 0, "n_swaps": 0, "space": space, "random_state": 0, "tol": 1e-4}
+fast = {"coder": "ormp", "tie": 0, "space": space, "random_state": 0, "tol": 1e-4}
 model = sx.ShapeDictionary(8, 2, **fast, checkpoint=folder / "fit.checkpoint").fit(shapes)
 print(f"training error {100 * model.rmse_:.2f} % after {model.n_iter_} iterations")
 print("distance of the true atoms to the learned ones:")

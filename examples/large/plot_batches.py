@@ -11,11 +11,11 @@ import numpy as np
 
 import shapelex as sx
 
-sample = sx.datasets.make_from_dictionary(6000, n_atoms=10, n_nonzero=3, noise=0.01, random_state=0)
+worms = sx.datasets.make_worms(2000, 3, random_state=0)
 rng = np.random.default_rng(0)
-X = rng.permutation(sample.shapes.configurations)
+X = rng.permutation(worms.configurations)
 train, test = X[:5000], X[5000:]
-options = {"n_nonzero": 3, "coder": "ormp", "tie": 0, "n_swaps": 0, "space": sample.shapes.space, "random_state": 0}
+options = {"n_nonzero": 3, "coder": "ormp", "tie": 0, "n_swaps": 0, "random_state": 0}
 
 model = sx.ShapeDictionary(10, **options)
 errors = []

@@ -6,10 +6,12 @@ complex64 where the input is single precision and in complex128 otherwise.
 
 import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
+from shapelex._arrays import is_foreign, to_numpy
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex.exceptions import (
@@ -36,7 +38,7 @@ def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
             raise NonFiniteError(f"{name} has masked entries in {name_rows(bad)}: fill them or drop these rows.")
         array = array.data
     try:
-        converted = np.asarray(array)
+        converted = to_numpy(array) if is_foreign(array) else np.asarray(array)
     except ValueError as error:
         raise ArrayTypeError(
             f"{name} must be a rectangular array of numbers, but its rows differ in length; "
@@ -202,6 +204,24 @@ def check_choice(value: str, choices: Iterable[str], name: str) -> None:
     # Arrays would be compared entry by entry.
     if not (issubclass(type(value), str) and value in known):
         raise ParameterError(f"{_named(name)} must be one of {', '.join(map(repr, known))}, got {value!r}.")
+
+
+def check_names(names: Iterable[str], known: Iterable[str], owner: str) -> None:
+    """Refuse keyword arguments that `owner` does not have, and suggest the one that was probably meant."""
+    choices = list(known)
+    for name in names:
+        if name not in choices:
+            close = closest_name(name, choices)
+            meant = "" if close is None else f" (did you mean {parameter(close)}?)"
+            raise ParameterTypeError(f"{owner} has no argument {name}{meant}; it has {', '.join(choices)}.")
+
+
+def closest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a misspelled one probably means, if any."""
+    # "npoints" and "nPoints" both mean "n_points".
+    plain = {choice.replace("_", "").lower(): choice for choice in known}
+    close = get_close_matches(name.replace("_", "").lower(), plain, n=1, cutoff=0.7)
+    return plain[close[0]] if close else None
 
 
 def check_count(value: int, minimum: int, name: str) -> int:

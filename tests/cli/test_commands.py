@@ -191,6 +191,16 @@ def test_figures_of_fits(ready, name):
     assert run("replay", "figure.png").stdout.startswith(f"shapelex {name} ")
 
 
+def test_progress_of_suggest_is_written_where_there_is_no_terminal(ready, monkeypatch):
+    monkeypatch.setattr("shapelex.cli.suggest.LINE_SECONDS", 0.0)
+    arguments = ["suggest", "shapes.npz", "--atoms", "2,3", "--nonzero", "1", "--folds", "2", "--seeds", "0"]
+    lines = run(*arguments).stderr.splitlines()
+    assert lines[0] == "shapelex: trying sizes: 1 of about 8 dictionaries, 2 atoms, 1 per shape"
+    assert len(lines) == 8
+    assert run(*arguments, "--quiet").stderr == ""
+    assert run(*arguments, "--json").stderr == ""
+
+
 def test_warnings_are_one_line_and_quiet_is_quiet(ready, monkeypatch):
     arguments = ["learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "1"]
     result = run(*arguments)

@@ -10,6 +10,7 @@ from shapelex.selection.atom_stability import AtomStability, matched_distances, 
 from shapelex.selection.elbow import choose, choose_size, most_stable
 from shapelex.selection.error_surface import ErrorSurface
 from shapelex.selection.row_order import describe_order
+from shapelex.selection.suggestion_reasons import explain_stability
 
 
 def _simulate(n_atoms, n_nonzero, noise, n_shapes, n_points, seed):
@@ -41,6 +42,7 @@ def test_finds_the_dictionary_that_made_the_shapes(n_atoms, n_nonzero, noise, n_
     assert (found.n_atoms, found.n_nonzero) == (n_atoms, n_nonzero)
     assert found.rmse < 1.2 * noise
     assert found.stability.of(n_atoms) > 0.8
+    assert found.stability["n_atoms"].tolist() == list(sizes)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,8 @@ def test_default_search_refines_around_the_elbow(found):
     assert {3, 4, 5} <= set(found.surface.sizes())
     assert {1, 2, 3} <= set(found.surface.sparsities(4))
     assert set(found.surface["fold"]) == {0, 1, 2}
-    assert len(found.stability) == len([size for size in found.surface.sizes() if 2 in found.surface.sparsities(size)])
+    # Stability is measured where it decides: a smaller size has a much larger error here.
+    assert found.stability["n_atoms"].tolist() == [4]
 
 
 def test_deterministic_whatever_the_threads(small, found):
@@ -103,7 +106,8 @@ def test_progress_can_stop(small):
         small, [3, 4], [1, 2], random_state=0, callback=lambda *news: seen.append(news) or len(seen) == 4
     )
     assert [done for done, _, _ in seen] == [1, 2, 3, 4]
-    assert all(most == 2 * 2 * 3 + 2 * 3 for _, most, _ in seen)
+    # Four cells, the same four learned again as neighbors of the elbow, 3 folds; 2 sizes, 3 seeds.
+    assert all(most == (4 + 4) * 3 + 2 * 3 for _, most, _ in seen)
     assert len(found.surface) == 4
     assert found.n_atoms == 3
 
@@ -201,10 +205,80 @@ def test_order_of_rows():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(50, 6, 2)) @ [1, 1j]
     rows = sx.Landmarks(6).whitened_preshapes(X, "X")
-    assert not describe_order(X, rows, rng).is_ordered
-    assert describe_order(X, rows, rng).n_copies == 0
-    order = describe_order(np.repeat(X, 2, axis=0), np.repeat(rows, 2, axis=0), rng)
-    assert order.n_copies == 50
+    assert not describe_order(X, X, rows, rng).is_ordered
+    assert describe_order(X, X, rows, rng).n_copies == 0
+    twice = np.repeat(X, 2, axis=0)
+    assert describe_order(twice, twice, np.repeat(rows, 2, axis=0), rng).n_copies == 50
+
+
+def _columns(**columns):
+    return sx.ShapeSet(np.random.default_rng(5).normal(size=(40, 6, 2)), **columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "sorted_by"),
+    [
+        ({"labels": ["a"] * 25 + ["b"] * 15}, "label"),
+        ({"labels": ["a", "b"] * 20}, ""),
+        ({"labels": ["a"] * 40}, ""),
+        ({"labels": [f"{i}" for i in range(40)]}, ""),
+        ({"labels": ["a", "b"] * 20, "metadata": {"file": ["1.png"] * 20 + ["2.png"] * 20}}, "file"),
+        ({"metadata": {"file": [f"control_{i}.png" for i in range(20)] + [f"drug_{i}.png" for i in range(20)]}},
+         "name of file"),
+        ({"metadata": {"file": [f"cell_{i}.png" for i in range(40)]}}, ""),
+        ({"labels": ["a"] * 25 + ["b"] * 15, "sequence": [0] * 20 + [1] * 20}, ""),
+    ],
+)  # fmt: skip
+def test_sorted_sets_are_recognized(columns, sorted_by):
+    shapes = _columns(**columns)
+    rows = shapes.space.whitened_preshapes(shapes.configurations, "X")
+    order = describe_order(shapes, shapes.configurations, rows, np.random.default_rng(0))
+    assert order.sorted_by == sorted_by
+    assert order.needs_shuffling == bool(sorted_by)
+
+
+def test_sorted_sets_are_shuffled(small):
+    shapes = sx.ShapeSet(small, labels=["a"] * 45 + ["b"] * 45)
+    options = {"n_atoms": [2], "n_nonzero": [1], "n_seeds": 0, "random_state": 0}
+    found = sx.suggest(shapes, **options)
+    assert "the rows are sorted by label" in str(found)
+    assert "shuffled and held out at random" in str(found)
+    blocks = sx.suggest(shapes, cv=KFold(3), **options)
+    assert "shuffled" not in str(blocks)
+    assert found.surface["rmse"].tolist() != blocks.surface["rmse"].tolist()
+    assert "shuffled" not in str(sx.suggest(shapes, groups=np.arange(90) // 9, **options))
+
+
+def test_recordings_sorted_by_label_stay_in_blocks(small):
+    slow = np.repeat(small[::9], 9, axis=0) + 0.01 * np.random.default_rng(0).normal(size=(90, 8))
+    shapes = sx.ShapeSet(slow, labels=["a"] * 45 + ["b"] * 45)
+    text = str(sx.suggest(shapes, [2], [1], n_seeds=0, random_state=0))
+    assert "whole blocks of rows were held out" in text
+    assert "shuffled" not in text
+
+
+@pytest.mark.parametrize("n_shapes", [3, 6, 29])
+def test_few_shapes_allow_no_conclusions(small, n_shapes):
+    found = sx.suggest(small[:n_shapes], random_state=0)
+    assert found.reasons[0].startswith(f"Few shapes: {n_shapes} shapes are too few")
+    assert len(found.stability) == 0
+    assert "they can be named" not in str(found)
+
+
+def test_few_shapes_per_atom_allow_no_names():
+    rows = [{"n_atoms": 4, "n_nonzero": 2, "distance": 0.0, "chance": 1.0, "stability": 1.0}]
+    assert "too few for 4 atoms" in explain_stability(AtomStability(rows), 4, n_used=39)
+    assert "they can be named" in explain_stability(AtomStability(rows), 4, n_used=40)
+
+
+def test_only_given_sparsities_are_tried(small):
+    found = sx.suggest(small, n_nonzero=[1, 3], n_seeds=0, random_state=0)
+    assert set(found.surface["n_nonzero"]) == {1, 3}
+
+
+def test_repeats_of_a_few_shapes(small):
+    found = sx.suggest(np.repeat(small[:2], 30, axis=0), n_seeds=2, random_state=0)
+    assert found.rmse < 1e-6
 
 
 def test_sets_bring_their_space():

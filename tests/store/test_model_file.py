@@ -94,9 +94,21 @@ def test_a_failed_write_loses_nothing(saved, tmp_path, monkeypatch):
 
     monkeypatch.setattr("shapelex.store.archive.np.savez", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        fit()[0].save(path)
+        fit()[0].save(path, overwrite=True)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]
+
+
+def test_an_existing_file_is_replaced_only_when_told_to(tmp_path):
+    model = fit()[0]
+    path = model.save(tmp_path / "model")
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match=r"model\.npz exists already: give overwrite=True"):
+        model.set_params(n_jobs=1).save(tmp_path / "model")
+    assert path.read_bytes() == before
+    assert sx.load(model.save(path, overwrite=True)).n_jobs == 1
+    with pytest.raises(TypeError, match="overwrite must be True or False, got 'yes'"):
+        model.save(path, overwrite="yes")
 
 
 def test_links_and_missing_folders(tmp_path):

@@ -36,7 +36,8 @@ def write_codes_in_blocks(
 
     `source` is the set, or a Dask array of it that is coded on a cluster.
     """
-    from shapelex.store.code_files import CodeBlock, shape_columns, write_codes
+    from shapelex.coding.code_table import shape_columns
+    from shapelex.store.code_files import CodeBlock, write_codes
 
     squares, worst = 0.0, 0.0
 

@@ -86,7 +86,8 @@ def encode(
         screen.show({"n_shapes": len(stored), "rmse": rmse, "worst": worst})
         return
     found = read_shapes_for(dictionary, shapes, screen)
-    from shapelex.store.code_files import shape_columns, write_codes
+    from shapelex.coding.code_table import shape_columns
+    from shapelex.store.code_files import write_codes
 
     with screen.progress("coding"):
         codes, errors = dictionary.encode(found), dictionary.errors(found)

@@ -134,7 +134,7 @@ def learn(
             model.fit(source)
     except KeyboardInterrupt:
         raise Interruption(_keep_best(model, target, run, checkpoint)) from None
-    model.save(target, run=run)
+    model.save(target, overwrite=True, run=run)
     if n_incomplete:
         screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
@@ -169,6 +169,6 @@ def _keep_best(model: Any, target: Path, run: dict[str, Any], checkpoint: Path |
         return "interrupted: nothing was learned yet, and nothing was written."
     more = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
     kept = target.with_name(target.stem + ".interrupted.npz")
-    model.save(kept, run={**run, "interrupted": True})
+    model.save(kept, overwrite=True, run={**run, "interrupted": True})
     current_report().note_output(kept)
     return f"interrupted: {kept} has the best dictionary so far, RMSE {100 * model.rmse_:.2f} %{more}."

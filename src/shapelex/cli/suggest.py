@@ -1,7 +1,10 @@
 """``shapelex suggest``: how many atoms a dictionary should have, and how many atoms per shape to use."""
 
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,8 +20,11 @@ from shapelex.cli.options import (
     numbers_in,
 )
 from shapelex.cli.outputs import claim_table, record_run
-from shapelex.cli.screen import Screen
+from shapelex.cli.screen import Screen, Tell
 from shapelex.cli.shapes import read_complete_shapes
+
+LINE_SECONDS = 3.0
+"""Seconds between lines of progress, where standard error is not a terminal."""
 
 
 def suggest(
@@ -34,11 +40,13 @@ def suggest(
         str | None, typer.Option("--nonzero", help="Sparsities to try, such as 1-5.", show_default=False)
     ] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Parts to hold out in turn.")] = 3,
-    shuffle: Annotated[bool, typer.Option("--shuffle", help="Hold out shapes at random, not blocks in order.")] = False,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Hold out shapes at random, even those of a recording.")
+    ] = False,
     group: GroupOption = None,
     max_shapes: Annotated[int, typer.Option("--max-shapes", min=6, help="Most shapes to use.")] = 1500,
     stability: Annotated[
-        int, typer.Option("--seeds", min=0, help="Dictionaries of each size to compare for stable atoms; 0: none.")
+        int, typer.Option("--seeds", min=0, help="Dictionaries of a size to compare for stable atoms; 0: none.")
     ] = 3,
     seed: SeedOption = 0,
     figure: FigureOption = None,
@@ -48,8 +56,8 @@ def suggest(
 ) -> None:
     """Suggest --atoms and --nonzero for learn, from errors of held-out shapes, with reasons.
 
-    Time series are held out whole, and so are groups of shapes, such as those of one specimen, by --group. Some
-    minutes for 1,500 shapes of 50 points.
+    Time series are held out whole, and so are groups of shapes, such as those of one specimen, by --group. Without
+    these, a set that is sorted by label or file is shuffled. Progress goes to standard error.
 
     Example: shapelex suggest shapes.npz --figure suggestion.png
     """
@@ -72,7 +80,7 @@ def suggest(
             max_shapes=max_shapes,
             n_seeds=stability,
             random_state=seed,
-            callback=lambda n_done, n_most, row: tell(min(n_done / n_most, 1.0), f"{row['n_atoms']} atoms"),
+            callback=_progress(tell, writes_lines=not (quiet or as_json or sys.stderr.isatty())),
         )
     run = record_run(seed, (shapes,))
     screen.say(str(advice))
@@ -87,3 +95,18 @@ def suggest(
         screen.wrote(picture)
     screen.show({"n_atoms": advice.n_atoms, "n_nonzero": advice.n_nonzero, "rmse": float(advice.rmse),
                  "reasons": advice.reasons})  # fmt: skip
+
+
+def _progress(tell: Tell, writes_lines: bool) -> Callable[[int, int, dict[str, Any]], None]:
+    """Return a callback that moves the bar, or writes a line now and then."""
+    last = time.monotonic()
+
+    def report(n_done: int, n_most: int, row: dict[str, Any]) -> None:
+        nonlocal last
+        tell(min(n_done / n_most, 1.0), f"{row['n_atoms']} atoms")
+        if writes_lines and time.monotonic() - last >= LINE_SECONDS:
+            last = time.monotonic()
+            text = f"{n_done} of about {n_most} dictionaries, {row['n_atoms']} atoms, {row['n_nonzero']} per shape"
+            typer.echo(f"shapelex: trying sizes: {text}", err=True)
+
+    return report

@@ -6,6 +6,7 @@ with the number of shapes.
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from shapelex.coding.torch.device_coder import DeviceCoder
 from shapelex.coding.torch.whitening import DeviceWhitening
 from shapelex.shapes.collection import ArrayShapes, Block, Shapes
 from shapelex.spaces import Landmarks
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Shapes of an array whose errors are computed together.
 _BLOCK_ROWS = 1 << 16
@@ -96,17 +100,48 @@ def _code_on_cpu(coder: RowCoder, shapes: Shapes, coding: Coding, with_errors: b
         yield coded
 
 
+def dense_codes_on_device(shapes: Shapes, coding: Coding) -> "Tensor":
+    """Return the weights of all shapes as a dense matrix on the device that `coding` names."""
+    import torch
+
+    from shapelex.kernels.torch.weights import densify
+
+    coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
+    coded = ((start, coder.code(rows)) for start, rows in _preshapes_on_device(coder, shapes))
+    return torch.cat([densify(support, coefs[:, -1], coder.n_atoms) for _, (support, coefs) in coded])
+
+
+def shape_errors_on_device(shapes: Shapes, coding: Coding) -> "Tensor":
+    """Return what :func:`shape_errors` does, on the device that `coding` names."""
+    import torch
+
+    from shapelex.kernels.torch.weights import squared_errors
+
+    coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
+    atoms_there = coder.to_device(coding.atom_rows)
+    found = []
+    for _, rows in _preshapes_on_device(coder, shapes):
+        support, coefs = coder.code(rows)
+        found.append(squared_errors(rows, atoms_there, support, coefs[:, -1]))
+    return torch.cat(found).sqrt()
+
+
 def _code_on_device(
     coder: DeviceCoder, shapes: Shapes, atom_rows: ComplexArray, with_errors: bool
 ) -> Iterator[CodedBlock]:
     from shapelex.kernels.torch.weights import squared_errors
 
     atoms_there = coder.to_device(atom_rows)
-    whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)
-    for start, sent in coder.upload(shapes):
-        rows = whitening.preshapes(sent, shapes.dtype, shapes.first_row + start)
+    for start, rows in _preshapes_on_device(coder, shapes):
         support, coefs = coder.code(rows)
         squares = np.empty(0)
         if with_errors:
             squares = squared_errors(rows, atoms_there, support, coefs[:, -1]).cpu().numpy()
         yield CodedBlock(start, support.cpu().numpy(), coefs.cpu().numpy(), squares, coder.n_atoms)
+
+
+def _preshapes_on_device(coder: DeviceCoder, shapes: Shapes) -> "Iterator[tuple[int, Tensor]]":
+    """Yield whitened pre-shapes in blocks on the device, each with the number of its first shape."""
+    whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)
+    for start, sent in coder.upload(shapes):
+        yield start, whitening.preshapes(sent, shapes.dtype, shapes.first_row + start)

@@ -5,14 +5,22 @@ In come the supports and coefficients of a coder; out go dense or sparse matrice
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, IntArray
 from shapelex._validation import check_count, name_rows
+from shapelex.coding.code_table import code_columns, shape_columns
 from shapelex.exceptions import CodesError
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.thumbnails import html_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ROWS_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,6 +208,53 @@ class SparseCodes:
         matrix.sort_indices()
         return matrix
 
+    def to_dataframe(
+        self, shapes: ShapeSet | None = None, *, errors: ArrayLike | None = None, layout: str = "slots"
+    ) -> "pd.DataFrame":
+        """Return the codes as a pandas table, one row per shape, with the columns that ``shapelex encode`` writes.
+
+        Parameters
+        ----------
+        shapes : ShapeSet, optional
+            The shapes, in the same order: their ids, labels, series and metadata are the first columns. By default the
+            only such column is ``id``, the row numbers.
+        errors : array_like of float, shape (n_samples,), optional
+            Errors of the shapes, such as those of :meth:`shapelex.ShapeDictionary.errors`, for the column ``error``,
+            which is left out without them.
+        layout : {"slots", "atoms"}, default "slots"
+            ``"slots"`` has ``atom_1``, ``modulus_1``, ``angle_1``, … for the atoms that a shape uses, the largest
+            weight first; entries are missing where a shape uses fewer. ``"atoms"`` has ``modulus_a0``, ``angle_a0``, …
+            for every atom of the dictionary. Angles are in radians.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+
+        Raises
+        ------
+        CodesError
+            If there is not one shape or error for each row.
+
+        Examples
+        --------
+        >>> from shapelex.coding import SparseCodes
+        >>> codes = SparseCodes([[2, 0], [1, -1]], [[1j, 0.5], [1, 0]], n_atoms=3)
+        >>> codes.to_dataframe()[["id", "n_used", "atom_1", "modulus_1", "atom_2"]]
+          id  n_used  atom_1  modulus_1  atom_2
+        0  0       2       2        1.0       0
+        1  1       1       1        1.0    <NA>
+        """
+        import pandas as pd
+
+        columns = {"id": np.arange(len(self)).astype(str)} if shapes is None else shape_columns(shapes)
+        distances = None if errors is None else np.asarray(errors)
+        for name, part in (("shapes", columns["id"]), ("errors", distances)):
+            if part is not None and part.shape != (len(self),):
+                raise CodesError(f"{name} must have one entry for each of {len(self)} codes, got shape {part.shape}.")
+        table = code_columns(self, distances, columns, layout)
+        return pd.DataFrame({name: _as_series(column) for name, column in table.items()})
+
     def __len__(self) -> int:
         return int(self.support.shape[0])
 
@@ -226,6 +281,12 @@ class SparseCodes:
             f"SparseCodes(n_samples={len(self)}, n_nonzero={self.n_nonzero}, n_atoms={self.n_atoms}, "
             f"dtype={self.coefs.dtype})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the codes as notebooks show them: what ``repr`` says, and the first rows as a table."""
+        table = self[:_ROWS_SHOWN].to_dataframe().to_html(index=False, float_format="%.4g", na_rep="", border=0)
+        more = f"<small>{_ROWS_SHOWN} of {len(self)} rows</small>" if len(self) > _ROWS_SHOWN else ""
+        return f"<div>{html_text(repr(self))}{table}{more}</div>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,6 +338,17 @@ class CodePath:
 def as_codes(support: IntArray, coefs: ComplexArray, n_atoms: int, path: bool) -> SparseCodes | CodePath:
     """Return supports and weights (n_samples, n_levels, n_nonzero) of a coder as codes, or as a path."""
     return CodePath(support, coefs, n_atoms) if path else SparseCodes._from_coder(support, coefs[:, 0], n_atoms)
+
+
+def _as_series(column: Any) -> Any:
+    """Return a column for pandas; masked integers stay integers."""
+    import pandas as pd
+
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    if column.dtype.kind == "i":
+        return pd.arrays.IntegerArray(column.data.copy(), np.ma.getmaskarray(column).copy())
+    return column.filled(np.nan)
 
 
 def _as_support(support: ArrayLike) -> IntArray:

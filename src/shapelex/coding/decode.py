@@ -6,6 +6,7 @@ errors near zero keep their digits.
 
 import numpy as np
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_configurations
 from shapelex.coding.codes import SparseCodes
@@ -13,6 +14,7 @@ from shapelex.exceptions import CodesError
 from shapelex.kernels.reconstruction import reconstruct_batch, squared_residuals_batch
 
 
+@keeps_array_kind
 def decode(codes: SparseCodes, atoms: ArrayLike) -> ComplexArray:
     """Reconstruct configurations ``sum_j alpha_j atoms_j``.
 

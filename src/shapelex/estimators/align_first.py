@@ -7,13 +7,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import check_count, check_weights
+from shapelex._validation import check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs, preparation_of
-from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
 from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.preshapes import rotations_onto
@@ -63,8 +64,8 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
     random_state : int, Generator, RandomState or None, default None
         Seed of all random draws.
-    verbose : int, default 0
-        1 reports every tenth iteration on standard error, 2 every one.
+    verbose : bool or int, default False
+        True or 1 writes a line to standard error every tenth iteration and at the end, 2 every iteration.
 
     Attributes
     ----------
@@ -142,7 +143,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         tol: float = 1e-5,
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: bool | int = False,
     ) -> None:
         self.n_atoms = n_atoms
         self.n_nonzero = n_nonzero
@@ -177,7 +178,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         AlignFirstDictionary
             The estimator itself.
         """
-        check_count(self.verbose, 0, "verbose")
+        check_verbose(self.verbose)
         configurations, space = read_configurations(self._open_input(X, self.space))
         preparation = preparation_of(X)
         rows = space.whitened_preshapes(configurations, "X")
@@ -225,6 +226,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         """
         return self._encode(_rotated(self._read_new_rows(X), self.mean_, self.space_))
 
+    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms, as a dense matrix.
 
@@ -240,6 +242,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         """
         return np.ascontiguousarray(self.encode(X).toarray().real)
 
+    @keeps_array_kind
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
         """Compute the configurations of codes, in the pose of the mean.
 
@@ -266,6 +269,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_), is_real=True) @ self.atoms_
         return configurations
 
+    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by their codes.
 
@@ -284,6 +288,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         rotations = _rotations(rows, self.mean_, self.space_)
         return np.conj(rotations) * decode(self._encode(rotations * rows), self.atoms_)
 
+    @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
         """Norms ``|z~ − Σ_j a_j d_j|_Phi`` of the differences between aligned pre-shapes and their reconstructions.
 
@@ -342,7 +347,7 @@ class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
         )
 
     def _check_loaded(self) -> None:
-        check_count(self.verbose, 0, "verbose")
+        check_verbose(self.verbose)
         self._options(self.space_, self.mean_)
         self.errors(self.atoms_[:1])
 

@@ -17,13 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_weights
+from shapelex._validation import as_numeric_array, check_flag, check_names, check_weights
 from shapelex.exceptions import CodesError, NonFiniteError, ParameterError, PreparationError, PreparationWarning
 from shapelex.geometry import register
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.thumbnails import html_with_thumbnails
 from shapelex.spaces import Space
 from shapelex.store.model_file import save_estimator
 from shapelex.store.schema import Schema
@@ -49,7 +50,16 @@ def all_or_nothing(fit: Method) -> Method:
     return fit_or_restore  # type: ignore[return-value]
 
 
-class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
+class NamedParameters(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose constructor suggests the parameter that a misspelled name probably means."""
+
+    def __new__(cls, *_: Any, **parameters: Any) -> Any:
+        """Check the names of the parameters."""
+        check_names(parameters, cls._get_param_names(), cls.__name__)
+        return super().__new__(cls)
+
+
+class ShapeEstimator(NamedParameters):
     """An estimator that takes configurations: complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)."""
 
     space: Space | None
@@ -133,6 +143,30 @@ class ShapeEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = self.space_.n_coordinates
         return configurations
 
+    def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
+        """Return shapes that show what was learned, and their captions; none before the fit."""
+        for attribute, name in (("atoms_", "atom"), ("mean_", "mean"), ("components_", "component")):
+            found = getattr(self, attribute, None)
+            if found is not None:
+                rows = np.atleast_2d(found)
+                return rows, [name if found.ndim == 1 else f"{name} {number}" for number in range(len(rows))]
+        return np.empty((0, 0), dtype=complex), []
+
+    def _thumbnail_html(self) -> str:
+        rows, captions = self._thumbnails()
+        return html_with_thumbnails("", rows, self.space_, captions) if len(rows) else ""
+
+    def _repr_html_inner(self) -> str:
+        """Return the diagram of scikit-learn, and pictures of what was learned."""
+        return str(super()._repr_html_inner()) + self._thumbnail_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return what notebooks show of the estimator."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._thumbnail_html()
+        return bundle
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
@@ -144,13 +178,15 @@ class SavedEstimator(ShapeEstimator, ABC):
 
     _schema: Schema
 
-    def save(self, path: str | Path, *, run: Mapping[str, Any] | None = None) -> Path:
+    def save(self, path: str | Path, *, overwrite: bool = False, run: Mapping[str, Any] | None = None) -> Path:
         """Write the fitted estimator to a model file, which :func:`shapelex.load` reads.
 
         Parameters
         ----------
         path : str or Path
-            Path of the file; ``.npz`` is added where it is missing. An existing file is replaced in one step.
+            Path of the file; ``.npz`` is added where it is missing.
+        overwrite : bool, default False
+            Whether to replace an existing file, in one step when the new one is complete.
         run : mapping, optional
             Record of what made the estimator, stored in the file unchanged: JSON values such as a command and its seed.
 
@@ -161,12 +197,14 @@ class SavedEstimator(ShapeEstimator, ABC):
 
         Raises
         ------
+        FileExistsError
+            If the file exists and `overwrite` is False.
         ModelFileError
             If the space holds functions or class labels are neither text nor numbers, which a model file cannot
             hold, or if parameters were changed so that they no longer fit the fitted attributes.
         """
         check_is_fitted(self)
-        return save_estimator(self, path, run)
+        return save_estimator(self, path, run, overwrite=check_flag(overwrite, "overwrite"))
 
     @abstractmethod
     def _check_loaded(self) -> None:

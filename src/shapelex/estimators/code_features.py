@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes
 from shapelex.estimators.align_first import AlignFirstDictionary
+from shapelex.estimators.base import NamedParameters
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError, ParameterError, ParameterTypeError
 from shapelex.geometry.means import leading_row
@@ -27,7 +29,7 @@ _NEED_ATOMS = ("similarity", "tangent")
 _BLOCK_ROWS = 8192
 
 
-class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
     """Convert codes over a dictionary to real columns that do not depend on the rotation of a shape.
 
     Rotating a shape multiplies its whole code by one phase. The moduli of the weights do not depend on that phase, but
@@ -120,6 +122,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._fit(X, y)
         return self
 
+    @keeps_array_kind
     def fit_transform(self, X: SparseCodes | ArrayLike, y: Any = None) -> FloatArray:
         """Fit, and return the features of the same shapes, which are coded only once.
 
@@ -137,6 +140,7 @@ class CodeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._features(self._fit(X, y))
 
+    @keeps_array_kind
     def transform(self, X: SparseCodes | ArrayLike) -> FloatArray:
         """Return the features.
 

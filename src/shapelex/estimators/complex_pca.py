@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_flag
 from shapelex.estimators.base import all_or_nothing, check_dense_codes
@@ -143,6 +144,7 @@ class ComplexPCA(ModesReconstructor):
         self.n_components_ = len(self.components_)
         return self
 
+    @keeps_array_kind
     def transform(self, X: ArrayLike) -> ComplexArray:
         """Code shapes by the modes.
 
@@ -159,6 +161,7 @@ class ComplexPCA(ModesReconstructor):
         rows = self._read_new_rows(X)
         return self._code(self._rotations(rows) * rows, self.n_components_)
 
+    @keeps_array_kind
     def inverse_transform(self, codes: ArrayLike) -> ComplexArray:
         """Compute the configurations of codes.
 
@@ -183,6 +186,7 @@ class ComplexPCA(ModesReconstructor):
         configurations: ComplexArray = self.average_ + dense @ self.components_
         return configurations
 
+    @keeps_array_kind
     def reconstruct(self, X: ArrayLike, n_components: int | None = None) -> ComplexArray:
         """Approximate shapes by the first modes.
 
@@ -203,6 +207,7 @@ class ComplexPCA(ModesReconstructor):
         rotations = self._rotations(rows)
         return np.conj(rotations) * (self.average_ + self._code(rotations * rows, count) @ self.components_[:count])
 
+    @keeps_array_kind
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
         """Norms of the differences between pre-shapes and their reconstructions.
 

@@ -11,18 +11,27 @@ from typing import Any, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._arrays import as_kind_of, is_on_device, keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes, decode
-from shapelex.coding.blocks import code_all, coded_blocks, shape_errors
+from shapelex.coding.blocks import (
+    code_all,
+    coded_blocks,
+    dense_codes_on_device,
+    shape_errors,
+    shape_errors_on_device,
+)
+from shapelex.coding.code_table import shape_columns
 from shapelex.coding.coders import CODERS
 from shapelex.coding.settings import CodedBlock, Coding
 from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
+from shapelex.estimators.complex_codes import ComplexCodes
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces import Space
-from shapelex.store.code_files import CodeBlock, shape_columns, write_codes
+from shapelex.store.code_files import CodeBlock, write_codes
 from shapelex.store.provenance import make_run
 
 _REALISM_BLOCK = 1 << 16
@@ -102,6 +111,7 @@ class FittedDictionary(ShapeReconstructor):
 
         return write_codes(path, blocks(), make_run(None, None))
 
+    @keeps_array_kind
     def transform(self, X: ArrayLike) -> ComplexArray:
         """Code shapes over the atoms, as a dense matrix.
 
@@ -113,10 +123,15 @@ class FittedDictionary(ShapeReconstructor):
         Returns
         -------
         ndarray of complex, shape (n_shapes, n_atoms)
-            Complex weights, most of them zero.
+            Complex weights, most of them zero. :class:`~shapelex.CodeFeatures` makes real features of them.
         """
-        return self.encode(X).toarray()
+        if is_on_device(X, self.device):
+            return cast(ComplexArray, dense_codes_on_device(self._open_new_input(X), self._coding()))
+        codes: Any = self.encode(X).toarray()
+        # The codes of a Dask array are one, too.
+        return codes.view(ComplexCodes) if isinstance(codes, np.ndarray) else codes
 
+    @keeps_array_kind
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
         """Compute the configurations of codes.
 
@@ -143,6 +158,7 @@ class FittedDictionary(ShapeReconstructor):
         configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_)) @ self.atoms_
         return configurations
 
+    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by their codes.
 
@@ -156,6 +172,9 @@ class FittedDictionary(ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
+        if is_on_device(X, self.device):
+            codes = dense_codes_on_device(self._open_new_input(X), self._coding())
+            return cast(ComplexArray, codes @ as_kind_of(self.atoms_, X).to(codes.dtype))
         shapes = self._open_new_input(X)
         if shapes.is_remote:
             from shapelex.coding.dask_codes import map_rows
@@ -165,6 +184,7 @@ class FittedDictionary(ShapeReconstructor):
             return rows
         return _reconstruct(shapes, self._coding(), self.atoms_)
 
+    @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
         """Full Procrustes distance from each shape to its reconstruction.
 
@@ -179,6 +199,8 @@ class FittedDictionary(ShapeReconstructor):
             Distances between 0 and 1; on the landmarks that are present, where some are missing.
         """
         shapes = self._open_new_input(X)
+        if is_on_device(X, self.device):
+            return cast(FloatArray, shape_errors_on_device(shapes, self._coding()))
         if shapes.is_remote:
             from shapelex.coding.dask_codes import map_rows
 
@@ -187,6 +209,7 @@ class FittedDictionary(ShapeReconstructor):
             return distances
         return shape_errors(shapes, self._coding())
 
+    @keeps_array_kind
     def realism(self, X: ArrayLike) -> FloatArray:
         """Full distance from each atom to the nearest shape: how much the atoms look like shapes of the set.
 

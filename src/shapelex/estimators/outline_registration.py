@@ -6,6 +6,7 @@ from typing import Any
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex.estimators.base import ShapeEstimator, all_or_nothing
 from shapelex.geometry import Registration, register
@@ -131,6 +132,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         check_is_fitted(self)
         return self._register(self._open_input(X, self.space_)[:], self.mean_)
 
+    @keeps_array_kind
     def transform(self, X: ArrayLike) -> Any:
         """Register outlines to the mean.
 

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, check_number, check_positive
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
@@ -108,6 +109,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         self._fit(X)
         return self
 
+    @keeps_array_kind
     def fit_transform(self, X: ArrayLike, y: Any = None) -> FloatArray:  # noqa: ARG002
         """Store the shapes, and return their kernel values with each other.
 
@@ -125,6 +127,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         """
         return from_distances(self._fit(X), self.gamma_)
 
+    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Kernel values with the fitted shapes.
 
@@ -140,6 +143,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         """
         return gaussian_kernel(self._read_new_rows(X), self._fitted_rows(), gamma=self.gamma_)
 
+    @keeps_array_kind
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
         """Kernel values between any two sets of shapes; the kernel need not be fitted.
 
@@ -173,6 +177,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         is_single = np.ndim(X) == 1 and (Y is None or np.ndim(Y) == 1)
         return values[0, 0] if is_single else values
 
+    @keeps_array_kind
     def encode(self, X: ArrayLike, n_nonzero: int = 5, coder: str = "ormp") -> FloatArray:
         """Code shapes over the fitted shapes, in the feature space of the kernel.
 
@@ -200,6 +205,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         atom_rows, rows = self._feature_rows(X)
         return encode_rows(rows, atom_rows, n_nonzero, method=coder).toarray().real.copy()
 
+    @keeps_array_kind
     def coding_errors(self, X: ArrayLike, codes: ArrayLike) -> FloatArray:
         """Distances from shapes to the sums that codes describe, in the feature space of the kernel.
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from shapelex._validation import check_count
 from shapelex.learning import Iteration, LearningOptions
 
 if TYPE_CHECKING:
@@ -36,6 +37,18 @@ else:
 logger = logging.getLogger("shapelex")
 
 
+def check_verbose(verbose: bool | int) -> None:
+    """Refuse what is neither True or False nor a level of detail."""
+    if not isinstance(verbose, bool):
+        check_count(verbose, 0, "verbose")
+
+
+def write_progress(message: str) -> None:
+    """Write a line to standard error: a terminal, a log file and the output of a notebook cell all show it at once."""
+    sys.stderr.write(message + "\n")
+    sys.stderr.flush()
+
+
 class FitProgress:
     """Reports the progress of a fit; called after every pass over the shapes.
 
@@ -43,8 +56,8 @@ class FitProgress:
     ----------
     estimator : estimator
         The estimator that is fitted.
-    verbose : int
-        0 reports nothing, 1 every tenth pass, 2 every pass, on standard error.
+    verbose : bool or int
+        False or 0 reports nothing, True or 1 every tenth pass and the end, 2 every pass, on standard error.
     data : dict
         ``X``, ``y`` and ``metadata`` of the fit, for the callbacks.
     options : LearningOptions
@@ -56,7 +69,7 @@ class FitProgress:
     def __init__(
         self,
         estimator: Any,
-        verbose: int,
+        verbose: bool | int,
         data: dict[str, Any],
         options: LearningOptions,
         fitted_attributes: Callable[[Iteration], dict[str, Any]],
@@ -85,7 +98,7 @@ class FitProgress:
         )
         logger.debug(message, extra={"iteration": iteration})
         if self._verbose > 1 or (self._verbose == 1 and iteration.iteration % 10 == 0):
-            sys.stderr.write(message + "\n")
+            write_progress(message)
         self.was_stopped = self._root is not None and self._notify_callbacks(iteration)
         return self.was_stopped
 
@@ -96,10 +109,13 @@ class FitProgress:
         )
         logger.debug(message, extra={"iteration": iteration})
         if self._verbose > 0 and iteration.swap is not None and iteration.swap % (10 if self._verbose == 1 else 1) == 0:
-            sys.stderr.write(message + "\n")
+            write_progress(message)
 
     def finish(self) -> None:
-        """Notify the callbacks that the fit is finished."""
+        """Report the end of the fit, also to the callbacks."""
+        if self._verbose > 0:
+            found = self._estimator
+            write_progress(f"{type(found).__name__}: finished, RMSE {found.rmse_:.6f} after {found.n_iter_} iterations")
         if self._root is not None:
             self._end_descent()
             self._root.call_on_fit_task_end(

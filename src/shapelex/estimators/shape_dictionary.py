@@ -2,18 +2,18 @@
 
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
-from shapelex._typing import ArrayLike, DistanceKind
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind
 from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
-from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
 from shapelex.exceptions import ParameterError
 from shapelex.learning import (
     Iteration,
@@ -29,6 +29,9 @@ from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
 from shapelex.store.schema import Array, Count, Group, Number, Schema
+
+if TYPE_CHECKING:
+    from shapelex.report.inline import InlinePage
 
 
 class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
@@ -86,8 +89,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
     random_state : int, Generator, RandomState or None, default None
         Seed of all random draws.
-    verbose : int, default 0
-        1 reports every tenth iteration on standard error, 2 every one.
+    verbose : bool or int, default False
+        True or 1 writes a line to standard error every tenth iteration and at the end, 2 every iteration.
     checkpoint : str or Path, optional
         File to which :meth:`fit` saves its progress after an iteration, once a second at most. Where it exists, a fit
         of the same shapes with the same parameters resumes from it, and ends with the same bits as if it had never
@@ -183,7 +186,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: bool | int = False,
         checkpoint: str | Path | None = None,
     ) -> None:
         self.n_atoms = n_atoms
@@ -317,9 +320,42 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self._online = online
         return self
 
+    def explore(self, X: Any, *, height: int = 800, max_shapes: int = 1000, **options: Any) -> "InlinePage":
+        """Show the dictionary and the shapes it codes as an interactive page in a notebook.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), or a set of shapes
+            Configurations in the space of the model.
+        height : int, default 800
+            Height of the page in pixels.
+        max_shapes : int, default 1000
+            Maximum number of shapes on the page, which is stored in the notebook.
+        **options : object
+            Further options of :func:`shapelex.report.write_report`, such as ``labels`` and ``title``.
+
+        Returns
+        -------
+        InlinePage
+            The page; a notebook shows it where it is the last value of a cell.
+
+        See Also
+        --------
+        shapelex.report.write_report : Writes the same page to a file.
+        """
+        # The page is above this folder: one of the few imports upwards.
+        from shapelex.report.inline import make_inline_page
+
+        return make_inline_page(self, X, height, max_shapes=max_shapes, **options)
+
+    def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
+        atoms, captions = super()._thumbnails()
+        shares = getattr(self, "usage_", ())
+        return atoms, [f"{name}, {100 * share:.0f} %" for name, share in zip(captions, shares, strict=True)]
+
     def _prepare(self, shapes: Shapes) -> LearningOptions:
         """Check the parameters and return them as options of a learner."""
-        check_count(self.verbose, 0, "verbose")
+        check_verbose(self.verbose)
         options = self._options(shapes.space)
         if isinstance(shapes, ArrayShapes):
             shapes.keep_scales()

@@ -10,11 +10,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count, check_number, check_positive, check_weights
+from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
+from shapelex.estimators.progress import check_verbose, write_progress
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.within_class_metric import within_class_space
 from shapelex.exceptions import ParameterError, ShapeInputError
@@ -79,6 +81,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
     random_state : int, Generator, RandomState or None, default None
         Seed of all random draws.
+    verbose : bool, default False
+        Whether to write a line to standard error for every dictionary that was learned.
 
     Attributes
     ----------
@@ -155,6 +159,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         tol: float = 1e-5,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_atoms = n_atoms
         self.n_nonzero = n_nonzero
@@ -170,17 +175,20 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "ShapeDictionaryClassifier":
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> "ShapeDictionaryClassifier":
         """Learn a dictionary for each class.
 
         Parameters
         ----------
         X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
             Configurations.
-        y : array_like of shape (n_shapes,)
-            Labels: text or integers.
+        y : array_like of shape (n_shapes,), optional
+            Labels: text or integers. By default those of the set `X`.
         sample_weight : array_like of float, shape (n_shapes,), optional
             Weight of each shape in its class; a shape of weight zero is left out.
 
@@ -192,7 +200,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         Raises
         ------
         ShapeInputError
-            If a class has a single shape, or `y` does not have one label per shape.
+            If a class has a single shape, `y` does not have one label per shape, or there are no labels.
 
         Warns
         -----
@@ -203,7 +211,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         """
         self._check_sizes()
         configurations = self._read_fit_input(X)
-        labels = _check_labels(y, len(configurations))
+        labels = _check_labels(_own_labels(X) if y is None else y, len(configurations))
         weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
         counts = weights > 0
         configurations, labels, weights = configurations[counts], labels[counts], weights[counts]
@@ -228,6 +236,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
         return self
 
+    @keeps_array_kind
     def class_errors(self, X: ArrayLike) -> FloatArray:
         """Full Procrustes distance from each shape to its reconstruction by each class.
 
@@ -243,6 +252,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         """
         return self._class_errors(self._open_new_input(X).in_space(self.metric_space_))
 
+    @keeps_array_kind
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Predict the class of least error; with `cv`, the most probable class.
 
@@ -261,6 +271,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         labels: np.ndarray[Any, Any] = self.classes_[np.argmax(scores, axis=1)]
         return labels
 
+    @keeps_array_kind
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each class, from its errors.
 
@@ -283,8 +294,16 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         probabilities: FloatArray = softmax(self._calibration().scores(errors), axis=1)
         return probabilities
 
+    def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
+        if not hasattr(self, "dictionaries_"):
+            return super()._thumbnails()
+        rows = np.concatenate([dictionary.atoms_ for dictionary in self.dictionaries_])
+        named = zip(self.classes_, self.dictionaries_, strict=True)
+        return rows, [f"{name}: atom {atom}" for name, found in named for atom in range(len(found.atoms_))]
+
     def _check_sizes(self) -> None:
         """Refuse a number of atoms, a sparsity or a shrinkage that no set of shapes could be fitted with."""
+        check_verbose(self.verbose)
         n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
         if n_nonzero > check_count(self.n_atoms, 1, "n_atoms"):
             raise ParameterError(
@@ -317,11 +336,16 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
             known = np.full(len(rows), 1 / len(rows)) if weights is None else weights
             self.metric_space_ = within_class_space(rows, numbers, known, self.space_, shrinkage)
         self.dictionaries_ = []
-        for number in range(len(self.classes_)):
+        for number, name in enumerate(self.classes_):
             is_member = numbers == number
             dictionary = self._make_dictionary(is_member, int(generator.integers(2**31)))
             shares = None if weights is None else weights[is_member]
             self.dictionaries_.append(dictionary.fit(configurations[is_member], sample_weight=shares))
+            if self.verbose:
+                write_progress(
+                    f"{type(self).__name__}: class {name} ({number + 1}/{len(self.classes_)}), {is_member.sum()} "
+                    f"shapes, shrinkage {shrinkage:g}, RMSE {dictionary.rmse_:.6f}"
+                )
         self.n_iter_ = max(dictionary.n_iter_ for dictionary in self.dictionaries_)
 
     def _make_dictionary(self, is_member: BoolArray, seed: int) -> ShapeDictionary:
@@ -371,9 +395,23 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         return max(_TEMPERATURE_SHARE * mean, float(np.finfo(np.float64).tiny))
 
 
+def _own_labels(X: Any) -> ArrayLike:
+    """Return the labels of a set of shapes; refuse arrays, which have none, and sets with unknown labels."""
+    stored = getattr(X, "labels", None)
+    if stored is None:
+        raise ShapeInputError(
+            "ShapeDictionaryClassifier requires y to be passed, but the target y is None, and X is no set that has "
+            "labels: give y, or a ShapeSet with labels."
+        )
+    labels: np.ndarray[Any, Any] = np.asarray(stored[:]).astype(str)
+    if (labels == "").any():
+        raise ShapeInputError(
+            f"X has no label in {name_rows(labels == '')}: leave these shapes out, X[X.labels != ''], or give y."
+        )
+    return labels
+
+
 def _check_labels(y: ArrayLike, n_shapes: int) -> np.ndarray[Any, Any]:
-    if y is None:
-        raise ValueError("ShapeDictionaryClassifier requires y to be passed, but the target y is None.")
     labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
     check_classification_targets(labels)
     if len(labels) != n_shapes:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, name_rows
 from shapelex.estimators.base import all_or_nothing, check_dense_codes
@@ -148,6 +149,7 @@ class TangentPCA(ModesReconstructor):
         self.n_components_ = len(self.components_)
         return self
 
+    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Scores of shapes.
 
@@ -163,6 +165,7 @@ class TangentPCA(ModesReconstructor):
         """
         return self._score_rows(self._read_new_rows(X), self.n_components_)
 
+    @keeps_array_kind
     def inverse_transform(self, scores: ArrayLike) -> ComplexArray:
         """Compute the shapes of scores.
 
@@ -187,6 +190,7 @@ class TangentPCA(ModesReconstructor):
         dense = check_dense_codes(scores, self.n_components_, "scores", is_real=True)
         return self.space_.unwhiten(self._shape_rows(dense))
 
+    @keeps_array_kind
     def reconstruct(self, X: ArrayLike, n_components: int | None = None) -> ComplexArray:
         """Approximate shapes by the first modes.
 
@@ -205,6 +209,7 @@ class TangentPCA(ModesReconstructor):
         rows = self._read_new_rows(X)
         return self.space_.unwhiten(self._reconstruct_rows(rows, n_components))
 
+    @keeps_array_kind
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
         """Full Procrustes distance from each shape to its reconstruction.
 

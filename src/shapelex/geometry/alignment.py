@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array
 from shapelex.exceptions import SpaceError
@@ -11,6 +12,7 @@ from shapelex.geometry.preshapes import phases, preshape_pair
 from shapelex.spaces import Space
 
 
+@keeps_array_kind
 def optimal_rotation(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Any:
     """Angle by which `z` is turned to lie closest to `w`.
 
@@ -46,6 +48,7 @@ def optimal_rotation(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> 
     return angles[0] if pair.is_single else angles
 
 
+@keeps_array_kind
 def rotate_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Pre-shapes of `z`, optimally rotated along `w`.
 
@@ -83,6 +86,7 @@ def rotate_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Compl
     return rotated[0] if pair.is_single else rotated
 
 
+@keeps_array_kind
 def align_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Pre-shapes of `z`, optimally scaled and rotated along the pre-shape of `w`.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray, IntArray
 from shapelex._validation import check_choice, check_same_count
 from shapelex.geometry.missing_landmarks import allows_missing, incomplete_rows, shared_pairs, shared_products
@@ -20,6 +21,7 @@ DISTANCE_KINDS = ("full", "partial", "geodesic")
 _BLOCK_ENTRIES = 2_000_000
 
 
+@keeps_array_kind
 def distance(
     z: ArrayLike,
     w: ArrayLike,
@@ -75,6 +77,7 @@ def distance(
     return distances[0] if is_single else distances
 
 
+@keeps_array_kind
 def pairwise_distances(
     Z: ArrayLike,
     W: ArrayLike | None = None,

@@ -6,6 +6,7 @@ A tangent vector at a shape is held as a horizontal vector ``v`` at one of its p
 
 import numpy as np
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_configurations, as_numeric_array, check_same_count
 from shapelex.exceptions import ShapeInputError
@@ -22,6 +23,7 @@ from shapelex.spaces import Space
 from shapelex.spaces.rows import row_inner, row_norms
 
 
+@keeps_array_kind
 def horizontal_projection(z: ArrayLike, v: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Part of `v` that is tangent to the shape space at the pre-shape of `z`.
 
@@ -56,6 +58,7 @@ def horizontal_projection(z: ArrayLike, v: ArrayLike, space: Space | None = None
     return horizontal[0] if is_one_shape(z) and is_one_shape(v) else horizontal
 
 
+@keeps_array_kind
 def exp(z: ArrayLike, v: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Pre-shape reached from the pre-shape of `z` along the geodesic with velocity `v`, at time 1.
 
@@ -96,6 +99,7 @@ def exp(z: ArrayLike, v: ArrayLike, space: Space | None = None) -> ComplexArray:
     return reached[0] if is_one_shape(z) and is_one_shape(v) else reached
 
 
+@keeps_array_kind
 def log(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Horizontal vector at the pre-shape of `z` whose geodesic reaches the shape of `w` at time 1.
 
@@ -132,6 +136,7 @@ def log(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> ComplexArray:
     return vectors[0] if pair.is_single else vectors
 
 
+@keeps_array_kind
 def geodesic(z: ArrayLike, w: ArrayLike, t: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Pre-shapes along the shortest geodesic from the shape of `z` to the shape of `w`.
 
@@ -191,6 +196,7 @@ def geodesic(z: ArrayLike, w: ArrayLike, t: ArrayLike, space: Space | None = Non
     return configurations[0] if pair.is_single else configurations
 
 
+@keeps_array_kind
 def parallel_transport(z: ArrayLike, w: ArrayLike, v: ArrayLike, space: Space | None = None) -> ComplexArray:
     """Carry the tangent vector `v` from the shape of `z` to the shape of `w` along the shortest geodesic.
 

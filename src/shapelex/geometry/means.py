@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_weights
@@ -32,6 +33,7 @@ from shapelex.spaces import Space
 from shapelex.spaces.rows import row_inner
 
 
+@keeps_array_kind
 def mean_shape(
     Z: ArrayLike,
     kind: DistanceKind = "full",
@@ -102,6 +104,7 @@ def mean_shape(
     return shapes.space.unwhiten(turned_along(mean, first[0]))
 
 
+@keeps_array_kind
 def align_to_mean(
     Z: ArrayLike,
     kind: DistanceKind = "full",
@@ -187,7 +190,7 @@ def _mean_row(blocks: WeightedBlocks, kind: DistanceKind, tol: float, max_iter: 
         warnings.warn(
             "The full mean shape is not unique: several shapes are equally close to the set; one of them is returned.",
             NonUniqueMeanWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return mean
 
@@ -275,5 +278,5 @@ def _warn_not_converged(kind: str, max_iter: int, moved: float, tol: float) -> N
             f"{parameter('max_iter')}, or {parameter('tol')}."
         ),
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=6,
     )

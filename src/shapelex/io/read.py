@@ -10,11 +10,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shapelex._messages import format_option, marked_text, parameter, without_marks
-from shapelex._validation import check_choice, check_count, check_flag, is_data_frame
+from shapelex._validation import check_choice, check_count, check_flag, closest_name, is_data_frame
 from shapelex.exceptions import (
     ParameterError,
     ParameterTypeError,
@@ -452,8 +453,10 @@ def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
     if unknown:
         names = ", ".join(sorted({one.name for one in formats}))
         takes = ", ".join(sorted(known)) or "none"
+        close = closest_name(unknown[0], [*signature(read).parameters, *sorted(known)])
+        meant = "" if close is None else f" (did you mean {(format_option if close in known else parameter)(close)}?)"
         raise ParameterTypeError(
-            f"The format {names} has no option {', '.join(unknown)}; its options are: {takes}. The "
+            f"The format {names} has no option {', '.join(unknown)}{meant}; its options are: {takes}. The "
             f"command shapelex formats {min(one.name for one in formats)} explains them."
         )
 

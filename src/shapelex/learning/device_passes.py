@@ -58,8 +58,8 @@ def _resident_blocks(shapes: Shapes, coder: DeviceCoder) -> "Iterator[tuple[int,
     keeps = len(shapes) * shapes.shape[1] * coder.dtype.itemsize <= _room(coder)
     kept: list[tuple[int, Tensor]] = []
     for start in range(0, len(shapes), _TRAVEL_ROWS):
-        block = shapes[start : start + _TRAVEL_ROWS]
-        rows = whitening.preshapes(coder.to_device(block), block.dtype, shapes.first_row + start)
+        block = coder.rows_on_device(shapes, start, start + _TRAVEL_ROWS)
+        rows = whitening.preshapes(block, shapes.dtype, shapes.first_row + start)
         if keeps:
             kept.append((start, rows))
         yield start, rows

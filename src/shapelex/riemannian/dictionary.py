@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
@@ -173,6 +174,7 @@ class RiemannianDictionary(ShapeReconstructor):
         return self
 
     @single_blas_thread()
+    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms.
 
@@ -210,6 +212,7 @@ class RiemannianDictionary(ShapeReconstructor):
         )
 
     @single_blas_thread()
+    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by combining the atoms in the tangent spaces of these very shapes.
 
@@ -230,6 +233,7 @@ class RiemannianDictionary(ShapeReconstructor):
         return self.space_.unwhiten(exp_rows(rows, sums).astype(configurations.dtype))
 
     @single_blas_thread()
+    @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
         """Full Procrustes distance of each shape to its reconstruction, which has seen the shape itself.
 

@@ -9,10 +9,7 @@ import numpy as np
 
 from shapelex._typing import FloatArray
 from shapelex.selection.atom_stability import AtomStability
-from shapelex.selection.error_surface import PRECISION, ErrorSurface
-
-LEAST_STEP = 0.1
-"""Smallest fraction by which one more atom per shape must lower the held-out error."""
+from shapelex.selection.error_surface import LEAST_STEP, PRECISION, ErrorSurface
 
 # A smaller size of similar error is preferred only where the stability of its atoms is higher by this much.
 _WORTHWHILE_STABILITY = 0.15
@@ -62,12 +59,16 @@ def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
     return hull
 
 
+def close_sizes(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[int]:
+    """Return a size and the smaller ones of nearly the same error, in ascending order."""
+    limit = _CLOSE_ERROR * surface.rmse(n_atoms, n_nonzero)
+    return [size for size in surface.sizes() if size <= n_atoms and surface.rmse(size, n_nonzero) <= limit]
+
+
 def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
     """Return a smaller size of nearly the same error and clearly higher stability, if there is one."""
     best = n_atoms
-    for row in stability.rows():
-        size = int(row["n_atoms"])
-        is_close = surface.rmse(size, n_nonzero) <= _CLOSE_ERROR * surface.rmse(n_atoms, n_nonzero)
-        if size < n_atoms and is_close and row["stability"] > stability.of(best) + _WORTHWHILE_STABILITY:
+    for size in close_sizes(surface, n_atoms, n_nonzero):
+        if stability.of(size) > stability.of(best) + _WORTHWHILE_STABILITY:
             best = size
     return best

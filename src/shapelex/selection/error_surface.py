@@ -3,27 +3,40 @@
 Input: whitened rows and folds. Output: errors of the held-out rows for each size, sparsity and fold, and the
 description length of a shape. A dictionary is learned for each size and sparsity: a dictionary learned for more atoms
 per shape than the shapes consist of does not find their atoms, and codes over one learned for fewer have much larger
-errors than necessary. Sparsities that are clearly too large are left out.
+errors than necessary. Learning starts from the atoms of a similar size or sparsity, learned from the same part of the
+rows. Sparsities that are clearly too large are left out.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from math import lgamma, log
+from itertools import pairwise
+from math import comb, lgamma, log
 from typing import Any
 
 import numpy as np
 
 from shapelex._blas import single_blas_thread
-from shapelex._typing import ComplexArray, IntArray
+from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import encode_rows, residual_norms
-from shapelex.learning import learn
+from shapelex.learning import LearnedDictionary, learn
 from shapelex.selection.tidy_table import TidyTable, format_grid
 
-# Quick fits: their errors are a few percent larger than those of a full fit, for all sizes.
-_QUICK: dict[str, Any] = {"n_swaps": 30, "max_iter": 50, "tol": 1e-4, "tie": 0.0}
+# The last updates of a fit. Errors are a few percent larger than those of a full fit, for all sizes.
+_DESCENT: dict[str, Any] = {"max_iter": 10, "tol": 2e-3}
+
+# Number of swaps of a fit that starts from shapes or whose error decides on the suggestion, and of one that starts from
+# the atoms of a similar fit.
+_MANY_SWAPS = 30
+_FEW_SWAPS = 5
+
+# Swaps are tried with the best coder up to this number of supports, with a pursuit beyond.
+_FAST_SUPPORTS = 300
 
 PRECISION = 1e-3
 """Errors below this count as zero: shapes are not measured to a thousandth of their size."""
+
+LEAST_STEP = 0.1
+"""Smallest fraction by which one more atom per shape must lower the held-out error."""
 
 # Increase of the description length per shape, in nats, that is too large to be random.
 _MUCH_LONGER = 3.0
@@ -164,39 +177,43 @@ class SurfaceMeasurer:
         self._seeds = seeds
         self._n_threads = n_threads
         self._report = report
-        self._measured: list[dict[str, Any]] = []
+        self._measured: dict[tuple[int, int, int], dict[str, Any]] = {}
+        self._learned: dict[tuple[int, int, int], LearnedDictionary] = {}
 
     @property
     def surface(self) -> ErrorSurface:
         """The measurements so far."""
-        return ErrorSurface(self._measured, self._rows.shape[1] - 1)
+        return ErrorSurface(self._measured.values(), self._rows.shape[1] - 1)
 
     def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> None:
-        """Measure one size at ascending sparsities; stop early where the description gets much longer, or twice."""
+        """Measure one size at ascending sparsities; stop early where larger ones would not be chosen.
+
+        That is where the description gets much longer, or longer twice, or where the error decreases by less than
+        LEAST_STEP twice.
+        """
         lengths: list[float] = []
+        errors: list[float] = []
         for n_nonzero in sparsities:
             if n_nonzero > n_atoms:
                 break
             self.measure(n_atoms, n_nonzero)
             lengths.append(self.surface.description_length(n_atoms, n_nonzero))
-            is_longer = len(lengths) > 1 and lengths[-1] > min(lengths) + _MUCH_LONGER
+            errors.append(self.surface.rmse(n_atoms, n_nonzero))
+            is_longer = lengths[-1] > min(lengths) + _MUCH_LONGER
             is_longer_twice = len(lengths) > 2 and lengths[-3] < lengths[-2] < lengths[-1]
-            if stops_early and (is_longer or is_longer_twice):
+            is_flat_twice = len(errors) > 2 and all(
+                after > (1 - LEAST_STEP) * before for before, after in pairwise(errors[-3:])
+            )
+            if stops_early and (is_longer or is_longer_twice or is_flat_twice):
                 break
 
-    def measure(self, n_atoms: int, n_nonzero: int) -> None:
-        """Learn and measure one size and sparsity on all folds."""
-        for fold, ((learned_from, held_out), seed) in enumerate(zip(self._folds, self._seeds, strict=True)):
+    def measure(self, n_atoms: int, n_nonzero: int, is_decisive: bool = False) -> None:
+        """Learn and measure one size and sparsity on all folds, with more swaps where its error is decisive."""
+        for fold, (learned_from, held_out) in enumerate(self._folds):
             start = time.perf_counter()
+            cell = (n_atoms, n_nonzero, fold)
             with single_blas_thread():
-                learned = learn(
-                    self._rows[learned_from],
-                    n_atoms,
-                    n_nonzero,
-                    **_QUICK,
-                    generator=int(seed),
-                    n_threads=self._n_threads,
-                )
+                learned = self._learn(self._rows[learned_from], cell, is_decisive)
                 codes = encode_rows(self._rows[held_out], learned.atoms, n_nonzero, n_threads=self._n_threads)
                 errors = residual_norms(self._rows[held_out], learned.atoms, codes)
             row = {
@@ -208,5 +225,52 @@ class SurfaceMeasurer:
                 "energy": float(np.mean(np.abs(codes.coefs.astype(np.complex128)) ** 2)),
                 "seconds": time.perf_counter() - start,
             }
-            self._measured.append(row)
+            self._learned[cell], self._measured[cell] = learned, row
             self._report(row)
+
+    def _learn(self, rows: ComplexArray, cell: tuple[int, int, int], is_decisive: bool) -> LearnedDictionary:
+        """Try swaps with a fast coder, then descend with the best one."""
+        n_atoms, n_nonzero, fold = cell
+        generator = np.random.default_rng([int(self._seeds[fold]), n_atoms, n_nonzero, cell in self._learned])
+        first = self._first_atoms(rows, cell, generator)
+        is_fast = comb(n_atoms, n_nonzero) <= _FAST_SUPPORTS
+        shared: dict[str, Any] = {"tie": 0.0, "generator": generator, "n_threads": self._n_threads}
+        swapped = learn(
+            rows,
+            n_atoms,
+            n_nonzero,
+            init=first,
+            coder="auto" if is_fast else "ormp",
+            n_swaps=_MANY_SWAPS if is_decisive or isinstance(first, str) else _FEW_SWAPS,
+            max_iter=1,
+            **shared,
+        )
+        return learn(rows, n_atoms, n_nonzero, init=swapped.atoms, **_DESCENT, **shared)
+
+    def _first_atoms(
+        self, rows: ComplexArray, cell: tuple[int, int, int], generator: np.random.Generator
+    ) -> ComplexArray | str:
+        """Return atoms learned before: for this cell, for one atom per shape less, or for the nearest size."""
+        n_atoms, n_nonzero, fold = cell
+        before = self._learned.get(cell) or self._learned.get((n_atoms, n_nonzero - 1, fold))
+        if before is not None:
+            return before.atoms
+        sizes = [size for size, *others in self._learned if others == [n_nonzero, fold]]
+        if not sizes:
+            return "spread"
+        # A size that is too large by one often contains all atoms that are looked for.
+        nearest = min(sizes, key=lambda size: (abs(size - n_atoms), -size))
+        atoms = self._learned[nearest, n_nonzero, fold].atoms
+        while len(atoms) > n_atoms:
+            smaller = [np.delete(atoms, one, axis=0) for one in range(len(atoms))]
+            atoms = min(smaller, key=lambda kept: float(self._squares(rows, kept, n_nonzero).sum()))
+        if len(atoms) < n_atoms:
+            squares = self._squares(rows, atoms, n_nonzero) + PRECISION**2
+            added = generator.choice(len(rows), n_atoms - len(atoms), replace=False, p=squares / squares.sum())
+            atoms = np.concatenate([atoms, rows[added]])
+        return atoms
+
+    def _squares(self, rows: ComplexArray, atoms: ComplexArray, n_nonzero: int) -> FloatArray:
+        """Return the squared distances of rows to their approximations by a pursuit."""
+        codes = encode_rows(rows, atoms, n_nonzero, method="ormp", n_threads=self._n_threads)
+        return residual_norms(rows, atoms, codes).astype(np.float64) ** 2

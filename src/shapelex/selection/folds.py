@@ -17,10 +17,11 @@ from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputEr
 Fold = tuple[IntArray, IntArray]
 
 
-def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int) -> list[Fold]:
+def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int, shuffle_seed: int | None = None) -> list[Fold]:
     """Return the rows to learn from and the rows to hold out, for every fold.
 
     A number of folds holds out contiguous blocks of rows, or whole groups where there are any; None gives no folds.
+    With a `shuffle_seed`, it holds out random rows instead of blocks.
 
     Examples
     --------
@@ -47,7 +48,8 @@ def make_folds(cv: Any, groups: ArrayLike | None, n_shapes: int) -> list[Fold]:
         n_units, unit = (n_shapes, "shapes") if groups is None else (len(np.unique(groups)), "groups")
         if n_folds > n_units:
             raise ParameterError(f"{parameter('cv')} must be at most the number of {unit}, {n_units}, got {n_folds}.")
-        cv = KFold(n_folds) if groups is None else GroupKFold(n_folds)
+        blocks = KFold(n_folds, shuffle=shuffle_seed is not None, random_state=shuffle_seed)
+        cv = blocks if groups is None else GroupKFold(n_folds)
     if isinstance(cv, str | bytes) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ParameterTypeError(
             f"{parameter('cv')} must be a number of folds, a splitter, pairs of rows, or None, got {cv!r}."

@@ -5,7 +5,7 @@ their elbow, and the stability of the atoms of each size between seeds.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,18 +19,29 @@ from shapelex.estimators.base import as_generator, count_jobs
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning import learn
 from shapelex.selection.atom_stability import AtomStability, measure_stability
-from shapelex.selection.elbow import choose, most_stable
+from shapelex.selection.elbow import choose, close_sizes, most_stable
 from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
 from shapelex.selection.folds import check_counts, make_folds
-from shapelex.selection.row_order import RowOrder, describe_order
-from shapelex.selection.suggestion_reasons import explain_error, explain_size, explain_sparsity, explain_stability
+from shapelex.selection.row_order import describe_order
+from shapelex.selection.suggestion_reasons import (
+    FEW_SHAPES,
+    explain_error,
+    explain_few_shapes,
+    explain_size,
+    explain_sparsity,
+    explain_stability,
+)
 from shapelex.shapes.opening import read_configurations
+from shapelex.shapes.thumbnails import html_text
 from shapelex.spaces import Space
 
 logger = logging.getLogger("shapelex")
 
 DEFAULT_SIZES = (3, 4, 6, 8, 11, 15, 20)
 MOST_NONZERO = 10
+
+# The elbow and its neighbors.
+_N_REFINED = 5
 
 Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
@@ -68,6 +79,10 @@ class Suggestion:
 
     def __repr__(self) -> str:
         return f"<Suggestion: n_atoms={self.n_atoms}, n_nonzero={self.n_nonzero}>"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the suggestion as it is printed."""
+        return html_text(str(self))
 
     def __str__(self) -> str:
         lines = [f"Suggested: n_atoms={self.n_atoms}, n_nonzero={self.n_nonzero}", ""]
@@ -111,18 +126,22 @@ def suggest(
         Numbers of atoms to try. By default 3 to 20 in growing steps, at most half the number of shapes learned from,
         then every size around the elbow.
     n_nonzero : iterable of int, optional
-        Numbers of atoms per shape to try. By default 1 to 10, for each size until two in a row bring no improvement.
+        Numbers of atoms per shape to try. By default 1 to 10, for each size until two in a row improve little.
     space : Space, optional
         Space of the configurations; when not given, that of a `ShapeSet`, otherwise landmarks.
     cv : int, splitter or iterable of pairs of rows, default 3
         Shapes to hold out. A number of folds holds out contiguous blocks of rows, or whole `groups`: consecutive shapes
-        of a recording are similar, and a random split would hold out near copies of shapes learned from.
+        of a recording are similar, and a random split would hold out near copies of shapes learned from. Where a
+        `ShapeSet` is sorted by label or file, and consecutive shapes of the same kind are not similar, a number of
+        folds holds out random rows, and the reasons say so; ``KFold(3)`` always holds out blocks.
     groups : array_like of shape (n_shapes,), optional
         Group of each shape, such as a recording or a specimen; a group is held out as a whole.
     max_shapes : int, default 1500
         Maximum number of shapes to use, evenly spaced over the rows.
     n_seeds : int, default 3
-        Number of dictionaries of each size that are compared for the stability of their atoms; none for 0 or 1.
+        Number of dictionaries of a size that are compared for the stability of their atoms; none for 0 or 1, and for
+        fewer than 30 shapes. It is measured for all given `n_atoms`, otherwise for the elbow and for smaller sizes
+        of nearly the same error.
     min_gain : float, default 0.03
         Fraction of the held-out error by which a further atom of the dictionary must lower it.
     n_jobs : int, optional
@@ -181,23 +200,26 @@ def suggest(
             f"{parameter('cv')} must hold out some shapes, got None: give a number of folds, for example "
             f"{parameter('cv', 3)}."
         )
-    folds = make_folds(cv, part, len(chosen))
+    generator = as_generator(random_state)
+    order = describe_order(X, configurations, rows, generator)
+    is_shuffled = order.needs_shuffling and groups is None and isinstance(cv, int | np.integer)
+    folds = make_folds(cv, part, len(chosen), int(generator.integers(2**31)) if is_shuffled else None)
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     sizes = _check_sizes(n_atoms, most)
     sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
-    generator = as_generator(random_state)
     seeds = generator.integers(2**31, size=len(folds) + check_count(n_seeds, 0, "n_seeds"))
-    order = describe_order(configurations, rows, generator)
     search = _Search(rows[chosen], folds, seeds, generator, count_jobs(n_jobs), callback)
-    search.n_at_most = sum(min(size, len(sparsities)) for size in sizes) * len(folds) + len(sizes) * max(n_seeds, 0)
+    n_cells = sum(min(size, len(sparsities)) for size in sizes) + min(_N_REFINED, len(sizes) * len(sparsities))
+    n_compared = 1 if n_atoms is None else len(sizes)
+    search.n_at_most = n_cells * len(folds) + (n_compared * n_seeds if n_seeds > 1 else 0)
     try:
         search.measure(sizes, sparsities, stops_early=n_nonzero is None)
-        if n_atoms is None:
-            search.refine(gain, most)
-        search.compare_seeds(gain)
+        search.refine(gain, range(1, most + 1) if n_atoms is None else sizes, sparsities)
+        search.compare_seeds(gain, None if n_atoms is None else sizes)
     except _StoppedError:
         logger.info("suggest: stopped after %d dictionaries", search.n_done)
-    return _conclude(search, gain, order, folds, groups is not None, len(configurations))
+    explained_order = order.explain(folds, groups is not None, is_shuffled)
+    return _conclude(search, gain, explained_order, len(folds), groups is not None, len(configurations))
 
 
 class _StoppedError(Exception):
@@ -237,31 +259,34 @@ class _Search:
         for size in sizes:
             self.measurer.measure_size(size, sparsities, stops_early)
 
-    def refine(self, gain: float, most: int) -> None:
-        """Measure the sizes next to the elbow, and one atom per shape more or less, until the elbow does not move."""
+    def refine(self, gain: float, sizes: Container[int], sparsities: Container[int]) -> None:
+        """Measure the elbow and its neighbors with many swaps, until it does not move."""
+        refined: set[tuple[int, int]] = set()
         while True:
             size, n_nonzero = choose(self.measurer.surface, gain)
-            sizes = [one for one in self.measurer.surface.sizes() if n_nonzero in self.measurer.surface.sparsities(one)]
-            before = max((one for one in sizes if one < size), default=n_nonzero - 1)
-            after = min(size + 1, most)
-            missing = [one for one in (*range(size - 1, max(before, n_nonzero - 1), -1), after) if one not in sizes]
-            if missing:
-                self.measurer.measure(missing[0], n_nonzero)
-                continue
+            nearby = [(size, n_nonzero), (size - 1, n_nonzero), (size + 1, n_nonzero)]
             # The reasons compare one atom per shape more or less at this size.
-            tried = self.measurer.surface.sparsities(size)
-            nearby = [one for one in (n_nonzero - 1, n_nonzero + 1) if 1 <= one <= size and one not in tried]
-            if not nearby:
+            nearby += [(size, n_nonzero - 1), (size, n_nonzero + 1)]
+            missing = [
+                (one, few)
+                for one, few in nearby
+                if one in sizes and few in sparsities and few <= one and (one, few) not in refined
+            ]
+            if not missing:
                 return
-            self.measurer.measure(size, nearby[0])
+            self.measurer.measure(*missing[0], is_decisive=True)
+            refined.add(missing[0])
 
-    def compare_seeds(self, gain: float) -> None:
-        """Learn every size from several seeds, at the sparsity of the elbow and with the defaults of an estimator."""
-        if len(self._seeds) < 2:
+    def compare_seeds(self, gain: float, sizes: Sequence[int] | None) -> None:
+        """Learn sizes from several seeds, at the sparsity of the elbow and with the defaults of an estimator.
+
+        Without given sizes, only those between which stability decides.
+        """
+        if len(self._seeds) < 2 or len(self.rows) < FEW_SHAPES:
             return
         surface = self.measurer.surface
-        _, n_nonzero = choose(surface, gain)
-        for size in surface.sizes():
+        elbow, n_nonzero = choose(surface, gain)
+        for size in close_sizes(surface, elbow, n_nonzero) if sizes is None else sizes:
             if n_nonzero not in surface.sparsities(size):
                 continue
             dictionaries = []
@@ -275,18 +300,19 @@ class _Search:
 
 
 def _conclude(
-    search: _Search, gain: float, order: RowOrder, folds: Sequence[Any], has_groups: bool, n_shapes: int
+    search: _Search, gain: float, explained_order: str, n_folds: int, has_groups: bool, n_shapes: int
 ) -> Suggestion:
     learned = search.measurer.surface
     n_atoms, n_nonzero = choose(learned, gain)
     stability = AtomStability(sorted(search.stability_rows, key=lambda row: row["n_atoms"]))
     elbow, n_atoms = n_atoms, most_stable(learned, stability, n_atoms, n_nonzero)
     reasons = [
-        explain_error(learned, n_atoms, n_nonzero, len(folds), has_groups, len(search.rows), n_shapes),
+        explain_few_shapes(len(search.rows)),
+        explain_error(learned, n_atoms, n_nonzero, n_folds, has_groups, len(search.rows), n_shapes),
         explain_sparsity(learned, n_atoms, n_nonzero),
         explain_size(learned, n_atoms, n_nonzero, elbow, gain),
-        explain_stability(stability, n_atoms),
-        order.explain(folds, has_groups),
+        explain_stability(stability, n_atoms, len(search.rows)),
+        explained_order,
     ]
     return Suggestion(n_atoms, n_nonzero, learned, stability, [reason for reason in reasons if reason])
 

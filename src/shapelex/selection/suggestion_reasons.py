@@ -8,8 +8,13 @@ from math import exp
 import numpy as np
 
 from shapelex.selection.atom_stability import AtomStability
-from shapelex.selection.elbow import LEAST_STEP
-from shapelex.selection.error_surface import PRECISION, ErrorSurface
+from shapelex.selection.error_surface import LEAST_STEP, PRECISION, ErrorSurface
+
+FEW_SHAPES = 30
+"""Sets of fewer shapes do not allow conclusions on a size or on the stability of atoms."""
+
+# With fewer shapes per atom, atoms that are found again from another seed may still depend on these very shapes.
+_SHAPES_PER_ATOM = 10
 
 
 def explain_error(
@@ -68,19 +73,33 @@ def explain_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int
     return f"Atoms: {', '.join(parts)}; {last}."
 
 
-def explain_stability(stability: AtomStability, n_atoms: int) -> str:
+def explain_few_shapes(n_used: int) -> str:
+    """Return a sentence on a set that is too small for conclusions; empty for a larger one."""
+    if n_used >= FEW_SHAPES:
+        return ""
+    return (
+        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the "
+        f"stability of the atoms. Take the suggestion as a first guess; use at least {FEW_SHAPES} shapes to decide."
+    )
+
+
+def explain_stability(stability: AtomStability, n_atoms: int, n_used: int) -> str:
     """Return a sentence on the stability of the atoms; empty where it was not measured."""
     value = stability.of(n_atoms)
     if np.isnan(value):
         return ""
     row = next(row for row in stability.rows() if row["n_atoms"] == n_atoms)
-    verdict = (
-        "the same atoms are found again: they can be named and interpreted"
-        if value > 0.8
-        else "most atoms are found again, some change: interpret those that are found again"
-        if value > 0.5
-        else "atoms change from seed to seed: use the codes and reconstructions, but do not interpret single atoms"
-    )
+    if value <= 0.5:
+        verdict = "atoms change from seed to seed: use the codes and reconstructions, but do not interpret single atoms"
+    elif n_used < _SHAPES_PER_ATOM * n_atoms:
+        verdict = (
+            f"but {n_used} shapes are too few for {n_atoms} atoms to say whether other shapes of the same kind would "
+            "give the same atoms: do not interpret single atoms"
+        )
+    elif value <= 0.8:
+        verdict = "most atoms are found again, some change: interpret those that are found again"
+    else:
+        verdict = "the same atoms are found again: they can be named and interpreted"
     return (
         f"Stability: learned again from another seed, an atom is {row['distance']:.3f} from its partner on average, "
         f"where random shapes would be {row['chance']:.3f} apart; {verdict}."

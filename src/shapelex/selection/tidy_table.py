@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shapelex.shapes.thumbnails import html_text
+
 
 class TidyTable:
     """Measurements, one per row.
@@ -120,6 +122,10 @@ class TidyTable:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the table as it is printed."""
+        return html_text(str(self))
 
 
 def format_grid(corner: str, heads: Sequence[str], named_cells: Mapping[str, Sequence[str]]) -> str:

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._arrays import is_foreign, is_tensor
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, is_data_frame, name_rows
 from shapelex.exceptions import ArrayTypeError, ShapeInputError
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.stored import FileShapes, ListShapes, is_mapped
 from shapelex.shapes.stream import StreamShapes
+from shapelex.shapes.tensors import TensorShapes
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
@@ -68,6 +70,10 @@ def _open(X: Any, space: Space | None, name: str) -> Shapes:
         from shapelex.shapes.dask import DaskShapes
 
         return DaskShapes(X, space, name)
+    if is_foreign(X):
+        if is_tensor(X) and X.device.type != "cpu" and X.ndim > 1 and len(X):
+            return TensorShapes(X, space, name)
+        return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     is_array = isinstance(X, np.ndarray) or _is_chunked_array(X)
     # A single shape, or none, is left to the checks of ordinary arrays.
     if is_array and len(X.shape) > 1 and (not isinstance(X, np.ndarray) or is_mapped(X)):

@@ -5,19 +5,27 @@ that every function and estimator takes in place of configurations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray
-from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, check_choice, name_rows
+from shapelex._validation import (
+    as_complex_rows,
+    as_configurations,
+    as_numeric_array,
+    check_choice,
+    check_names,
+    name_rows,
+)
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
 from shapelex.shapes.columns import Column, as_column, column_from_values, join_columns, read_only_view
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, as_text, keys_of
 from shapelex.shapes.summary import Summary
+from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space, to_columns
 from shapelex.spaces.base import choose_space
 
@@ -203,6 +211,18 @@ class ShapeSet:
             parts.append(f"metadata: {', '.join(self.metadata)}")
         return f"ShapeSet({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        """Return the set as notebooks show it: what ``repr`` says, the notes, and pictures of some shapes."""
+        text = "\n".join([repr(self), *self.notes])
+        rows: Any = self.configurations
+        if not isinstance(rows, np.ndarray):
+            # Those of a Dask array would have to be computed.
+            return html_text(text)
+        names = self.ids.tolist()
+        if self.labels is not None:
+            names = [f"{name} {label}" for name, label in zip(names, self.labels.tolist(), strict=True)]
+        return html_with_thumbnails(text, rows, self.space, names)
+
     def replace(self, **changes: Any) -> "ShapeSet":
         """Return a set with some parts changed.
 
@@ -216,7 +236,13 @@ class ShapeSet:
         -------
         ShapeSet
             The new set; parts not named are as they were.
+
+        Raises
+        ------
+        TypeError
+            If a name is no part of a set.
         """
+        check_names(changes, [part.name for part in fields(self)], "ShapeSet.replace")
         if changes.get("space", self.space) != self.space:
             changes.setdefault("preparation", _NOT_PREPARED)
         return replace(self, **changes)

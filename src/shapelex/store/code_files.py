@@ -1,8 +1,8 @@
 """Files of codes: tables for statistics (``.csv .tsv .xlsx .parquet``), or the arrays (``.npz``, ``.zarr``).
 
 In come blocks of codes with the errors of their shapes and what is known of these; out goes one file, whole or not at
-all, and the codes again. A table has the columns of :func:`code_columns`; archives and Zarr folders hold the arrays
-``support``, ``coefs`` and ``errors`` and one for each column, whose names are in the header.
+all, and the codes again. A table has the columns of :mod:`shapelex.coding.code_table`; archives and Zarr folders hold
+the arrays ``support``, ``coefs`` and ``errors`` and one for each column, whose names are in the header.
 """
 
 import re
@@ -15,64 +15,27 @@ import numpy as np
 
 from shapelex._extras import load_openpyxl, load_pyarrow, load_zarr
 from shapelex._typing import FloatArray
-from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes
+from shapelex.coding.code_table import OWN_COLUMNS, code_columns
 from shapelex.exceptions import CodesError, reason_of
-from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import as_column
-from shapelex.shapes.shapeset import description_columns
 from shapelex.store.archive import check_header, read_archive, write_archive
 from shapelex.store.atomic import replace_folder, write_atomically
 from shapelex.store.table_file import TABLE_SUFFIXES, write_table
 
 FORMAT_NAME = "shapelex codes"
 FORMAT_VERSION = 1
-LAYOUTS = ("slots", "atoms")
 SUFFIXES = (*TABLE_SUFFIXES, ".npz", ".zarr")
 
 # Rows of a chunk or a row group.
 _GROUP_ROWS = 1 << 16
-_OWN = re.compile(r"error|n_used|n_atoms|(atom|modulus|angle)_a?\d+")
 _KEYS = {"id": "ids", "label": "labels"}
 
 CodeBlock = tuple[SparseCodes, FloatArray, Mapping[str, Any]]
 
 
-def shape_columns(shapes: ShapeSet) -> dict[str, Any]:
-    """Return what is known of shapes as named columns; names that codes have themselves begin with ``meta``."""
-    return {f"meta {name}" if _OWN.fullmatch(name) else name: column for name, column in description_columns(shapes)}
-
-
-def code_columns(
-    codes: SparseCodes, errors: FloatArray, columns: Mapping[str, Any], layout: str = "slots"
-) -> dict[str, Any]:
-    """Return codes as named columns, one row per shape, after all that is known of the shapes.
-
-    Layout ``"slots"`` has for each of the atoms that a shape may use ``atom_1``, ``modulus_1``, ``angle_1``, …, the
-    largest weight first; ``"atoms"`` has for every atom of the dictionary ``modulus_a0``, ``angle_a0``, …, modulus 0
-    and no angle where a shape does not use it. Angles are in radians.
-    """
-    check_choice(layout, LAYOUTS, "layout")
-    table = {**columns, "error": errors, "n_used": codes.counts()}
-    if layout == "atoms":
-        dense = codes.toarray()
-        for atom in range(codes.n_atoms):
-            weights = dense[:, atom]
-            table[f"modulus_a{atom}"] = np.abs(weights)
-            table[f"angle_a{atom}"] = np.where(weights != 0, np.angle(weights), np.nan)
-        return table
-    table["n_atoms"] = np.full(len(codes), codes.n_atoms)
-    order = np.argsort(-np.abs(codes.coefs), axis=1, kind="stable")
-    support, coefs = np.take_along_axis(codes.support, order, axis=1), np.take_along_axis(codes.coefs, order, axis=1)
-    for slot in range(codes.n_nonzero):
-        is_empty = support[:, slot] < 0
-        parts = {"atom": support[:, slot], "modulus": np.abs(coefs[:, slot]), "angle": np.angle(coefs[:, slot])}
-        table |= {f"{what}_{slot + 1}": np.ma.masked_array(part, mask=is_empty) for what, part in parts.items()}
-    return table
-
-
 def write_codes(path: str | Path, blocks: Iterable[CodeBlock], run: Mapping[str, Any], layout: str = "slots") -> Path:
-    """Write blocks of codes, of errors and of :func:`shape_columns`; the end of the name says in which format.
+    """Write blocks of codes, of errors and of columns about the shapes; the end of the name says in which format.
 
     A file that is there is replaced when the new one is complete. ``.npz`` and ``.xlsx`` are made in memory.
     """
@@ -283,7 +246,7 @@ def _read_table(path: Path) -> tuple[SparseCodes, dict[str, Any]]:
         support = np.where(np.isnan(atom), -1, atom).astype(np.int64)
         coefs = np.nan_to_num(modulus) * np.exp(1j * np.nan_to_num(angle))
         codes = SparseCodes(support, coefs, int(frame["n_atoms"].iloc[0]))
-    return codes, {name: frame[name] for name in frame if name == "error" or not _OWN.fullmatch(name)}
+    return codes, {name: frame[name] for name in frame if name == "error" or not OWN_COLUMNS.fullmatch(name)}
 
 
 def _read_frame(path: Path) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shapelex._messages import Message, parameter
 from shapelex.exceptions import ModelFileError, ShapelexError, reason_of
 from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import Space
@@ -48,11 +49,15 @@ class Model:
     provenance: dict[str, Any] = field(default_factory=dict)
 
 
-def write_model(path: str | Path, model: Model) -> Path:
+def write_model(path: str | Path, model: Model, *, overwrite: bool = True) -> Path:
     """Write a model file, whole or not at all, and return where it went; ``.npz`` is added where it is missing."""
     target = Path(path)
     if target.suffix != ".npz":
         target = target.with_name(target.name + ".npz")
+    if target.exists() and not overwrite:
+        raise FileExistsError(
+            Message(f"{target} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
+        )
     try:
         space, space_arrays = describe_space(model.space)
         arrays = model.arrays | space_arrays
@@ -83,7 +88,9 @@ def read_model(path: str | Path) -> Model:
     return Model(header["kind"], space=space, arrays=arrays, **parts)
 
 
-def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | None = None) -> Path:
+def save_estimator(
+    estimator: Any, path: str | Path, run: Mapping[str, Any] | None = None, *, overwrite: bool = False
+) -> Path:
     """Write a fitted estimator to a model file, with what made it; one that could not be loaded is refused."""
     model = _describe(estimator)
     complaint = "The estimator cannot be saved (set the parameters that it was fitted with, or fit it again)"
@@ -94,7 +101,7 @@ def save_estimator(estimator: Any, path: str | Path, run: Mapping[str, Any] | No
     }
     if run is not None:
         provenance["run"] = dict(run)
-    return write_model(path, replace(model, provenance=provenance))
+    return write_model(path, replace(model, provenance=provenance), overwrite=overwrite)
 
 
 def removed_parameters(estimator_class: type[Any], model: Model) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from shapelex._typing import ComplexArray
 from shapelex.coding.settings import Coding, DictionaryCoder
 from shapelex.exceptions import DeviceError
 from shapelex.shapes.collection import Shapes
+from shapelex.shapes.tensors import TensorShapes
 
 if TYPE_CHECKING:
     import torch
@@ -88,12 +89,22 @@ class DeviceCoder(DictionaryCoder):
     def upload(self, rows: ComplexArray | Shapes) -> Iterator[tuple[int, "Tensor"]]:
         """Yield rows on the device in blocks that :meth:`code` takes, each with the number of its first row."""
         travelling = max(1, _TRAVEL_BYTES // (self.n_coordinates * self.dtype.itemsize))
-        size = min(self.block_rows(), travelling)
-        if self.device.type == "cuda":
+        is_there = self._is_there(rows)
+        size = self.block_rows() if is_there else min(self.block_rows(), travelling)
+        if self.device.type == "cuda" and not is_there:
             from shapelex.coding.torch.upload import upload_ahead
 
             return upload_ahead(rows, size, self._atoms.dtype, self.device)
-        return ((start, self.to_device(rows[start : start + size])) for start in range(0, len(rows), size))
+        return ((start, self.rows_on_device(rows, start, start + size)) for start in range(0, len(rows), size))
+
+    def rows_on_device(self, rows: ComplexArray | Shapes, start: int, stop: int) -> "Tensor":
+        """Return some rows on the device, in the precision of the coder; those that are there are not copied."""
+        if self._is_there(rows):
+            return rows.tensor[start:stop].to(self._atoms.dtype)  # type: ignore[union-attr]
+        return self.to_device(rows[start:stop])
+
+    def _is_there(self, rows: ComplexArray | Shapes) -> bool:
+        return isinstance(rows, TensorShapes) and rows.tensor.device == self._atoms.device
 
     def block_rows(self) -> int:
         """Rows whose coding fits in the scratch memory; the same for all devices of a kind."""

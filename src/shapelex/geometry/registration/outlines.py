@@ -20,6 +20,7 @@ from shapelex.geometry.registration.descent import mean_preshape, refine_with_me
 from shapelex.geometry.registration.subsample_shifts import closest_fractions, shift_landmarks
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
 
 
@@ -52,6 +53,8 @@ class Registration:
         Whether the last iteration changed nothing.
     preparation : Preparation or None
         Record of the registration, for the set of the registered shapes; None where each has a target of its own.
+    space : Space or None
+        Space of the configurations.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Registration:
     n_iter: int
     converged: bool
     preparation: Preparation | None = None
+    space: Space | None = None
 
     def __str__(self) -> str:
         before, after = (float(np.sqrt(np.mean(d**2))) for d in (self.distance_before, self.distance_after))
@@ -88,6 +92,13 @@ class Registration:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the words of ``repr``, and pictures of some registered shapes."""
+        if self.space is None:
+            return html_text(str(self))
+        captions = [f"{row}: {distance:.3f}" for row, distance in enumerate(self.distance_after.tolist())]
+        return html_with_thumbnails(f"{self}\nRow and distance of shapes:", self.configurations, self.space, captions)
 
 
 @single_blas_thread()
@@ -210,6 +221,7 @@ def register(
         distance_after=distance(registered, targets, space=space),
         n_iter=n_iter,
         converged=converged,
+        space=space,
         preparation=None
         if len(targets) > 1
         else Preparation(

@@ -1,0 +1,120 @@
+"""What users of scikit-learn and notebooks expect of every estimator."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import shapelex as sx
+from shapelex.exceptions import ShapeInputError
+
+CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
+QUICK = {"n_swaps": 0, "max_iter": 2, "tol": 1.0, "random_state": 0}
+
+
+def make_shapes(n_shapes=20):
+    rng = np.random.default_rng(0)
+    X = CIRCLE + 0.1 * rng.normal(size=(n_shapes, 2)) @ [CIRCLE**2, CIRCLE**3]
+    X[n_shapes // 2 :] += 0.5 / CIRCLE
+    return X, np.repeat(["round", "long"], n_shapes // 2)
+
+
+class TestLabels:
+    def test_a_classifier_takes_the_labels_of_a_set(self):
+        X, y = make_shapes()
+        model = sx.ShapeDictionaryClassifier(3, 2, **QUICK)
+        expected = model.fit(X, y).predict_proba(X)
+        np.testing.assert_array_equal(model.fit(sx.ShapeSet(X, labels=y)).predict_proba(X), expected)
+
+    def test_given_labels_come_first(self):
+        X, y = make_shapes()
+        model = sx.ShapeDictionaryClassifier(3, 2, **QUICK).fit(sx.ShapeSet(X, labels=y), np.repeat(["a", "b"], 10))
+        assert model.classes_.tolist() == ["a", "b"]
+
+    def test_without_labels_the_error_names_the_set(self):
+        X, y = make_shapes()
+        for shapes in (X, sx.ShapeSet(X)):
+            with pytest.raises(ShapeInputError, match=r"target y is None.*give y, or a ShapeSet with labels"):
+                sx.ShapeDictionaryClassifier().fit(shapes)
+        y[3] = ""
+        with pytest.raises(ShapeInputError, match=r"X has no label in row 3: leave these shapes out"):
+            sx.ShapeDictionaryClassifier().fit(sx.ShapeSet(X, labels=y))
+
+    def test_stored_sets_have_labels_too(self, tmp_path):
+        X, y = make_shapes()
+        stored = sx.open_shapes(sx.write(sx.ShapeSet(X, labels=y), tmp_path / "shapes.npz"))
+        assert sx.ShapeDictionaryClassifier(3, 2, **QUICK).fit(stored).score(X, y) == 1
+
+
+class TestPipelines:
+    @pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["direct", "scaled"])
+    def test_complex_codes_explain_code_features(self, steps):
+        X, y = make_shapes()
+        pipeline = make_pipeline(sx.ShapeDictionary(3, 2, **QUICK), *steps, LogisticRegression())
+        with pytest.raises(
+            ValueError, match=r"Complex data not supported(?s:.*)make_pipeline\(CodeFeatures\(dictionary="
+        ):
+            pipeline.fit(X, y)
+
+    def test_codes_are_ordinary_arrays_otherwise(self):
+        X, _ = make_shapes()
+        codes = sx.ShapeDictionary(3, 2, **QUICK).fit(X).transform(X)
+        assert isinstance(codes, np.ndarray)
+        assert repr(codes[:1]).startswith("array([[")
+        for derived in (np.abs(codes), 2 * codes, codes @ np.eye(3), codes.conj()):
+            assert type(derived) is np.ndarray
+        assert type(codes.sum()) is np.complex128
+        assert "CodeFeatures" not in f"{codes.real} {codes[0]}"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "first_column"),
+    [
+        (sx.ShapeDictionary(3, 2, **QUICK), "shapedictionary0"),
+        (sx.CodeFeatures(dictionary=sx.ShapeDictionary(3, 2, **QUICK)), "real0"),
+        (sx.AlignFirstDictionary(3, 2, **QUICK), "alignfirstdictionary0"),
+        (sx.ComplexPCA(2), "complexpca0"),
+        (sx.TangentPCA(2), "tangentpca0"),
+        (sx.ProcrustesKernel(), "procrusteskernel0"),
+        (sx.RiemannianDictionary(3, max_iter=1, tol=1.0, random_state=0), "riemanniandictionary0"),
+        (sx.OutlineRegistration(space=sx.Landmarks(12, closed=True)), "outlineregistration0"),
+    ],
+    ids=lambda one: type(one).__name__ if not isinstance(one, str) else "",
+)
+def test_set_output_gives_data_frames(estimator, first_column):
+    X, _ = make_shapes()
+    plain = estimator.fit_transform(X)
+    table = estimator.set_output(transform="pandas").fit_transform(X)
+    assert isinstance(table, pd.DataFrame)
+    assert table.columns[0] == first_column
+    assert list(table.columns) == list(estimator.get_feature_names_out())
+    np.testing.assert_array_equal(table.to_numpy(), plain)
+
+
+class TestVerbose:
+    @pytest.mark.parametrize("estimator_class", [sx.ShapeDictionary, sx.AlignFirstDictionary])
+    def test_true_reports_the_beginning_and_the_end(self, estimator_class, capsys):
+        X, _ = make_shapes()
+        estimator_class(3, 2, **QUICK, verbose=True).fit(X)
+        captured = capsys.readouterr()
+        lines = captured.err.splitlines()
+        assert captured.out == ""
+        assert "iteration 0/2" in lines[0]
+        assert lines[-1].startswith(f"{estimator_class.__name__}: finished, RMSE 0.")
+        estimator_class(3, 2, **QUICK).fit(X)
+        assert capsys.readouterr().err == ""
+
+    def test_a_classifier_reports_every_class(self, capsys):
+        sx.ShapeDictionaryClassifier(3, 2, **QUICK, verbose=True).fit(*make_shapes())
+        lines = capsys.readouterr().err.splitlines()
+        assert [line.split(",")[0] for line in lines] == [
+            "ShapeDictionaryClassifier: class long (1/2)",
+            "ShapeDictionaryClassifier: class round (2/2)",
+        ]
+
+    @pytest.mark.parametrize("verbose", [-1, "yes", 0.5])
+    def test_other_values_are_refused(self, verbose):
+        with pytest.raises((TypeError, ValueError), match="verbose must be"):
+            sx.ShapeDictionary(3, 2, verbose=verbose).fit(make_shapes()[0])
