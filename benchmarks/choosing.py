@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 import shapelex as sx
-from measure import print_result
+from measure import print_result, print_title
 from shape_data import open_set
 
 # Size, sparsity, noise and number of points of sets that are sums of random atoms.
@@ -37,7 +37,7 @@ def print_known() -> None:
 
 
 def main() -> None:
-    print_title("docs/choosing.md, A suggestion: sets of known size and sparsity")
+    print_title("docs/how-to/choosing.md, A suggestion: sets of known size and sparsity")
     print_known()
     worms = open_set("6376_open_worms_6ctrlpts", "choosing, worms")
     if worms is not None:
