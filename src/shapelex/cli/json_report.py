@@ -1,7 +1,8 @@
 """What ``--json`` prints: one document with the same keys for every command, also where it fails.
 
 Commands and what they share note their files, remarks and results here while they run; :class:`GuardedGroup` prints
-the document at the end. The keys are described in docs/how-to/command-line.md; a change of their meaning raises ``SCHEMA``.
+the document at the end. The keys are described in docs/how-to/command-line.md; a change of their meaning
+raises ``SCHEMA``.
 """
 
 import json
