@@ -122,9 +122,7 @@ def make_payload(
     return payload
 
 
-def _count_affordable(
-    space: Space, n_atoms: int, n_nonzero: int, *, column_bytes: float, group_bytes: int
-) -> int:
+def _count_affordable(space: Space, n_atoms: int, n_nonzero: int, *, column_bytes: float, group_bytes: int) -> int:
     """Number of shapes that fit into a page of the largest size."""
     n_codes = n_nonzero * (n_nonzero + 1) // 2
     bytes_a_shape = 4 * space.n_coordinates + 10 * n_codes + 4 * n_nonzero + 4 + 8 + 8

@@ -11,7 +11,7 @@ import { exclusionText } from "./exclusion.js";
 import { excludeButton, startFilter } from "./filter.js";
 import { groupMeans, groupUse, startGroups } from "./groups.js";
 import { startMap } from "./map.js";
-import { farFrom } from "./map_drawing.js";
+import { farFrom, view } from "./map_drawing.js";
 import { mapDrawings } from "./map_svg.js";
 import { morphConfiguration, morphDrawing, morphLength, startMorph } from "./morph.js";
 import { startSearch } from "./search.js";
@@ -56,6 +56,7 @@ Object.defineProperty(window, "shapelex", {
     morph: (from, to, time) => set({ start: from, end: to, time }),
     codes: codesText,
     excluded: exclusionText,
+    map: () => ({ zoom: view.zoom, x: view.x, y: view.y }),
     means: () => (flush(), groupMeans()),
     use: () => (flush(), groupUse()),
     view: () => svgText([shapeDrawing(), weightsDrawing()]),
