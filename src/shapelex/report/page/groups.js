@@ -62,8 +62,8 @@ function update() {
 function hint() {
   const which = isWhole() ? (nShapes < page.n_shapes ? `the ${count(nShapes)} shapes on this page` : "all shapes") : "the shapes that are shown and not excluded";
   const more = shown.nLeftOut ? ` The ${count(shown.nLeftOut)} smallest groups are not here.` : "";
-  const table = shown.isOfAll && nShapes < page.n_shapes ? `; the table is of all ${count(page.n_shapes)}` : "";
-  return `Of ${which}${table}.${more}`;
+  const table = shown.isOfAll && nShapes < page.n_shapes ? `, the table from all ${count(page.n_shapes)}` : "";
+  return `Computed from ${which}${table}.${more}`;
 }
 
 function drawMeans() {
@@ -78,7 +78,7 @@ function drawMeans() {
         "div",
         { class: "mean" },
         makeThumbnail(curves, classes),
-        make("span", { class: "name", text: name, title: name }),
+        make("span", { class: "name", text: name }),
         make("span", { class: "note", text: `${count(n)} ${n === 1 ? "shape" : "shapes"}` }),
       );
     }),
@@ -90,7 +90,7 @@ function drawMeans() {
 }
 
 function drawUse() {
-  const titles = [state.grouping || "shapes", "shapes", "error"];
+  const titles = [state.grouping || "group", "shapes", "error"];
   const head = make(
     "tr",
     {},
@@ -140,6 +140,6 @@ export function startGroups() {
     byId("groups-tools").append(make("label", { class: "inline" }, "group by ", select));
   }
   byId("means-tools").append(downloadTools(() => makeGrid(means.map(({ name, n, configuration }) => ({ points: curveOf(configuration), title: name, note: `${count(n)} shapes` }))), "means"));
-  byId("use-tools").append(downloadTools(() => makeUseTable({ title: state.grouping || "shapes", ...shown }), "use"));
+  byId("use-tools").append(downloadTools(() => makeUseTable({ title: state.grouping || "group", ...shown }), "use"));
   on(["grouping", "subset"], update);
 }

@@ -126,7 +126,6 @@ export function drawLegend() {
         {
           type: "button",
           class: "label-button",
-          title: groupText(name),
           "aria-pressed": String(group === strong),
           onclick: () => set({ highlight: state.highlight === group ? -1 : group }),
         },

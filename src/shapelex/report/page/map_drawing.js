@@ -106,7 +106,7 @@ export function opacityOf(isMuted) {
 /** A cross on each excluded shape. */
 function drawExcluded(context) {
   context.globalAlpha = 1;
-  context.strokeStyle = color("--series-1");
+  context.strokeStyle = color("--ink");
   context.lineWidth = 1.6;
   context.beginPath();
   for (const k of shapesWhere(isExcluded)) {

@@ -50,7 +50,7 @@ function shapes() {
 
 function crosses() {
   const d = shapesWhere(isExcluded).map((k) => `M${short(screen[2 * k] - 4)} ${short(screen[2 * k + 1] - 4)}l8 8m-8 0l8 -8`).join("");
-  return d ? [makeSvg("path", { d, stroke: color("--series-1"), "stroke-width": 1.6, fill: "none" })] : [];
+  return d ? [makeSvg("path", { d, stroke: color("--ink"), "stroke-width": 1.6, fill: "none" })] : [];
 }
 
 /** Groups and their colors, or the scale, beside the map. */

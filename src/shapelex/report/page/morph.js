@@ -59,8 +59,8 @@ function drawEnd(which) {
   byId(`morph-${which}`).replaceChildren(
     make("span", { class: "eyebrow", text: which === "start" ? "from" : "to" }),
     makeThumbnail([posedShape(k)], [outline]),
-    make("b", { text: nameOf(k), title: nameOf(k) }),
-    make("span", { class: "note", text: labelText(k), title: labelText(k) }),
+    make("b", { text: nameOf(k) }),
+    make("span", { class: "note", text: labelText(k) }),
   );
 }
 
