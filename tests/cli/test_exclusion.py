@@ -1,6 +1,5 @@
 """Shapes that import and learn leave out, by a list of ids or files."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.store.provenance import read_run
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import facts_of, lines_of, run
 
 LEARN = ("--atoms", "4", "--nonzero", "2", "--swaps", "0")
 
@@ -65,10 +64,10 @@ def test_learn_learns_from_the_others(folder, shapes, is_large, request):
     if is_large:
         request.getfixturevalue("everything_is_large")
     excluded = write_list('id,file\ncell 3,\n"cell 7",\ncell 99,\n')
-    shown = json.loads(run("learn", "shapes.npz", "-o", "m.npz", *LEARN, "--exclude", excluded, "--json").stdout)
+    shown = facts_of(run("learn", "shapes.npz", "-o", "m.npz", *LEARN, "--exclude", excluded, "--json"))
     assert (shown["n_excluded"], shown["unmatched"]) == (2, ["cell 99"])
     sx.write(shapes[~np.isin(shapes.ids, ["cell 3", "cell 7"])], "without.npz")
-    expected = json.loads(run("learn", "without.npz", "-o", "e.npz", *LEARN, "--json").stdout)
+    expected = facts_of(run("learn", "without.npz", "-o", "e.npz", *LEARN, "--json"))
     assert shown["rmse"] == pytest.approx(expected["rmse"], rel=1e-9)
     assert "list.csv" in {Path(one["path"]).name for one in read_run("m.npz")["inputs"]}
 

@@ -10,7 +10,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.cli.exclusion import Exclusion, read_exclusion
-from shapelex.store.code_files import shape_columns, write_codes
+from shapelex.coding.code_table import shape_columns
+from shapelex.store.code_files import write_codes
 from tests.report.visits import HOSTILE_ID, Reported, Visit
 
 pytestmark = pytest.mark.browser

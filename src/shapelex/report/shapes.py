@@ -11,12 +11,12 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import name_rows
+from shapelex.coding.code_table import shape_columns
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, column_from_values
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.store.code_files import shape_columns
 
 
 @dataclass(frozen=True)
