@@ -9,7 +9,8 @@ from shapelex._typing import ArrayLike
 from shapelex._validation import as_numeric_array
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import resolve_axes
-from shapelex.plotting.palette import DARK_GRAY, FONT_SIZE
+from shapelex.plotting.palette import DARK_GRAY
+from shapelex.plotting.style import styled, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 _MOST_NAMED = 40
 
 
+@styled
 def plot_distances(
     distances: ArrayLike,
     *,
     labels: Sequence[str] | ArrayLike | None = None,
     names: Sequence[str] | ArrayLike | None = None,
     colormap: str = "viridis",
-    fontsize: float = FONT_SIZE,
+    fontsize: float | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw a table of distances as colors, shapes of a label next to each other.
@@ -39,8 +41,8 @@ def plot_distances(
         Name of each row, written at its side where there is room: for at most 40 rows without labels.
     colormap : str, default "viridis"
         Name of a color map of matplotlib.
-    fontsize : float, default 8
-        Size of all text, in points.
+    fontsize : float, optional
+        Size of all text, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
 
@@ -66,7 +68,7 @@ def plot_distances(
     table = as_numeric_array(distances, "distances")
     if table.ndim != 2 or np.iscomplexobj(table) or 0 in table.shape:
         raise ShapeInputError(f"distances must be a table of real numbers, got shape {table.shape}.")
-    ax = resolve_axes(ax)
+    ax, size = resolve_axes(ax), text_size(fontsize)
     groups = None if labels is None else np.asarray(labels).astype(str)
     if groups is not None:
         if table.shape != (len(groups), len(groups)):
@@ -77,10 +79,10 @@ def plot_distances(
         table, groups = table[np.ix_(order, order)], groups[order]
     image = ax.imshow(table, cmap=colormap, vmin=0.0, interpolation="nearest", aspect="equal")
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
-    bar.ax.tick_params(labelsize=fontsize)
+    bar.ax.tick_params(labelsize=size)
     bar.outline.set_visible(False)
-    bar.set_label("distance", fontsize=fontsize)
-    ax.tick_params(labelsize=fontsize, length=2)
+    bar.set_label("distance", fontsize=size)
+    ax.tick_params(labelsize=size, length=2)
     if groups is not None:
         _mark_groups(ax, groups)
     elif names is not None and len(table) <= _MOST_NAMED:
