@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NUMBERS = 0.11  # room for numbers around a shape, as a share of its larger side
-_GAP_OF_POINTS = 0.34
+_GAP_OF_POINTS = 0.24
 
 
 def draw_gallery(
@@ -87,9 +87,10 @@ def _draw_cells(ax: "Axes", grid: Grid, cells: Sequence[ComplexArray]) -> None:
 
     tops = np.array([float(cell.imag.max()) for cell in cells]) + grid.origins.imag
     heights = tops - grid.bottoms
-    margin = 0.3 * _GAP_OF_POINTS * max(grid.right - grid.left, float(heights.max()))
+    # Labels start three points below the shapes.
+    margin, rim = 0.3 * _GAP_OF_POINTS * (grid.right - grid.left), 3 / 72 / grid.scale
     width = grid.right - grid.left + 2 * margin
     for origin, bottom in zip(grid.origins, grid.bottoms, strict=True):
-        height = float(heights[grid.bottoms == bottom].max()) + 1.2 * margin
-        corner = (float(origin.real) + grid.left - margin, float(bottom) - 0.6 * margin)
+        height = float(heights[grid.bottoms == bottom].max()) + 2 * rim
+        corner = (float(origin.real) + grid.left - margin, float(bottom) - rim)
         ax.add_patch(Rectangle(corner, width, height, facecolor=PALE_GRAY, edgecolor="none", zorder=0))

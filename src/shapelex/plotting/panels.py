@@ -11,6 +11,8 @@ from shapelex.plotting.style import styled, text_size
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_SAME_COLUMN = 0.03  # of the width of the figure
+
 
 @styled
 def letter_panels(
@@ -55,8 +57,10 @@ def letter_panels(
         if panel.get_aspect() == 1:
             # Equal scales shrink the axes; at the top of their place, all letters of a row are at one height.
             panel.set_anchor("N")
-    for panel, name in zip(panels, names, strict=False):
-        left, rise = _corner(panel, size)
+    corners = [_corner(panel, size) for panel in panels]
+    for (whole, _, rise), panel, name in zip(corners, panels, names, strict=False):
+        # Panels below each other have their letters below each other, also where only some have labels on the left.
+        left = min(outer for other, outer, _ in corners if abs(other - whole) < _SAME_COLUMN)
         panel.annotate(
             name,
             (left, 1),
@@ -82,11 +86,11 @@ def _letters(n_letters: int) -> list[str]:
     return [next(rounds) for _ in range(n_letters)]
 
 
-def _corner(ax: "Axes", size: float) -> tuple[float, float]:
-    """Return the left edge of a panel with its labels, as a share of the figure, and the points to rise above it."""
+def _corner(ax: "Axes", size: float) -> tuple[float, float, float]:
+    """Return the left edge of a panel without and with labels, as shares of the figure, and the height of a letter."""
     figure = ax.get_figure(root=True)
     if figure is None:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     figure.draw_without_rendering()
     place = ax.get_window_extent()
     outer = ax.get_tightbbox() or place
@@ -96,4 +100,5 @@ def _corner(ax: "Axes", size: float) -> tuple[float, float]:
     left = min(outer.x0, whole)
     title = ax.title.get_window_extent()
     is_in_the_way = bool(ax.get_title()) and title.x0 < left + 1.2 * size * figure.dpi / 72
-    return float(left / figure.bbox.width), 2.0 + (title.y1 - place.y1) * 72 / figure.dpi * is_in_the_way
+    rise = 2.0 + (title.y1 - place.y1) * 72 / figure.dpi * is_in_the_way
+    return float(whole / figure.bbox.width), float(left / figure.bbox.width), rise
