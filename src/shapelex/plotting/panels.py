@@ -5,6 +5,7 @@ from itertools import count
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
+from shapelex.exceptions import ParameterError
 from shapelex.plotting.axes import resolve_axes
 from shapelex.plotting.style import styled, text_size
 
@@ -51,7 +52,7 @@ def letter_panels(
     panels = _panels(axes)
     names = list(_letters(len(panels)) if letters is None else letters)
     if len(names) < len(panels):
-        raise ValueError(f"letters must be one for each of the {len(panels)} panels, got {len(names)}.")
+        raise ParameterError(f"letters must be one for each of the {len(panels)} panels, got {len(names)}.")
     size = text_size() + 2 if fontsize is None else fontsize
     for panel in panels:
         if panel.get_aspect() == 1:
