@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shapelex._typing import ArrayLike
+from shapelex._typing import ArrayLike, FloatArray
 from shapelex._validation import as_numeric_array
 from shapelex.exceptions import ShapeInputError
-from shapelex.plotting.axes import resolve_axes
+from shapelex.plotting.axes import resolve_axes, size_in_inches
 from shapelex.plotting.palette import DARK_GRAY
 from shapelex.plotting.style import styled, text_size
 
@@ -84,21 +84,43 @@ def plot_distances(
     bar.set_label("distance", fontsize=size)
     ax.tick_params(labelsize=size, length=2)
     if groups is not None:
-        _mark_groups(ax, groups)
+        _mark_groups(ax, groups, size)
     elif names is not None and len(table) <= _MOST_NAMED:
         ax.set_yticks(range(len(table)), [str(name) for name in np.asarray(names)])
         ax.set_xticks([])
     return ax
 
 
-def _mark_groups(ax: "Axes", groups: np.ndarray[tuple[int], np.dtype[np.str_]]) -> None:
+def _mark_groups(ax: "Axes", groups: np.ndarray[tuple[int], np.dtype[np.str_]], fontsize: float) -> None:
     """Draw lines between the groups of sorted rows, and write their names at the middle of each."""
     kinds, starts, counts = np.unique(groups, return_index=True, return_counts=True)
     for start in starts[1:]:
         ax.axhline(start - 0.5, color="white", linewidth=0.8)
         ax.axvline(start - 0.5, color="white", linewidth=0.8)
     middles = starts + (counts - 1) / 2
-    shown = kinds if len(kinds) <= _MOST_NAMED else [""] * len(kinds)
-    ax.set_yticks(middles, [name or "(none)" for name in shown])
+    # Names of small groups would overlap: they are moved apart, with a line from each to its rows.
+    line_height = 1.25 * fontsize / 72 * len(groups) / (0.8 * min(size_in_inches(ax)))
+    places = _moved_apart(middles, line_height, len(groups) - 1.0)
+    limits = ax.get_xlim(), ax.get_ylim()
     ax.set_xticks(middles, [""] * len(kinds))
     ax.tick_params(colors=DARK_GRAY, labelcolor="black")
+    if places is None:
+        ax.set_yticks(middles, [""] * len(kinds))
+        return
+    ax.set_yticks(places, [name or "(none)" for name in kinds.tolist()])
+    ax.tick_params(axis="y", length=0, pad=7)
+    ends = [limits[0][0], limits[0][0] - 0.02 * len(groups)]
+    for middle, place in zip(middles, places, strict=True):
+        ax.plot(ends, [middle, place], color=DARK_GRAY, linewidth=0.5, clip_on=False, gid="tick")
+    ax.set(xlim=limits[0], ylim=limits[1])
+
+
+def _moved_apart(places: FloatArray, least: float, last: float) -> FloatArray | None:
+    """Return places moved as little as possible to be so far apart between 0 and `last`; None where they do not fit."""
+    from scipy.optimize import isotonic_regression
+
+    steps = least * np.arange(len(places))
+    if steps[-1] > last:
+        return None
+    moved: FloatArray = np.clip(isotonic_regression(places - steps).x, 0, last - steps[-1]) + steps
+    return moved

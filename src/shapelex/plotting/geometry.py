@@ -157,9 +157,10 @@ def plot_mean(
     # Many lines need be fainter, or they merge into a blot.
     faint: dict[str, Any] = {"color": GRAY, "linewidth": 0.5, "alpha": faintness(shown.size), "zorder": 1}
     faint |= {"linestyle": look["linestyle"]} if "linestyle" in look else {}
-    aligned = align_onto(configurations[shown], mean, space) if shown.size else configurations[:0]
+    aligned = align_onto(configurations[shown], mean, space) if shown.size else ()
     for shape in aligned:
         draw_shape(ax, shape, space, **faint)
-    draw_shape(ax, mean, space, points=points, crowd=curve_points(aligned, space).ravel(), **look)
+    crowd = np.concatenate([curve_points(shape, space) for shape in (mean, *aligned)])
+    draw_shape(ax, mean, space, points=points, crowd=crowd, **look)
     clear_axes(ax)
     return ax
