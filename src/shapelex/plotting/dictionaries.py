@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _MOST_SHAPES_OF_MODEL = 24
+_ROUNDING = 1e-10  # percent
 
 
 @styled
@@ -221,6 +222,8 @@ def plot_reconstructions(
 def in_percent(error: float) -> str:
     """Write an error so that small ones keep their digits."""
     percent = 100 * error
+    if percent < _ROUNDING:
+        return "0 %"
     return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2g} %"
 
 

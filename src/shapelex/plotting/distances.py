@@ -88,6 +88,11 @@ def plot_distances(
     elif names is not None and len(table) <= _MOST_NAMED:
         ax.set_yticks(range(len(table)), [str(name) for name in np.asarray(names)])
         ax.set_xticks([])
+    else:
+        from matplotlib.ticker import MaxNLocator
+
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator("auto", integer=True))
     return ax
 
 

@@ -66,10 +66,10 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float | None = None, ax: "Axes
     ax.annotate(
         f"{errors[-1]:#.3g}".removesuffix("."),
         (losses.size - 1, errors[-1]),
-        xytext=(0, 3),
+        xytext=(4, 0),
         textcoords="offset points",
-        ha="right",
-        va="bottom",
+        ha="left",
+        va="center",
         fontsize=size,
         color=ax.lines[-1].get_color(),
     )
