@@ -43,6 +43,7 @@ figures: $(VENV)/test.stamp
 	$(BIN)/python examples/datasets_figures.py figures
 	$(BIN)/python examples/registration_figures.py figures
 	$(BIN)/python examples/theory_figures.py figures
+	$(BIN)/python examples/paper_figures.py figures
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -73,7 +72,7 @@ def figure_outlines(path: Path) -> Path:
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "figures")
     folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context(STYLE):
+    with sx.plotting.style(STYLE):
         print(f"wrote {figure_datasets(folder / 'datasets.png')}")
         print(f"wrote {figure_outlines(folder / 'outlines.png')}")
 

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -81,7 +80,7 @@ def main() -> None:
         turn = np.degrees(np.angle(weight))
         print(f"  worm 0 uses atom {atom}: {abs(weight):.2f} times its size, turned by {turn:.0f}°")
     print(f"wrote {model.save(folder / 'worms', overwrite=True)}")
-    with mpl.rc_context(STYLE):
+    with sx.plotting.style(STYLE):
         print(f"wrote {figure_dictionary(model, X, folder / 'dictionary.png')}")
         print(f"wrote {figure_combination(model, X[0], folder / 'combination.png')}")
         print(f"wrote {figure_errors(model, X, folder / 'errors.png')}")

@@ -7,7 +7,6 @@ and the mean shape of four kinds of configurations.
 import sys
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -96,7 +95,7 @@ def figure_means(folder: Path) -> Path:
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "figures")
     folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context(STYLE):
+    with sx.plotting.style(STYLE):
         for make in (figure_alignment, figure_geodesic, figure_means):
             print(f"wrote {make(folder)}")
 

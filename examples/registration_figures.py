@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -80,7 +79,7 @@ def figure_imputation(folder: Path) -> Path:
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "figures")
     folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context(STYLE):
+    with sx.plotting.style(STYLE):
         for make in (figure_registration, figure_imputation):
             print(f"wrote {make(folder)}")
 

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -154,7 +153,7 @@ def figure_shifts(folder: Path) -> Path:
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "figures")
     folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context(STYLE):
+    with sx.plotting.style(STYLE):
         for make in (figure_preshapes, figure_distances, figure_shifts):
             print(f"wrote {make(folder)}")
 

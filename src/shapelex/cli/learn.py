@@ -8,7 +8,14 @@ import typer
 
 from shapelex.cli.errors import CommandError, Interruption
 from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, read_exclusion
-from shapelex.cli.figures import claim_figure, gallery_size, pose_on_page, save_figure
+from shapelex.cli.figures import (
+    ShapesFigureRequest,
+    claim_figure,
+    draw_figure,
+    gallery_aspect,
+    pose_on_page,
+    with_figure,
+)
 from shapelex.cli.fit_progress import follow_fit
 from shapelex.cli.format_options import FormatOption, parse_format_options
 from shapelex.cli.json_report import current_report
@@ -16,7 +23,6 @@ from shapelex.cli.options import (
     DeviceOption,
     DistanceName,
     DistanceOption,
-    FigureOption,
     ForceOption,
     JsonOption,
     QuietOption,
@@ -40,6 +46,7 @@ class CoderName(StrEnum):
     omp = "omp"
 
 
+@with_figure
 def learn(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Model file to write, .npz.")],
@@ -78,7 +85,7 @@ def learn(
     device: DeviceOption = "cpu",
     scheduler: SchedulerOption = None,
     seed: SeedOption = 0,
-    figure: FigureOption = None,
+    figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -154,12 +161,7 @@ def learn(
     screen.wrote(target)
     if picture is not None:
         pose = pose_on_page(found, model.space_)
-        save_figure(
-            picture,
-            lambda ax: sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, pose=pose, ax=ax),
-            run,
-            gallery_size(atoms),
-        )
+        draw_figure(figure, lambda ax: model.plot(pose=pose, ax=ax, **figure.gallery_look), run, gallery_aspect(atoms))
         screen.wrote(picture)
     screen.show({"rmse": float(model.rmse_), "n_iter": int(model.n_iter_), "n_incomplete": n_incomplete,
                  "n_excluded": 0 if exclusion is None else exclusion.n_excluded,
