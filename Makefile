@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DIST_PIP := .venv-dist/bin/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures test test-random test-oldest lint format bench docs dist clean
+.PHONY: help demo figures test test-random test-oldest lint lint-page format bench docs dist clean
 
 help:
 	@echo "make demo    images of leaves to a dictionary, codes, a comparison and a page to explore, in demo/"
@@ -15,7 +15,7 @@ help:
 	@echo "make test    run the tests (set SHAPELEX_DATA to run those on real shapes too)"
 	@echo "make test-random  run the property tests on random examples (SHAPELEX_TEST_EXAMPLES of each, 60 by default)"
 	@echo "make test-oldest  run the tests with the oldest declared versions of all dependencies"
-	@echo "make lint    ruff, mypy, import-linter, numpydoc, codespell"
+	@echo "make lint    ruff, mypy, import-linter, numpydoc, codespell; ESLint and tsc where npm is installed"
 	@echo "make bench   print every table of measurements in README and docs (BENCHMARKS=--list: the single ones)"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make dist    build the wheel and the source archive into dist/, and try the wheel in an empty environment"
@@ -63,6 +63,18 @@ lint: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/check_docstrings.py
 	$(BIN)/codespell
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory lint-page; \
+	else echo "npm is not installed: the JavaScript of the page is not checked" >&2; fi
+
+# The JavaScript of the explorer page, by ESLint and the type checker of TypeScript.
+JAVASCRIPT := .ci/javascript
+lint-page: $(JAVASCRIPT)/node_modules/.stamp
+	$(JAVASCRIPT)/node_modules/.bin/eslint --config $(JAVASCRIPT)/eslint.config.js src/shapelex/report/page
+	$(JAVASCRIPT)/node_modules/.bin/tsc --project $(JAVASCRIPT)/tsconfig.json
+
+$(JAVASCRIPT)/node_modules/.stamp: $(JAVASCRIPT)/package.json
+	npm install --prefix $(JAVASCRIPT) --no-audit --no-fund --silent
+	@touch $@
 
 format: $(VENV)/lint.stamp
 	$(BIN)/ruff format .
@@ -98,4 +110,4 @@ dist: $(VENV)/dist.stamp
 	rm -rf dist/demo .venv-dist
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-dist .venv-oldest demo docs/_build docs/gallery docs/tutorials docs/reference/backreferences docs/reference/generated dist
+	rm -rf $(VENV) .venv-bench .venv-dist .venv-oldest demo docs/_build docs/gallery docs/tutorials docs/reference/backreferences docs/reference/generated dist $(JAVASCRIPT)/node_modules

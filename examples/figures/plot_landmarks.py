@@ -2,7 +2,8 @@
 Landmarks that are no curve
 ===========================
 
-Anatomical landmarks have no line through them. Draw them as points with numbers, with a mean shape per group.
+Anatomical landmarks have no line through them: ``linestyle="none"`` draws points, and ``points="numbers"`` numbers
+them. The fish are simulated, and become slender as they grow.
 """
 
 import matplotlib.pyplot as plt
@@ -10,23 +11,19 @@ import numpy as np
 
 import shapelex as sx
 
-# Simulated wings with nine landmarks: the second group is wider.
 rng = np.random.default_rng(0)
-wing = np.array([0, 1.5 + 0.6j, 3.2 + 0.9j, 5 + 0.7j, 6 - 0.2j, 4.6 - 0.9j, 2.9 - 0.8j, 1.4 - 0.4j, 2.6 + 0.1j])
-groups = {}
-for name, width in {"narrow": 1.0, "wide": 1.25}.items():
-    noise = 0.07 * (rng.normal(size=(25, 9, 2)) @ [1, 1j])
-    groups[name] = wing.real + 1j * width * wing.imag + noise
+body = np.array([-1, -0.55 + 0.32j, 0.05 + 0.42j, 0.5 + 0.22j, 1 + 0.38j, 0.92, 1 - 0.38j, 0.5 - 0.2j, -0.1 - 0.36j])
+body = np.append(body, [-0.72 + 0.1j, -0.45 - 0.02j])
+length = np.sort(rng.uniform(40, 90, (80, 1)), axis=0)
+depth = 1.25 - 0.006 * (length - 40)
+noise = 0.025 * (rng.normal(size=(80, 11, 2)) @ [1, 1j])
+fish = sx.ShapeSet(length / 2 * (body.real + 1j * depth * body.imag + noise))
+model = sx.ShapeDictionary(4, 1, random_state=0).fit(fish)
 
-reference = sx.mean_shape(np.concatenate(list(groups.values())))
-figure, ax = plt.subplots(figsize=(6.4, 3), layout="constrained")
-for (name, specimens), color in zip(groups.items(), ("tab:blue", "tab:orange"), strict=True):
-    aligned = sx.rotate_onto(specimens, reference)
-    ax.plot(aligned.real, aligned.imag, ".", color=color, markersize=3, alpha=0.4)
-    mean = sx.rotate_onto(sx.mean_shape(specimens), reference)
-    ax.plot(mean.real, mean.imag, "o", color=color, markersize=6, label=name)
-for number, point in enumerate(reference, start=1):
-    ax.annotate(str(number), (point.real, point.imag), xytext=(6, 6), textcoords="offset points", fontsize=8)
-ax.set_aspect("equal")
-ax.set_axis_off()
-ax.legend(frameon=False)
+figure, panels = plt.subplots(
+    3, 1, figsize=sx.plotting.figure_size("single", 95), height_ratios=[1.6, 1, 1], layout="constrained"
+)
+sx.plotting.plot_mean(fish, points="numbers", linestyle="none", ax=panels[0])
+model.plot(points=True, linestyle="none", n_columns=4, ax=panels[1])
+sx.plotting.plot_reconstructions(model, fish, max_shapes=4, linestyle="none", n_columns=4, ax=panels[2])
+sx.plotting.letter_panels(panels)

@@ -166,7 +166,7 @@ def test_wrong_usage_is_2_and_writes_nothing(ready, arguments):
     assert set(ready.iterdir()) == before
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "eps", "tiff"])
 @pytest.mark.parametrize("name", ["encode", "mean", "distances"])
 def test_figures_by_their_end_say_what_made_them(ready, name, suffix):
     figure = ready / f"figure.{suffix}"
@@ -175,7 +175,7 @@ def test_figures_by_their_end_say_what_made_them(ready, name, suffix):
     arguments = [word.replace("shapes.npz", "(a)\\ & <é>.npz") for word in WRITING[name]]
     result = run(*arguments, "--figure", figure.name)
     assert result.exit_code == 0, result.output
-    marks = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    marks = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "eps": b"%!PS-Adobe-3.0 EPSF", "tiff": b"II*"}
     assert figure.read_bytes().startswith(marks[suffix])
     made_by = run("replay", out_of(arguments)).stdout.splitlines()[0]
     assert facts_of(run("replay", figure, "--json"))["command"] == made_by

@@ -49,6 +49,35 @@ def landmark_page(landmarks, tmp_path_factory) -> Reported:
 
 
 @pytest.fixture(scope="session")
+def column_page(landmarks, tmp_path_factory) -> Reported:
+    """A set with columns of all kinds, of which some names and texts are hostile."""
+    model, X = landmarks
+    rng = np.random.default_rng(4)
+    n_shapes = len(X)
+    size = rng.lognormal(size=n_shapes)
+    size[5] = np.nan
+    sizes = {"size": size, "large": size * 1e20, "small": size * 1e-9, "whole": np.arange(n_shapes, dtype=float)}
+    shapes = sx.ShapeSet(
+        X,
+        model.space_,
+        ids=[f"leaf, {row}" for row in range(n_shapes - 1)] + [HOSTILE_ID],
+        labels=["oak", "a lime whose name is much too long for a column of a table", ""] * (n_shapes // 3),
+        sequence=np.arange(n_shapes) // 20 - 1,
+        metadata={
+            **sizes,
+            "replicate": np.arange(n_shapes) % 4 + 1,
+            "huge": np.arange(n_shapes) + 2**60,
+            "is_left": np.arange(n_shapes) % 2 == 0,
+            "file": [f"folder/{HOSTILE_LABEL} {row}.png" for row in range(n_shapes)],
+            "error": np.arange(n_shapes),
+            "<b>=1+1</b>": ["+1", "-x", '"quoted"\n'] * (n_shapes // 3),
+        },
+    )
+    path = sx.report.write_report(model, shapes, tmp_path_factory.mktemp("page") / "columns.html")
+    return Reported(path, model, X, shapes)
+
+
+@pytest.fixture(scope="session")
 def bspline_page(tmp_path_factory) -> Reported:
     space = sx.BSpline(14)
     X = space.fit(outlines(np.random.default_rng(2), 50, 120))

@@ -220,8 +220,44 @@ def test_keyboard_chooses_shapes_and_changes_weights(visit, landmark_page):
     page.locator("#atom-users button").first.focus()
     page.keyboard.press("Enter")
     chosen = view.state()["selected"]
-    moduli = np.abs(landmark_page.model.transform(landmark_page.X)[:, int(card.get_attribute("data-atom"))])
-    assert chosen == np.argmax(moduli)
+    assert chosen == np.argmax(shares(landmark_page, int(card.get_attribute("data-atom"))))
+
+
+def shares(reported: Reported, atom: int) -> np.ndarray:
+    """Squared cosine between an atom and the reconstruction of each shape that uses it."""
+    model, space = reported.model, reported.model.space_
+    codes = model.transform(reported.X)
+    rebuilt = codes @ model.atoms_
+    cosines = np.abs(space.inner(model.atoms_[atom], rebuilt)) ** 2 / space.norm(rebuilt) ** 2
+    return np.where(codes[:, atom] != 0, cosines, 0)
+
+
+def test_shapes_of_an_atom_are_ranked_by_the_share_that_it_explains(visit, reported):
+    view = visit(reported)
+    for atom in range(len(reported.model.atoms_)):
+        view.page.locator(f".atom[data-atom='{atom}']").click()
+        view.state()
+        expected = shares(reported, atom)
+        shown = [int(one.get_attribute("data-shape")) for one in view.page.locator("#atom-users button").all()]
+        assert len(shown) == min(12, np.count_nonzero(expected))
+        np.testing.assert_allclose(expected[shown], np.sort(expected)[::-1][: len(shown)], atol=1e-6)
+
+
+def test_a_weight_that_another_atom_cancels_does_not_count(visit, tmp_path):
+    """Two atoms that are nearly the same: their difference is far from both, whatever the weights are."""
+    rng = np.random.default_rng(0)
+    space = sx.Landmarks(12)
+    first, third = space.preshape(rng.normal(size=(2, 12)) + 1j * rng.normal(size=(2, 12)))
+    second = space.preshape(first + 0.05 * third)
+    model = sx.ShapeDictionary(2, 2, space=space, init=np.stack([first, second]), max_iter=0, n_swaps=0)
+    model.fit(np.stack([first, second, third]))
+    model.atoms_ = np.stack([first, second])
+    X = np.stack([first + 0.1 * third, third, 0.9 * first + 0.2 * third])
+    view = visit(Reported(sx.report.write_report(model, X, tmp_path / "near"), model, X))
+    assert np.argmax(np.abs(model.transform(X)[:, 0])) == 1
+    view.page.locator(".atom[data-atom='0']").click()
+    view.state()
+    assert view.page.locator("#atom-users button").last.get_attribute("data-shape") == "1"
 
 
 def test_map_answers_the_pointer(visit, landmark_page):
@@ -253,11 +289,11 @@ def test_time_line_goes_to_shapes(visit, series_page):
     view.state()
     assert line.get_attribute("aria-valuetext") == "in no series"
     rows = list(csv.DictReader(io.StringIO(view.page.evaluate("window.shapelex.codes()"))))
-    assert [(row["series"], row["frame"]) for row in rows[76:]] == [
+    assert [(row["sequence"], row["frame"]) for row in rows[76:]] == [
         ("second", "26"),
         ("second", "27"),
-        ("", ""),
-        ("", ""),
+        ("", "28"),
+        ("", "29"),
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.report.shapes import read_shapes
-from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_labels, summarize_times
+from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_groups, summarize_times
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_atoms(codes):
 def test_labels(codes, rng):
     errors = rng.uniform(size=40)
     labels = ["b"] * 10 + ["a"] * 10 + ["c"] * 5 + [""] * 15
-    summary, dense = summarize_labels(labels, codes, errors), codes.toarray()
+    summary, dense = summarize_groups(labels, codes, errors), codes.toarray()
     assert summary["names"] == ["a", "b", "c", ""]
     assert summary["counts"] == [10, 10, 5, 15]
     for name, use, rmse in zip(summary["names"], summary["use"], summary["rmse"], strict=True):
@@ -54,7 +54,7 @@ def test_labels(codes, rng):
 
 def test_rare_labels_are_counted(codes, rng):
     many = sx.SparseCodes(np.zeros((70, 1), int), np.ones((70, 1)), 2)
-    summary = summarize_labels([str(row) for row in range(70)], many, np.ones(70))
+    summary = summarize_groups([str(row) for row in range(70)], many, np.ones(70))
     assert len(summary["names"]) == 60
     assert summary["n_left_out"] == 10
 

@@ -115,7 +115,7 @@ def test_many_shapes_are_sampled_and_the_page_says_so(landmarks, tmp_path):
     payload = payload_of(path)
     assert (len(payload["shapes"]["ids"]), payload["n_shapes"]) == (20, 60)
     assert "by label" in payload["how_chosen"]
-    assert payload["labels"]["counts"] == [20, 20, 20]
+    assert payload["groups"][0]["counts"] == [20, 20, 20]
     assert payload["errors"]["rmse"] == pytest.approx(-model.score(X))
     assert payload["shapes"]["rows"] == [int(name) for name in payload["shapes"]["ids"]]
 
@@ -146,9 +146,9 @@ def test_markup_in_texts_is_no_markup(landmark_page):
     collector.feed(landmark_page.path.read_text(encoding="utf-8"))
     assert collector.tags.count("script") == 2
     assert not {"img", "link", "iframe", "b"} & set(collector.tags)
-    shapes = payload_of(landmark_page.path)["shapes"]
-    assert shapes["ids"][7] == HOSTILE_ID
-    assert HOSTILE_LABEL in shapes["labels"]["names"]
+    payload = payload_of(landmark_page.path)
+    assert payload["shapes"]["ids"][7] == HOSTILE_ID
+    assert HOSTILE_LABEL in payload["columns"][1]["names"]
 
 
 def test_policy_names_the_only_script_and_style(landmark_page):

@@ -19,6 +19,7 @@ class Reported:
     path: Path
     model: sx.ShapeDictionary
     X: np.ndarray
+    shapes: sx.ShapeSet | None = None
 
     @property
     def url(self) -> str:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shapelex.cli.errors import CommandError
-from shapelex.cli.figures import claim_figure, save_figure
+from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.options import (
-    FigureOption,
     ForceOption,
     JsonOption,
     QuietOption,
@@ -32,6 +31,7 @@ GroupOption = Annotated[
 ]
 
 
+@with_figure
 def compare(
     shapes: ShapesArgument,
     out: Annotated[
@@ -50,7 +50,7 @@ def compare(
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Hold out shapes at random, not blocks in order.")] = False,
     group: GroupOption = None,
     seed: SeedOption = 0,
-    figure: FigureOption = None,
+    figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -92,7 +92,7 @@ def compare(
         write_table(target, [{name: table[name] for name in table.columns}], run)
         screen.wrote(target)
     if picture is not None:
-        save_figure(picture, lambda ax: sx.plotting.plot_rmse_curves(table, ax=ax), run, (6.0, 4.2))
+        draw_figure(figure, lambda ax: sx.plotting.plot_rmse_curves(table, ax=ax), run)
         screen.wrote(picture)
     screen.show({"rows": table.rows()})
 

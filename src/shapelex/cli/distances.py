@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from shapelex.cli.figures import claim_figure, save_figure
+from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.options import (
     DistanceName,
     DistanceOption,
-    FigureOption,
     ForceOption,
     JsonOption,
     QuietOption,
@@ -20,6 +19,7 @@ from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
 
 
+@with_figure
 def distances(
     shapes: ShapesArgument,
     to: Annotated[
@@ -27,7 +27,7 @@ def distances(
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv or .parquet.")] = ...,  # type: ignore[assignment]
     distance: DistanceOption = DistanceName.full,
-    figure: FigureOption = None,
+    figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -57,11 +57,8 @@ def distances(
     screen.wrote(target)
     if picture is not None:
         labels = found.labels if other is None else None
-        save_figure(
-            picture,
-            lambda ax: sx.plotting.plot_distances(table, labels=labels, names=found.ids, ax=ax),
-            run,
-            (6.0, 5.0),
+        draw_figure(
+            figure, lambda ax: sx.plotting.plot_distances(table, labels=labels, names=found.ids, ax=ax), run, 0.8
         )
         screen.wrote(picture)
     screen.show({"shape": list(table.shape), "mean": float(table.mean()), "greatest": float(table.max())})

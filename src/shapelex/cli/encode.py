@@ -8,10 +8,16 @@ import typer
 
 from shapelex.cli.coding_in_blocks import open_to_code, write_codes_in_blocks
 from shapelex.cli.errors import CommandError
-from shapelex.cli.figures import claim_figure, gallery_size, pose_on_page, save_figure
+from shapelex.cli.figures import (
+    ShapesFigureRequest,
+    claim_figure,
+    draw_figure,
+    gallery_aspect,
+    pose_on_page,
+    with_figure,
+)
 from shapelex.cli.options import (
     DeviceOption,
-    FigureOption,
     ForceOption,
     JsonOption,
     ModelArgument,
@@ -37,6 +43,7 @@ class LayoutName(StrEnum):
     atoms = "atoms"
 
 
+@with_figure
 def encode(
     model: ModelArgument,
     shapes: ShapesArgument,
@@ -46,7 +53,7 @@ def encode(
     ] = LayoutName.slots,
     device: DeviceOption = "cpu",
     scheduler: SchedulerOption = None,
-    figure: FigureOption = None,
+    figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -61,14 +68,14 @@ def encode(
     Example: shapelex encode model.npz shapes.npz -o codes.csv --figure overlays.png
     """
     suffix = out.suffix.lower()
-    if suffix == ".zarr" and figure is not None:
+    if suffix == ".zarr" and figure.figure is not None:
         raise typer.BadParameter("works with tables and .npz, not with .zarr.", param_hint="--figure")
     _check_table(out)
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     dictionary = load_dictionary(model, device)
     needs_blocks = suffix == ".zarr" or scheduler is not None
-    stored = None if suffix == ".npz" or figure is not None else open_to_code(shapes, dictionary, needs_blocks)
+    stored = None if suffix == ".npz" or figure.figure is not None else open_to_code(shapes, dictionary, needs_blocks)
     if stored is None and needs_blocks:
         if not Path(shapes).exists():
             raise CommandError(f"There is no file {shapes}.")
@@ -97,31 +104,31 @@ def encode(
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
     screen.wrote(target)
     if picture is not None:
-        draw_overlays(picture, found, dictionary.inverse_transform(codes), errors, run)
+        draw_overlays(figure, found, dictionary.inverse_transform(codes), run)
         screen.wrote(picture)
     screen.show({"n_shapes": len(found), "rmse": rmse, "worst": float(errors.max())})
 
 
-def draw_overlays(path: Path, shapes: Any, reconstructions: Any, errors: Any, run: dict[str, Any]) -> None:
+def draw_overlays(figure: ShapesFigureRequest, shapes: Any, reconstructions: Any, run: dict[str, Any]) -> None:
     """Draw reconstructions over complete shapes, evenly from the least error to the greatest."""
-    import numpy as np
-
     import shapelex as sx
 
-    order = np.argsort(errors, kind="stable")
-    order = order[~shapes.is_missing.any(axis=1)[order]]
-    if not len(order):
+    is_complete = ~shapes.is_missing.any(axis=1)
+    if not is_complete.any():
         raise CommandError("--figure draws complete shapes, but all of these have missing landmarks: leave it out.")
-    chosen = order[np.unique(np.linspace(0, len(order) - 1, min(_DRAWN, len(order))).astype(int))]
-
     pose = pose_on_page(shapes, shapes.space)
 
     def draw(ax: "Axes") -> None:
         sx.plotting.plot_reconstructions(
-            shapes.configurations[chosen], reconstructions[chosen], shapes.space, pose=pose, ax=ax
+            shapes[is_complete],
+            reconstructions[is_complete],
+            pose=pose,
+            max_shapes=_DRAWN,
+            ax=ax,
+            **figure.gallery_look,
         )
 
-    save_figure(path, draw, run, gallery_size(len(chosen)))
+    draw_figure(figure, draw, run, gallery_aspect(min(_DRAWN, int(is_complete.sum()))))
 
 
 def _check_table(path: Path) -> None:

@@ -1,8 +1,11 @@
-"""Pictures that commands draw: PNG, SVG or PDF by the end of the name, with what made them inside."""
+"""Figures that commands draw, with the options for their look, and the record of what made them beside them."""
 
+import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,15 +21,94 @@ if TYPE_CHECKING:
 
 # As many shapes as a page holds are enough to see how most of them lie.
 _POSE_SHAPES = 5000
-SUFFIXES = (".png", ".svg", ".pdf")
+_DEFAULT_WIDTH = 180.0  # mm
+_TALLEST = 230.0  # mm, what a page has room for
+
+FIGURE_SUFFIXES = (".png", ".svg", ".pdf", ".eps", ".tif", ".tiff")
 
 
-def claim_figure(path: Path | None, force: bool) -> Path | None:
-    """Return where a picture may go; refuse a name that is none, or a file that is there."""
+def _option(name: str, text: str, **settings: Any) -> Any:
+    return typer.Option(name, help=text, rich_help_panel="Figure", **{"show_default": False, **settings})
+
+
+@dataclass(frozen=True)
+class FigureRequest:
+    """The figure that a command is asked for, and its look."""
+
+    figure: Annotated[
+        Path | None, _option("--figure", "Draw a figure too: a .png, .svg, .pdf, .eps or .tiff file.")
+    ] = None
+    width: Annotated[
+        str | None,
+        _option("--width", "Width: millimeters, single (85 mm) or double (180 mm).", show_default="double"),
+    ] = None
+    dpi: Annotated[
+        int | None, _option("--dpi", "Dots per inch, where it is an image.", min=30, max=2400, show_default="300")
+    ] = None
+    font_size: Annotated[
+        float | None, _option("--font-size", "Size of text in points.", min=1, max=72, show_default="8")
+    ] = None
+    letter: Annotated[str | None, _option("--letter", "Panel letter at the upper left, such as A.")] = None
+
+
+@dataclass(frozen=True)
+class ShapesFigureRequest(FigureRequest):
+    """The same for a figure of shapes."""
+
+    columns: Annotated[int | None, _option("--columns", "Number of shapes in a row.", min=1)] = None
+    no_lines: Annotated[bool, _option("--no-lines", "Draw landmarks alone, where they follow no curve.")] = False
+    numbers: Annotated[bool, _option("--numbers", "Mark the landmarks, numbered from 1 in the first shape.")] = False
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """Options of functions that draw shapes."""
+        return {**({"points": "numbers"} if self.numbers else {}), **({"linestyle": "none"} if self.no_lines else {})}
+
+    @property
+    def gallery_look(self) -> dict[str, Any]:
+        """Options of functions that draw shapes side by side."""
+        return {"n_columns": self.columns, **self.look}
+
+
+def with_figure(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the request that its parameter ``figure`` is."""
+    signature = inspect.signature(command)
+    kind: type[FigureRequest] = signature.parameters["figure"].annotation
+    options = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, annotation=one.type, default=one.default)
+        for one in fields(kind)
+    ]
+    names = {one.name for one in options}
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        request = kind(**{name: values.pop(name) for name in names})
+        given = [one for one in fields(kind) if one.name != "figure" and getattr(request, one.name) != one.default]
+        if request.figure is None and given:
+            raise typer.BadParameter(
+                "works only with --figure.", param_hint=", ".join(_option_name(one.name) for one in given)
+            )
+        command(figure=request, **values)
+
+    others = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in signature.parameters.items()
+        if name != "figure"
+    ]
+    place = list(signature.parameters).index("figure")
+    run.__signature__ = signature.replace(parameters=[*others[:place], *options, *others[place:]])  # type: ignore[attr-defined]
+    run.__annotations__ = {}
+    return run
+
+
+def claim_figure(request: FigureRequest, force: bool) -> Path | None:
+    """Return where a figure may go; refuse a name that is none, a file that is there, or a wrong width."""
+    path = request.figure
     if path is None:
         return None
-    if path.suffix.lower() not in SUFFIXES:
-        raise typer.BadParameter(f"{path.name} must end in {', '.join(SUFFIXES)}.", param_hint="--figure")
+    if path.suffix.lower() not in FIGURE_SUFFIXES:
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(FIGURE_SUFFIXES)}.", param_hint="--figure")
+    _width_in_mm(request.width)
     claimed = claim_file(path, force)
     try:
         import matplotlib as mpl  # noqa: F401
@@ -35,28 +117,38 @@ def claim_figure(path: Path | None, force: bool) -> Path | None:
     return claimed
 
 
-def save_figure(
-    path: Path, draw: Callable[["Axes"], Any], run: dict[str, Any], size: tuple[float, float] = (7.0, 5.0)
-) -> None:
-    """Draw on a new figure and write it, whole or not at all, with the record of what made it beside it."""
-    from matplotlib import rc_context
+def draw_figure(
+    request: FigureRequest, draw: Callable[["Axes"], Any], run: dict[str, Any], aspect: float = 0.7
+) -> Path:
+    """Draw on a new figure and write it, whole or not at all, with the record of what made it beside it.
+
+    `aspect` is the height of the figure divided by its width. Empty space above and below shapes is cut off.
+    """
     from matplotlib.figure import Figure
 
-    from shapelex.store.atomic import write_atomically
+    from shapelex.plotting import figure_size, letter_panels, save_figure, style
     from shapelex.store.provenance import write_sidecar
 
-    # The same picture gives the same bytes, and text stays text.
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
-    with rc_context({"svg.hashsalt": "shapelex", "svg.fonttype": "none"}):
-        figure = Figure(figsize=size, layout="constrained", dpi=200)
-        draw(figure.subplots())
-        write_atomically(path, lambda stream: figure.savefig(stream, format=path.suffix[1:].lower(), metadata=metadata))
-    write_sidecar(path, run)
+    if request.figure is None:
+        raise ValueError("figure must be a path, got None.")
+    width = _width_in_mm(request.width)
+    # With a given number of columns, shapes take the height that they need.
+    height = _TALLEST if getattr(request, "columns", None) else min(aspect * width, _TALLEST)
+    with style(font_size=request.font_size):
+        figure = Figure(figsize=figure_size(width, height), layout="constrained")
+        ax = figure.subplots()
+        draw(ax)
+        if request.letter is not None:
+            letter_panels(ax, [request.letter])
+        _cut_empty_height(figure, ax)
+        save_figure(figure, request.figure, dpi=request.dpi)
+    write_sidecar(request.figure, run)
+    return request.figure
 
 
-def gallery_size(n_shapes: int) -> tuple[float, float]:
-    """Return the size of a figure of so many shapes side by side."""
-    return (7.0, 2.0) if n_shapes <= 4 else (7.0, 3.2) if n_shapes <= 12 else (7.0, 5.0)
+def gallery_aspect(n_shapes: int) -> float:
+    """Return height divided by width of a figure of so many shapes side by side."""
+    return 0.3 if n_shapes <= 4 else 0.46 if n_shapes <= 12 else 0.7
 
 
 def pose_on_page(shapes: "ShapeSet | StoredShapes", space: "Space") -> "ComplexArray":
@@ -72,3 +164,31 @@ def pose_on_page(shapes: "ShapeSet | StoredShapes", space: "Space") -> "ComplexA
     # Shapes with missing landmarks are completed by the mean: the pose hardly depends on them.
     whole = open_incomplete(as_shapes(chosen, space)).take(np.arange(len(chosen)))
     return common_pose(space.preshape(whole).astype(np.complex128), space)
+
+
+def _width_in_mm(width: str | None) -> float:
+    from shapelex.plotting.style import COLUMN_WIDTHS
+
+    if width is None:
+        return _DEFAULT_WIDTH
+    try:
+        found = COLUMN_WIDTHS[width] if width in COLUMN_WIDTHS else float(width.removesuffix("mm"))
+    except ValueError:
+        found = 0.0
+    if not 20 <= found <= 1000:
+        raise typer.BadParameter(
+            f"expected 20 to 1000 millimeters, single (85 mm) or double (180 mm), got {width!r}.", param_hint="--width"
+        )
+    return found
+
+
+def _cut_empty_height(figure: Any, ax: "Axes") -> None:
+    """Lower a figure to the height that axes of equal scales use of it."""
+    figure.draw_without_rendering()
+    place, used = ax.get_position(original=True), ax.get_position()
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height * (1 - (place.height - used.height)))
+
+
+def _option_name(name: str) -> str:
+    return "--" + name.replace("_", "-")

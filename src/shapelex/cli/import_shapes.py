@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, read_exclusion
 from shapelex.cli.format_options import FormatOption, complete_format, parse_format_options
 from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
@@ -87,6 +88,7 @@ def import_shapes(
         MissingName, typer.Option("--missing", help="Missing landmarks: refuse, keep, or negative ones are.")
     ] = MissingName.error,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")] = False,
+    exclude: ExcludeOption = None,
     option: FormatOption = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -135,10 +137,14 @@ def import_shapes(
         # A curve is open or closed like what it is fitted to, unless the option says so.
         curve = partial(make_space, str(space), points)
         options["space"] = curve if closed is None else curve(closed)
+    exclusion = None if exclude is None else read_exclusion(exclude)
     with assembled_shapes(inputs, target, screen, **options) as shapes:
+        if exclusion is not None:
+            # Before registration, whose mean they would change.
+            shapes = exclude_shapes(shapes, exclusion)
         if register:
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen)
-        run = record_run(seed, (*inputs, *(one for one in (like, labels) if one is not None)))
+        run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
         with screen.progress("writing"):
             write_shapes(shapes, target, run)
         summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shapelex.cli.errors import CommandError
+from shapelex.cli.figures import FIGURE_SUFFIXES
 from shapelex.cli.json_report import current_report
 from shapelex.cli.options import JsonOption
 from shapelex.cli.screen import Screen
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from shapelex.store.model_file import Model
 
 # What commands draw, by the end of its name; an image may hold masks, too.
-_DRAWINGS = {".html": "page", ".htm": "page", ".png": "figure", ".svg": "figure", ".pdf": "figure"}
+_DRAWINGS = {".html": "page", ".htm": "page", **dict.fromkeys(FIGURE_SUFFIXES, "figure")}
+_IMAGES = (".png", ".tif", ".tiff")
 
 
 def info(
@@ -57,7 +59,7 @@ def _describe_drawing(path: Path, run: dict[str, Any]) -> tuple[list[str], dict[
     if run:
         lines = [f"{kind} for the eye, no shapes", *(f"made before it: {command}" for command in run["earlier"])]
         return lines, {"holds": kind, "earlier": run["earlier"]}
-    if path.suffix.lower() == ".png":
+    if path.suffix.lower() in _IMAGES:
         return None
     raise CommandError(
         f"{path} is a {kind}, but has no record of a shapelex command in it: info tells what shapes, models, codes, "

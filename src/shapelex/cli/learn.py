@@ -7,7 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.errors import CommandError, Interruption
-from shapelex.cli.figures import claim_figure, gallery_size, pose_on_page, save_figure
+from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, read_exclusion
+from shapelex.cli.figures import (
+    ShapesFigureRequest,
+    claim_figure,
+    draw_figure,
+    gallery_aspect,
+    pose_on_page,
+    with_figure,
+)
 from shapelex.cli.fit_progress import follow_fit
 from shapelex.cli.format_options import FormatOption, parse_format_options
 from shapelex.cli.json_report import current_report
@@ -15,7 +23,6 @@ from shapelex.cli.options import (
     DeviceOption,
     DistanceName,
     DistanceOption,
-    FigureOption,
     ForceOption,
     JsonOption,
     QuietOption,
@@ -39,6 +46,7 @@ class CoderName(StrEnum):
     omp = "omp"
 
 
+@with_figure
 def learn(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Model file to write, .npz.")],
@@ -72,11 +80,12 @@ def learn(
             "--checkpoint", help="Save progress to this file, and resume from it if it exists.", show_default=False
         ),
     ] = None,
+    exclude: ExcludeOption = None,
     option: FormatOption = None,
     device: DeviceOption = "cpu",
     scheduler: SchedulerOption = None,
     seed: SeedOption = 0,
-    figure: FigureOption = None,
+    figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -87,6 +96,8 @@ def learn(
 
     Shapes with missing landmarks are learned from the landmarks that they have; such sets are read into memory.
 
+    With --exclude, the other shapes are read into memory.
+
     Interrupted with Ctrl-C, it keeps the best dictionary so far beside OUT, as NAME.interrupted.npz.
 
     Example: shapelex learn shapes.npz -o model.npz --atoms 10 --nonzero 3 --figure atoms.png
@@ -95,12 +106,20 @@ def learn(
         raise typer.BadParameter(f"a model file ends in .npz, got {out.name}.", param_hint="-o")
     if nonzero > atoms:
         raise typer.BadParameter(f"must be at most --atoms {atoms}, got {nonzero}.", param_hint="--nonzero")
+    if exclude is not None and scheduler is not None:
+        raise typer.BadParameter(
+            "works without --scheduler: leave the shapes out with shapelex import --exclude.", param_hint="--exclude"
+        )
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     options = parse_format_options(option)
     found: Any = None if options else open_stored_shapes(shapes)
     if found is None:
         found = read_complete_shapes(shapes, screen, missing="allow", **options)
+    exclusion = None if exclude is None else read_exclusion(exclude)
+    if exclusion is not None:
+        found = exclude_shapes(found, exclusion)
+        screen.say(found.notes[-1])
     n_incomplete = count_incomplete(found)
     if n_incomplete and (batch_size is not None or scheduler is not None):
         raise CommandError(
@@ -124,7 +143,7 @@ def learn(
         random_state=seed,
         checkpoint=None if checkpoint is None else str(checkpoint),
     )
-    run = record_run(seed, (shapes,))
+    run = record_run(seed, (shapes,) if exclude is None else (shapes, exclude))
     try:
         with (
             on_cluster(found, shapes, scheduler) as source,
@@ -142,14 +161,11 @@ def learn(
     screen.wrote(target)
     if picture is not None:
         pose = pose_on_page(found, model.space_)
-        save_figure(
-            picture,
-            lambda ax: sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, pose=pose, ax=ax),
-            run,
-            gallery_size(atoms),
-        )
+        draw_figure(figure, lambda ax: model.plot(pose=pose, ax=ax, **figure.gallery_look), run, gallery_aspect(atoms))
         screen.wrote(picture)
     screen.show({"rmse": float(model.rmse_), "n_iter": int(model.n_iter_), "n_incomplete": n_incomplete,
+                 "n_excluded": 0 if exclusion is None else exclusion.n_excluded,
+                 "unmatched": [] if exclusion is None else exclusion.unmatched,
                  "usage": model.usage_.tolist()})  # fmt: skip
 
 

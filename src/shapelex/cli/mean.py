@@ -6,11 +6,10 @@ from typing import Annotated
 import typer
 
 from shapelex.cli.errors import CommandError
-from shapelex.cli.figures import claim_figure, save_figure
+from shapelex.cli.figures import ShapesFigureRequest, claim_figure, draw_figure, gallery_aspect, with_figure
 from shapelex.cli.options import (
     DistanceName,
     DistanceOption,
-    FigureOption,
     ForceOption,
     JsonOption,
     QuietOption,
@@ -22,12 +21,13 @@ from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import read_complete_shapes
 
 
+@with_figure
 def mean(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz, .csv, .tps.")],
     distance: DistanceOption = DistanceName.full,
     by_label: Annotated[bool, typer.Option("--by-label", help="A mean for each label.")] = False,
-    figure: FigureOption = None,
+    figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -67,11 +67,15 @@ def mean(
     screen.wrote(target)
     if picture is not None:
         if by_label:
-            save_figure(
-                picture, lambda ax: sx.plotting.plot_shapes(np.array(means), found.space, labels=names, ax=ax), run
+            look = {"labels": [name or "(none)" for name in names], **figure.gallery_look}
+            draw_figure(
+                figure,
+                lambda ax: sx.plotting.plot_shapes(np.array(means), found.space, ax=ax, **look),
+                run,
+                gallery_aspect(len(means)),
             )
         else:
-            save_figure(picture, lambda ax: sx.plotting.plot_mean(found, found.space, kind=distance.value, ax=ax), run)
+            draw_figure(figure, lambda ax: sx.plotting.plot_mean(found, kind=distance.value, ax=ax, **figure.look), run)
         screen.wrote(picture)
     screen.show({"means": [
         {"id": name, "n_shapes": len(group), "rms_distance": spread}

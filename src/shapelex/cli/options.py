@@ -30,10 +30,6 @@ def numbers_in(text: str | None, option: str) -> list[int] | None:
 
 DeviceOption = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, or another torch device.")]
 DistanceOption = Annotated[DistanceName, typer.Option("--distance", help="Procrustes distance.")]
-FigureOption = Annotated[
-    Path | None,
-    typer.Option("--figure", help="Draw a picture too: a .png, .svg or .pdf file.", show_default=False),
-]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is there; nothing is replaced without.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that learn wrote.")]

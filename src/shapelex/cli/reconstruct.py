@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from shapelex.cli.encode import draw_overlays
-from shapelex.cli.figures import claim_figure
+from shapelex.cli.figures import ShapesFigureRequest, claim_figure, with_figure
 from shapelex.cli.options import (
     DeviceOption,
-    FigureOption,
     ForceOption,
     JsonOption,
     ModelArgument,
@@ -22,12 +21,13 @@ from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import load_dictionary, read_shapes_for
 
 
+@with_figure
 def reconstruct(
     model: ModelArgument,
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz, .csv, .tps.")],
     device: DeviceOption = "cpu",
-    figure: FigureOption = None,
+    figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -50,6 +50,6 @@ def reconstruct(
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
     screen.wrote(target)
     if picture is not None:
-        draw_overlays(picture, found, made, errors, run)
+        draw_overlays(figure, found, made, run)
         screen.wrote(picture)
     screen.show({"n_shapes": len(found), "rmse": rmse, "worst": float(errors.max())})

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.compare import GroupOption, check_group, groups_of, splitter
-from shapelex.cli.figures import claim_figure, save_figure
+from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.options import (
-    FigureOption,
     ForceOption,
     JsonOption,
     QuietOption,
@@ -27,6 +26,7 @@ LINE_SECONDS = 3.0
 """Seconds between lines of progress, where standard error is not a terminal."""
 
 
+@with_figure
 def suggest(
     shapes: ShapesArgument,
     out: Annotated[
@@ -49,7 +49,7 @@ def suggest(
         int, typer.Option("--seeds", min=0, help="Dictionaries of a size to compare for stable atoms; 0: none.")
     ] = 3,
     seed: SeedOption = 0,
-    figure: FigureOption = None,
+    figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -91,7 +91,7 @@ def suggest(
         write_table(target, [{name: advice.surface[name] for name in advice.surface.columns}], run)
         screen.wrote(target)
     if picture is not None:
-        save_figure(picture, lambda ax: sx.plotting.plot_suggestion(advice, ax=ax), run, (6.0, 5.0))
+        draw_figure(figure, lambda ax: sx.plotting.plot_suggestion(advice, ax=ax), run, 0.8)
         screen.wrote(picture)
     screen.show({"n_atoms": advice.n_atoms, "n_nonzero": advice.n_nonzero, "rmse": float(advice.rmse),
                  "reasons": advice.reasons})  # fmt: skip

@@ -13,6 +13,7 @@ from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
+from shapelex.estimators.atom_plot import AtomPlotMixin
 from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs, preparation_of
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
 from shapelex.exceptions import CodesError
@@ -26,7 +27,7 @@ from shapelex.spaces.plain import PlainRows
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class AlignFirstDictionary(CallbackSupportMixin, ShapeReconstructor):
+class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstructor):
     """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
 
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights

@@ -25,6 +25,7 @@ from shapelex.coding.blocks import (
 from shapelex.coding.code_table import shape_columns
 from shapelex.coding.coders import CODERS
 from shapelex.coding.settings import CodedBlock, Coding
+from shapelex.estimators.atom_plot import AtomPlotMixin
 from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
 from shapelex.estimators.complex_codes import ComplexCodes
 from shapelex.geometry.distances import pairwise_row_distances
@@ -37,7 +38,7 @@ from shapelex.store.provenance import make_run
 _REALISM_BLOCK = 1 << 16
 
 
-class FittedDictionary(ShapeReconstructor):
+class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
     """Atoms in a space, and the coding of shapes over them; subclasses learn the atoms."""
 
     n_nonzero: int

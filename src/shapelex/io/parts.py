@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shapelex._messages import format_option, parameter
-from shapelex._typing import ComplexArray
+from shapelex._typing import BoolArray, ComplexArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_swelling
 from shapelex.io.formats import npz
@@ -234,6 +234,9 @@ class Parts:
         write_atomically(path, lambda stream: npz.write_set(part, stream))
         self._parts[place] = path
 
+    def __delitem__(self, place: int) -> None:
+        del self._parts[place]
+
     def truncate(self, n_parts: int) -> None:
         """Remove all but the first parts."""
         del self._parts[n_parts:]
@@ -382,3 +385,17 @@ class AssembledShapes:
         """Put as many other configurations of the same space in the place of those there are."""
         for place, part in enumerate(self._parts):
             self._parts[place] = part.replace(configurations=change(part.configurations))
+
+    def select(self, is_wanted: Callable[[ShapeSet], BoolArray]) -> None:
+        """Keep only the shapes that a function wants, which is called for one part at a time."""
+        n_kept, empty = 0, []
+        for place, part in enumerate(self._parts):
+            kept = part[is_wanted(part)]
+            if not len(kept):
+                empty.append(place)
+            elif len(kept) < len(part):
+                self._parts[place] = kept
+            n_kept += len(kept)
+        for place in reversed(empty):
+            del self._parts[place]
+        self.shape = n_kept, self.shape[1]

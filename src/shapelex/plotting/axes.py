@@ -6,6 +6,7 @@ matplotlib is imported here and inside the functions that need it, never when th
 from typing import TYPE_CHECKING
 
 from shapelex.exceptions import ParameterTypeError
+from shapelex.plotting.style import import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,12 +14,9 @@ if TYPE_CHECKING:
 
 def resolve_axes(ax: "Axes | None") -> "Axes":
     """Return `ax`, or the current axes of pyplot; refuse what is none."""
-    try:
-        from matplotlib.axes import Axes
-    except ImportError as error:
-        raise ImportError(
-            'shapelex.plotting needs matplotlib, which is not installed: pip install "shapelex[plot]".'
-        ) from error
+    import_matplotlib()
+    from matplotlib.axes import Axes
+
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -26,6 +24,21 @@ def resolve_axes(ax: "Axes | None") -> "Axes":
     if not isinstance(ax, Axes):
         raise ParameterTypeError(f"ax must be matplotlib Axes, or None for the current ones, got {type(ax).__name__}.")
     return ax
+
+
+def label_axes(ax: "Axes", x_name: str, y_name: str, fontsize: float) -> None:
+    """Name both axes, with whole numbers along x and grid lines along y."""
+    import matplotlib as mpl
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_xlabel(x_name, fontsize=fontsize)
+    ax.set_ylabel(y_name, fontsize=fontsize)
+    ax.tick_params(labelsize=fontsize)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    ax.grid(axis="y", color=mpl.rcParams["grid.color"], linewidth=mpl.rcParams["grid.linewidth"])
+    ax.set_axisbelow(True)
+    ax.spines["top"].set_visible(mpl.rcParams["axes.spines.top"])
+    ax.spines["right"].set_visible(mpl.rcParams["axes.spines.right"])
 
 
 def clear_axes(ax: "Axes") -> None:

@@ -12,7 +12,8 @@ from shapelex.plotting.curves import checked_shape
 from shapelex.plotting.dictionaries import in_percent
 from shapelex.plotting.drawing import draw_shape, extents, with_defaults
 from shapelex.plotting.grids import Grid, arrange, label_size
-from shapelex.plotting.palette import CYCLE, DARK_GRAY, FONT_SIZE, GRAY, LIGHT_GRAY
+from shapelex.plotting.palette import DARK_GRAY, GRAY, LIGHT_GRAY
+from shapelex.plotting.style import cycle_color, styled, text_size
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 _SIGN_ROOM = 0.3  # between the cells of a sum, for its signs
 
 
-def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float = FONT_SIZE, ax: "Axes | None" = None) -> "Axes":
+@styled
+def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw the complex weights of one shape as arrows, each with the number of its atom.
 
     The length of an arrow is how much the atom is scaled, its direction how far the atom is turned.
@@ -33,8 +35,8 @@ def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float = FONT_SIZE, a
     ----------
     code : array_like of complex, shape (n_atoms,), or SparseCodes of one row
         Weights of all atoms, most of them zero, as a row of ``ShapeDictionary.transform(X)``.
-    fontsize : float, default 8
-        Size of the numbers, in points.
+    fontsize : float, optional
+        Size of the numbers, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
 
@@ -57,8 +59,8 @@ def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float = FONT_SIZE, a
     [('1', 0.8j), ('3', (0.3+0j))]
     """
     weights, used = _used_atoms(code)
-    ax = resolve_axes(ax)
-    outermost = _draw_circles(ax, weights[used], fontsize)
+    ax, size = resolve_axes(ax), text_size(fontsize)
+    outermost = _draw_circles(ax, weights[used], size)
     for color, atom in zip(_colors(len(used)), used, strict=True):
         weight = weights[atom]
         ax.annotate(
@@ -68,7 +70,7 @@ def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float = FONT_SIZE, a
             arrowprops={"arrowstyle": "-|>,head_length=0.5,head_width=0.22", "color": color, "linewidth": 1.5,
                         "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8},
         )  # fmt: skip
-        away = 0.8 * fontsize * weight / abs(weight)
+        away = 0.8 * size * weight / abs(weight)
         ax.annotate(
             str(atom),
             (weight.real, weight.imag),
@@ -76,7 +78,7 @@ def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float = FONT_SIZE, a
             textcoords="offset points",
             ha="center",
             va="center",
-            fontsize=fontsize,
+            fontsize=size,
             color=color,
             gid="atom",
         )
@@ -86,6 +88,7 @@ def plot_code(code: "ArrayLike | SparseCodes", *, fontsize: float = FONT_SIZE, a
     return ax
 
 
+@styled
 def plot_combination(
     code: "ArrayLike | SparseCodes",
     atoms: ArrayLike,
@@ -93,7 +96,7 @@ def plot_combination(
     *,
     original: ArrayLike | None = None,
     n_columns: int | None = None,
-    fontsize: float = FONT_SIZE,
+    fontsize: float | None = None,
     ax: "Axes | None" = None,
     **line: Any,
 ) -> "Axes":
@@ -114,8 +117,8 @@ def plot_combination(
         The shape that was coded; its pre-shape is drawn under the sum, with the error in percent.
     n_columns : int, optional
         Cells in a row; as many as make the shapes largest when not given.
-    fontsize : float, default 8
-        Size of the labels, in points.
+    fontsize : float, optional
+        Size of the labels, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
     **line
@@ -157,13 +160,13 @@ def plot_combination(
     terms = weights[used, None] * chosen
     total = terms.sum(axis=0)
     shape = None if original is None else space.preshape(checked_shape(original, space, "original")[0])
-    ax = resolve_axes(ax)
+    ax, size = resolve_axes(ax), text_size(fontsize)
 
     labels = [f"atom {atom}\n{_polar(weights[atom])}" for atom in used]
     labels.append("sum" if shape is None else f"sum\nerror {in_percent(float(space.norm(shape - total)))}")
     sums = total[None] if shape is None else np.stack([total, shape])
     cells = [*np.concatenate([extents(terms, space), extents(chosen, space)], axis=1), extents(sums, space)]
-    grid = arrange(ax, cells, n_columns=n_columns, label=label_size(labels, fontsize), gap=_SIGN_ROOM)
+    grid = arrange(ax, cells, n_columns=n_columns, label=label_size(labels, size), gap=_SIGN_ROOM)
     for cell, (color, origin) in enumerate(zip(_colors(len(used)), grid.origins, strict=False)):
         draw_shape(ax, chosen[cell], space, origin=origin, color=LIGHT_GRAY, linewidth=0.8)
         draw_shape(ax, terms[cell], space, origin=origin, **with_defaults(line, color=color))
@@ -172,8 +175,8 @@ def plot_combination(
     draw_shape(ax, total, space, origin=grid.origins[-1], **line)
     signs = ["", *["+"] * (len(used) - 1), "="]
     for cell, (label, sign) in enumerate(zip(labels, signs, strict=True)):
-        _mark_cell(ax, grid, cell, sign, fontsize)
-        grid.write_under(ax, cell, label, fontsize)
+        _mark_cell(ax, grid, cell, sign, size)
+        grid.write_under(ax, cell, label, size)
     return ax
 
 
@@ -197,7 +200,7 @@ def _used_atoms(code: "ArrayLike | SparseCodes") -> tuple[ComplexArray, IntArray
 
 
 def _colors(n_colors: int) -> list[str]:
-    return [CYCLE[k % len(CYCLE)] for k in range(n_colors)]
+    return [cycle_color(k) for k in range(n_colors)]
 
 
 def _polar(weight: complex) -> str:

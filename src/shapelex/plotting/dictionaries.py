@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray
-from shapelex._validation import as_numeric_array
+from shapelex._validation import as_numeric_array, check_count
 from shapelex.exceptions import ShapeInputError
 from shapelex.geometry import align_onto, distance
 from shapelex.plotting.axes import resolve_axes
-from shapelex.plotting.drawing import with_defaults
+from shapelex.plotting.drawing import Points, spread_rows, with_defaults
 from shapelex.plotting.galleries import draw_gallery
-from shapelex.plotting.palette import FONT_SIZE, ORANGE
+from shapelex.plotting.models import atoms_of, is_model, reconstruct
 from shapelex.plotting.poses import Pose, pose_rotations
+from shapelex.plotting.style import cycle_color, styled, text_size
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 
@@ -20,16 +21,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_MOST_SHAPES_OF_MODEL = 24
+_ROUNDING = 1e-10  # percent
+
+
+@styled
 def plot_atoms(
-    atoms: ArrayLike,
+    atoms: Any,
     space: Space | None = None,
     *,
     usage: ArrayLike | None = None,
     pose: Pose | ArrayLike = "mean",
     numbers: bool = True,
     n_columns: int | None = None,
-    points: bool = False,
-    fontsize: float = FONT_SIZE,
+    points: Points = False,
+    fontsize: float | None = None,  # noqa: ARG001 -- read by styled
     ax: "Axes | None" = None,
     **line: Any,
 ) -> "Axes":
@@ -37,13 +43,14 @@ def plot_atoms(
 
     Parameters
     ----------
-    atoms : array_like of complex, shape (n_atoms, n_coordinates)
-        The atoms, as ``ShapeDictionary.atoms_``. They are drawn as pre-shapes.
+    atoms : fitted dictionary, or array_like of complex, shape (n_atoms, n_coordinates)
+        A model such as :class:`~shapelex.ShapeDictionary`, whose space and use are drawn too, or atoms. They are drawn
+        as pre-shapes.
     space : Space, optional
-        Space of the atoms; landmarks when not given.
+        Space of the atoms; that of the model, or landmarks, when not given.
     usage : array_like of float, shape (n_atoms,), optional
-        Share of the shapes that use each atom, as ``ShapeDictionary.usage_``. It is written in percent under the atoms
-        and orders them; without it they stay in their order.
+        Share of the shapes that use each atom, as ``ShapeDictionary.usage_``, from which it is taken for a model. It is
+        written in percent under the atoms and orders them; without it they stay in their order.
     pose : {"mean", "principal", "given"} or array_like of complex, shape (n_coordinates,), default "mean"
         How to turn the atoms: along their mean, weighted by use, which lies flat; each along its own long axis; not at
         all; or along a given configuration.
@@ -51,10 +58,11 @@ def plot_atoms(
         Write the number of each atom, its row in `atoms`, in gray before its use.
     n_columns : int, optional
         Atoms in a row; as many as make the atoms largest when not given.
-    points : bool, default False
-        Whether to mark the landmarks, knots or control points too.
-    fontsize : float, default 8
-        Size of the labels, in points.
+    points : bool or "numbers", default False
+        Whether to mark the landmarks, knots or control points too; ``"numbers"`` also numbers those of the first
+        atom, from 1.
+    fontsize : float, optional
+        Size of the labels, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
     **line
@@ -68,7 +76,10 @@ def plot_atoms(
     Raises
     ------
     ShapeInputError
-        If `atoms` are no configurations of the space, or `usage` is not one share an atom.
+        If `atoms` are neither a model with atoms nor configurations of the space, or `usage` is not one share per
+        atom.
+    NotFittedError
+        If the model is not fitted.
 
     Examples
     --------
@@ -81,6 +92,8 @@ def plot_atoms(
     >>> [text.get_text() for text in ax.texts]
     ['100 %', '75 %', '20 %']
     """
+    if is_model(atoms):
+        atoms, space, usage = atoms_of(atoms, space, usage)
     configurations, space = read_configurations(atoms, space, "atoms")
     preshapes = space.preshape(configurations)
     shares = None if usage is None else _as_shares(usage, len(preshapes))
@@ -95,46 +108,53 @@ def plot_atoms(
         n_columns=n_columns,
         points=points,
         numbers=order.tolist() if numbers else None,
-        fontsize=fontsize,
         **line,
     )
     return resolved
 
 
+@styled
 def plot_reconstructions(
-    X: ArrayLike,
-    reconstructions: ArrayLike,
+    X: Any,
+    reconstructions: Any,
     space: Space | None = None,
     *,
     pose: Pose | ArrayLike = "principal",
     n_columns: int | None = None,
-    points: bool = False,
-    fontsize: float = FONT_SIZE,
+    points: Points = False,
+    max_shapes: int | None = None,
+    fontsize: float | None = None,
     ax: "Axes | None" = None,
     **line: Any,
 ) -> "Axes":
     """Draw reconstructions over the shapes they stand for, which are gray, with the errors in percent.
 
-    The error is the full Procrustes distance. Each reconstruction is drawn in the size and pose that attain it, where
-    a least-squares reconstruction of the pre-shape lies already.
+    Called as ``plot_reconstructions(model, X)`` or as ``plot_reconstructions(X, reconstructions, space)``. The error is
+    the full Procrustes distance. Each reconstruction is drawn in the size and pose that attain it, where a
+    least-squares reconstruction of the pre-shape lies already.
 
     Parameters
     ----------
-    X : array_like of complex, shape (n_shapes, n_coordinates)
-        The original configurations, drawn as pre-shapes.
+    X : fitted model, or array_like of complex, shape (n_shapes, n_coordinates)
+        A model that reconstructs shapes, or the original configurations, which are drawn as pre-shapes.
     reconstructions : array_like of complex, shape (n_shapes, n_coordinates)
-        Their reconstructions, as ``ShapeDictionary.reconstruct(X)``.
+        After a model, the original configurations or a set of them. Otherwise the reconstructions, as
+        ``ShapeDictionary.reconstruct(X)``.
     space : Space, optional
-        Space of the configurations; landmarks when not given.
+        Space of the configurations; that of the model or of the set, or landmarks, when not given.
     pose : {"principal", "mean", "given"} or array_like of complex, shape (n_coordinates,), default "principal"
-        How to turn the originals: each along its own long axis; along their mean, which lies flat; not at all; or
+        How to rotate the originals: each along its own long axis; along their mean, which lies flat; not at all; or
         along a given configuration.
     n_columns : int, optional
         Shapes in a row; as many as make the shapes largest when not given.
-    points : bool, default False
-        Whether to mark the landmarks, knots or control points of the reconstructions too.
-    fontsize : float, default 8
-        Size of the labels, in points.
+    points : bool or "numbers", default False
+        Whether to mark the landmarks, knots or control points of the reconstructions too; ``"numbers"`` also numbers
+        those of the first shape, from 1.
+    max_shapes : int, optional
+        Maximum number of shapes to draw: those of evenly spaced ranks from the smallest error to the largest, in this
+        order; the title then says how many of all are shown. When not given, 24 where a model is given, else all.
+    fontsize : float, optional
+        Size of the labels, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
     **line
@@ -148,7 +168,10 @@ def plot_reconstructions(
     Raises
     ------
     ShapeInputError
-        If the arrays are no configurations of the space, or not as many.
+        If the arrays are no configurations of the space, or not as many, the model does not reconstruct shapes, or all
+        shapes have missing landmarks: only complete ones are drawn.
+    NotFittedError
+        If the model is not fitted.
 
     Examples
     --------
@@ -161,32 +184,46 @@ def plot_reconstructions(
     >>> [text.get_text() for text in ax.texts]
     ['10.0 %', '19.6 %']
     """
+    if is_model(reconstructions):
+        raise ShapeInputError("the model comes first: plot_reconstructions(model, X).")
+    if is_model(X):
+        X, reconstructions, space = reconstruct(X, reconstructions, space)
+        max_shapes = _MOST_SHAPES_OF_MODEL if max_shapes is None else max_shapes
     configurations, space = read_configurations(X, space, "X")
     approximations, _ = read_configurations(reconstructions, space, "reconstructions")
     if len(configurations) != len(approximations):
         raise ShapeInputError(
             f"reconstructions must be one for each of the {len(configurations)} shapes of X, got {len(approximations)}."
         )
+    n_shapes = len(configurations)
     preshapes = space.preshape(configurations)
-    rotations = pose_rotations(preshapes, space, pose)[:, None]
     errors = distance(preshapes, approximations, space=space)
+    rows = np.arange(n_shapes)
+    if max_shapes is not None and check_count(max_shapes, 1, "max_shapes") < n_shapes:
+        rows = np.argsort(errors, kind="stable")[spread_rows(n_shapes, max_shapes)]
+    rotations = pose_rotations(preshapes, space, pose)[rows, None]
+    ax = resolve_axes(ax)
     draw_gallery(
-        resolved := resolve_axes(ax),
-        rotations * align_onto(approximations, preshapes, space),
+        ax,
+        rotations * align_onto(approximations[rows], preshapes[rows], space),
         space,
-        [in_percent(error) for error in errors],
-        under=rotations * preshapes,
+        [in_percent(error) for error in errors[rows]],
+        under=rotations * preshapes[rows],
         n_columns=n_columns,
         points=points,
-        fontsize=fontsize,
-        **with_defaults(line, color=ORANGE, linewidth=1.1),
+        **with_defaults(line, color=cycle_color(1), linewidth=1.1),
     )
-    return resolved
+    if len(rows) < n_shapes:
+        title = f"{len(rows)} of {n_shapes} shapes, by error"
+        ax.set_title(title, fontsize=text_size(fontsize))
+    return ax
 
 
 def in_percent(error: float) -> str:
     """Write an error so that small ones keep their digits."""
     percent = 100 * error
+    if percent < _ROUNDING:
+        return "0 %"
     return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2g} %"
 
 

@@ -8,9 +8,10 @@ import numpy as np
 from shapelex._typing import ArrayLike, FloatArray
 from shapelex._validation import as_numeric_array
 from shapelex.exceptions import ParameterError
-from shapelex.plotting.axes import resolve_axes, size_in_inches
+from shapelex.plotting.axes import label_axes, resolve_axes, size_in_inches
 from shapelex.plotting.drawing import with_defaults
-from shapelex.plotting.palette import BLUE, CYCLE, FONT_SIZE, LIGHT_GRAY, MARKERS
+from shapelex.plotting.palette import MARKERS
+from shapelex.plotting.style import cycle_color, styled, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,8 @@ _COLUMNS = ("method", "n_nonzero", "rmse")
 _STYLES = ("-", "--", ":")
 
 
-def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes | None" = None, **line: Any) -> "Axes":
+@styled
+def plot_loss(loss_curve: ArrayLike, *, fontsize: float | None = None, ax: "Axes | None" = None, **line: Any) -> "Axes":
     """Draw the loss over the iterations of a fit, as root mean squared error in percent.
 
     Parameters
@@ -28,8 +30,8 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes |
     loss_curve : array_like of float, shape (n_iterations,)
         Mean squared distance of each dictionary on the way, as ``ShapeDictionary.loss_curve_``; entry 0 is that of the
         initial one.
-    fontsize : float, default 8
-        Size of all text, in points.
+    fontsize : float, optional
+        Size of all text, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
     **line
@@ -58,24 +60,25 @@ def plot_loss(loss_curve: ArrayLike, *, fontsize: float = FONT_SIZE, ax: "Axes |
         raise ParameterError(f"loss_curve must be a list of real losses, one per iteration, got shape {losses.shape}.")
     if not (np.isfinite(losses).all() and losses.min() >= 0):
         raise ParameterError("loss_curve must be finite and not negative: mean squared distances.")
-    ax = resolve_axes(ax)
+    ax, size = resolve_axes(ax), text_size(fontsize)
     errors = 100 * np.sqrt(losses)
-    _draw_line(ax, np.arange(losses.size), errors, line, color=BLUE)
+    _draw_line(ax, np.arange(losses.size), errors, line, color=cycle_color(0))
     ax.annotate(
         f"{errors[-1]:#.3g}".removesuffix("."),
         (losses.size - 1, errors[-1]),
-        xytext=(0, 3),
+        xytext=(4, 0),
         textcoords="offset points",
-        ha="right",
-        va="bottom",
-        fontsize=fontsize,
+        ha="left",
+        va="center",
+        fontsize=size,
         color=ax.lines[-1].get_color(),
     )
-    _finish(ax, "iteration", fontsize)
+    _finish(ax, "iteration", size)
     return ax
 
 
-def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | None" = None, **line: Any) -> "Axes":
+@styled
+def plot_rmse_curves(table: Any, *, fontsize: float | None = None, ax: "Axes | None" = None, **line: Any) -> "Axes":
     """Draw the root mean squared error of several methods against sparsity, on a log scale.
 
     This is figure 5 of the paper [1]_.
@@ -88,8 +91,8 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
         a sparsity, such as the folds of a cross-validation, the mean is drawn, in a band from the least to the
         greatest. A table of :func:`shapelex.compare` goes in as it is; where it has errors of held-out shapes besides
         those of the shapes that were learned from, they are drawn dashed, in the colors of their methods.
-    fontsize : float, default 8
-        Size of all text, in points.
+    fontsize : float, optional
+        Size of all text, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
     **line
@@ -120,7 +123,7 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
     [('ours', [20.0, 10.0]), ('align-first', [20.0, 16.0])]
     """
     curves = _as_curves(table)
-    ax = resolve_axes(ax)
+    ax, size = resolve_axes(ax), text_size(fontsize)
     methods = list(dict.fromkeys(method for method, _ in curves))
     splits = list(dict.fromkeys(split for _, split in curves))
     names = []
@@ -128,7 +131,7 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
         found = np.unique(sparsities)
         groups = [100 * errors[sparsities == n_nonzero] for n_nonzero in found]
         k, style = methods.index(method), _STYLES[splits.index(split) % len(_STYLES)]
-        color, marker = CYCLE[k % len(CYCLE)], MARKERS[k % len(MARKERS)]
+        color, marker = cycle_color(k), MARKERS[k % len(MARKERS)]
         means = np.array([group.mean() for group in groups])
         names.append(method if len(splits) == 1 else f"{method}, {split}")
         _draw_line(ax, found, means, line, color=color, marker=marker, linestyle=style, label=names[-1])
@@ -136,8 +139,8 @@ def plot_rmse_curves(table: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | Non
             least, greatest = [group.min() for group in groups], [group.max() for group in groups]
             ax.fill_between(found, least, greatest, color=color, alpha=0.15, linewidth=0)
     use_log_scale(ax)
-    _finish(ax, "atoms per shape", fontsize)
-    _make_room_for_legend(ax, names, fontsize)
+    _finish(ax, "atoms per shape", size)
+    _make_room_for_legend(ax, names, size)
     return ax
 
 
@@ -187,7 +190,7 @@ def _as_reals(values: Any, name: str) -> FloatArray:
 
 
 def _draw_line(ax: "Axes", x: Any, y: FloatArray, line: dict[str, Any], **look: Any) -> None:
-    ax.plot(x, y, **with_defaults(line, linewidth=1.4, markersize=3.6, solid_joinstyle="round", **look))
+    ax.plot(x, y, **with_defaults(line, markersize=3.6, solid_joinstyle="round", **look))
 
 
 def use_log_scale(ax: "Axes") -> None:
@@ -233,14 +236,6 @@ def _highest_from(start: float, line: "Line2D") -> float:
 
 
 def _finish(ax: "Axes", x_name: str, fontsize: float) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    ax.set_xlabel(x_name, fontsize=fontsize)
-    ax.set_ylabel("RMSE (%)", fontsize=fontsize)
-    ax.tick_params(labelsize=fontsize)
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
-    ax.grid(axis="y", color=LIGHT_GRAY, linewidth=0.5)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    label_axes(ax, x_name, "RMSE (%)", fontsize)
     if ax.get_legend_handles_labels()[1]:
         ax.legend(frameon=False, fontsize=fontsize)

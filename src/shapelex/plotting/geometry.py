@@ -8,11 +8,12 @@ from shapelex._typing import ArrayLike, DistanceKind
 from shapelex._validation import check_count
 from shapelex.geometry import align_onto, geodesic, mean_shape
 from shapelex.plotting.axes import clear_axes, resolve_axes
-from shapelex.plotting.curves import checked_shape
-from shapelex.plotting.drawing import draw_shape, extents, with_defaults
+from shapelex.plotting.curves import checked_shape, curve_points
+from shapelex.plotting.drawing import Points, draw_shape, extents, faintness, spread_rows, with_defaults
 from shapelex.plotting.grids import arrange, label_size
-from shapelex.plotting.palette import BLUE, FONT_SIZE, GRAY, ORANGE
+from shapelex.plotting.palette import BLUE, GRAY, ORANGE
 from shapelex.plotting.poses import flat_rotation
+from shapelex.plotting.style import styled, text_size
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@styled
 def plot_geodesic(
     z: ArrayLike,
     w: ArrayLike,
@@ -27,8 +29,8 @@ def plot_geodesic(
     *,
     n_shapes: int = 7,
     n_columns: int | None = None,
-    points: bool = False,
-    fontsize: float = FONT_SIZE,
+    points: Points = False,
+    fontsize: float | None = None,
     ax: "Axes | None" = None,
     **line: Any,
 ) -> "Axes":
@@ -46,10 +48,11 @@ def plot_geodesic(
         Shapes to draw, both ends included.
     n_columns : int, optional
         Shapes in a row; all in one when not given.
-    points : bool, default False
-        Whether to mark the landmarks, knots or control points too.
-    fontsize : float, default 8
-        Size of the labels, in points.
+    points : bool or "numbers", default False
+        Whether to mark the landmarks, knots or control points too; ``"numbers"`` also numbers those of the first
+        shape, from 1.
+    fontsize : float, optional
+        Size of the labels, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
     **line
@@ -76,22 +79,24 @@ def plot_geodesic(
     start, space = checked_shape(z, space, "z")
     end, _ = checked_shape(w, space, "w")
     times = np.linspace(0.0, 1.0, check_count(n_shapes, 2, "n_shapes"))
-    ax = resolve_axes(ax)
+    ax, size = resolve_axes(ax), text_size(fontsize)
     from matplotlib.colors import LinearSegmentedColormap, to_hex
 
     path = geodesic(start, end, times, space)
     path = 1j * flat_rotation(path, space) * path
     columns = len(path) if n_columns is None else n_columns
     labels = [f"{'t = ' if cell == 0 else ''}{time:.2g}" for cell, time in enumerate(times)]
-    grid = arrange(ax, list(extents(path, space, points)), n_columns=columns, label=label_size(labels[1:], fontsize))
+    grid = arrange(ax, list(extents(path, space, points)), n_columns=columns, label=label_size(labels[1:], size))
     blend = LinearSegmentedColormap.from_list("path", [BLUE, "#7B5EA7", ORANGE])
     for cell, (time, shape) in enumerate(zip(times, path, strict=True)):
         look = with_defaults(line, color=to_hex(blend(time)))
-        draw_shape(ax, shape, space, points=points, origin=complex(grid.origins[cell]), **look)
-        grid.write_under(ax, cell, labels[cell], fontsize)
+        origin, marks = complex(grid.origins[cell]), points if cell == 0 else bool(points)
+        draw_shape(ax, shape, space, points=marks, origin=origin, scale=grid.scale, **look)
+        grid.write_under(ax, cell, labels[cell], size)
     return ax
 
 
+@styled
 def plot_mean(
     Z: ArrayLike,
     space: Space | None = None,
@@ -99,7 +104,7 @@ def plot_mean(
     kind: DistanceKind = "full",
     weights: ArrayLike | None = None,
     max_shapes: int = 200,
-    points: bool = False,
+    points: Points = False,
     ax: "Axes | None" = None,
     **line: Any,
 ) -> "Axes":
@@ -117,8 +122,8 @@ def plot_mean(
         Non-negative weights of the shapes; all equal when not given.
     max_shapes : int, default 200
         Most shapes to draw in gray, taken evenly from the set. The mean is of all of them.
-    points : bool, default False
-        Whether to mark the landmarks, knots or control points of the mean too.
+    points : bool or "numbers", default False
+        Whether to mark the landmarks, knots or control points of the mean too, and to number them from 1.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given.
     **line
@@ -146,12 +151,16 @@ def plot_mean(
     check_count(max_shapes, 0, "max_shapes")
     mean = mean_shape(configurations, kind, weights, space)
     mean = flat_rotation(mean, space) * mean
-    shown = np.unique(np.linspace(0, len(configurations) - 1, min(max_shapes, len(configurations))).astype(int))
+    shown = spread_rows(len(configurations), max_shapes)
     ax = resolve_axes(ax)
+    look = with_defaults(line, linewidth=1.8, zorder=3)
     # Many lines need be fainter, or they merge into a blot.
-    alpha = 0.55 * min(1.0, np.sqrt(40 / max(shown.size, 1)))
-    for shape in align_onto(configurations[shown], mean, space) if shown.size else ():
-        draw_shape(ax, shape, space, color=GRAY, linewidth=0.5, alpha=alpha, zorder=1)
-    draw_shape(ax, mean, space, points=points, **with_defaults(line, linewidth=1.8, zorder=3))
+    faint: dict[str, Any] = {"color": GRAY, "linewidth": 0.5, "alpha": faintness(shown.size), "zorder": 1}
+    faint |= {"linestyle": look["linestyle"]} if "linestyle" in look else {}
+    aligned = align_onto(configurations[shown], mean, space) if shown.size else ()
+    for shape in aligned:
+        draw_shape(ax, shape, space, **faint)
+    crowd = np.concatenate([curve_points(shape, space) for shape in (mean, *aligned)])
+    draw_shape(ax, mean, space, points=points, crowd=crowd, **look)
     clear_axes(ax)
     return ax

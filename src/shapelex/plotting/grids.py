@@ -17,7 +17,7 @@ from shapelex.plotting.axes import clear_axes, size_in_inches
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_GAP = 0.14  # between cells, as a share of their larger side
+GAP = 0.14  # between cells, as a share of their larger side
 _POINTS_PER_INCH = 72.0
 _CHARACTER = 0.62  # width of a character of a label, as a share of its size
 _LINE = 1.3  # height of a line of a label, likewise
@@ -38,6 +38,8 @@ class Grid:
         Extent of every cell around its origin, gaps left out.
     width : float
         Distance from one column to the next.
+    scale : float
+        Size of a unit of the shapes, in inches.
     """
 
     origins: ComplexArray
@@ -45,6 +47,7 @@ class Grid:
     left: float
     right: float
     width: float
+    scale: float
 
     def write_under(self, ax: "Axes", cell: int, text: str, fontsize: float, shift: float = 0.0, **look: Any) -> None:
         """Write `text` under the middle of a cell, or `shift` points to the right of it."""
@@ -73,12 +76,15 @@ def arrange(
     *,
     n_columns: int | None = None,
     label: tuple[float, float] = (0.0, 0.0),
-    gap: float = _GAP,
+    gap: float = GAP,
+    strip: float = 0.0,
+    beside: float = 0.0,
 ) -> Grid:
     """Clear `ax` and give each of the `cells` a place: points to show, relative to the origin of their cell.
 
     All cells are as wide as the widest; a row is as high as its highest. Under each row is room for labels of the size
-    `label`, in inches. What that is in the units of the shapes follows from the size of the axes, so it is right as
+    `label`, in inches, and below all rows a strip of the height `strip`; `beside` is the height that a legend outside
+    the axes will take. What that is in the units of the shapes follows from the size of the axes, so it is right as
     long as the axes keep that size.
     """
     left, right = min(cell.real.min() for cell in cells), max(cell.real.max() for cell in cells)
@@ -87,7 +93,9 @@ def arrange(
     # Straight lines have no height, and upright ones no width; their cells still need some.
     thin = np.maximum(0.0, 0.1 * side - (tops - bottoms)) / 2
     cell_size = (max(right - left, 0.1 * side) + gap * side, tops - bottoms + 2 * thin + gap * side)
-    columns, scale = _best_columns(size_in_inches(ax), cell_size, label, n_columns)
+    whole_width, whole_height = size_in_inches(ax)
+    size = (whole_width, max(whole_height - strip - beside, whole_height / 3))
+    columns, scale = _best_columns(size, cell_size, label, n_columns)
 
     width = max(cell_size[0], label[0] / scale)
     row, column = np.divmod(np.arange(len(cells)), columns)
@@ -100,8 +108,9 @@ def arrange(
     clear_axes(ax)
     middle = (left + right) / 2
     ax.set_xlim(middle - width / 2, middle - width / 2 + columns * width)
-    ax.set_ylim(row_tops[0] + gap * side / 2 - ends[-1], row_tops[0] + gap * side / 2)
-    return Grid(column * width + 1j * y[row], (y + row_bottoms)[row], float(left), float(right), float(width))
+    ax.set_ylim(row_tops[0] + gap * side / 2 - ends[-1] - strip / scale, row_tops[0] + gap * side / 2)
+    origins, lower = column * width + 1j * y[row], (y + row_bottoms)[row]
+    return Grid(origins, lower, float(left), float(right), float(width), scale)
 
 
 def _best_columns(

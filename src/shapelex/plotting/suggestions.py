@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex.exceptions import ParameterTypeError
-from shapelex.plotting.axes import resolve_axes
+from shapelex.plotting.axes import label_axes, resolve_axes
 from shapelex.plotting.errors import use_log_scale
-from shapelex.plotting.palette import BLUE, DARK_GRAY, FONT_SIZE, GRAY, LIGHT_GRAY, ORANGE
+from shapelex.plotting.palette import DARK_GRAY, GRAY, LIGHT_GRAY
+from shapelex.plotting.style import cycle_color, styled, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_suggestion(suggestion: Any, *, fontsize: float = FONT_SIZE, ax: "Axes | None" = None) -> "Axes":
+@styled
+def plot_suggestion(suggestion: Any, *, fontsize: float | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw held-out errors over the number of atoms, a curve a sparsity, and the stability of the atoms below.
 
     The curve of the suggested sparsity is blue, with its standard error over folds; a ring marks the suggested size.
@@ -24,8 +26,8 @@ def plot_suggestion(suggestion: Any, *, fontsize: float = FONT_SIZE, ax: "Axes |
     ----------
     suggestion : Suggestion
         What :func:`shapelex.suggest` returns.
-    fontsize : float, default 8
-        Size of all text, in points.
+    fontsize : float, optional
+        Size of all text, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; the current ones of pyplot when not given. The bars are drawn below it: a constrained layout
         makes room for them.
@@ -53,25 +55,26 @@ def plot_suggestion(suggestion: Any, *, fontsize: float = FONT_SIZE, ax: "Axes |
     """
     if not all(hasattr(suggestion, name) for name in ("surface", "stability", "n_atoms", "n_nonzero")):
         raise ParameterTypeError(f"suggestion must be what suggest returns, got {type(suggestion).__name__}.")
-    ax = resolve_axes(ax)
+    ax, size = resolve_axes(ax), text_size(fontsize)
     surface, chosen = suggestion.surface, suggestion.n_nonzero
+    main, mark = cycle_color(0), cycle_color(1)
     for n_nonzero in surface.sparsities():
         sizes = np.array([size for size in surface.sizes() if n_nonzero in surface.sparsities(size)])
         errors = 100 * np.array([surface.rmse(size, n_nonzero) for size in sizes])
         is_chosen = n_nonzero == chosen
-        color, width = (BLUE, 1.6) if is_chosen else (GRAY, 0.8)
+        color, width = (main, 1.6) if is_chosen else (GRAY, 0.8)
         ax.plot(sizes, errors, color=color, linewidth=width, marker="o", markersize=3 if is_chosen else 2, zorder=2)
         spreads = 100 * np.array([surface.spread(size, n_nonzero) for size in sizes])
         if is_chosen and np.isfinite(spreads).all():
-            ax.fill_between(sizes, errors - spreads, errors + spreads, color=BLUE, alpha=0.2, linewidth=0)
+            ax.fill_between(sizes, errors - spreads, errors + spreads, color=main, alpha=0.2, linewidth=0)
         ax.annotate(
             f"{n_nonzero} per shape" if is_chosen else str(n_nonzero),
             (sizes[-1], errors[-1]),
             xytext=(5, 0),
             textcoords="offset points",
             va="center",
-            fontsize=fontsize,
-            color=BLUE if is_chosen else DARK_GRAY,
+            fontsize=size,
+            color=main if is_chosen else DARK_GRAY,
         )
     ax.plot(
         [suggestion.n_atoms],
@@ -79,14 +82,14 @@ def plot_suggestion(suggestion: Any, *, fontsize: float = FONT_SIZE, ax: "Axes |
         marker="o",
         markersize=9,
         markerfacecolor="none",
-        markeredgecolor=ORANGE,
+        markeredgecolor=mark,
         markeredgewidth=1.6,
         zorder=3,
     )
     use_log_scale(ax)
-    _label(ax, "atoms in the dictionary", "held-out RMSE (%)", fontsize)
+    label_axes(ax, "atoms in the dictionary", "held-out RMSE (%)", size)
     if len(suggestion.stability):
-        _draw_stability(ax, suggestion, fontsize)
+        _draw_stability(ax, suggestion, size)
     return ax
 
 
@@ -94,25 +97,13 @@ def _draw_stability(ax: "Axes", suggestion: Any, fontsize: float) -> None:
     """Draw the bars on a strip below the axes, over the same numbers of atoms."""
     strip = ax.inset_axes((0, -0.36, 1, 0.3), sharex=ax)
     sizes, values = suggestion.stability["n_atoms"], suggestion.stability["stability"]
-    colors = [ORANGE if size == suggestion.n_atoms else LIGHT_GRAY for size in sizes]
+    colors = [cycle_color(1) if size == suggestion.n_atoms else LIGHT_GRAY for size in sizes]
     strip.bar(sizes, values, width=0.6, color=colors, edgecolor=DARK_GRAY, linewidth=0.5)
     strip.set_ylim(0, 1)
     strip.set_yticks([0, 0.5, 1])
-    _label(strip, ax.get_xlabel(), "stability", fontsize)
+    label_axes(strip, ax.get_xlabel(), "stability", fontsize)
     # A constrained layout takes the height of the strip from axes that it then enlarges: an empty line is the slack.
     slack = (0, -4.6 * fontsize)
     strip.annotate(" ", (0.5, 0), slack, "axes fraction", textcoords="offset points", fontsize=fontsize)
     ax.tick_params(labelbottom=False)
     ax.set_xlabel("")
-
-
-def _label(ax: "Axes", x_name: str, y_name: str, fontsize: float) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    ax.set_xlabel(x_name, fontsize=fontsize)
-    ax.set_ylabel(y_name, fontsize=fontsize)
-    ax.tick_params(labelsize=fontsize)
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
-    ax.grid(axis="y", color=LIGHT_GRAY, linewidth=0.5)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)

@@ -14,11 +14,12 @@ from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.estimators import ShapeDictionary, TangentPCA
 from shapelex.exceptions import NonUniqueMeanWarning, SearchTooLargeError, ShapeInputError
 from shapelex.plotting.poses import pose_rotations
-from shapelex.report.packing import pack_array, quantize
+from shapelex.report.columns import count_bytes, find_groupings, pack_columns
+from shapelex.report.packing import dump_json, pack_array, quantize
 from shapelex.report.pose import common_pose
 from shapelex.report.sampling import choose_shapes
 from shapelex.report.shapes import ReportedShapes
-from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_labels, summarize_times
+from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_groups, summarize_times
 from shapelex.report.words import list_provenance, list_settings, name_kind
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
@@ -68,7 +69,16 @@ def make_payload(
     blocks = list(model._coded_blocks(shapes.configurations))
     codes = SparseCodes.concatenate([block.codes for block in blocks])
     errors = np.concatenate([block.errors for block in blocks]).astype(np.float64)
-    n_kept = min(max_shapes, _count_affordable(space, len(atoms), codes.n_nonzero))
+    groupings = find_groupings(shapes.columns)
+    groups = [{"column": name, **summarize_groups(values, codes, errors)} for name, values in groupings.items()]
+    n_kept = _count_affordable(
+        space,
+        len(atoms),
+        codes.n_nonzero,
+        column_bytes=count_bytes(shapes.columns, max_shapes),
+        group_bytes=len(dump_json(groups)),
+    )
+    n_kept = min(max_shapes, n_kept)
     rows, how_chosen = choose_shapes(n_kept, errors, shapes.labels, shapes.sequence)
     kept = space.preshape(shapes.configurations[rows]).astype(np.complex128)
     mean = common_pose(kept, space)
@@ -99,26 +109,25 @@ def make_payload(
             "weights": [pack_array(level.coefs, "float32") for level, _ in levels],
             "errors": [pack_array(level_errors, "float32") for _, level_errors in levels],
         },
+        "columns": pack_columns(shapes.columns, rows),
+        "groups": groups,
         "map": _place_on_map(kept, space),
         "errors": summarize_errors(errors),
         "loss": [float(loss) for loss in np.sqrt(np.maximum(model.loss_curve_, 0))],
         "settings": list_settings(model),
         "provenance": list_provenance(provenance),
     }
-    if shapes.labels is not None:
-        payload["labels"] = summarize_labels(shapes.labels, codes, errors)
-        payload["shapes"]["labels"] = _number_labels([shapes.labels[row] for row in rows])
     if shapes.sequence is not None:
         payload["times"] = _pack_times(shapes, codes, rows)
     return payload
 
 
-def _count_affordable(space: Space, n_atoms: int, n_nonzero: int) -> int:
+def _count_affordable(space: Space, n_atoms: int, n_nonzero: int, *, column_bytes: float, group_bytes: int) -> int:
     """Number of shapes that fit into a page of the largest size."""
     n_codes = n_nonzero * (n_nonzero + 1) // 2
     bytes_a_shape = 4 * space.n_coordinates + 10 * n_codes + 4 * n_nonzero + 4 + 8 + 8
-    fixed = _PAGE_BYTES + (16 * n_atoms * space.n_coordinates + 16 * space.n_coordinates**2) * 4 // 3
-    return max(1, int((SIZE_LIMIT - fixed) / (bytes_a_shape * 4 / 3 + 60)))
+    fixed = _PAGE_BYTES + group_bytes + (16 * n_atoms * space.n_coordinates + 16 * space.n_coordinates**2) * 4 // 3
+    return max(1, int((SIZE_LIMIT - fixed) / (bytes_a_shape * 4 / 3 + 30 + column_bytes)))
 
 
 def _codes_of_every_sparsity(model: ShapeDictionary, kept: ComplexArray) -> list[tuple[SparseCodes, FloatArray]]:
@@ -193,19 +202,6 @@ def _place_on_map(kept: ComplexArray, space: Space) -> dict[str, Any]:
     scores[:, :n_axes] = pca.transform(kept)[:, :n_axes]
     shares[:n_axes] = pca.explained_variance_ratio_[:n_axes].tolist()
     return {"places": pack_array(scores, "float32"), "shares": shares}
-
-
-def _number_labels(labels: list[str]) -> dict[str, Any]:
-    """Labels of the shapes on the page, as numbers into a list of names, the most frequent first."""
-    names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    order = np.lexsort((names, -counts, names == ""))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return {
-        "names": [str(names[label]) for label in order],
-        "counts": counts[order].tolist(),
-        "numbers": pack_array(rank[inverse], "int32"),
-    }
 
 
 def _pack_times(shapes: ReportedShapes, codes: SparseCodes, rows: Any) -> dict[str, Any]:

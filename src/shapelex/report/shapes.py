@@ -11,7 +11,10 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import name_rows
+from shapelex.coding.code_table import shape_columns
 from shapelex.exceptions import ShapeInputError
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.columns import Column, column_from_values
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 
@@ -34,6 +37,8 @@ class ReportedShapes:
         Their names.
     frames : ndarray of float or None
         Time of each shape in its series.
+    columns : dict of str to ndarray
+        All that is known of the shapes, as in the table that ``shapelex encode`` writes.
     """
 
     configurations: ComplexArray
@@ -42,6 +47,7 @@ class ReportedShapes:
     sequence: IntArray | None
     sequence_names: list[str]
     frames: FloatArray | None
+    columns: dict[str, Column]
 
     def __len__(self) -> int:
         return len(self.configurations)
@@ -78,6 +84,8 @@ def read_shapes(
     ShapeInputError
         If shapes are of another space, or a column has another length.
     """
+    known: dict[str, Column] = shape_columns(X) if isinstance(X, ShapeSet) else {}
+    given = {"id": ids, "label": labels, "sequence": sequence, "frame": frames}
     if hasattr(X, "configurations"):
         ids = _first_given(ids, getattr(X, "ids", None))
         labels = _first_given(labels, getattr(X, "labels", None))
@@ -89,6 +97,7 @@ def read_shapes(
     configurations, _ = read_configurations(X, space)
     n_shapes = len(configurations)
     texts = None if labels is None else _as_texts(labels, n_shapes, "labels")
+    found = {"label": texts, "sequence": sequence, "frame": given["frame"]}
     if texts is not None and not any(texts):
         texts = None
     series, names = (None, []) if sequence is None else _as_series(sequence, n_shapes)
@@ -97,14 +106,12 @@ def read_shapes(
     times = None if frames is None else _as_times(frames, n_shapes)
     if times is not None and series is None:
         series, names = np.zeros(n_shapes, dtype=np.int64), [""]
-    return ReportedShapes(
-        configurations,
-        [str(row) for row in range(n_shapes)] if ids is None else _as_texts(ids, n_shapes, "ids"),
-        texts,
-        series,
-        names,
-        times,
-    )
+    names_of_shapes = [str(row) for row in range(n_shapes)] if ids is None else _as_texts(ids, n_shapes, "ids")
+    for name, values in {"id": names_of_shapes, **found}.items():
+        # What was given takes the place of what the set says.
+        if values is not None and (name not in known or given[name] is not None):
+            known[name] = column_from_values(_one_a_shape(values, n_shapes, name))
+    return ReportedShapes(configurations, names_of_shapes, texts, series, names, times, known)
 
 
 def _first_given(first: Any, second: Any) -> Any:

@@ -9,10 +9,10 @@ import numpy as np
 
 from shapelex._typing import FloatArray, IntArray
 from shapelex.coding import SparseCodes
+from shapelex.report.columns import MAX_GROUPS, number_texts
 from shapelex.report.shapes import ReportedShapes
 
 _N_BINS = 40
-_MOST_LABELS = 60
 _MOST_COLUMNS = 360
 
 
@@ -64,13 +64,13 @@ def summarize_atoms(codes: SparseCodes) -> dict[str, Any]:
     return {"use": use, "typical": typical}
 
 
-def summarize_labels(labels: list[str], codes: SparseCodes, errors: FloatArray) -> dict[str, Any]:
-    """Return use of the atoms and error by label, the most frequent labels first.
+def summarize_groups(values: list[str], codes: SparseCodes, errors: FloatArray) -> dict[str, Any]:
+    """Return use of the atoms and error by group, the largest groups first.
 
     Parameters
     ----------
-    labels : list of str
-        Label of each shape; ``""`` where there is none.
+    values : list of str
+        Group of each shape; ``""`` where there is none.
     codes : SparseCodes
         Codes of all shapes.
     errors : ndarray of float, shape (n_shapes,)
@@ -79,23 +79,18 @@ def summarize_labels(labels: list[str], codes: SparseCodes, errors: FloatArray) 
     Returns
     -------
     dict
-        ``names``, ``counts``, ``rmse``, ``use`` (a list a label, share of its shapes that use each atom), and
-        ``n_left_out``: how many labels are too rare to be here.
+        ``names``, ``counts``, ``rmse``, ``use`` (a list for each group, share of its shapes that use each atom), and
+        ``n_left_out``: how many groups are too small to be here.
     """
-    names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    # Shapes without a label come last, however many they are.
-    order = np.lexsort((names, -counts, names == ""))
-    kept = order[:_MOST_LABELS]
-    rows: dict[str, Any] = {"names": [], "counts": [], "rmse": [], "use": [], "n_left_out": len(order) - len(kept)}
-    for label in kept:
-        members = inverse == label
+    names, numbers, counts = number_texts(values)
+    rows: dict[str, Any] = {"names": names[:MAX_GROUPS], "counts": counts[:MAX_GROUPS].tolist(), "rmse": [], "use": []}
+    for group in range(len(rows["names"])):
+        members = numbers == group
         support = codes.support[members]
         used = np.bincount(support[support >= 0], minlength=codes.n_atoms)
-        rows["names"].append(str(names[label]))
-        rows["counts"].append(int(counts[label]))
         rows["rmse"].append(float(np.sqrt(np.mean(errors[members] ** 2))))
-        rows["use"].append((used / counts[label]).round(4).tolist())
-    return rows
+        rows["use"].append((used / counts[group]).round(4).tolist())
+    return rows | {"n_left_out": len(names) - len(rows["names"])}
 
 
 def summarize_times(shapes: ReportedShapes, codes: SparseCodes) -> dict[str, Any]:

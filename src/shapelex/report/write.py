@@ -44,8 +44,9 @@ def write_report(
 ) -> Path:
     """Write one HTML page to explore a dictionary and the shapes it codes.
 
-    The page shows the atoms with their use, a map of the shapes, each shape with its weights as arrows to drag, codes
-    of every sparsity, geodesics between shapes, and the errors. It is a single file without links: it opens from disk.
+    The page shows the atoms with their use, a map and a table of the shapes, which can be colored, filtered and grouped
+    by any column of the set, mean shapes of groups, each shape with its weights as arrows to drag, codes of every
+    sparsity, geodesics between shapes, and the errors. It is a single file without links: it opens from disk.
 
     Parameters
     ----------
@@ -53,9 +54,9 @@ def write_report(
         Fitted.
     X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), or a set of shapes
         Configurations in the space of the model. A set of shapes, with the attributes ``configurations``, ``space``,
-        ``ids``, ``labels``, ``sequence`` and ``metadata``, gives the columns below where they are not given. Of a set
-        that :func:`shapelex.open_shapes` opened, shapes spread evenly over it are looked at, ten for each that the page
-        may hold.
+        ``ids``, ``labels``, ``sequence`` and ``metadata``, gives the columns below where they are not given; all
+        columns of a :class:`~shapelex.ShapeSet` are on the page. Of a set that :func:`shapelex.open_shapes` opened,
+        shapes spread evenly over it are looked at, ten for each that the page may hold.
     path : str or Path
         Where to; ``.html`` is added where there is no suffix.
     ids : sequence, optional

@@ -11,6 +11,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_not_negative, check_weights
+from shapelex.estimators.atom_plot import AtomPlotMixin
 from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, as_generator
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning.initialization import initial_atoms
@@ -22,7 +23,7 @@ from shapelex.spaces.plain import PlainRows
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
-class RiemannianDictionary(ShapeReconstructor):
+class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
     """Dictionary whose atoms are combined in the tangent space of each shape.
 
     Learns pre-shape atoms ``d_j`` and real weights that minimize the mean over shapes ``z_k`` of

@@ -485,6 +485,41 @@ class ShapeSet:
         """
         return str(Summary([self]))
 
+    def plot(self, color: Any = None, *, overlay: bool = False, max_shapes: int | None = None, **options: Any) -> Any:
+        """Draw the shapes side by side, or over each other, colored by a column.
+
+        Parameters
+        ----------
+        color : str, color or array_like of shape (n_shapes,), optional
+            Name of a column: ``"id"``, ``"label"``, ``"sequence"`` or one of the metadata; values, one per shape; or
+            one color for all shapes. Categories have a legend, numbers a color bar.
+        overlay : bool, default False
+            Draw the shapes over each other instead of each in its own cell; ``pose="mean"`` then aligns them.
+        max_shapes : int, optional
+            Maximum number of shapes to draw, taken evenly; 60 side by side and 500 over each other when not given.
+        **options
+            Further options of :func:`shapelex.plotting.plot_shapes`, such as `pose`, `points`, `n_columns` and `ax`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> import shapelex as sx
+        >>> shapes = sx.ShapeSet([[0, 1, 1j], [0, 2, 2j], [0, 1, 3j]], metadata={"treatment": ["heat", "none", "heat"]})
+        >>> ax = shapes.plot(color="treatment", ax=Figure().subplots())
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['heat', 'none']
+        """
+        # Pictures are above this folder: one of the few imports upwards.
+        from shapelex.plotting import plot_shapes
+
+        most = (500 if overlay else 60) if max_shapes is None else max_shapes
+        return plot_shapes(self, color=color, overlay=overlay, max_shapes=most, **options)
+
     def _take(self, rows: Any) -> "ShapeSet":
         return replace(
             self,

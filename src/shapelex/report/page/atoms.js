@@ -1,8 +1,10 @@
 // The atoms, and the shapes that use one of them most.
-import { atomOrder, errorOf, labelText, modulusOf, nameOf, nShapes, page } from "./data.js";
+import { atomOrder, errorOf, labelText, nameOf, page } from "./data.js";
 import { announce, byId, make, percent, share } from "./dom.js";
 import { makeThumbnail, outline, posedAtom, posedShape } from "./drawing.js";
+import { sharesOf } from "./shares.js";
 import { on, selectShape, set, state } from "./store.js";
+import { isCounted } from "./subset.js";
 
 const N_USERS = 12;
 
@@ -44,34 +46,33 @@ export function makeShapeButton(k, note, curves, classes) {
       },
     },
     makeThumbnail(curves || [posedShape(k)], classes || [outline]),
-    make("span", { class: "name", text: name }),
-    make("span", { class: "note", text: note }),
+    make("span", { class: "name", text: name, title: name }),
+    make("span", { class: "note", text: note, title: note }),
   );
 }
 
 function showUsers() {
   const { atom } = state;
-  for (const card of byId("atoms").children) card.setAttribute("aria-pressed", String(Number(card.dataset.atom) === atom));
+  for (const card of byId("atoms").querySelectorAll("[data-atom]")) card.setAttribute("aria-pressed", String(Number(card.dataset.atom) === atom));
   const place = byId("atom-users");
   place.hidden = atom < 0;
   if (atom < 0) return;
-  const users = [];
-  for (let k = 0; k < nShapes; k++) {
-    const modulus = modulusOf(k, atom);
-    if (modulus > 0) users.push([k, modulus]);
-  }
-  users.sort((a, b) => b[1] - a[1]);
-  const buttons = users.slice(0, N_USERS).map(([k, modulus]) => makeShapeButton(k, `weight ${modulus.toFixed(2)}`));
+  const shares = sharesOf(atom);
+  const users = Array.from(shares.keys()).filter((k) => shares[k] > 0 && isCounted(k));
+  users.sort((i, j) => shares[j] - shares[i] || i - j);
+  const buttons = users.slice(0, N_USERS).map((k) => makeShapeButton(k, `share ${share(shares[k])}`));
   const words = users.length
-    ? `The shapes that use atom ${atom} most. On the map, dots can be colored by its weight.`
-    : `No shape on this page uses atom ${atom}.`;
+    ? `The shapes that use atom ${atom} most, by the share of their reconstruction that this atom alone explains: the squared ` +
+      "cosine of the angle between atom and reconstruction. It is 100\u202f% where the reconstruction is the atom, and small " +
+      "where other atoms cancel a large weight. The map can be colored by it."
+    : `No shape that is shown uses atom ${atom}.`;
   place.replaceChildren(make("p", { class: "hint", text: words }), make("div", { class: "strip" }, ...buttons));
 }
 
 /** Draws the atoms. */
 export function startAtoms() {
   byId("atoms").append(...atomOrder.map(makeCard));
-  on(["atom"], showUsers);
+  on(["atom", "subset"], showUsers);
 }
 
 /** The error of a shape, as a note under it. */

@@ -22,7 +22,11 @@ export function times(aRe, aIm, bRe, bIm) {
 
 /** The Hermitian product z* Phi w of the space, as [re, im]. */
 export function inner(z, w) {
-  const v = gram ? applyGram(w) : w;
+  return plainInner(z, applyGram(w));
+}
+
+/** The product z* v without the Gram matrix, as [re, im]. */
+export function plainInner(z, v) {
   let re = 0;
   let im = 0;
   for (let i = 0; i < z.length; i += 2) {
@@ -37,7 +41,9 @@ export function norm(z) {
   return Math.sqrt(Math.max(0, inner(z, z)[0]));
 }
 
-function applyGram(w) {
+/** Phi w: the Gram matrix of the space times a vector. */
+export function applyGram(w) {
+  if (!gram) return w;
   const n = nCoordinates;
   const out = new Float64Array(2 * n);
   const g = gram.values;

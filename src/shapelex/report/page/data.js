@@ -45,19 +45,26 @@ const supports = page.shapes.supports.map(unpack);
 const weights = page.shapes.weights.map(unpack);
 const levelErrors = page.shapes.errors.map(unpack);
 
-export const labelNames = page.shapes.labels ? page.shapes.labels.names : null;
-export const labelOf = page.shapes.labels ? unpack(page.shapes.labels.numbers) : null;
+/** Columns of the table of shapes: `numbers` are places in `names`, `values` are numbers, NaN where there is none. */
+export const columns = page.columns.map(({ name, kind, names, numbers, values, integer }) => ({
+  name,
+  kind,
+  names,
+  numbers: numbers && unpack(numbers),
+  values: values && unpack(values),
+  isInteger: Boolean(integer),
+}));
+const labelColumn = page.groups.some((group) => group.column === "label") ? columns.find((column) => column.name === "label") : null;
 export const seriesOf = page.times ? unpack(page.times.of_shape) : null;
 export const frameOf = page.times ? unpack(page.times.frame) : null;
 export const timeWeights = page.times ? unpack(page.times.weights) : null;
 
 // The text has been read: let the browser forget it.
 document.getElementById("shapelex-data").textContent = "";
-for (const packed of [page.shapes.configurations, ...page.shapes.weights, ...page.shapes.supports]) packed.base64 = "";
+for (const packed of [page.shapes.configurations, ...page.shapes.weights, ...page.shapes.supports, ...page.columns.flatMap(({ numbers, values }) => numbers ?? values ?? [])]) packed.base64 = "";
 
 /** The pre-shape of shape k, real and imaginary parts interleaved. */
-export function configuration(k) {
-  const z = new Float64Array(2 * n);
+export function configuration(k, z = new Float64Array(2 * n)) {
   const start = 2 * n * k;
   for (let i = 0; i < 2 * n; i++) z[i] = integers[start + i] * steps[k];
   return z;
@@ -80,24 +87,27 @@ export function errorOf(k, sparsity = nNonzero) {
   return levelErrors[sparsity - 1][k];
 }
 
-/** Modulus of the weight of an atom in shape k; 0 where it is not used. */
-export function modulusOf(k, atom) {
-  const support = supports[nNonzero - 1];
-  for (let l = 0; l < nNonzero; l++) {
-    const at = nNonzero * k + l;
-    if (support[at] === atom) return Math.hypot(weights[nNonzero - 1][2 * at], weights[nNonzero - 1][2 * at + 1]);
-  }
-  return 0;
-}
-
 /** What to call shape k. */
 export function nameOf(k) {
   return page.shapes.ids[k];
 }
 
+/** The entry of a column for shape k: a number, or a text. */
+export function entryOf(column, k) {
+  if (column.kind === "id") return nameOf(k);
+  return column.kind === "text" ? column.names[column.numbers[k]] : column.values[k];
+}
+
+/** The entry of a column for shape k, in words; empty where it is missing. */
+export function entryText(column, k) {
+  const entry = entryOf(column, k);
+  if (typeof entry === "string") return entry;
+  return Number.isNaN(entry) ? "" : String(Number(entry.toPrecision(6)));
+}
+
 /** The label of shape k, in words; empty where there are no labels. */
 export function labelText(k) {
-  return labelNames ? labelNames[labelOf[k]] || "no label" : "";
+  return labelColumn ? String(entryOf(labelColumn, k)) || "no label" : "";
 }
 
 /** Shapes from the largest to the smallest error. */

@@ -14,17 +14,26 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** An HTML element with attributes (`text` is its text, `on…` a listener) and children. */
+/**
+ * An HTML element with attributes (`text` is its text, `on…` a listener) and children.
+ * @returns {any}
+ */
 export function make(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** An SVG element. */
+/**
+ * An SVG element.
+ * @returns {any}
+ */
 export function makeSvg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** The element of the page with this id. */
+/**
+ * The element of the page with this id.
+ * @returns {any}
+ */
 export function byId(id) {
   return document.getElementById(id);
 }
@@ -50,6 +59,11 @@ export function count(value) {
   return value.toLocaleString("en-US");
 }
 
+/** A number of a column, with at most four digits. */
+export function number(value) {
+  return String(Number(value.toPrecision(4))).replace("-", "\u2212");
+}
+
 /** An angle in whole degrees, with a true minus. */
 export function degrees(radians) {
   const whole = Math.round((radians * 180) / Math.PI);
@@ -64,5 +78,7 @@ export function makeSelect(label, options, value, choose) {
     ...options.map(([key, text]) => make("option", { value: key, text })),
   );
   select.value = value;
+  // What is chosen may be longer than the list is wide.
+  select.addEventListener("pointerenter", () => (select.title = select.selectedOptions[0]?.text ?? ""));
   return select;
 }

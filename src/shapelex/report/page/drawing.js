@@ -1,5 +1,5 @@
 // Curves as SVG paths. One unit of shape space is a thousand units of a drawing; y points up.
-import { atomPoses, atoms, configuration, page, shapePoses } from "./data.js";
+import { atomPoses, atoms, basis, configuration, nCoordinates, page, shapePoses } from "./data.js";
 import { curveOf, scaled } from "./complex.js";
 import { makeSvg } from "./dom.js";
 
@@ -51,6 +51,29 @@ export function makePath(points, attributes = {}) {
 export function makeThumbnail(curves, classes) {
   const paths = curves.map((points, i) => makePath(points, { class: classes[i] }));
   return makeSvg("svg", { viewBox: viewBoxOf(curves), class: "thumbnail", "aria-hidden": "true" }, ...paths);
+}
+
+/** Whether the points of a configuration are landmarks, which have numbers. */
+export const hasLandmarks = basis === null;
+const MOST_NUMBERS = 40;
+
+/** The numbers of the landmarks of a drawing, from 1 on, away from its middle; of many landmarks some, at round numbers. */
+export function makeNumbers(points) {
+  const step = [1, 5, 10, 20, 50, 100].find((value) => nCoordinates / value <= MOST_NUMBERS) ?? 200;
+  let [x, y, reach] = [0, 0, 0];
+  for (let i = 0; i < 2 * nCoordinates; i += 2) {
+    x += points[i] / nCoordinates;
+    y += points[i + 1] / nCoordinates;
+  }
+  for (let i = 0; i < 2 * nCoordinates; i++) reach = Math.max(reach, Math.abs(points[i] - (i % 2 ? y : x)));
+  const texts = [];
+  for (let n = 1; n <= nCoordinates; n++) {
+    if (n !== 1 && n % step) continue;
+    const [dx, dy] = [points[2 * n - 2] - x, points[2 * n - 1] - y];
+    const shift = (0.09 * reach) / (Math.hypot(dx, dy) || 1);
+    texts.push(makeSvg("text", { x: UNIT * (x + dx * (1 + shift)), y: -UNIT * (y + dy * (1 + shift)), "font-size": 0.09 * reach * UNIT, text: String(n) }));
+  }
+  return texts;
 }
 
 /** Class of outlines that may be filled. */

@@ -2,18 +2,26 @@
 import { startAbout } from "./about.js";
 import { startAtoms } from "./atoms.js";
 import { nameOf, nShapes } from "./data.js";
-import { byId, make } from "./dom.js";
-import { codesButton, codesText, downloadTools, saveCanvas, svgText } from "./download.js";
+import { byId } from "./dom.js";
+import { atomsDrawing } from "./atoms_svg.js";
+import { codesButton, codesText } from "./codes_table.js";
+import { downloadTools, svgText } from "./download.js";
 import { startErrors } from "./errors.js";
+import { exclusionText } from "./exclusion.js";
+import { excludeButton, startFilter } from "./filter.js";
+import { groupMeans, groupUse, startGroups } from "./groups.js";
 import { startMap } from "./map.js";
-import { farFrom, mapCanvas } from "./map_drawing.js";
+import { farFrom, view } from "./map_drawing.js";
+import { mapDrawings } from "./map_svg.js";
 import { morphConfiguration, morphDrawing, morphLength, startMorph } from "./morph.js";
 import { startSearch } from "./search.js";
 import { shapeDrawing, startShape } from "./shape.js";
 import { flush, selectShape, set, start, state } from "./store.js";
 import { sumConfiguration, sumError } from "./sum.js";
 import { startTheme } from "./theme.js";
-import { startUse } from "./use.js";
+import { isExcluded, isShown, shapesWhere } from "./subset.js";
+import { startTable } from "./table.js";
+import { startTime } from "./time.js";
 import { startWeights, weightsDrawing } from "./weights.js";
 
 startAbout();
@@ -24,13 +32,16 @@ startShape();
 startWeights();
 startMorph();
 startErrors();
-startUse();
+startFilter();
+startTable();
+startGroups();
+startTime();
 
 byId("shape-tools").prepend(downloadTools(() => [shapeDrawing(), weightsDrawing()], () => `shape-${nameOf(state.selected)}`));
 byId("morph-tools").append(downloadTools(morphDrawing, "morph"));
-byId("map-tools").append(
-  make("button", { type: "button", class: "quiet small", text: "PNG", "aria-label": "Save the map as PNG", onclick: () => saveCanvas(mapCanvas(), "shapelex-map") }),
-);
+byId("shape-tools").prepend(excludeButton());
+byId("map-tools").append(downloadTools(mapDrawings, "map"));
+byId("atoms-tools").append(downloadTools(atomsDrawing, "atoms"));
 byId("downloads").append(codesButton());
 
 start(farFrom);
@@ -44,6 +55,10 @@ Object.defineProperty(window, "shapelex", {
     select: selectShape,
     morph: (from, to, time) => set({ start: from, end: to, time }),
     codes: codesText,
+    excluded: exclusionText,
+    map: () => ({ zoom: view.zoom, x: view.x, y: view.y }),
+    means: () => (flush(), groupMeans()),
+    use: () => (flush(), groupUse()),
     view: () => svgText([shapeDrawing(), weightsDrawing()]),
     state: () => {
       flush();
@@ -54,6 +69,8 @@ Object.defineProperty(window, "shapelex", {
         terms: state.terms.map(({ atom, re, im, on }) => ({ atom, re, im, on })),
         sum: Array.from(sumConfiguration()),
         error: sumError(),
+        shown: shapesWhere(isShown),
+        excluded: shapesWhere(isExcluded),
         morph: { start: state.start, end: state.end, time: state.time, length: morphLength(), configuration: Array.from(morphConfiguration()) },
       };
     },

@@ -1,98 +1,141 @@
 // What the colors of the map mean.
-import { errorOf, frameOf, labelNames, labelOf, modulusOf, nShapes, page } from "./data.js";
-import { byId, count, make, percent } from "./dom.js";
+import { categoriesOf, groupText, isCategorical } from "./categories.js";
+import { columns, errorOf, frameOf, nShapes, page } from "./data.js";
+import { byId, count, make, number, percent } from "./dom.js";
+import { sharesOf } from "./shares.js";
 import { set, state } from "./store.js";
+import { isShown } from "./subset.js";
 import { color, makeRamp, N_COLORS } from "./theme.js";
 
-/** Whether labels are too many for a color each: then one of them is shown at a time. */
-export const hasManyLabels = labelNames !== null && labelNames.length > N_COLORS + 1;
+const N_STEPS = 24; // colors of a ramp
 
-/** The value that dots are colored by, between 0 and 1, or null for labels. */
-function shareOf() {
+/** What dots can be colored by, as pairs of key and words. */
+export function listColorings() {
+  const named = columns.map((column, i) => [column.kind === "id" ? "" : `column:${i}`, column.name]).filter(([key]) => key);
+  const own = [["error", "error"], ["atom", "share of an atom"]];
+  if (frameOf) own.push(["time", "time"]);
+  // The label comes first, where there is one.
+  const isLabel = ([, name]) => name === "label";
+  return [...named.filter(isLabel), ...own, ...named.filter((pair) => !isLabel(pair))];
+}
+
+/** The column that colors the map, or null. */
+function chosenColumn() {
+  return state.colorBy.startsWith("column:") ? columns[Number(state.colorBy.slice(7))] : null;
+}
+
+/** The groups that have colors, or null where colors stand for numbers. */
+export function shownCategories() {
+  const column = chosenColumn();
+  return column && isCategorical(column) ? categoriesOf(column) : null;
+}
+
+/** Whether groups are too many for a color each: then one of them is shown at a time. */
+function isCrowded(categories) {
+  return categories.names.length > N_COLORS + 1;
+}
+
+/** The value that dots are colored by, between 0 and 1 or NaN, and words for both ends of the scale; null for groups. */
+export function shownScale() {
   if (state.colorBy === "error") {
     const most = page.errors.p95 || 1;
-    return (k) => Math.min(1, errorOf(k) / most);
+    return { value: (k) => Math.min(1, errorOf(k) / most), words: ["error 0", `${percent(page.errors.p95)} or more`] };
   }
-  if (state.colorBy === "atom" && state.atom >= 0) {
-    const values = Float64Array.from({ length: nShapes }, (_, k) => modulusOf(k, state.atom));
+  if (state.colorBy === "atom") {
+    const values = sharesOf(Math.max(0, state.atom));
     const most = values.reduce((a, b) => Math.max(a, b), 1e-9);
-    return (k) => values[k] / most;
+    return { value: (k) => values[k] / most, words: [`atom ${Math.max(0, state.atom)} not used`, `explains ${percent(most)}`] };
   }
-  if (state.colorBy === "time" && frameOf) {
-    const first = frameOf.reduce((a, b) => Math.min(a, b));
-    const last = frameOf.reduce((a, b) => Math.max(a, b));
-    return (k) => (frameOf[k] - first) / (last - first || 1);
+  const column = chosenColumn();
+  const values = state.colorBy === "time" ? frameOf : column && !isCategorical(column) ? column.values : null;
+  if (!values) return null;
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
   }
-  return null;
+  const words = low <= high ? [`${column ? column.name : "time"} ${number(low)}`, number(high)] : ["no numbers", ""];
+  return { value: (k) => (Number.isFinite(values[k]) ? (values[k] - low) / (high - low || 1) : NaN), words };
 }
 
-/** The label that stands out, or −1. */
+/** The group that stands out, or −1. */
 export function emphasized() {
-  if (state.highlight >= 0) return state.highlight;
-  return hasManyLabels ? labelOf[state.selected] : -1;
+  const categories = shownCategories();
+  if (!categories) return -1;
+  if (state.highlight >= 0 && state.highlight < categories.names.length) return state.highlight;
+  return isCrowded(categories) ? categories.numbers[state.selected] : -1;
 }
 
-/** The color of each dot, in groups: one fill a group is much faster than one a dot. */
+/** The style's name of the color of a group, or of no color. */
+export function colorNameOf(categories, group) {
+  const strong = emphasized();
+  if (strong >= 0) return group === strong ? (isCrowded(categories) ? "--accent" : `--series-${group % N_COLORS}`) : "--muted";
+  return categories.names[group] === "" || isCrowded(categories) ? "--muted" : `--series-${group % N_COLORS}`;
+}
+
+/** The dots of each color, the lowest first: one fill a color is much faster than one a dot. */
 export function groupByColor() {
   const groups = new Map();
-  const put = (key, k) => (groups.get(key) || groups.set(key, []).get(key)).push(k);
-  const value = shareOf();
-  if (value) {
-    const ramp = makeRamp();
-    const order = Array.from({ length: nShapes }, (_, k) => k).sort((i, j) => value(i) - value(j));
-    for (const k of order) put(`rgb(${ramp(Math.round(24 * value(k)) / 24).join(" ")})`, k);
-  } else if (labelNames && state.colorBy === "label") {
-    const strong = emphasized();
-    const muted = color("--muted");
-    const colorOf = (label) => {
-      if (strong >= 0) return label === strong ? color(hasManyLabels ? "--accent" : `--series-${label % N_COLORS}`) : muted;
-      return labelNames[label] === "" || hasManyLabels ? muted : color(`--series-${label % N_COLORS}`);
-    };
-    const colors = labelNames.map((_, label) => colorOf(label));
-    // Muted dots lie below the others.
-    groups.set(muted, []);
-    for (let k = 0; k < nShapes; k++) put(colors[labelOf[k]], k);
-  } else {
-    groups.set(color("--accent"), Array.from({ length: nShapes }, (_, k) => k));
+  const put = (fill, isMuted, k) => {
+    const key = `${fill} ${isMuted}`;
+    if (!groups.has(key)) groups.set(key, { fill, isMuted, members: [] });
+    groups.get(key).members.push(k);
+  };
+  const muted = color("--muted");
+  const shown = [];
+  // Shapes that do not meet the conditions lie below all others.
+  for (let k = 0; k < nShapes; k++) {
+    if (isShown(k)) shown.push(k);
+    else put(color("--line"), true, k);
   }
-  return groups;
+  const scale = shownScale();
+  const categories = shownCategories();
+  if (scale) {
+    const ramp = makeRamp();
+    const values = Float64Array.from({ length: nShapes }, (_, k) => scale.value(k));
+    for (const k of shown) if (Number.isNaN(values[k])) put(muted, true, k);
+    const known = shown.filter((k) => !Number.isNaN(values[k])).sort((i, j) => values[i] - values[j]);
+    for (const k of known) put(`rgb(${ramp(Math.round(N_STEPS * values[k]) / N_STEPS).join(",")})`, false, k);
+  } else {
+    const names = categories.names.map((_, group) => colorNameOf(categories, group));
+    const fills = names.map(color);
+    for (const k of shown) if (names[categories.numbers[k]] === "--muted") put(muted, true, k);
+    for (const k of shown) if (names[categories.numbers[k]] !== "--muted") put(fills[categories.numbers[k]], false, k);
+  }
+  return groups.values();
 }
 
-/** Says what the colors mean; labels are buttons that make theirs stand out. */
+/** Says what the colors mean; groups are buttons that make theirs stand out. */
 export function drawLegend() {
   const place = byId("legend");
-  const { colorBy } = state;
-  if (colorBy === "label" && labelNames) {
-    const strong = emphasized();
-    const focused = [...place.children].indexOf(document.activeElement);
-    place.replaceChildren(
-      ...labelNames.map((name, label) => {
-        const swatch = make("span", { class: "swatch" });
-        const isPlain = hasManyLabels ? label !== strong : name === "";
-        swatch.style.background = isPlain ? "var(--muted)" : hasManyLabels ? "var(--accent)" : `var(--series-${label % N_COLORS})`;
-        return make(
-          "button",
-          {
-            type: "button",
-            class: "label-button",
-            "aria-pressed": String(label === strong),
-            onclick: () => set({ highlight: state.highlight === label ? -1 : label }),
-          },
-          swatch,
-          make("span", { text: name || "no label" }),
-          make("span", { class: "note", text: count(page.shapes.labels.counts[label]) }),
-        );
-      }),
-    );
-    if (focused >= 0) place.children[focused].focus();
-    else if (strong >= 0) place.scrollTop = place.children[strong].offsetTop - 4;
+  const categories = shownCategories();
+  if (!categories) {
+    const [low, high] = shownScale().words;
+    place.replaceChildren(make("span", { text: low }), make("span", { class: "ramp", "aria-hidden": "true" }), make("span", { text: high }));
     return;
   }
-  const words = {
-    error: ["error 0", `${percent(page.errors.p95)} or more`],
-    atom: [`atom ${state.atom} not used`, "most"],
-    time: ["first", "last"],
-  }[colorBy];
-  const parts = words ? [make("span", { text: words[0] }), make("span", { class: "ramp", "aria-hidden": "true" }), make("span", { text: words[1] })] : [];
-  place.replaceChildren(...parts);
+  const strong = emphasized();
+  const focused = [...place.children].indexOf(document.activeElement);
+  place.replaceChildren(
+    ...categories.names.map((name, group) => {
+      const swatch = make("span", { class: "swatch" });
+      swatch.style.background = `var(${colorNameOf(categories, group)})`;
+      return make(
+        "button",
+        {
+          type: "button",
+          class: "label-button",
+          "aria-pressed": String(group === strong),
+          onclick: () => set({ highlight: state.highlight === group ? -1 : group }),
+        },
+        swatch,
+        make("span", { text: groupText(name) }),
+        make("span", { class: "note", text: count(categories.counts[group]) }),
+      );
+    }),
+  );
+  const buttons = /** @type {any} */ (place.children);
+  if (focused >= 0 && focused < buttons.length) buttons[focused].focus();
+  else if (strong >= 0) place.scrollTop = buttons[strong].offsetTop - 4;
 }

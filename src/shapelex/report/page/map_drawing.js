@@ -3,16 +3,18 @@ import { frameOf, nShapes, page, places, seriesOf } from "./data.js";
 import { make } from "./dom.js";
 import { posedShape } from "./drawing.js";
 import { emphasized, groupByColor } from "./map_colors.js";
+import { isExcluded, isShown, shapesWhere } from "./subset.js";
 import { state } from "./store.js";
 import { color } from "./theme.js";
 
 const CELL = 64; // pixels of a shape drawn on the map
 const MARGIN = 26;
+const MOST_ZOOM = 40;
 
 export const dots = make("canvas", { "aria-hidden": "true" });
 export const marks = make("canvas", { "aria-hidden": "true" });
-/** Zoom and shift of the map, its size, what is drawn, and the place of every shape on the screen. */
-export const view = { zoom: 1, x: 0, y: 0, width: 0, height: 0, showShapes: true, hovered: -1 };
+/** Zoom and shift of the map, its size, what is drawn, a lasso that is being drawn (x, y, …), and places on the screen. */
+export const view = { zoom: 1, x: 0, y: 0, width: 0, height: 0, showShapes: true, hovered: -1, lasso: null };
 export const screen = new Float32Array(2 * nShapes);
 const extent = measure();
 let isDrawn = false;
@@ -68,12 +70,12 @@ export function drawDots() {
   context.clearRect(0, 0, view.width, view.height);
   drawAxes(context);
   if (state.colorBy === "time" && frameOf) drawPaths(context);
-  const radius = nShapes > 2000 ? 2.1 : nShapes > 300 ? 2.7 : 4;
-  const muted = color("--muted");
-  const isStrong = state.colorBy === "label" && emphasized() >= 0;
-  const fillGroup = (fill, members, size) => {
+  const isStrong = emphasized() >= 0;
+  const groups = [...groupByColor()];
+  const isTop = ({ isMuted }) => isStrong && !isMuted;
+  const fillGroup = ({ fill, isMuted, members }, size) => {
     context.fillStyle = fill;
-    context.globalAlpha = fill === muted ? 0.45 : nShapes > 1000 ? 0.75 : 0.9;
+    context.globalAlpha = opacityOf(isMuted);
     context.beginPath();
     for (const k of members) {
       const [x, y] = [screen[2 * k], screen[2 * k + 1]];
@@ -82,20 +84,50 @@ export function drawDots() {
     }
     context.fill();
   };
-  const groups = [...groupByColor()];
-  const isTop = ([fill]) => isStrong && fill !== muted;
-  for (const group of groups) if (!isTop(group)) fillGroup(...group, radius);
+  for (const group of groups) if (!isTop(group)) fillGroup(group, radiusOf());
   if (view.showShapes) drawShapes(context);
-  // The shapes of the chosen label lie above all others.
-  for (const group of groups) if (isTop(group)) fillGroup(...group, radius + 1.5);
+  // The shapes of the chosen group lie above all others.
+  for (const group of groups) if (isTop(group)) fillGroup(group, radiusOf() + 1.5);
+  drawExcluded(context);
   isDrawn = true;
   drawMarks();
 }
 
+/** Radius of a dot. */
+export function radiusOf() {
+  return nShapes > 2000 ? 2.1 : nShapes > 300 ? 2.7 : 4;
+}
+
+/** Opacity of a dot. */
+export function opacityOf(isMuted) {
+  return isMuted ? 0.45 : nShapes > 1000 ? 0.75 : 0.9;
+}
+
+/** A cross on each excluded shape. */
+function drawExcluded(context) {
+  context.globalAlpha = 1;
+  context.strokeStyle = color("--ink");
+  context.lineWidth = 1.6;
+  context.beginPath();
+  for (const k of shapesWhere(isExcluded)) {
+    const [x, y] = [screen[2 * k], screen[2 * k + 1]];
+    context.moveTo(x - 4, y - 4);
+    context.lineTo(x + 4, y + 4);
+    context.moveTo(x - 4, y + 4);
+    context.lineTo(x + 4, y - 4);
+  }
+  context.stroke();
+}
+
+/** The shapes of all series, in the order of time. */
+export function inOrderOfTime() {
+  const inSeries = shapesWhere((k) => seriesOf[k] >= 0);
+  return inSeries.sort((i, j) => seriesOf[i] - seriesOf[j] || frameOf[i] - frameOf[j]);
+}
+
 /** Joins the shapes of each series in the order of time. */
 function drawPaths(context) {
-  const inSeries = Array.from({ length: nShapes }, (_, k) => k).filter((k) => seriesOf[k] >= 0);
-  const order = inSeries.sort((i, j) => seriesOf[i] - seriesOf[j] || frameOf[i] - frameOf[j]);
+  const order = inOrderOfTime();
   context.strokeStyle = color("--edge");
   context.lineWidth = 1;
   context.beginPath();
@@ -106,14 +138,18 @@ function drawPaths(context) {
   context.stroke();
 }
 
+/** Where the axes cross on the screen. */
+export function origin() {
+  const scale = scaleOf();
+  return [view.width / 2 + view.x - scale * extent.x, view.height / 2 + view.y + scale * extent.y];
+}
+
 function drawAxes(context) {
   context.globalAlpha = 1;
   context.strokeStyle = color("--line");
   context.lineWidth = 1;
   context.beginPath();
-  const scale = scaleOf();
-  const x = Math.round(view.width / 2 + view.x - scale * extent.x) + 0.5;
-  const y = Math.round(view.height / 2 + view.y + scale * extent.y) + 0.5;
+  const [x, y] = origin().map((value) => Math.round(value) + 0.5);
   context.moveTo(x, 0);
   context.lineTo(x, view.height);
   context.moveTo(0, y);
@@ -121,28 +157,33 @@ function drawAxes(context) {
   context.stroke();
 }
 
-/** Draws one shape in every cell that has any: that nearest to the middle of the cell. */
-function drawShapes(context) {
+/** One shape for every cell of the screen that has any, that nearest to the middle of the cell, as points on the screen. */
+export function drawnShapes() {
   const nearest = new Map();
   for (let k = 0; k < nShapes; k++) {
     const [x, y] = [screen[2 * k], screen[2 * k + 1]];
-    if (x < 0 || y < 0 || x > view.width || y > view.height) continue;
+    if (!isShown(k) || x < 0 || y < 0 || x > view.width || y > view.height) continue;
     const [column, row] = [Math.floor(x / CELL), Math.floor(y / CELL)];
     const away = Math.hypot(x - (column + 0.5) * CELL, y - (row + 0.5) * CELL);
     const key = row * 1000 + column;
     if (!nearest.has(key) || nearest.get(key)[1] > away) nearest.set(key, [k, away]);
   }
-  context.lineJoin = "round";
-  for (const [k] of nearest.values()) {
+  return Array.from(nearest.values(), ([k]) => {
     const points = posedShape(k);
     let reach = 0;
     for (let i = 0; i < points.length; i++) reach = Math.max(reach, Math.abs(points[i]));
     const scale = (0.36 * CELL) / reach;
+    return points.map((value, i) => (i % 2 ? screen[2 * k + 1] - scale * value : screen[2 * k] + scale * value));
+  });
+}
+
+function drawShapes(context) {
+  context.lineJoin = "round";
+  for (const points of drawnShapes()) {
     context.beginPath();
     for (let i = 0; i < points.length; i += 2) {
-      const [x, y] = [screen[2 * k] + scale * points[i], screen[2 * k + 1] - scale * points[i + 1]];
-      if (page.joined) context.lineTo(x, y);
-      else context.rect(x, y, 0.01, 0.01);
+      if (page.joined) context.lineTo(points[i], points[i + 1]);
+      else context.rect(points[i], points[i + 1], 0.01, 0.01);
     }
     context.globalAlpha = 0.9;
     context.strokeStyle = color("--paper");
@@ -156,7 +197,7 @@ function drawShapes(context) {
   context.globalAlpha = 1;
 }
 
-/** Draws what moves: the dot under the pointer and the selected one. */
+/** Draws what moves: the dot under the pointer, the selected one, and the lasso. */
 export function drawMarks() {
   if (!isDrawn) return;
   const context = marks.getContext("2d");
@@ -176,11 +217,21 @@ export function drawMarks() {
   context.beginPath();
   context.arc(screen[2 * state.selected], screen[2 * state.selected + 1], 3.5, 0, 2 * Math.PI);
   context.fill();
+  if (!view.lasso) return;
+  context.beginPath();
+  for (let i = 0; i < view.lasso.length; i += 2) context.lineTo(view.lasso[i], view.lasso[i + 1]);
+  context.closePath();
+  context.globalAlpha = 0.12;
+  context.fill();
+  context.globalAlpha = 1;
+  context.strokeStyle = color("--accent");
+  context.lineWidth = 1.5;
+  context.stroke();
 }
 
 /** Zooms, with a place of the screen fixed: the selected shape, or the pointer. */
 export function zoomBy(factor, x = screen[2 * state.selected], y = screen[2 * state.selected + 1]) {
-  const zoom = Math.min(40, Math.max(1, view.zoom * factor));
+  const zoom = Math.min(MOST_ZOOM, Math.max(1, view.zoom * factor));
   const change = zoom / view.zoom;
   view.x = x - view.width / 2 - change * (x - view.width / 2 - view.x);
   view.y = y - view.height / 2 - change * (y - view.height / 2 - view.y);
@@ -196,15 +247,4 @@ export function keepInSight() {
   view.x += view.width / 2 - x;
   view.y += view.height / 2 - y;
   drawDots();
-}
-
-/** The map as it is seen, on one canvas. */
-export function mapCanvas() {
-  const whole = make("canvas", { width: dots.width, height: dots.height });
-  const context = whole.getContext("2d");
-  context.fillStyle = color("--paper");
-  context.fillRect(0, 0, whole.width, whole.height);
-  context.drawImage(dots, 0, 0);
-  context.drawImage(marks, 0, 0);
-  return whole;
 }

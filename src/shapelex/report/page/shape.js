@@ -1,20 +1,25 @@
 // The shape on the workbench: original under reconstruction, error, sparsity.
-import { frameOf, labelText, nameOf, nNonzero, nShapes, page, seriesOf } from "./data.js";
+import { columns, entryText, frameOf, labelText, nameOf, nNonzero, nShapes, page, seriesOf } from "./data.js";
 import { curveOf, scaled } from "./complex.js";
 import { byId, make, makeSvg, percent } from "./dom.js";
-import { outline, pathOf, viewBoxOf } from "./drawing.js";
+import { hasLandmarks, makeNumbers, outline, pathOf, viewBoxOf } from "./drawing.js";
 import { fittedError, loadCode, on, selectShape, state } from "./store.js";
 import { originalConfiguration, pose, sumCurve, sumError, termCurve } from "./sum.js";
 import { seriesColor } from "./theme.js";
 
-let drawing, originalPath, sumPath, parts, errorText, errorNote, slider, sliderText, about, showParts;
+let drawing, numbers, showNumbers, originalPath, sumPath, parts, errorText, errorNote, slider, sliderText, about, showParts;
 
 function drawOriginal() {
   const points = curveOf(scaled(...pose(), originalConfiguration()));
   drawing.setAttribute("viewBox", viewBoxOf([points], 0.14));
   originalPath.setAttribute("d", pathOf(points));
+  numbers.replaceChildren(...(showNumbers.checked ? makeNumbers(points) : []));
   const facts = [labelText(state.selected)];
   if (frameOf && seriesOf[state.selected] >= 0) facts.push(page.times.has_frames ? `frame ${frameOf[state.selected]}` : `number ${frameOf[state.selected]} in time`);
+  for (const column of columns) {
+    const text = ["id", "label", "frame"].includes(column.name) ? "" : entryText(column, state.selected);
+    if (text) facts.push(`${column.name} ${text}`);
+  }
   about.textContent = facts.filter(Boolean).join(" · ");
   byId("shape-title").textContent = `Shape ${nameOf(state.selected)}`;
 }
@@ -53,7 +58,10 @@ export function startShape() {
   originalPath = makeSvg("path", { class: `${outline} original` });
   sumPath = makeSvg("path", { class: "curve sum", id: "sum-path" });
   parts = makeSvg("g", {});
-  drawing = makeSvg("svg", { class: "shape-drawing", role: "img" }, originalPath, parts, sumPath);
+  numbers = makeSvg("g", { class: "landmark-numbers" });
+  // Landmarks without a line are told apart by their numbers.
+  showNumbers = make("input", { type: "checkbox", id: "show-numbers", checked: hasLandmarks && !page.joined, onchange: drawOriginal });
+  drawing = makeSvg("svg", { class: "shape-drawing", role: "img" }, originalPath, parts, sumPath, numbers);
   errorText = make("b", { id: "error" });
   errorNote = make("span", { class: "note" });
   about = make("p", { class: "note shape-about" });
@@ -83,6 +91,7 @@ export function startShape() {
       make("span", { class: "key-original", text: "original" }),
       make("span", { class: "key-sum", text: "sum of atoms" }),
       make("label", { class: "inline key-parts" }, showParts, " its parts"),
+      ...(hasLandmarks ? [make("label", { class: "inline key-parts" }, showNumbers, " numbers")] : []),
     ),
     make("p", { class: "error-line" }, make("span", { text: "Error " }), errorText, " ", errorNote),
     make("div", { class: "slider-line" }, make("label", { for: "sparsity", text: "Atoms" }), slider, sliderText),

@@ -12,7 +12,8 @@ export const state = {
   isEdited: false,
   atom: -1, // chosen atom, or none
   colorBy: "error",
-  highlight: -1, // chosen label, or none
+  highlight: -1, // chosen value of the column that colors the map, or none
+  grouping: "", // column whose values are the groups, or none
   start: 0, // shapes of the morph
   end: 0,
   time: 0.5,
@@ -88,7 +89,7 @@ export function start(farFrom) {
   const middle = worstFirst[Math.floor(nShapes / 2)];
   selectShape(middle);
   set({ start: middle, end: farFrom(middle) });
-  touch("selected", "sparsity", "start", "end", "time", "colorBy", "atom");
+  touch("selected", "sparsity", "start", "end", "time", "colorBy", "atom", "grouping", "subset");
 }
 
 /** Error of the shape at the sparsity on the slider, as Python computed it. */

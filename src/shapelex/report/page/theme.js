@@ -56,6 +56,26 @@ export function makeRamp() {
   };
 }
 
+/** A color between two of the style's, as text. */
+export function mixed(from, to, share) {
+  const [first, last] = [parse(color(from)), parse(color(to))];
+  return `rgb(${first.map((value, i) => Math.round(value + share * (last[i] - value))).join(",")})`;
+}
+
+/** The fonts of the page. */
+export function fontFamily() {
+  return getComputedStyle(document.body).fontFamily;
+}
+
+let ruler = null;
+
+/** How wide a text is, in pixels. */
+export function textWidth(text, size) {
+  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler.font = `${size}px ${fontFamily()}`;
+  return ruler.measureText(text).width;
+}
+
 function parse(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }

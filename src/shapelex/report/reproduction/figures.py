@@ -20,9 +20,10 @@ from shapelex.plotting import (
     plot_mean,
     plot_reconstructions,
     plot_rmse_curves,
+    save_figure,
+    style,
 )
 from shapelex.report.reproduction.measure import ALIGN_FIRST, OURS, SetResult
-from shapelex.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 FIGURE_FORMATS = ("png", "svg")
 
 _MOST_ATOMS = 20  # of a large dictionary, as in the paper
-_TITLE_SIZE = 8.5
-_STYLE: Any = {"font.size": 8, "axes.titlesize": _TITLE_SIZE, "svg.hashsalt": "shapelex", "figure.dpi": 160}
+_DPI = 160
 
 
 def draw_set(result: SetResult, folder: Path, run: Mapping[str, Any]) -> dict[str, str]:
@@ -51,15 +51,13 @@ def draw_set(result: SetResult, folder: Path, run: Mapping[str, Any]) -> dict[st
     dict
         File names without extension, by what they show: ``"dictionaries"``, ``"learning"``, ``"combination"``.
     """
-    import matplotlib as mpl
-
     makers = {
         "dictionaries": _draw_dictionaries,
         "learning": _draw_learning,
         "combination": _draw_combination,
     }
     names = {}
-    with mpl.rc_context(_STYLE):
+    with style():
         for subject, make in makers.items():
             names[subject] = f"dataset-{result.paper_set.name}-{subject}"
             _save(make(result), folder / names[subject], run)
@@ -83,7 +81,6 @@ def draw_curves(results: Sequence[SetResult], folder: Path, run: Mapping[str, An
     str or None
         File name without extension; None where no dataset has curves.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     drawn = [result for result in results if result.curves]
@@ -91,7 +88,7 @@ def draw_curves(results: Sequence[SetResult], folder: Path, run: Mapping[str, An
         return None
     columns = min(3, len(drawn))
     rows = -(-len(drawn) // columns)
-    with mpl.rc_context(_STYLE):
+    with style():
         figure = Figure(figsize=(2.6 * columns, 2.3 * rows), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes in grid[len(drawn) :]:
@@ -240,14 +237,9 @@ def _save(figure: "Figure", stem: Path, run: Mapping[str, Any]) -> None:
     """Write a figure in every format, with the description of the run in its metadata."""
     description = json.dumps(run)
     creator = f"shapelex {run.get('versions', {}).get('shapelex', '')}".strip()
-    metadata = {
+    metadata: dict[str, dict[str, str]] = {
         "png": {"Software": creator, "Description": description},
-        "svg": {"Creator": creator, "Description": description, "Date": None},
+        "svg": {"Creator": creator, "Description": description},
     }
     for extension in FIGURE_FORMATS:
-        write_atomically(
-            stem.with_name(f"{stem.name}.{extension}"),
-            lambda stream, extension=extension: figure.savefig(  # type: ignore[misc]
-                stream, format=extension, metadata=metadata[extension], dpi=160
-            ),
-        )
+        save_figure(figure, stem.with_name(f"{stem.name}.{extension}"), dpi=_DPI, metadata=metadata[extension])

@@ -1,41 +1,8 @@
-// Use of the atoms: by label as a table, along time as a picture.
+// Use of the atoms along time, as a picture.
 import { atomOrder, errorOf, frameOf, nAtoms, page, seriesOf, timeWeights } from "./data.js";
-import { announce, byId, count, make, percent, share } from "./dom.js";
+import { announce, byId, count, make, percent } from "./dom.js";
 import { on, selectShape, state } from "./store.js";
 import { color, makeRamp, onTheme } from "./theme.js";
-
-function byLabel() {
-  const { names, counts, rmse, use, n_left_out } = page.labels;
-  const head = make(
-    "tr",
-    {},
-    make("th", { scope: "col", text: "label" }),
-    make("th", { scope: "col", text: "shapes" }),
-    make("th", { scope: "col", text: "error" }),
-    ...atomOrder.map((atom) => make("th", { scope: "col", text: String(atom), "aria-label": `atom ${atom}` })),
-  );
-  const rows = names.map((name, i) =>
-    make(
-      "tr",
-      {},
-      make("th", { scope: "row", text: name || "no label" }),
-      make("td", { class: "number", text: count(counts[i]) }),
-      make("td", { class: "number", text: percent(rmse[i]) }),
-      ...atomOrder.map((atom) => {
-        const value = use[i][atom];
-        const cell = make("td", { class: "heat", text: value ? String(Math.round(100 * value)) : "·", title: `atom ${atom}: ${share(value)}` });
-        cell.style.setProperty("--share", value);
-        cell.toggleAttribute("data-strong", value > 0.55);
-        return cell;
-      }),
-    ),
-  );
-  const more = n_left_out ? ` The ${count(n_left_out)} rarest labels are not shown.` : "";
-  return [
-    make("p", { class: "hint", text: `By label: percent of its shapes that use each atom, the most used atoms first.${more}` }),
-    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Use of the atoms by label" }, make("table", { class: "heat-table" }, make("thead", {}, head), make("tbody", {}, ...rows))),
-  ];
-}
 
 const ROW = 15;
 const TEXT = 26;
@@ -148,11 +115,8 @@ function alongTime() {
   ];
 }
 
-/** Draws what there is. */
-export function startUse() {
-  const parts = [];
-  if (page.times) parts.push(make("div", { class: "panel" }, ...alongTime()));
-  if (page.labels) parts.push(make("div", { class: "panel" }, ...byLabel()));
-  byId("use-section").hidden = !parts.length;
-  byId("use").append(...parts);
+/** Draws the picture, where there are series. */
+export function startTime() {
+  byId("time-section").hidden = !page.times;
+  if (page.times) byId("time").append(...alongTime());
 }

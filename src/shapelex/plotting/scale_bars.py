@@ -1,0 +1,89 @@
+"""Scale bars, where the size of shapes is known.
+
+In come shapes and what is known of their unit; out goes a bar of a round length.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shapelex.exceptions import ShapeInputError
+from shapelex.plotting.style import text_size
+from shapelex.shapes import ShapeSet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Unit of length: its name, and how many of it a unit of the coordinates is."""
+
+    name: str
+    per_coordinate: float = 1.0
+
+
+def unit_of(shapes: Any) -> Unit | None:
+    """Return the unit of the coordinates of a set; None where it is unknown or differs between the shapes.
+
+    Readers of tracks write the unit of the coordinates into the column ``units``. Readers of calibrated images leave
+    coordinates in pixels, and write ``unit``, ``area`` (in pixels) and ``physical_area``.
+    """
+    columns = shapes.metadata if isinstance(shapes, ShapeSet) else {}
+    if "units" in columns:
+        name = _only_value(columns["units"])
+        return None if name is None else Unit(name)
+    if not {"unit", "area", "physical_area"} <= set(columns):
+        return None
+    name = _only_value(columns["unit"])
+    sizes = np.sqrt(columns["physical_area"] / columns["area"])
+    if name is None or not (np.isfinite(sizes).all() and np.allclose(sizes, sizes[0], rtol=1e-3)):
+        return None
+    return Unit(name, float(sizes[0]))
+
+
+def resolve_unit(scale_bar: bool | str | None, shapes: Any) -> Unit | None:
+    """Return the unit of the bar to draw, or None for no bar."""
+    if isinstance(scale_bar, str):
+        return Unit(scale_bar)
+    known = None if scale_bar is False else unit_of(shapes)
+    if scale_bar and known is None:
+        raise ShapeInputError(
+            "scale_bar=True needs shapes whose unit is known: a ShapeSet with the same unit for all shapes in its "
+            'metadata. Name the unit of the coordinates instead, such as scale_bar="mm".'
+        )
+    return known
+
+
+def strip_height() -> float:
+    """Return the height, in inches, of the strip that a bar and its label need."""
+    return (1.3 * text_size() + 8) / 72
+
+
+def draw_scale_bar(ax: "Axes", unit: Unit, longest: float, right: float, y: float) -> None:
+    """Draw a bar of a round length, at most `longest` in the units of the axes, that ends at `right`."""
+    length = round_length(longest * unit.per_coordinate)
+    left = right - length / unit.per_coordinate
+    ax.plot([left, right], [y, y], color="black", linewidth=1.5, solid_capstyle="butt", gid="scale bar")
+    ax.annotate(
+        f"{length:g} {unit.name}",
+        ((left + right) / 2, y),
+        xytext=(0, -2.5),
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        fontsize=text_size(),
+        gid="scale bar",
+    )
+
+
+def round_length(longest: float) -> float:
+    """Return the largest of 1, 2 or 5 times a power of ten that is at most `longest`."""
+    power = 10.0 ** np.floor(np.log10(longest))
+    return float(max(step * power for step in (1, 2, 5) if step * power <= longest * (1 + 1e-9)))
+
+
+def _only_value(column: Any) -> str | None:
+    names = {str(value) for value in column.tolist()}
+    return names.pop() if len(names) == 1 and "" not in names else None

@@ -1,0 +1,105 @@
+"""Shapes that import and learn leave out, by a list of ids or files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.store.provenance import read_run
+from tests.cli.conftest import facts_of, lines_of, run
+
+LEARN = ("--atoms", "4", "--nonzero", "2", "--swaps", "0")
+
+
+def write_list(text: str) -> str:
+    Path("list.csv").write_text(text, encoding="utf-8")
+    return "list.csv"
+
+
+@pytest.fixture
+def files(folder, shapes):
+    """A folder ``parts`` with two files whose shapes have the same ids."""
+    Path("parts").mkdir()
+    for name, start in (("one", 0), ("two", 20)):
+        sx.write(shapes[start : start + 20].replace(ids=[f"cell {n}" for n in range(20)]), f"parts/{name}.npz")
+
+
+def test_import_leaves_out_ids_and_says_which_entries_fit_no_shape(folder, shapes):
+    shown = lines_of(
+        run("import", "shapes.npz", "-o", "kept.npz", "--exclude", write_list("id\ncell 3\ncell 41\ncell 7\n"))
+    )
+    kept = sx.read("kept.npz")
+    assert kept.ids.tolist() == [name for name in shapes.ids.tolist() if name not in ("cell 3", "cell 7")]
+    assert kept.notes[-1] == "2 of 40 shapes were excluded by list.csv; 1 of its entries fit no shape: 'cell 41'"
+    assert any(kept.notes[-1] in line for line in shown)
+
+
+def test_import_registers_without_the_excluded_shapes(folder, shapes):
+    excluded = write_list("id\ncell 3\n")
+    lines_of(run("import", "shapes.npz", "-o", "kept.npz", "--register", "--exclude", excluded))
+    sx.write(shapes[shapes.ids != "cell 3"], "without.npz")
+    lines_of(run("import", "without.npz", "-o", "expected.npz", "--register"))
+    assert sx.read("kept.npz").equals(sx.read("expected.npz"))
+
+
+@pytest.mark.parametrize("name", ["kept.npz", "kept.zarr"])
+def test_import_piece_by_piece_leaves_out_the_same(files, everything_is_large, name):
+    rows = "".join(f"cell {n},one.npz\n" for n in range(20)) + 'cell 5,"parts/two.npz"\n'
+    excluded = write_list(f"id,file\n{rows}")
+    lines_of(run("import", "parts", "-o", name, "--exclude", excluded))
+    kept = sx.read(name)
+    assert kept.ids.tolist() == [f"cell {n}" for n in range(20) if n != 5]
+    assert {Path(file).name for file in kept.metadata["file"].tolist()} == {"two.npz"}
+    assert kept.notes[-1] == "21 of 40 shapes were excluded by list.csv"
+
+
+def test_a_file_alone_leaves_out_all_its_shapes(files):
+    lines_of(run("import", "parts", "-o", "kept.npz", "--exclude", write_list("file;why\none.npz;blurred\n")))
+    assert len(sx.read("kept.npz")) == 20
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_learn_learns_from_the_others(folder, shapes, is_large, request):
+    if is_large:
+        request.getfixturevalue("everything_is_large")
+    excluded = write_list('id,file\ncell 3,\n"cell 7",\ncell 99,\n')
+    shown = facts_of(run("learn", "shapes.npz", "-o", "m.npz", *LEARN, "--exclude", excluded, "--json"))
+    assert (shown["n_excluded"], shown["unmatched"]) == (2, ["cell 99"])
+    sx.write(shapes[~np.isin(shapes.ids, ["cell 3", "cell 7"])], "without.npz")
+    expected = facts_of(run("learn", "without.npz", "-o", "e.npz", *LEARN, "--json"))
+    assert shown["rmse"] == pytest.approx(expected["rmse"], rel=1e-9)
+    assert "list.csv" in {Path(one["path"]).name for one in read_run("m.npz")["inputs"]}
+
+
+def test_an_empty_list_excludes_nothing(folder):
+    shown = lines_of(run("learn", "shapes.npz", "-o", "m.npz", *LEARN, "--exclude", write_list("id\n")))
+    assert shown[0] == "0 of 40 shapes were excluded by list.csv"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cell 3\ncell 4\n", "no column id or file"),
+        ("", "no column id or file"),
+        ("file\none.npz\n", "do not say which files"),
+        ("id\n" + "".join(f"cell {n}\n" for n in range(40)), "excludes all 40 shapes"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(folder, text, message):
+    result = run("learn", "shapes.npz", "-o", "m.npz", "--exclude", write_list(text))
+    assert result.exit_code == 1
+    assert message in " ".join(result.stderr.split())
+    assert not Path("m.npz").exists()
+
+
+def test_a_cluster_reads_the_file_itself(folder):
+    result = run("learn", "shapes.npz", "-o", "m.npz", "--exclude", write_list("id\n"), "--scheduler", "tcp://x:1")
+    assert result.exit_code == 2
+    assert "shapelex import --exclude" in " ".join(result.stderr.split())
+
+
+def test_a_list_that_is_not_there_is_named(folder):
+    result = run("import", "shapes.npz", "-o", "kept.npz", "--exclude", "none.csv")
+    assert result.exit_code == 1
+    assert "There is no file none.csv" in result.stderr

@@ -1,0 +1,225 @@
+"""Sets and models as arguments: colors by columns, scale bars, numbers, and errors that name the right call."""
+
+import warnings
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import shapelex as sx
+from shapelex.exceptions import ShapeInputError
+from shapelex.plotting.scale_bars import round_length
+from tests.plotting.pictures import check_text_is_apart, drawn, labels, marks, numbers
+
+
+@pytest.fixture
+def shapes(blobs):
+    Z, space = blobs
+    metadata = {
+        "treatment": ["heat", "", "cold"] * 3,
+        "dose": [3.0, 1.0, np.nan] + [2.0] * 6,
+        "plate": [1, 2, 2] * 3,
+        "units": ["mm"] * 9,
+    }
+    return sx.ShapeSet(Z, space, metadata=metadata)
+
+
+@pytest.fixture
+def model(shapes):
+    return sx.ShapeDictionary(3, 1, random_state=0, max_iter=2, tol=1.0).fit(shapes)
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def colors(ax):
+    return [to_hex(line.get_color()) for line in ax.lines if line.get_gid() != "scale bar"]
+
+
+def test_categories_have_a_legend_and_sort_the_shapes(shapes, ax):
+    assert shapes.plot(color="treatment", labels=shapes.ids, ax=ax) is ax
+    assert legend(ax) == ["cold", "heat", "(none)"]
+    assert ax.get_legend().get_title().get_text() == "treatment"
+    assert labels(ax)[:9] == ["2", "5", "8", "0", "3", "6", "1", "4", "7"]
+    assert len(set(colors(ax))) == 3
+    check_text_is_apart(ax)
+
+
+def test_few_whole_numbers_are_categories_and_others_have_a_color_bar(shapes, ax):
+    assert legend(shapes.plot(color="plate", ax=ax)) == ["1", "2"]
+    figure = Figure(layout="constrained")
+    panel = shapes.plot(color="dose", ax=figure.subplots())
+    bar = figure.axes[1]
+    assert bar.get_xlabel() == "dose"
+    assert bar.get_xlim() == (1.0, 3.0)
+    # Sorted, the least first and the missing one last, in gray.
+    assert len(set(colors(panel))) == 4
+    assert colors(panel)[-1] == "#9a9a9a"
+
+
+def test_values_colors_and_columns(shapes, ax):
+    assert legend(shapes.plot(color=list("aabbaabba"), ax=ax)) == ["a", "b"]
+    assert set(colors(shapes.plot(color="red", ax=Figure().subplots()))) == {"#ff0000"}
+    assert set(colors(shapes.plot(color=(0.0, 0.0, 1.0), ax=Figure().subplots()))) == {"#0000ff"}
+    # A column is meant where there is one.
+    named = shapes.replace(metadata={"red": ["x", "y", "z"] * 3})
+    assert legend(named.plot(color="red", ax=Figure().subplots())) == ["x", "y", "z"]
+
+
+def test_twelve_categories_all_look_different(rng, ax):
+    many = sx.ShapeSet(rng.normal(size=(12, 4, 2)), labels=[f"k{k:02}" for k in range(12)])
+    lines = many.plot(color="label", ax=ax).lines
+    assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}) == 12
+
+
+@pytest.mark.parametrize(
+    ("color", "message"),
+    [
+        (
+            "treatmnt",
+            "color='treatmnt' is neither a column of the shapes, which have id, treatment, dose, plate",
+        ),
+        ([1, 2], r"one value for each of the 9 shapes, got shape \(2,\)"),
+    ],
+)
+def test_unknown_colors_are_refused(shapes, ax, color, message):
+    with pytest.raises(ShapeInputError, match=message):
+        shapes.plot(color=color, ax=ax)
+
+
+def test_too_many_categories_are_refused(rng, ax):
+    with pytest.raises(ShapeInputError, match="color='id' has 13 different values, but at most 12"):
+        sx.ShapeSet(rng.normal(size=(13, 4, 2)), ids=[f"n{k}" for k in range(13)]).plot(color="id", ax=ax)
+
+
+def test_columns_of_arrays_are_refused(shapes, ax):
+    with pytest.raises(ShapeInputError, match="Columns can be named where the shapes are a ShapeSet"):
+        sx.plotting.plot_shapes(shapes.configurations, shapes.space, color="treatment", ax=ax)
+
+
+def test_overlay_in_a_common_pose_has_the_means(shapes, ax):
+    shapes.plot(color="plate", overlay=True, pose="mean", scale_bar=False, ax=ax)
+    curves = drawn(ax)
+    assert len(curves) == 9 + 2
+    assert max(abs(curve[:-1].mean()) for curve in curves) < 0.1 * np.ptp(curves[0].real)
+
+
+def test_large_sets_are_thinned_and_say_so(rng, ax):
+    big = sx.ShapeSet(rng.normal(size=(100, 4, 2)))
+    assert len(drawn(big.plot(ax=ax))) == 60
+    assert ax.get_title() == "60 of 100 shapes"
+    assert len(drawn(big.plot(overlay=True, ax=Figure().subplots()))) == 100
+
+
+def test_scale_bar_where_the_unit_is_known(shapes, ax):
+    shapes.plot(ax=ax)
+    (bar,) = [line for line in ax.lines if line.get_gid() == "scale bar"]
+    (text,) = [text.get_text() for text in ax.texts if text.get_gid() == "scale bar"]
+    length, unit = text.split()
+    assert (unit, np.ptp(bar.get_xdata())) == ("mm", pytest.approx(float(length)))
+    check_text_is_apart(ax)
+    assert not shapes.plot(scale_bar=False, ax=Figure().subplots()).texts
+    mixed = shapes.replace(metadata={"units": ["mm"] * 8 + ["m"]})
+    assert not mixed.plot(ax=Figure().subplots()).texts
+    with pytest.raises(ShapeInputError, match=r'scale_bar=True needs shapes whose unit is known.*scale_bar="mm"'):
+        mixed.plot(scale_bar=True, ax=Figure().subplots())
+    (text,) = mixed.plot(scale_bar="cm", ax=Figure().subplots()).texts
+    assert text.get_text().endswith(" cm")
+
+
+def test_scale_bar_of_pixels_is_in_the_unit_of_the_image(shapes, ax):
+    areas = {"area": np.full(9, 8.0), "physical_area": np.full(9, 2.0), "unit": ["µm"] * 9}
+    shapes.replace(metadata=areas).plot(ax=ax)
+    (bar,) = [line for line in ax.lines if line.get_gid() == "scale bar"]
+    length = float(ax.texts[-1].get_text().removesuffix(" µm"))
+    assert np.ptp(bar.get_xdata()) == pytest.approx(2 * length)
+
+
+def test_round_lengths():
+    assert [round_length(x) for x in (1, 1.99, 2, 4.9, 5, 9, 0.03, 700)] == [1, 1, 2, 2, 5, 5, 0.02, 500]
+
+
+def test_models_draw_themselves(model, shapes):
+    by_hand = sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, ax=Figure().subplots())
+    for ax in (model.plot(ax=Figure().subplots()), sx.plotting.plot_atoms(model, ax=Figure().subplots())):
+        assert (labels(ax), numbers(ax)) == (labels(by_hand), numbers(by_hand))
+        np.testing.assert_allclose(drawn(ax), drawn(by_hand))
+    ax = sx.plotting.plot_reconstructions(model, shapes, ax=Figure().subplots())
+    by_hand = sx.plotting.plot_reconstructions(shapes, model.reconstruct(shapes), ax=Figure().subplots())
+    np.testing.assert_allclose(drawn(ax), drawn(by_hand))
+    sx.plotting.plot_reconstructions(model, shapes, max_shapes=4, ax=(few := Figure().subplots()))
+    assert few.get_title() == "4 of 9 shapes, by error"
+    errors = [float(text.removesuffix(" %")) for text in labels(few)]
+    assert errors == sorted(errors)
+
+
+@pytest.mark.parametrize("kind", [sx.AlignFirstDictionary, sx.RiemannianDictionary])
+def test_every_dictionary_draws_itself(kind, shapes, ax):
+    options = {"n_nonzero": 1} if kind is sx.AlignFirstDictionary else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = kind(2, random_state=0, max_iter=1, **options).fit(shapes)
+    assert sorted(numbers(fitted.plot(ax=ax))) == [0, 1]
+
+
+def test_errors_name_the_right_call(model, shapes, ax):
+    with pytest.raises(NotFittedError):
+        sx.ShapeDictionary().plot(ax=ax)
+    with pytest.raises(NotFittedError):
+        sx.plotting.plot_reconstructions(sx.ShapeDictionary(), shapes, ax=ax)
+    with pytest.raises(ShapeInputError, match=r"the model comes first: plot_reconstructions\(model, X\)"):
+        sx.plotting.plot_reconstructions(shapes, model, ax=ax)
+    with pytest.raises(ShapeInputError, match=r"got a ShapeDictionary: plot_atoms\(model\) draws its atoms"):
+        sx.plotting.plot_shapes(model, ax=ax)
+    with pytest.raises(ShapeInputError, match="TangentPCA has none: give a ShapeDictionary"):
+        sx.plotting.plot_atoms(sx.TangentPCA().fit(shapes), ax=ax)
+    with pytest.raises(ShapeInputError, match="space must be left out with a model"):
+        sx.plotting.plot_atoms(model, shapes.space, ax=ax)
+
+
+def test_incomplete_shapes_are_left_out(rng, ax):
+    X = rng.normal(size=(8, 6)) + 1j * rng.normal(size=(8, 6))
+    fitted = sx.ShapeDictionary(2, 1, random_state=0, max_iter=0).fit(X)
+    X[2, 3] = np.nan
+    sx.plotting.plot_reconstructions(fitted, sx.ShapeSet(X, missing="allow"), ax=ax)
+    assert len(labels(ax)) == 7
+
+
+def test_landmarks_alone_with_numbers(shapes, ax):
+    sx.plotting.plot_shapes(shapes.configurations, shapes.space, points="numbers", linestyle="none", ax=ax)
+    assert not drawn(ax)
+    assert [len(one) for one in marks(ax)] == [14] * 9
+    # Of the first shape alone, from 1.
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "landmark"] == [str(k) for k in range(1, 15)]
+    # One pale cell behind each, so that shapes do not run together.
+    assert len(ax.patches) == 9
+
+
+def test_numbers_of_landmarks_do_not_touch(ax):
+    z = np.exp(2j * np.pi * np.arange(24) / 24)
+    sx.plotting.plot_shape(z, sx.Landmarks(24, closed=True), points="numbers", ax=ax)
+    assert len(ax.texts) == 24
+    check_text_is_apart(ax)
+
+
+def test_points_are_checked(ax):
+    with pytest.raises(ValueError, match="points must be one of 'numbers'"):
+        sx.plotting.plot_shape([0, 1, 1j], points="all", ax=ax)
+
+
+def test_panel_letters():
+    figure = Figure(figsize=(5, 3), layout="constrained")
+    panels = figure.subplots(2, 2)
+    sx.plotting.plot_shape([0, 1, 1j], ax=panels[0, 0])
+    sx.plotting.letter_panels(panels)
+    letters = [panel.texts[-1] for panel in panels.ravel()]
+    assert [letter.get_text() for letter in letters] == ["A", "B", "C", "D"]
+    figure.draw_without_rendering()
+    left = [letter.get_window_extent().x0 for letter in letters]
+    assert left[0] == pytest.approx(left[2], abs=8)
+    assert letters[0].get_window_extent().y0 == pytest.approx(letters[1].get_window_extent().y0, abs=1)
+    with pytest.raises(ValueError, match="letters must be one for each of the 4 panels, got 2"):
+        sx.plotting.letter_panels(panels, "ab")

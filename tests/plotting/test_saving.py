@@ -1,0 +1,91 @@
+"""Figures as files: fonts, sizes, and the same bytes for the same figure."""
+
+import io
+import re
+import xml.etree.ElementTree as ET
+import zlib
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+import shapelex as sx
+
+CIRCLE = np.exp(2j * np.pi * np.arange(40) / 40)
+Z = np.array([CIRCLE + a * CIRCLE**-2 for a in (0.1, 0.2, 0.3)])
+
+
+def make_figure() -> Figure:
+    figure = Figure(figsize=sx.plotting.figure_size("single", 50), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    sx.plotting.plot_mean(Z, ax=left)
+    sx.plotting.plot_loss([0.3, 0.2, 0.1], ax=right)
+    sx.plotting.letter_panels([left, right])
+    return figure
+
+
+def fonts_of_pdf(content: bytes) -> set[bytes]:
+    parts = [content]
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL):
+        try:
+            parts.append(zlib.decompress(stream))
+        except zlib.error:
+            continue
+    return set(re.findall(rb"/Subtype /(Type0|Type3|TrueType|CIDFontType2)", b"".join(parts)))
+
+
+@pytest.mark.parametrize("ending", ["pdf", "svg", "eps", "ps", "png", "tif", "tiff"])
+def test_the_same_figure_gives_the_same_bytes(tmp_path, ending):
+    first = sx.plotting.save_figure(make_figure(), tmp_path / f"a.{ending}").read_bytes()
+    assert first == sx.plotting.save_figure(make_figure(), tmp_path / f"b.{ending}").read_bytes()
+
+
+def test_pdf_has_no_type_3_fonts(tmp_path):
+    figure = make_figure()
+    fonts = fonts_of_pdf(sx.plotting.save_figure(figure, tmp_path / "a.pdf").read_bytes())
+    assert b"CIDFontType2" in fonts
+    assert b"Type3" not in fonts
+    # The check finds them where they are.
+    stream = io.BytesIO()
+    figure.savefig(stream, format="pdf")
+    assert b"Type3" in fonts_of_pdf(stream.getvalue())
+
+
+@pytest.mark.parametrize("ending", ["eps", "ps"])
+def test_postscript_has_truetype_fonts(tmp_path, ending):
+    content = sx.plotting.save_figure(make_figure(), tmp_path / f"a.{ending}").read_text("latin-1")
+    assert "/FontType 42 def" in content
+    assert "/FontType 3 def" not in content
+
+
+def test_svg_has_text(tmp_path):
+    path = sx.plotting.save_figure(make_figure(), tmp_path / "a.svg")
+    texts = ["".join(one.itertext()) for one in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"A", "B", "iteration", "RMSE (%)"} <= set(texts)
+
+
+def test_images_have_the_size_in_print(tmp_path):
+    for ending, dpi in (("png", 200), ("tiff", 300)):
+        path = sx.plotting.save_figure(make_figure(), tmp_path / f"a.{ending}", dpi=dpi)
+        with Image.open(path) as image:
+            assert image.size == (int(85 / 25.4 * dpi), int(50 / 25.4 * dpi))
+            assert float(image.info["dpi"][0]) == pytest.approx(dpi, abs=0.1)
+            if ending == "tiff":
+                assert (image.mode, image.info["compression"]) == ("RGB", "tiff_lzw")
+
+
+def test_postscript_mixes_transparent_colors_with_white(tmp_path, caplog):
+    figure = make_figure()
+    before = [(line.get_color(), line.get_alpha()) for line in figure.axes[0].lines]
+    content = sx.plotting.save_figure(figure, tmp_path / "a.eps").read_text("latin-1")
+    assert not caplog.records
+    assert [(line.get_color(), line.get_alpha()) for line in figure.axes[0].lines] == before
+    gray = 1 - 0.55 * (1 - 0x9A / 255)
+    assert f"{gray:.3f}" in content
+
+
+def test_other_suffixes_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"the end of the name of path must be one of '.png'.*got '.gif'"):
+        sx.plotting.save_figure(make_figure(), tmp_path / "a.gif")
+    assert not list(tmp_path.iterdir())
