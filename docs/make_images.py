@@ -60,7 +60,7 @@ def photograph(browser: Browser, leaves: str, worm: str, folder: Path) -> None:
     page.locator("#morph").screenshot(path=IMAGES / "explorer-morph.png")
     page.goto(worm)
     page.wait_for_timeout(500)
-    page.locator("#use-section").screenshot(path=IMAGES / "explorer-time.png")
+    page.locator("#time-section").screenshot(path=IMAGES / "explorer-time.png")
     phones = []
     for scheme in ("light", "dark"):
         phone = browser.new_page(
