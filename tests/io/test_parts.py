@@ -359,15 +359,59 @@ def test_the_file_is_told_wherever_several_were_named(tmp_path):
     assert shapes.metadata["file"].tolist() == [str(tmp_path / "a.tps")]
 
 
-def test_numbers_in_one_part_and_text_in_a_later_one(tmp_path):
+@pytest.mark.parametrize("n_records", [3, 1000])
+def test_numbers_and_text_in_one_column_whatever_the_parts(tmp_path, monkeypatch, n_records):
+    monkeypatch.setattr(parts_module, "_BATCH_RECORDS", n_records)
     lines = [f"{row},0,0,1,0,{row}.5,1,{'unknown' if row == 5 else row}" for row in range(6)]
     (tmp_path / "a.csv").write_text("id,x1,y1,x2,y2,x3,y3,site\n" + "\n".join(lines[:3]) + "\n")
     (tmp_path / "b.csv").write_text("id,x1,y1,x2,y2,x3,y3,site\n" + "\n".join(lines[3:]) + "\n")
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
-    message = r"b\.csv, record 3, line 4: its 'site' is 'unknown', but .* from .*a\.csv, record 1, .* are numbers"
-    with pytest.raises(ShapeFileError, match=message):
-        sx.read(files)
+    shapes = sx.read(files)
+    assert shapes.metadata["site"].tolist() == ["0", "1", "2", "3", "4", "unknown"]
+    assert "The column 'site' holds numbers and text, so all its entries are text." in shapes.notes
     check_same(files, tmp_path)
+
+
+def test_columns_are_in_one_order_whatever_the_parts(tmp_path, monkeypatch):
+    for name, key in (("a", "SCALE=2\n"), ("b", "COMMENT=x\n")):
+        (tmp_path / f"{name}.tps").write_text(tps(key=key) * 4)
+    (tmp_path / "c.wcon").write_text(WORM)
+    files = [tmp_path / name for name in ("a.tps", "b.tps", "c.wcon")]
+    orders = []
+    for n_records in (3, 1000):
+        monkeypatch.setattr(parts_module, "_BATCH_RECORDS", n_records)
+        orders.append(list(sx.read(files).metadata))
+    assert orders[0] == orders[1]
+    assert (orders[0][0], orders[0][-1]) == ("frame", "file")
+
+
+def test_a_file_named_twice_is_read_once(tmp_path):
+    (tmp_path / "a.tps").write_text(tps())
+    shapes = sx.read([tmp_path, tmp_path / "a.tps"])
+    assert len(shapes) == 1
+    assert "named several times, but read once: a.tps" in shapes.notes
+
+
+def test_missing_landmarks_of_another_number_are_a_bad_record(tmp_path):
+    (tmp_path / "a.tps").write_text("LM=3\n0 0\nnan nan\n1 1\nLM=4\n0 0\n1 0\n1 1\n0 1\n")
+    with pytest.warns(SkippedRecordsWarning, match="neither resampled nor fitted"):
+        shapes = sx.read(tmp_path / "a.tps", space=sx.Landmarks(4), missing="allow", on_error="skip")
+    assert len(shapes) == 1
+
+
+def test_many_series_of_two_files(tmp_path):
+    for name in "ab":
+        lines = [f"{row},0,0,1,0,{row}.5,1" for row in range(50)]
+        (tmp_path / f"{name}.csv").write_text("sequence,x1,y1,x2,y2,x3,y3\n" + "\n".join(lines) + "\n")
+    assert sx.read([tmp_path / "a.csv", tmp_path / "b.csv"]).sequence.tolist() == list(range(100))
+
+
+def test_the_start_point_of_an_open_curve_is_not_registered(tmp_path):
+    outlines = np.exp(2j * np.pi * np.arange(9) / 9) * (1 + 0.1 * np.arange(9)) + 0.01 * np.arange(4)[:, None] ** 2
+    shapes = sx.OutlineRegistration().fit_transform(sx.ShapeSet(outlines, sx.Landmarks(9, closed=True)))
+    sx.write(shapes, tmp_path / "a.npz")
+    assert sx.read(tmp_path / "a.npz").preparation.is_registered
+    assert not sx.read(tmp_path / "a.npz", closed=False).preparation.is_registered
 
 
 @pytest.mark.parametrize(
@@ -376,6 +420,8 @@ def test_numbers_in_one_part_and_text_in_a_later_one(tmp_path):
         ([1, 2], None, [1.0, 2.0, np.nan, np.nan]),
         ([2**60, 2], None, [str(2**60), "2", "", ""]),
         ([2**60, 2], [0.5, np.nan], [str(2**60), "2", "0.5", ""]),
+        ([1, 2], ["x", ""], ["1", "2", "x", ""]),
+        ([0.1, 2.0], ["x", ""], ["0.1", "2", "x", ""]),
         ([True, False], None, ["True", "False", "", ""]),
         ([True, False], ["yes", ""], ["True", "False", "yes", ""]),
         ([1, 2], ["", ""], [1.0, 2.0, np.nan, np.nan]),

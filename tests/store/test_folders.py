@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from shapelex.store.atomic import replace_folder, work_folder
+import shapelex as sx
+from shapelex.store.atomic import replace_folder, work_folder, write_atomically
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of folders on Windows")
 
@@ -43,9 +44,43 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 
 def test_the_last_of_two_writers_wins_whole(tmp_path):
     with replace_folder(tmp_path / "out.zarr") as first:
+        first.mkdir()
         (first / "a").write_text("first")
         with replace_folder(tmp_path / "out.zarr") as second:
+            second.mkdir()
             (second / "a").write_text("second")
         assert (tmp_path / "out.zarr" / "a").read_text() == "second"
     assert (tmp_path / "out.zarr" / "a").read_text() == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["out.zarr"]
+
+
+WRITER = """
+import sys
+import numpy as np
+import shapelex as sx
+from pathlib import Path
+
+for number in range(20):
+    shapes = sx.ShapeSet(np.random.default_rng(number).normal(size=(50, 5, 2)), labels=[sys.argv[2]] * 50)
+    sx.write(shapes, Path(sys.argv[1]), overwrite=True)
+"""
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".npz", ".csv"])
+def test_writers_at_once_leave_a_whole_set(tmp_path, suffix):
+    target = tmp_path / f"out{suffix}"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(target), label]) for label in "ab"]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert len(set(sx.read(target).labels)) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_a_file_that_a_killed_process_left_is_removed(tmp_path):
+    code = (
+        "import os; from pathlib import Path; from shapelex.store.atomic import write_atomically\n"
+        f"write_atomically(Path({str(tmp_path / 'out.csv')!r}), lambda stream: os._exit(9))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    assert len(list(tmp_path.iterdir())) == 1
+    write_atomically(tmp_path / "out.csv", lambda stream: stream.write(b"whole"))
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]

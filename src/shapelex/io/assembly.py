@@ -97,7 +97,7 @@ def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | Bad
             return BadRecord(record.where, f"{n_gone} of its {len(points)} landmarks {verb} missing{hint}.")
         if is_gone.all():
             return BadRecord(record.where, "all its landmarks are missing.")
-        if wanted.n_points is not None or not (wanted.space is None or isinstance(wanted.space, Landmarks)):
+        if wanted.resamples(len(points)):
             return BadRecord(record.where, "landmarks are missing, so it can be neither resampled nor fitted.")
         points = np.where(is_gone, complex(np.nan, np.nan), points).astype(points.dtype)
     elif wanted.resamples(len(points)):
@@ -129,6 +129,13 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
     for row, record in enumerate(records):
         for name, value in record.metadata.items():
             columns.setdefault(name, [None] * len(found))[row] = value
+    made = {name: column_from_values(values) for name, values in columns.items()}
+    mixed = [
+        name
+        for name, column in made.items()
+        if column.dtype.kind == "U" and any(isinstance(one, int | float) and one == one for one in columns[name])
+    ]
+    notes = [*([note] if note else []), *(mixed_note(name) for name in mixed if _has_text(columns[name]))]
     labels = [record.label for record in records]
     series = [-1 if record.sequence is None else record.sequence for record in records]
     part = ShapeSet(
@@ -137,12 +144,21 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
         ids=np.array([record.id for record in records], dtype=np.str_),
         labels=np.array(labels, dtype=np.str_) if any(labels) else None,
         sequence=series if any(number != -1 for number in series) else None,
-        metadata={name: column_from_values(values) for name, values in columns.items()},
+        metadata=made,
         missing="error" if wanted.missing == "error" else "allow",
-        notes=(note,) if note else (),
+        notes=notes,
         preparation=Preparation(resampling),
     )
     return part, n_repeated
+
+
+def mixed_note(name: str) -> str:
+    """Say that the entries of a column are not of one kind."""
+    return f"The column {name!r} holds numbers and text, so all its entries are text."
+
+
+def _has_text(values: Sequence[Any]) -> bool:
+    return any(isinstance(one, str) and one for one in values)
 
 
 def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) -> ShapeSet:
@@ -152,7 +168,10 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
     """
     if isinstance(shapes.space, Landmarks) and wanted.closed is not None and wanted.closed != shapes.closed:
         changed = Landmarks(shapes.space.n_points, closed=wanted.closed)
-        shapes = shapes.replace(space=changed, preparation=shapes.preparation)
+        before = shapes.preparation
+        # A registered start point has no meaning where the ends of the curve are its start.
+        kept = None if before is None else Preparation(before.resampling, is_recorded=before.is_recorded)
+        shapes = shapes.replace(space=changed, preparation=kept)
     is_incomplete = shapes.is_missing.any(axis=1)
     if wanted.missing == "error" and is_incomplete.any():
         row = first_row + int(np.flatnonzero(is_incomplete)[0])

@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from shapelex.store.atomic import is_zarr_folder
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
+_FILES_NAMED = 3
 _PATTERN = re.compile(r"[*?\[]")
 # Ends of the names of masks, after the name of the image that was segmented.
 _MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentation)")
@@ -24,8 +25,8 @@ _SAME_OBJECTS = re.compile(r"(?i)(.+?)(?:_cp_outlines|_cp_output|_flows|_outline
 
 def list_files(
     paths: Any, name: str | None, skipped: list[str] | None, leave_out: Path | None = None
-) -> tuple[list[tuple[Path, Format]], list[Path]]:
-    """Return the files to read with their formats, and those in folders that are no files of shapes.
+) -> tuple[list[tuple[Path, Format]], list[str]]:
+    """Return the files to read with their formats, and remarks on those that are not read.
 
     A file named that is of no known format is an error, or goes to `skipped` where that is a list. What is found in
     folders or by patterns and is `leave_out` is not listed.
@@ -79,10 +80,24 @@ def list_files(
         raise ShapeFileError(f"No shape could be read: {skipped[0]}")
     if not files:
         raise FileNotFoundError("paths is empty: give at least one file.")
-    return files, ignored
+    once = {one[0].resolve(): one for one in reversed(files)}
+    repeated = [one[0] for one in files if once[one[0].resolve()] is not one]
+    files, segmented = _leave_out_segmented([one for one in files if once[one[0].resolve()] is one])
+    remarks = {
+        "not read, since their masks lie beside them: {}; name them alone to read them.": segmented,
+        "named several times, but read once: {}": repeated,
+        "no files of shapes, not read: {}": ignored,
+    }
+    return files, [text.format(name_some(paths)) for text, paths in remarks.items() if paths]
 
 
-def leave_out_segmented(files: list[tuple[Path, Format]]) -> tuple[list[tuple[Path, Format]], list[Path]]:
+def name_some(paths: Sequence[Path]) -> str:
+    """Return the names of the first files, and how many more there are."""
+    named = ", ".join(path.name for path in paths[:_FILES_NAMED])
+    return f"{named} and {len(paths) - _FILES_NAMED} more" if len(paths) > _FILES_NAMED else named
+
+
+def _leave_out_segmented(files: list[tuple[Path, Format]]) -> tuple[list[tuple[Path, Format]], list[Path]]:
     """Return the files without those that a mask among them was made of or with, and the files left out.
 
     A mask is an image such as ``a_cp_masks.tif`` or ``a_label.png`` beside ``a.tif``; what Cellpose writes with it is

@@ -15,14 +15,13 @@ import numpy as np
 from shapelex._messages import format_option, parameter
 from shapelex._typing import BoolArray, ComplexArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
-from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_swelling
+from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_swelling, mixed_note
 from shapelex.io.formats import npz
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import EXACT, Column
+from shapelex.shapes.columns import Column, ColumnKind, cast_column
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.stored_set import METADATA, column_of, join_blocks
 from shapelex.spaces import Landmarks, Space
-from shapelex.store.atomic import write_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -35,29 +34,9 @@ _BATCH_BYTES = 1 << 26
 # What a shape takes in memory beside its points.
 _SHAPE_BYTES = 1 << 10
 _PROVENANCES_KEPT = 100
-# What stands for a missing entry, where it is neither NaN nor the empty text.
-_FILLS = {"sequence": -1, f"{METADATA}frame": -1}
-_WORDS = {"b": "true or false", "i": "numbers", "u": "numbers", "f": "numbers", "c": "numbers", "U": "text"}
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What the entries of a column are; `dtype` is None as long as all are empty."""
-
-    dtype: np.dtype[Any] | None
-    where: str
-    is_exact: bool = True
-    n_present: int = 0
-    n_characters: int = 0
-
-    def dtype_of(self, n_shapes: int, name: str) -> np.dtype[Any]:
-        """Return the type of the column in a set of so many shapes, some of which may have no entry."""
-        if self.dtype is None:
-            return np.dtype("U1")
-        if self.n_present == n_shapes or name in _FILLS or self.dtype.kind in "fcU":
-            return self.dtype
-        is_number = self.dtype.kind in "iu" and self.is_exact
-        return np.dtype(np.float64) if is_number else np.dtype("U25")
+_FRAME = f"{METADATA}frame"
+# Numbers for shapes without an entry, where that is not NaN.
+_ABSENT = {"sequence": -1, _FRAME: -1}
 
 
 @dataclass
@@ -68,11 +47,12 @@ class Plan:
     first_where: str = ""
     n_shapes: int = 0
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.complex64))
-    kinds: dict[str, _Kind] = field(default_factory=dict)
+    kinds: dict[str, ColumnKind] = field(default_factory=dict)
     n_repeated_ends: int = 0
     notes: dict[str, None] = field(default_factory=dict)
     provenances: list[Mapping[str, Any]] = field(default_factory=list)
     preparation: Preparation | None = None
+    added: Sequence[str] = ()
 
     def admit(self, part: ShapeSet, where: Where, *, are_records: bool) -> None:
         """Take note of a part; refuse one that contradicts those before it."""
@@ -91,7 +71,7 @@ class Plan:
         for name in ("ids", "labels", "sequence", *(METADATA + name for name in part.metadata)):
             column = column_of(part, name)
             if column is not None:
-                self._admit_column(name, column, where)
+                self._admit_column(name, column)
         self.n_shapes += len(part)
         self._check_size()
         self.dtype = np.result_type(self.dtype, part.configurations.dtype)
@@ -99,38 +79,12 @@ class Plan:
         if part.provenance not in self.provenances[-1:] and len(self.provenances) < _PROVENANCES_KEPT:
             self.provenances.append(part.provenance)
 
-    def _admit_column(self, name: str, column: Column, where: Where) -> None:
-        known = self.kinds.get(name, _Kind(None, ""))
-        n_characters, n_present = known.n_characters, len(column)
-        if column.dtype.kind == "U":
-            lengths = np.char.str_len(column)
-            n_characters, n_present = n_characters + int(lengths.sum()), int(np.count_nonzero(lengths))
-        elif column.dtype.kind == "f":
-            n_present = int(np.count_nonzero(~np.isnan(column)))
-        if n_present == 0 and (column.dtype.kind == "U" or known.dtype is not None):
-            # A column without entries says nothing of what they are.
-            self.kinds[name] = known
-            return
-        is_exact = known.is_exact and not (column.dtype.kind in "iu" and int(np.abs(column).max()) >= EXACT)
-        dtype = column.dtype if known.dtype is None else self._join_dtypes(name, known, column, where)
-        if dtype.kind == "f" and not is_exact:
-            dtype = np.dtype("U25")
-        self.kinds[name] = _Kind(dtype, known.where or where(0), is_exact, known.n_present + n_present, n_characters)
-
-    def _join_dtypes(self, name: str, known: _Kind, column: Column, where: Where) -> np.dtype[Any]:
-        """Return the type that holds the entries so far and those of a part; refuse numbers and text in one column."""
-        assert known.dtype is not None
-        first, second = known.dtype.kind, column.dtype.kind
-        if _WORDS[first] == _WORDS[second]:
-            return np.result_type(known.dtype, column.dtype)
-        if {first, second} == {"b", "U"}:
-            return np.result_type(np.dtype("U5"), known.dtype if first == "U" else column.dtype)
-        rows = range(len(column))
-        row = next((row for row in rows if second == "U" and not _is_number(column[row])), 0)
-        raise ShapeFileError(
-            f"{where(row)}: its {name.removeprefix(METADATA)!r} is {column[row].item()!r}, but the entries of the "
-            f"shapes before, from {known.where} on, are {_WORDS[first]}: correct the column, or rename it."
-        )
+    def _admit_column(self, name: str, column: Column) -> None:
+        known = self.kinds.get(name, ColumnKind())
+        self.kinds[name] = seen = known.see(column)
+        kinds = {dtype.kind == "U" for dtype in (known.dtype, column.dtype) if dtype is not None}
+        if seen.dtype is not None and seen.dtype.kind == "U" and len(kinds) > 1 and seen is not known:
+            self.notes[mixed_note(name.removeprefix(METADATA))] = None
 
     def _say_spaces(self, space: Space, where: str) -> str:
         assert self.space is not None
@@ -154,11 +108,13 @@ class Plan:
 
     @property
     def columns(self) -> dict[str, np.dtype[Any]]:
-        """Types of the columns of the whole set."""
+        """Types of the columns of the whole set; first what is known of frames, last what was added to the files."""
+        named = [f"{METADATA}{name}" for name in self.added]
+        order = sorted(self.kinds, key=lambda name: (name in named and named.index(name) + 1, name != _FRAME))
         return {
-            name: kind.dtype_of(self.n_shapes, name)
-            for name, kind in self.kinds.items()
-            if kind.dtype is not None or name not in ("labels", "sequence")
+            name: self.kinds[name].dtype_of(self.n_shapes, _ABSENT.get(name))
+            for name in order
+            if self.kinds[name].dtype is not None or name not in ("labels", "sequence")
         }
 
     def _check_size(self) -> None:
@@ -168,25 +124,6 @@ class Plan:
         n_cells = sum(kind.n_present for kind in kinds.values())
         n_characters = sum(kind.n_characters for kind in self.kinds.values())
         check_swelling(self.n_shapes, len(kinds), n_cells, n_characters, widths)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text or 0)
-    except ValueError:
-        return False
-    return True
-
-
-def _as_type(column: Column | None, dtype: np.dtype[Any], name: str, n_shapes: int) -> Column:
-    """Return a column in the type of the whole set; None stands for one without entries."""
-    if column is None:
-        return np.full(n_shapes, _FILLS.get(name, "" if dtype.kind == "U" else np.nan), dtype=dtype)
-    if dtype.kind == "f" and column.dtype.kind == "U":
-        return np.full(n_shapes, np.nan, dtype=dtype)
-    if dtype.kind == "U" and column.dtype.kind == "f":
-        return np.array(["" if one != one else f"{one:.17g}" for one in column.tolist()], dtype=dtype)
-    return column.astype(dtype, copy=False)
 
 
 class Parts:
@@ -231,7 +168,8 @@ class Parts:
     def __setitem__(self, place: int, part: ShapeSet) -> None:
         assert self.folder is not None
         path = self.folder / f"{place}.npz"
-        write_atomically(path, lambda stream: npz.write_set(part, stream))
+        with path.open("wb") as stream:
+            npz.write_set(part, stream)
         self._parts[place] = path
 
     def __delitem__(self, place: int) -> None:
@@ -255,11 +193,15 @@ class SetBuilder:
         Takes a part and the files of its shapes, and returns it with what is known of these.
     can_drop : bool
         Whether files may turn out to be damaged after some of their shapes were added.
+    added : sequence of str
+        Columns that `describe` adds, which are the last ones of the set.
     """
 
-    def __init__(self, wanted: Wanted, parts: Parts, describe: Describe, can_drop: bool) -> None:
+    def __init__(
+        self, wanted: Wanted, parts: Parts, describe: Describe, can_drop: bool, added: Sequence[str] = ()
+    ) -> None:
         self._wanted, self.parts, self._describe, self._can_drop = wanted, parts, describe, can_drop
-        self.plan = Plan()
+        self.plan = Plan(added=added)
         self._waiting: list[Found] = []
         self._n_bytes = 0
         # Records that wait of files that came to a good end, and what was known before the file that is being read.
@@ -267,6 +209,7 @@ class SetBuilder:
         self._mark: tuple[Plan, int, int] | None = None
         self._series: dict[tuple[Path, int], int] = {}
         self._taken: set[int] = set()
+        self._next_number = 0
 
     def add(self, item: Found | ShapeSet, path: Path) -> None:
         """Take a record of a file, or a set that it holds."""
@@ -337,8 +280,9 @@ class SetBuilder:
         """Return the number of a time series of a file in the set: its own, unless another series has it already."""
         key = (path, number)
         if number != -1 and key not in self._series:
-            self._series[key] = max(self._taken) + 1 if number in self._taken else number
+            self._series[key] = self._next_number if number in self._taken else number
             self._taken.add(self._series[key])
+            self._next_number = max(self._next_number, self._series[key] + 1)
         return self._series.get(key, -1)
 
 
@@ -362,7 +306,8 @@ class AssembledShapes:
         """Yield the parts of the set in order, with all columns of the set in their types."""
         for part in self._parts:
             made = {
-                name: _as_type(column_of(part, name), dtype, name, len(part)) for name, dtype in self.columns.items()
+                name: cast_column(column_of(part, name), dtype, len(part), _ABSENT.get(name))
+                for name, dtype in self.columns.items()
             }
             yield ShapeSet(
                 part.configurations.astype(self.dtype, copy=False),

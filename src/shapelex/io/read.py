@@ -26,7 +26,7 @@ from shapelex.exceptions import (
 )
 from shapelex.io import stored_shapes
 from shapelex.io.assembly import Found, Wanted, check_record, conform
-from shapelex.io.file_list import PathLike, check_not_empty, label_maker, leave_out_segmented, list_files
+from shapelex.io.file_list import PathLike, check_not_empty, label_maker, list_files
 from shapelex.io.parts import AssembledShapes, Parts, SetBuilder
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
@@ -200,7 +200,8 @@ class Reading:
     def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
         """Read all files and return the set that they make up; `progress` is called after each file."""
         can_drop = self.skips and self.has_many
-        builder = SetBuilder(self.wanted, parts, self._describe, can_drop)
+        added = ["file", *([] if self.sheet is None else self.sheet.columns)]
+        builder = SetBuilder(self.wanted, parts, self._describe, can_drop, added)
         for n_done, (path, known) in enumerate(self.files, start=1):
             items = self._items_of(path, known, in_blocks=parts.folder is not None)
             is_whole = True
@@ -217,7 +218,12 @@ class Reading:
                     break
                 # What is wrong with the whole set is no fault of one file, and is not caught.
                 builder.add(item, path)
-            (builder.keep if is_whole else builder.drop)()
+            if is_whole:
+                builder.keep()
+            else:
+                builder.drop()
+                self._found_labels.pop(path, None)
+                self.file_remarks = [one for one in self.file_remarks if one[0] != path]
             logger.debug("read %s as %s", path, known.name)
             if progress is not None:
                 progress(n_done, len(self.files))
@@ -423,6 +429,11 @@ def open_reading(
             f"{parameter('label')} and {parameter('label_from')} cannot both be given: each says what the labels are."
         )
     sheet = None if join is None else open_sheet(join, on)
+    if sheet is not None and label_from is not None and "label" in sheet.columns:
+        raise ParameterError(
+            f"{parameter('label_from')} and the column 'label' of {sheet.name} both say what the labels are: rename "
+            f"the column, or leave {parameter('label_from')} out."
+        )
     reading = Reading(wanted, on_error == "skip", label_maker(label_from), options, sheet, label)
     if is_data_frame(paths):
         if format is not None or label_from is not None:
@@ -433,14 +444,7 @@ def open_reading(
         reading.files, reading.frame = [(Path("DataFrame"), DATA_FRAME)], paths
         _check_options(options, [DATA_FRAME])
         return reading
-    files, ignored = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
-    reading.files, left_out = leave_out_segmented(files)
-    if left_out:
-        reading.remarks.append(
-            f"not read, since their masks lie beside them: {_name_some(left_out)}; name them to read them."
-        )
-    if ignored:
-        reading.remarks.append(f"no files of shapes, not read: {_name_some(ignored)}")
+    reading.files, reading.remarks = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
     reading.has_many = len(reading.files) + len(reading.skipped) > 1
     _check_options(options, [known for _, known in reading.files])
     return reading
@@ -459,8 +463,3 @@ def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
             f"The format {names} has no option {', '.join(unknown)}{meant}; its options are: {takes}. The "
             f"command shapelex formats {min(one.name for one in formats)} explains them."
         )
-
-
-def _name_some(paths: list[Path]) -> str:
-    named = ", ".join(path.name for path in paths[:_SKIPPED_NAMED])
-    return f"{named} and {len(paths) - _SKIPPED_NAMED} more" if len(paths) > _SKIPPED_NAMED else named

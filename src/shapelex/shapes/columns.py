@@ -4,6 +4,7 @@ Input: values as they are in files, some of which may be absent. Output: arrays 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from shapelex.exceptions import ShapeInputError
 Column = np.ndarray[Any, Any]
 
 _KINDS = "biufcU"
+# From here on, integers are not all numbers of double precision.
 EXACT = 2**53
-"""From here on, integers are not all numbers of double precision."""
+# A number never has more characters.
+_TEXT = np.dtype("U25")
 
 
 def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
@@ -58,30 +61,85 @@ def column_from_values(values: Sequence[Any]) -> Column:
             return np.array([np.nan if _is_absent(value) else float(value) for value in values], dtype=np.float64)
     if not kinds and any(value != value for value in values):
         return np.full(len(values), np.nan)
-    return np.array(["" if _is_absent(value) else str(value) for value in values], dtype=np.str_)
+    return np.array([_as_text(value) for value in values], dtype=np.str_)
 
 
 def _is_absent(value: Any) -> bool:
     return value is None or value == "" or value != value
 
 
-def join_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Any:
+def _as_text(value: Any) -> str:
+    """Return a value as it is in a column of text: whole numbers have no point, absent ones are empty."""
+    if _is_absent(value):
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < EXACT else str(value)
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What the entries of a column are, of which parts have been seen; `dtype` is None as long as all are empty.
+
+    Numbers and text in one column become text, as in :func:`column_from_values`, whatever part they are in.
+    """
+
+    dtype: np.dtype[Any] | None = None
+    is_exact: bool = True
+    n_present: int = 0
+    n_characters: int = 0
+
+    def see(self, column: Column) -> "ColumnKind":
+        """Return what the entries are together with those of a further part."""
+        kind, dtype, n_characters, n_present = column.dtype.kind, column.dtype, 0, len(column)
+        if kind == "U":
+            lengths = np.char.str_len(column)
+            n_characters, n_present = int(lengths.sum()), int(np.count_nonzero(lengths))
+        elif kind == "f":
+            n_present = int(np.count_nonzero(~np.isnan(column)))
+        if n_present == 0 and (kind == "U" or self.dtype is not None):
+            # A column without entries says nothing of what they are.
+            return self
+        is_exact = self.is_exact
+        if kind in "iu" and len(column):
+            is_exact &= max(abs(int(column.max())), abs(int(column.min()))) < EXACT
+        if self.dtype is not None:
+            both = [self.dtype, column.dtype]
+            is_one_kind = len({"number" if one.kind in "iufc" else one.kind for one in both}) == 1
+            dtype = np.result_type(*(both if is_one_kind else [_TEXT, *(one for one in both if one.kind == "U")]))
+        if dtype.kind == "f" and not is_exact:
+            dtype = _TEXT
+        return ColumnKind(dtype, is_exact, self.n_present + n_present, self.n_characters + n_characters)
+
+    def dtype_of(self, n_shapes: int, absent: int | None = None) -> np.dtype[Any]:
+        """Return the type of the column of so many shapes; those without an entry have `absent`, NaN or empty text."""
+        if self.dtype is None:
+            return np.dtype("U1")
+        is_number = self.dtype.kind in "iu"
+        if self.n_present == n_shapes or self.dtype.kind in "fcU" or (is_number and absent is not None):
+            return self.dtype
+        return np.dtype(np.float64) if is_number and self.is_exact else _TEXT
+
+
+def cast_column(column: Column | None, dtype: np.dtype[Any], n_shapes: int, absent: int | None = None) -> Column:
+    """Return a column in the type that :class:`ColumnKind` found; None stands for one without entries."""
+    is_empty = column is None or (column.dtype.kind == "U" and dtype.kind != "U")
+    if is_empty:
+        fill: Any = absent if dtype.kind in "iu" else "" if dtype.kind == "U" else np.nan
+        return np.full(n_shapes, fill, dtype=dtype)
+    assert column is not None
+    if dtype.kind == "U" and column.dtype.kind != "U":
+        return np.array([_as_text(value) for value in column.tolist()], dtype=dtype)
+    return column.astype(dtype, copy=False)
+
+
+def join_columns(columns: Sequence[Column | None], sizes: Sequence[int], absent: int | None = None) -> Any:
     """Return the columns of several sets as one column; None where no set has it."""
-    present = [column for column in columns if column is not None]
-    if not present:
+    kind = ColumnKind()
+    for column in columns:
+        kind = kind if column is None else kind.see(column)
+    if all(column is None for column in columns):
         return None
-    kinds = {column.dtype.kind for column in present}
-    if "U" in kinds and len(kinds) > 1:
-        columns = [None if column is None else column.astype(np.str_) for column in columns]
-        present = [column for column in columns if column is not None]
-    fill = _fill_of(present[0].dtype)
-    filled = [np.full(size, fill) if column is None else column for column, size in zip(columns, sizes, strict=True)]
-    return np.concatenate(filled)
-
-
-def _fill_of(dtype: np.dtype[Any]) -> Any:
-    """Return the entry for shapes of a set without this column."""
-    return {"U": "", "i": -1, "u": 0, "b": False}.get(dtype.kind, np.nan)
+    dtype = kind.dtype_of(sum(sizes), absent)
+    return np.concatenate([cast_column(one, dtype, size, absent) for one, size in zip(columns, sizes, strict=True)])
 
 
 def _kind_of(one: type) -> str:

@@ -276,7 +276,8 @@ class ShapeSet:
         """Return one set with the shapes of several, in order.
 
         Time series stay separate: where the numbers of a later set are already in use, its series are renumbered.
-        Columns that a set does not have are filled with NaN, −1 (integers), False or empty text.
+        Entries of columns that a set does not have are NaN or empty text, and −1 for ``frame``. Numbers and text in one
+        column become text.
 
         Parameters
         ----------
@@ -322,7 +323,10 @@ class ShapeSet:
             ids=np.concatenate([part.ids for part in parts]),
             labels=join_columns([part.labels for part in parts], sizes),
             sequence=_join_series([part.sequence for part in parts], sizes),
-            metadata={name: join_columns([part.metadata.get(name) for part in parts], sizes) for name in names},
+            metadata={
+                name: join_columns([part.metadata.get(name) for part in parts], sizes, -1 if name == "frame" else None)
+                for name in names
+            },
             missing="allow" if any(part.missing == "allow" for part in parts) else "error",
             notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
             provenance=first.provenance

@@ -3,6 +3,7 @@
 In come a path and what writes to it; out goes the file or folder, in one step when all went well.
 """
 
+import errno
 import glob
 import os
 import shutil
@@ -15,107 +16,101 @@ from typing import BinaryIO
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside `path` and rename it, so that an interruption or a full disk loses nothing."""
-    # A link stays a link, to the new file.
-    path = path.resolve()
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to.")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    partial = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
+    with work_folder(path) as folder:
+        with (folder / "content").open("wb") as stream:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
-        # mkstemp makes the file private; give it the mode that open() would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        partial.chmod(0o666 & ~mask)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+        # A link stays a link, to the new file.
+        (folder / "content").replace(path.resolve())
 
 
 @contextmanager
 def replace_folder(path: Path) -> Iterator[Path]:
-    """Give an empty folder to write to, which replaces `path` at the end, or is removed after an error."""
-    target = path.resolve()
-    old = target.with_name(f".{target.name}.old")
-    if old.exists() and not target.exists():
-        # A process that was killed between two steps left it aside.
-        old.rename(target)
-    with work_folder(path) as partial:
-        yield partial
-        put_in_place(partial, target)
+    """Give the path of a folder to make, which replaces `path` at the end, or is removed after an error."""
+    with work_folder(path) as work:
+        yield work / "content"
+        put_in_place(work / "content", path.resolve(), work)
 
 
 @contextmanager
 def work_folder(path: Path) -> Iterator[Path]:
     """Give an empty folder ``.NAME.….partial`` beside `path`, which is removed at the end.
 
-    Several processes may write to the same path. Folders that a killed process left behind are removed first.
+    Several processes may write to the same path. What a killed process left behind is removed first; a folder that it
+    had moved aside comes back.
     """
     target = path.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to.")
-    for old in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
-        with _lock(old) as is_abandoned:
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
+        with _lock(left) as is_abandoned:
             if is_abandoned:
-                shutil.rmtree(old, ignore_errors=True)
+                if (left / "old").is_dir() and not target.exists():
+                    (left / "old").rename(target)
+                shutil.rmtree(left, ignore_errors=True)
     while True:
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
-        with _lock(partial):
-            if not partial.is_dir():
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        with _lock(work) as is_ours:
+            if is_ours is False or not work.is_dir():
                 # Another process took it for abandoned before it was locked.
                 continue
-            # mkdtemp makes the folder private; give it the mode that mkdir would have.
-            mask = os.umask(0)
-            os.umask(mask)
-            partial.chmod(0o777 & ~mask)
             try:
-                yield partial
+                yield work
             finally:
-                remove(partial)
+                remove(work)
             return
 
 
 @contextmanager
-def _lock(folder: Path) -> Iterator[bool]:
-    """Lock a folder for as long as this process lives, and tell whether no other process has it."""
+def _lock(folder: Path) -> Iterator[bool | None]:
+    """Lock a folder for as long as this process lives; False where another process has it, None without locks."""
     try:
         import fcntl
 
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except (ImportError, OSError):
-        # There are no such locks on Windows, nor on files.
-        yield False
+        # There are no such locks on Windows.
+        yield None
         return
     try:
+        is_ours: bool | None = True
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_ours = True
-        except OSError:
+        except BlockingIOError:
             is_ours = False
+        except OSError:
+            is_ours = None
         yield is_ours
     finally:
         os.close(handle)
 
 
-def put_in_place(partial: Path, path: Path) -> None:
-    """Rename a file or folder that is whole, over what is there."""
-    if path.is_dir():
-        # A folder cannot be renamed over another: the old one steps aside for a moment.
-        old = path.with_name(f".{path.name}.old")
-        remove(old)
-        path.rename(old)
+def put_in_place(content: Path, path: Path, work: Path) -> None:
+    """Rename a file or folder that is whole, over what is there; `work` is a folder for what it replaces.
+
+    Of several processes that do this at once, the last one wins.
+    """
+    if not content.is_dir():
+        content.replace(path)
+        return
+    while True:
         try:
-            partial.rename(path)
-        except BaseException:
-            old.rename(path)
-            raise
-        remove(old)
-    else:
-        partial.replace(path)
+            # A folder cannot be renamed over another: the old one is moved aside for a moment.
+            if path.is_dir():
+                remove(work / "old")
+                path.rename(work / "old")
+            content.rename(path)
+            return
+        except BaseException as error:
+            if (work / "old").is_dir() and not path.exists():
+                (work / "old").rename(path)
+            # Another process may have put its own folder there, or moved the old one aside, in between.
+            if (
+                getattr(error, "errno", None) not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST)
+                or not content.exists()
+            ):
+                raise
 
 
 def remove(path: Path) -> None:
