@@ -672,3 +672,45 @@ class TestImagesBesideTheirMasks:
     def test_a_single_image_named_is_read(self, tmp_path: Path) -> None:
         save(tmp_path, blobs(), "a_masks.tif")
         assert len(sx.read(save(tmp_path, blobs(), "a.tif"), n_points=20)) == 2
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("n_frames", [3, 4])
+def test_frames_stored_as_colors_are_refused(tmp_path: Path, dtype: str, n_frames: int) -> None:
+    path = tmp_path / "film.tif"
+    tifffile.imwrite(path, np.stack([blobs(dtype)] * n_frames), photometric="rgb", planarconfig="separate")
+    with pytest.raises(ShapeFileError, match='photometric="minisblack"'):
+        list(read_records(path))
+
+
+@pytest.mark.parametrize("name", ["deep.tif", "deep.png"])
+def test_colors_of_more_than_8_bits_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name.endswith("tif"):
+        tifffile.imwrite(path, np.zeros((40, 50, 3), "u2"), photometric="rgb")
+    else:
+        path.write_bytes(png_of(4, 4)[:24] + bytes([16, 2]) + png_of(4, 4)[26:])
+    with pytest.raises(ShapeFileError, match="more than 8 bits"):
+        list(read_records(path))
+
+
+@pytest.mark.parametrize("is_dark", [True, False])
+def test_colors_of_a_film_are_decided_once(tmp_path: Path, is_dark: bool) -> None:
+    # White is a label also in the page without other colors, and the background is that of all pages.
+    ground, color = (0, (255, 255, 255)) if is_dark else (255, (0, 0, 0))
+    film = np.full((2, 40, 50, 3), ground, dtype="u1")
+    film[:, blobs() == 1] = color
+    film[1, blobs() == 2] = (255, 0, 0)
+    path = save(tmp_path, film[0], "film.tif", save_all=True, append_images=[Image.fromarray(film[1])])
+    first, *second = records_of(path, tracked=True)
+    assert first.metadata["area"] == 140
+    assert [record.metadata["area"] for record in second if record.sequence == first.sequence] == [140]
+    assert {record.metadata["area"] for record in second} == {140, 480}
+
+
+def test_cutout_pages_are_decided_once(tmp_path: Path) -> None:
+    film = np.full((2, 40, 50, 4), 200, dtype="u1")
+    film[0, ..., 3] = (blobs() > 0) * 200
+    film[1, ..., 3] = 0
+    path = save(tmp_path, film[0], "film.tif", save_all=True, append_images=[Image.fromarray(film[1])])
+    assert areas(path) == BOTH
