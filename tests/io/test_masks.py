@@ -714,3 +714,12 @@ def test_cutout_pages_are_decided_once(tmp_path: Path) -> None:
     film[1, ..., 3] = 0
     path = save(tmp_path, film[0], "film.tif", save_all=True, append_images=[Image.fromarray(film[1])])
     assert areas(path) == BOTH
+
+
+def test_only_object_of_zeros_and_ones_has_the_id_of_its_label(tmp_path: Path) -> None:
+    image = np.zeros((60, 60), dtype="u1")
+    image[2:4, 2:4] = image[20:50, 20:50] = 1
+    path = save(tmp_path, image)
+    assert [record.id for record in records_of(path)] == [record.id for record in records_of(path, kind="labels")]
+    # A mask that is called binary numbers its components.
+    assert [record.id for record in records_of(path, kind="binary")] == ["plate:2"]
