@@ -257,7 +257,9 @@ def test_what_is_left_out_is_in_the_notes(tmp_path: Path) -> None:
     mask[0, 0] = mask[39, 49] = 1
     path = save(tmp_path, mask)
     (note,) = [note for note in sx.read(path, n_points=20).notes if "left out" in note]
-    assert "the image: 2 objects left out: smaller than 5 % of the median area (16 pixels); min_area=1 " in note
+    assert (
+        "the image: 2 objects left out: smaller than 5 % of the median area (16 pixels); the option min_area=1 " in note
+    )
     assert not any("left out" in note for note in sx.read(path, n_points=20, min_area=1).notes)
 
 
@@ -433,7 +435,7 @@ class TestNothingIsGuessedInSilence:
         (record,) = records_of(path)
         assert (record.id, record.metadata["area"]) == ("plate:7", 4200)
         assert remarks_of(path) == [
-            '1 object at the border of the image kept, perhaps cut off; border="drop" leaves them out.'
+            "1 object at the border of the image kept, perhaps cut off; the option border=drop leaves them out."
         ]
 
     @pytest.mark.parametrize(("value", "label"), [(1, 1), (7, 7), (65535, 1)])
@@ -448,7 +450,7 @@ class TestNothingIsGuessedInSilence:
         assert areas(path) == BOTH
         (remark,) = remarks_of(path)
         assert "inverted" in remark
-        assert 'foreground="bright"' in remark
+        assert "the option foreground=bright" in remark
         assert not remarks_of(save(tmp_path, np.where(blobs() > 0, 255, 0).astype("u1")))
 
     def test_black_or_white_along_the_border_is_refused(self, tmp_path: Path) -> None:
@@ -535,7 +537,7 @@ class TestNothingIsGuessedInSilence:
         if brightest == 255:
             (remark,) = remarks_of(path)
             assert "gray values were cut at 127.5" in remark
-            assert 'threshold= changes it, kind="labels"' in remark
+            assert "the option threshold= changes it, the option kind=labels" in remark
         else:
             with pytest.raises(ShapeFileError, match='smoothed edges, say kind="binary"'):
                 sx.read(path, n_points=20)
@@ -575,7 +577,9 @@ class TestNothingIsGuessedInSilence:
         path = save(tmp_path, (image > 0).astype("u1") if is_binary else image, "plate.tif")
         assert areas(path).count(320) == 8
         assert sorted(areas(path))[:2] == [20, 300]
-        left_out = "2 objects left out: smaller than 5 % of the median area (16 pixels); min_area=1 keeps them."
+        left_out = (
+            "2 objects left out: smaller than 5 % of the median area (16 pixels); the option min_area=1 keeps them."
+        )
         assert left_out in remarks_of(path)
         assert any("1 object at the border of the image kept" in text for text in remarks_of(path))
         assert len(areas(path, min_area=1)) == 12

@@ -210,10 +210,10 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
         if plan.kind == "labels":
             _check_labels(image, values, is_gray, is_gradual)
         elif values.size > 2 and threshold is None:
-            other = "" if is_gray else ', kind="labels" takes them for labels'
+            other = "" if is_gray else ", the option kind=labels takes them for labels"
             plan.remarks.append(
                 f"gray values were cut at {plan.threshold:g}, halfway between the darkest and the brightest; "
-                f"threshold= changes it{other}."
+                f"the option threshold= changes it{other}."
             )
     plan.is_inverted = foreground == "dark"
     if (
@@ -229,7 +229,9 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
                 f"{format_option('foreground', 'bright')} or {format_option('foreground', 'dark')}."
             )
         plan.is_inverted = True
-        plan.remarks.append('black objects on white: the image was inverted; foreground="bright" reads it as it is.')
+        plan.remarks.append(
+            "black objects on white: the image was inverted; the option foreground=bright reads it as it is."
+        )
     return plan
 
 
