@@ -276,3 +276,18 @@ def test_warnings_name_options():
         warnings.warn(Message(f"raise {parameter('max_iter')}."), UserWarning, stacklevel=1)
 
     assert run_made(made, "work").stderr == "shapelex: warning: raise --max-iter.\n"
+
+
+def test_more_atoms_than_shapes_is_a_wrong_option(ready):
+    result = run("learn", "shapes.npz", "-o", "m.npz", "--atoms", "300")
+    assert result.exit_code == 2
+    assert "--atoms must be at most the number of shapes, 40, got 300" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["codes.csv", "codes.npz", "codes.zarr"])
+@pytest.mark.parametrize("command", [("reconstruct", "model.npz"), ("mean",)])
+def test_codes_in_the_place_of_shapes(ready, command, name):
+    assert run("encode", "model.npz", "shapes.npz", "-o", name).exit_code == 0
+    result = run(*command, name, "-o", "out.npz")
+    assert result.exit_code == 1
+    assert f"{name} is a file of codes, not of shapes: give the shapes that were coded" in result.stderr
