@@ -35,6 +35,9 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
     try:
         return read_shapes(path, screen, **options)
     except (CoordinateCountError, ShapeFileError) as error:
+        if options.keys() - {"missing"} and "option" in parameters_in(marked_text(error)):
+            # The command has the option itself.
+            raise
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
 
 
