@@ -276,3 +276,35 @@ def test_warnings_name_options():
         warnings.warn(Message(f"raise {parameter('max_iter')}."), UserWarning, stacklevel=1)
 
     assert run_made(made, "work").stderr == "shapelex: warning: raise --max-iter.\n"
+
+
+def test_more_atoms_than_shapes_is_a_wrong_option(ready):
+    result = run("learn", "shapes.npz", "-o", "m.npz", "--atoms", "300")
+    assert result.exit_code == 2
+    assert "--atoms must be at most the number of shapes, 40, got 300" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["codes.csv", "codes.npz", "codes.zarr"])
+@pytest.mark.parametrize("command", [("reconstruct", "model.npz"), ("mean",)])
+def test_codes_in_the_place_of_shapes(ready, command, name):
+    assert run("encode", "model.npz", "shapes.npz", "-o", name).exit_code == 0
+    result = run(*command, name, "-o", "out.npz")
+    assert result.exit_code == 1
+    assert f"{name} is a file of codes, not of shapes: give the shapes that were coded" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("id_column=nosuch", "--option id_column=nosuch is none of the columns"),
+        ("layout=blocks", "--option layout=blocks contradicts the names of the columns"),
+    ],
+)
+@pytest.mark.parametrize("command", ["import", "learn"])
+def test_options_of_tables_are_named_as_they_are_typed(folder, command, option, words):
+    (folder / "a.csv").write_text("id,x1,y1,x2,y2,x3,y3\na,0,0,1,0,0,1\n")
+    needed = ("--atoms", "1", "--nonzero", "1") if command == "learn" else ()
+    result = run(command, "a.csv", "-o", "a.npz", "--option", option, *needed)
+    assert result.exit_code == 1
+    assert words in result.stderr
+    assert "first run" not in result.stderr

@@ -104,3 +104,10 @@ def test_records_of_others_run_nothing(folder, command):
     result = run("replay", "c.csv", "--run", "-o", "again.npz")
     assert (result.exit_code, "type it yourself" in result.stderr) == (1, True)
     assert {path.name for path in folder.iterdir()} == {"shapes.npz", "c.csv", "c.csv.json"}
+
+
+def test_figures_without_a_sidecar_say_where_records_are(learned):
+    (learned / "atoms.png.json").unlink()
+    result = run("replay", "atoms.png")
+    assert result.exit_code == 1
+    assert "beside it in atoms.png.json, where figures have theirs since 0.2" in result.stderr

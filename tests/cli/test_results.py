@@ -260,7 +260,7 @@ def test_pages_of_others_are_no_shapes(folder, name, kind):
     result = run("info", name)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(
-        f"shapelex: {name} is a {kind}, but has no record of a shapelex command in it: info"
+        f"shapelex: {name} is a {kind}, but no record of a shapelex command was found for it: info"
     )
     assert len(result.stderr.splitlines()) == 1
 

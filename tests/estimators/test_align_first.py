@@ -18,6 +18,7 @@ from shapelex.exceptions import (
     CollapsedShapeError,
     CoordinateCountError,
     NonFiniteError,
+    ParameterError,
     ShapeInputError,
 )
 
@@ -231,7 +232,7 @@ class TestBadInput:
         collapsed[4] = 2 + 1j
         with pytest.raises(CollapsedShapeError, match="row 4"):
             model.fit(collapsed)
-        with pytest.raises(ShapeInputError, match="n_atoms must be at most the number of shapes, 2, got 3"):
+        with pytest.raises(ParameterError, match="n_atoms must be at most the number of shapes, 2, got 3"):
             model.fit(shapes[:2])
         with pytest.raises(NotFittedError):
             model.transform(shapes)

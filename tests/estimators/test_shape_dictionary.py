@@ -25,6 +25,7 @@ from shapelex.exceptions import (
     CoordinateCountError,
     EmptySetError,
     NonFiniteError,
+    ParameterError,
     RealLayoutError,
     ShapeInputError,
 )
@@ -185,7 +186,7 @@ class TestBadInput:
             model.fit(shapes[:0])
         with pytest.raises(RealLayoutError, match=r'from_columns\(X, layout="blocks"\)'):
             model.fit(shapes.real)
-        with pytest.raises(ShapeInputError, match=r"n_atoms must be at most the number of shapes, 2, got 3"):
+        with pytest.raises(ParameterError, match=r"n_atoms must be at most the number of shapes, 2, got 3"):
             model.fit(shapes[:2])
         with pytest.raises(CoordinateCountError, match="has 8 coordinates per shape, but the space has 9"):
             sx.ShapeDictionary(space=sx.Landmarks(9)).fit(shapes)
@@ -323,7 +324,7 @@ class TestPartialFit:
             model.set_params(n_restarts=3).partial_fit(shapes)
 
     def test_first_batch_must_be_large_enough(self, shapes):
-        with pytest.raises(ShapeInputError, match="n_atoms must be at most the number of shapes, 3, got 5"):
+        with pytest.raises(ParameterError, match="n_atoms must be at most the number of shapes, 3, got 5"):
             sx.ShapeDictionary(n_atoms=5, n_nonzero=2).partial_fit(shapes[:3])
 
     def test_pickles_in_the_middle(self, shapes):

@@ -197,8 +197,8 @@ def test_drops_and_reports():
     assert shapes.ids.tolist() == ["plate:4"]
     assert shapes.notes == (
         "1 object in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which.",
-        '1 object left out: touching the border; border="keep" keeps them.',
-        "1 object left out: smaller than min_area=5; min_area=1 keeps them.",
+        "1 object left out: touching the border; the option border=keep keeps them.",
+        "1 object left out: smaller than min_area=5; the option min_area=1 keeps them.",
     )
     assert [report.label for report in sx.outlines_from_mask(image, which="labels").dropped] == [9]
     everything = kept.to_shape_set()

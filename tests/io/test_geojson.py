@@ -177,3 +177,33 @@ def test_empty_geometries_are_left_out_with_a_remark(tmp_path: Path) -> None:
 def test_what_is_left_out_is_counted_in_the_kind_that_is_read(tmp_path: Path) -> None:
     document = [feature("MultiLineString", [[[0, 0], [1, 0]], [[0, 0], [0, 5]]]), feature("Polygon", [RING])]
     assert all(isinstance(found, Record) for found in read_document(tmp_path, document, only="outlines"))
+
+
+def test_properties_become_metadata(tmp_path: Path) -> None:
+    told = [
+        {"name": "a", "area": 3.5, "grade": 1, "barcode": 10**17, "isLocked": True, "measurements": {"x": 1}},
+        {"name": 7, "area": 4, "grade": "bad", "barcode": 10**17 + 1, "isLocked": False, "color": [1, 2, 3]},
+        {"name": "c", "area": None, "grade": True, "barcode": 2, "isLocked": False, "classification": {"name": "T"}},
+    ]
+    path = tmp_path / "cells.geojson"
+    path.write_text(json.dumps([feature("Polygon", [RING], **properties) for properties in told]))
+    shapes = sx.read(path)
+    assert {name: column.tolist() for name, column in shapes.metadata.items() if name != "area"} == {
+        "name": ["a", "7", "c"],
+        "grade": ["1", "bad", "True"],
+        "barcode": [10**17, 10**17 + 1, 2],
+        "isLocked": [True, False, False],
+        "geometry": ["Polygon"] * 3,
+        "n_holes": [0] * 3,
+    }
+    np.testing.assert_array_equal(shapes.metadata["area"], [3.5, 4, np.nan])
+    (note,) = [note for note in shapes.notes if "properties" in note]
+    assert "2 of 3 features: have properties that are lists or objects" in note
+
+
+def test_numbers_and_text_in_one_property_far_apart(tmp_path: Path) -> None:
+    features = [feature("Polygon", [RING], grade=number) for number in range(4200)]
+    features[-1]["properties"]["grade"] = "bad"
+    path = tmp_path / "cells.geojson"
+    path.write_text(json.dumps(features))
+    assert sx.read(path).metadata["grade"][[0, -1]].tolist() == ["0", "bad"]

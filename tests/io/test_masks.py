@@ -257,7 +257,9 @@ def test_what_is_left_out_is_in_the_notes(tmp_path: Path) -> None:
     mask[0, 0] = mask[39, 49] = 1
     path = save(tmp_path, mask)
     (note,) = [note for note in sx.read(path, n_points=20).notes if "left out" in note]
-    assert "the image: 2 objects left out: smaller than 5 % of the median area (16 pixels); min_area=1 " in note
+    assert (
+        "the image: 2 objects left out: smaller than 5 % of the median area (16 pixels); the option min_area=1 " in note
+    )
     assert not any("left out" in note for note in sx.read(path, n_points=20, min_area=1).notes)
 
 
@@ -433,7 +435,7 @@ class TestNothingIsGuessedInSilence:
         (record,) = records_of(path)
         assert (record.id, record.metadata["area"]) == ("plate:7", 4200)
         assert remarks_of(path) == [
-            '1 object at the border of the image kept, perhaps cut off; border="drop" leaves them out.'
+            "1 object at the border of the image kept, perhaps cut off; the option border=drop leaves them out."
         ]
 
     @pytest.mark.parametrize(("value", "label"), [(1, 1), (7, 7), (65535, 1)])
@@ -448,7 +450,7 @@ class TestNothingIsGuessedInSilence:
         assert areas(path) == BOTH
         (remark,) = remarks_of(path)
         assert "inverted" in remark
-        assert 'foreground="bright"' in remark
+        assert "the option foreground=bright" in remark
         assert not remarks_of(save(tmp_path, np.where(blobs() > 0, 255, 0).astype("u1")))
 
     def test_black_or_white_along_the_border_is_refused(self, tmp_path: Path) -> None:
@@ -535,7 +537,7 @@ class TestNothingIsGuessedInSilence:
         if brightest == 255:
             (remark,) = remarks_of(path)
             assert "gray values were cut at 127.5" in remark
-            assert 'threshold= changes it, kind="labels"' in remark
+            assert "the option threshold= changes it, the option kind=labels" in remark
         else:
             with pytest.raises(ShapeFileError, match='smoothed edges, say kind="binary"'):
                 sx.read(path, n_points=20)
@@ -575,7 +577,9 @@ class TestNothingIsGuessedInSilence:
         path = save(tmp_path, (image > 0).astype("u1") if is_binary else image, "plate.tif")
         assert areas(path).count(320) == 8
         assert sorted(areas(path))[:2] == [20, 300]
-        left_out = "2 objects left out: smaller than 5 % of the median area (16 pixels); min_area=1 keeps them."
+        left_out = (
+            "2 objects left out: smaller than 5 % of the median area (16 pixels); the option min_area=1 keeps them."
+        )
         assert left_out in remarks_of(path)
         assert any("1 object at the border of the image kept" in text for text in remarks_of(path))
         assert len(areas(path, min_area=1)) == 12
@@ -672,3 +676,54 @@ class TestImagesBesideTheirMasks:
     def test_a_single_image_named_is_read(self, tmp_path: Path) -> None:
         save(tmp_path, blobs(), "a_masks.tif")
         assert len(sx.read(save(tmp_path, blobs(), "a.tif"), n_points=20)) == 2
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("n_frames", [3, 4])
+def test_frames_stored_as_colors_are_refused(tmp_path: Path, dtype: str, n_frames: int) -> None:
+    path = tmp_path / "film.tif"
+    tifffile.imwrite(path, np.stack([blobs(dtype)] * n_frames), photometric="rgb", planarconfig="separate")
+    with pytest.raises(ShapeFileError, match='photometric="minisblack"'):
+        list(read_records(path))
+
+
+@pytest.mark.parametrize("name", ["deep.tif", "deep.png"])
+def test_colors_of_more_than_8_bits_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name.endswith("tif"):
+        tifffile.imwrite(path, np.zeros((40, 50, 3), "u2"), photometric="rgb")
+    else:
+        path.write_bytes(png_of(4, 4)[:24] + bytes([16, 2]) + png_of(4, 4)[26:])
+    with pytest.raises(ShapeFileError, match="more than 8 bits"):
+        list(read_records(path))
+
+
+@pytest.mark.parametrize("is_dark", [True, False])
+def test_colors_of_a_film_are_decided_once(tmp_path: Path, is_dark: bool) -> None:
+    # White is a label also in the page without other colors, and the background is that of all pages.
+    ground, color = (0, (255, 255, 255)) if is_dark else (255, (0, 0, 0))
+    film = np.full((2, 40, 50, 3), ground, dtype="u1")
+    film[:, blobs() == 1] = color
+    film[1, blobs() == 2] = (255, 0, 0)
+    path = save(tmp_path, film[0], "film.tif", save_all=True, append_images=[Image.fromarray(film[1])])
+    first, *second = records_of(path, tracked=True)
+    assert first.metadata["area"] == 140
+    assert [record.metadata["area"] for record in second if record.sequence == first.sequence] == [140]
+    assert {record.metadata["area"] for record in second} == {140, 480}
+
+
+def test_cutout_pages_are_decided_once(tmp_path: Path) -> None:
+    film = np.full((2, 40, 50, 4), 200, dtype="u1")
+    film[0, ..., 3] = (blobs() > 0) * 200
+    film[1, ..., 3] = 0
+    path = save(tmp_path, film[0], "film.tif", save_all=True, append_images=[Image.fromarray(film[1])])
+    assert areas(path) == BOTH
+
+
+def test_only_object_of_zeros_and_ones_has_the_id_of_its_label(tmp_path: Path) -> None:
+    image = np.zeros((60, 60), dtype="u1")
+    image[2:4, 2:4] = image[20:50, 20:50] = 1
+    path = save(tmp_path, image)
+    assert [record.id for record in records_of(path)] == [record.id for record in records_of(path, kind="labels")]
+    # A mask that is called binary numbers its components.
+    assert [record.id for record in records_of(path, kind="binary")] == ["plate:2"]

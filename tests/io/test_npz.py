@@ -87,7 +87,7 @@ class TestPlainArrays:
     def test_model_file(self, tmp_path):
         rng = np.random.default_rng(0)
         model = sx.ShapeDictionary(2, 1, max_iter=1).fit(rng.normal(size=(9, 4)) + 1j * rng.normal(size=(9, 4)))
-        with pytest.raises(ShapeFileError, match=r"it is a model file: load\(path\) reads it"):
+        with pytest.raises(ShapeFileError, match=r"it is a model file: in Python, shapelex.load reads it"):
             sx.read(model.save(tmp_path / "model.npz"))
 
 

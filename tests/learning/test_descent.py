@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.coding import encode_rows, squared_residuals
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError
 from shapelex.learning import Learner, LearningOptions, learn
 from shapelex.learning import descent as module
 from tests import strategies
@@ -274,7 +274,7 @@ class TestDegenerate:
         assert found.rmse < 1e-7
 
     def test_fewer_shapes_than_atoms(self):
-        with pytest.raises(ShapeInputError, match="n_atoms must be at most the number of shapes, 3, got 5"):
+        with pytest.raises(ParameterError, match="n_atoms must be at most the number of shapes, 3, got 5"):
             learn(random_rows(3, 6), 5, 2)
 
 

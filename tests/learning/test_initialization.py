@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning import initial_atoms
 from shapelex.learning import initialization as module
 from shapelex.shapes.opening import as_shapes
@@ -114,9 +114,9 @@ def test_given_atoms_are_normalized_copies():
 
 def test_errors_say_what_to_do():
     rows = clustered(5)
-    with pytest.raises(ShapeInputError, match=r"n_atoms must be at most the number of shapes, 5, got 6; learn fewer"):
+    with pytest.raises(ParameterError, match=r"n_atoms must be at most the number of shapes, 5, got 6; learn fewer"):
         draw(rows, 6, "spread")
-    with pytest.raises(ShapeInputError, match="of positive weight, 3, got 4"):
+    with pytest.raises(ParameterError, match="of positive weight, 3, got 4"):
         draw(rows, 4, "random", 0, [1, 0, 0, 2, 0])
     with pytest.raises(ValueError, match="init must be one of 'spread', 'random', got 'kmeans'"):
         draw(rows, 2, "kmeans")

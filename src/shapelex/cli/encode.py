@@ -62,8 +62,8 @@ def encode(
 
     Arrays in .npy and .zarr files, and large sets, are read piece by piece; a .zarr folder takes their codes as arrays.
     Shapes with missing landmarks are coded by the landmarks that they have, and their error is that on these.
-    All that is known of the shapes goes along, and shapelex.read_codes reads each kind of file. Angles are in radians.
-    --figure draws reconstructions over shapes, from the best to the worst.
+    All that is known of the shapes goes along; in Python, shapelex.read_codes reads each kind of file. Angles are in
+    radians. --figure draws reconstructions over shapes, from the best to the worst.
 
     Example: shapelex encode model.npz shapes.npz -o codes.csv --figure overlays.png
     """

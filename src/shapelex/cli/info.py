@@ -62,8 +62,8 @@ def _describe_drawing(path: Path, run: dict[str, Any]) -> tuple[list[str], dict[
     if path.suffix.lower() in _IMAGES:
         return None
     raise CommandError(
-        f"{path} is a {kind}, but has no record of a shapelex command in it: info tells what shapes, models, codes, "
-        "and pages and figures of shapelex are."
+        f"{path} is a {kind}, but no record of a shapelex command was found for it: info tells what shapes, models, "
+        "codes, and pages and figures of shapelex are."
     )
 
 

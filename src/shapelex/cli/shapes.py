@@ -1,6 +1,7 @@
 """Shapes and models that commands read."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,9 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
     try:
         return read_shapes(path, screen, **options)
     except (CoordinateCountError, ShapeFileError) as error:
+        if options.keys() - {"missing"} and "option" in parameters_in(marked_text(error)):
+            # The command has the option itself.
+            raise
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
 
 
@@ -62,14 +66,6 @@ def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "Sha
         shapes = read_shapes(path, screen, **wanted)
     except ShapelexError as error:
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
-    n_incomplete = int(shapes.is_missing.any(axis=1).sum())
-    if n_incomplete:
-        if model._missing_registration(shapes) is not None:
-            raise CommandError(
-                f"{path} has missing landmarks and is not registered, as the model needs it, and incomplete outlines "
-                f"cannot be registered: first run shapelex impute {path} -o complete.npz."
-            )
-        screen.say(f"{n_incomplete} shapes are incomplete: they are coded by the landmarks that they have")
     return model._prepare_set(fit_for(model, shapes, path, screen))
 
 
@@ -92,20 +88,29 @@ def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) ->
     """
     import shapelex as sx
 
-    if shapes.space == model.space_:
-        try:
-            if model._missing_registration(shapes) is not None:
-                screen.say(f"{path} is not registered: registered to the mean that the model was learned with")
-        except PreparationError as error:
-            raise CommandError(f"{path}{str(error).removeprefix('X')}") from error
-        return shapes
     is_array = shapes.preparation is None and isinstance(model.space_, sx.Landmarks)
-    if is_array and shapes.shape[1] == model.space_.n_coordinates:
-        return replace(shapes, space=model.space_)
-    raise CommandError(
-        f"{path} is in {shapes.space}, but the model is in {model.space_}: import these shapes with --like and the "
-        "file that the model was learned from."
-    )
+    if shapes.space != model.space_:
+        if not is_array or shapes.shape[1] != model.space_.n_coordinates:
+            raise CommandError(
+                f"{path} is in {shapes.space}, but the model is in {model.space_}: import these shapes with --like and "
+                "the file that the model was learned from."
+            )
+        shapes = replace(shapes, space=model.space_)
+    try:
+        needs_registration = model._missing_registration(shapes) is not None
+    except PreparationError as error:
+        raise CommandError(f"{path}{str(error).removeprefix('X')}") from error
+    n_incomplete = count_incomplete(shapes) if shapes.missing == "allow" else 0
+    if needs_registration and n_incomplete:
+        raise CommandError(
+            f"{path} has missing landmarks and is not registered, as the model needs it, and incomplete outlines "
+            f"cannot be registered: first run shapelex impute {path} -o complete.npz."
+        )
+    if needs_registration:
+        screen.say(f"{path} is not registered: registered to the mean that the model was learned with")
+    if n_incomplete:
+        screen.say(f"{n_incomplete} shapes are incomplete: they are coded by the landmarks that they have")
+    return shapes
 
 
 def load_dictionary(path: Path, device: str = "cpu") -> "ShapeDictionary":
@@ -134,6 +139,16 @@ def make_space(kind: str, n_points: int, closed: bool) -> "Space":
 
 def with_hint(error: ShapelexError, path: str, command: str) -> ShapelexError:
     """Return an error that says which command to run first, where that helps."""
+    from shapelex.exceptions import CodesError
+    from shapelex.store.code_files import SUFFIXES, read_codes
+
+    if Path(path).suffix.lower() in SUFFIXES:
+        with suppress(CodesError, OSError):
+            read_codes(path)
+            return CommandError(
+                f"{path} is a file of codes, not of shapes: give the shapes that were coded. In Python, "
+                "model.inverse_transform(shapelex.read_codes(path).codes) makes shapes of codes."
+            )
     message = marked_text(error)
     named = parameters_in(message)
     if {"option", "format"} & named:

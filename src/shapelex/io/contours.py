@@ -45,7 +45,7 @@ _MAX_OBJECTS = 1_000_000
 
 _NEIGHBORS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
 _CUT_OFF = "touching the border"
-_TOUCHING = '{} at the border of the image kept, perhaps cut off; border="drop" leaves them out.'
+_TOUCHING = "{} at the border of the image kept, perhaps cut off; the option border=drop leaves them out."
 _IN_PARTS = "{} in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which."
 
 
@@ -191,8 +191,8 @@ def count_objects(reports: Iterable[ObjectReport]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for report in reports:
         if report.dropped:
-            option = 'border="keep"' if report.dropped == _CUT_OFF else "min_area=1"
-            counts[f"{{}} left out: {report.dropped}; {option} keeps them."] += 1
+            option = "border=keep" if report.dropped == _CUT_OFF else "min_area=1"
+            counts[f"{{}} left out: {report.dropped}; the option {option} keeps them."] += 1
         else:
             counts[_TOUCHING] += report.touches_border
             counts[_IN_PARTS] += report.lost_area > 0

@@ -290,18 +290,20 @@ def _cannot_tell(row: Sequence[str], message: str) -> ShapeFileError:
 def _contradiction(layout: str, names: Sequence[str], x: Sequence[int], y: Sequence[int]) -> str:
     pairs = ", ".join(f"{names[one]!r} and {names[other]!r}" for one, other in zip(x[:2], y[:2], strict=True))
     return (
-        f'layout="{layout}" contradicts the names of the columns, by which {pairs} are x and y of points: leave '
-        "layout= out to follow the names, or rename the columns."
+        f"{format_option('layout', layout)} contradicts the names of the columns, by which {pairs} are x and y of "
+        "points: leave this option out to follow the names, or rename the columns."
     )
 
 
 def _place(column: str | int, names: Sequence[str] | None, n_columns: int, argument: str) -> int:
     if isinstance(column, int):
         if not -n_columns <= column < n_columns:
-            raise ShapeFileError(f"{argument}={column} is not there: the table has {n_columns} columns.")
+            raise ShapeFileError(f"{format_option(argument, column)} is not there: the table has {n_columns} columns.")
         return column % n_columns
     if names is None or column not in names:
-        raise ShapeFileError(f"{argument}={column!r} is none of the columns: {_name_some(names or ['(no names)'])}.")
+        raise ShapeFileError(
+            f"{format_option(argument, column)} is none of the columns: {_name_some(names or ['(no names)'])}."
+        )
     return list(names).index(column)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice, name_rows
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning.sampling import count_copies, draw_index, draw_rows
 from shapelex.shapes.collection import Shapes
 from shapelex.spaces.rows import row_norms
@@ -79,9 +79,9 @@ def draw_candidates(shapes: Shapes, n_atoms: int, generator: np.random.Generator
     n_copies = count_copies(shapes)
     if n_copies < n_atoms:
         counted = "" if shapes.weights is None else " of positive weight"
-        raise ShapeInputError(
-            f"n_atoms must be at most the number of shapes{counted}, {n_copies}, got {n_atoms}; learn fewer "
-            "atoms, or give more shapes."
+        raise ParameterError(
+            f"{parameter('n_atoms')} must be at most the number of shapes{counted}, {n_copies}, got {n_atoms}; learn "
+            "fewer atoms, or give more shapes."
         )
     chosen = draw_rows(shapes, max(MAX_CANDIDATES, n_atoms), generator)
     return shapes.preshape_rows(chosen), shapes.weights_of(chosen)

@@ -27,9 +27,9 @@ HEADER_LIMIT = 1 << 24
 """Most bytes of a header: what JSON makes of more would not fit in memory."""
 
 _KINDS = {
-    "shapelex shapes": "a set of shapes: read(path) reads it",
-    "shapelex model": "a model file: load(path) reads it",
-    "shapelex codes": "a file of codes: read_codes(path) reads it",
+    "shapelex shapes": "a set of shapes: in Python, shapelex.read reads it",
+    "shapelex model": "a model file: in Python, shapelex.load reads it",
+    "shapelex codes": "a file of codes: in Python, shapelex.read_codes reads it",
 }
 _SPACES: dict[str, type[Landmarks] | type[BSpline] | type[HermiteSpline]] = {
     "Landmarks": Landmarks,

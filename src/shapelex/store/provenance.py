@@ -124,7 +124,10 @@ def read_run(path: str | Path) -> dict[str, Any]:
     except (AttributeError, ValueError, LookupError, OSError, RecursionError) as error:
         raise ShapeFileError(f"{source} has no readable record of what made it ({error}).") from error
     if not isinstance(run, dict) or not isinstance(run.get("command"), str):
-        raise ShapeFileError(f"{source} does not say what made it: it was not written by a shapelex command.")
+        raise ShapeFileError(
+            f"{source} does not say what made it: no record of a shapelex command is in it, or beside it in "
+            f"{sidecar_path(source).name}, where figures have theirs since 0.2. Records in older figures are not read."
+        )
     earlier, inputs = run.get("earlier", []), run.pop("inputs", None)
     is_list = isinstance(earlier, list) and all(isinstance(one, str) for one in earlier)
     run["earlier"] = earlier if is_list else []

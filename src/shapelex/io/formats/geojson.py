@@ -2,14 +2,15 @@
 
 The file holds a FeatureCollection, one Feature, a bare geometry, or a list of features. Of a polygon with holes the
 outer ring is read, of a multi-part geometry the largest part; both are noted in the metadata (``n_holes``,
-``n_parts``). The label is the name of QuPath's classification. Coordinates are pixels with y down unless
-``y_down=False`` says that the file is a map. Remarks count what was left out.
+``n_parts``). The label is the name of QuPath's classification, and other properties become metadata, but for lists and
+objects. Coordinates are pixels with y down unless ``y_down=False`` says that the file is a map. Remarks count what was
+left out.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.regions import (
@@ -23,6 +24,9 @@ from shapelex.io.formats.regions import (
 )
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record, Remark
+
+# Values of properties that become metadata.
+_KINDS: Final = {str: "text", bool: "true or false", int: "number", float: "number"}
 
 
 def read_records(
@@ -50,6 +54,10 @@ def read_records(
             f"{path} is no GeoJSON: expected a FeatureCollection with a list of features, a Feature, a geometry or a "
             f"list of features, got {describe(document)}{f' of type {text_of(kind)!r}' if kind else ''}."
         )
+    kinds = {(key, _KINDS.get(type(value))) for each in features for key, value in _properties_of(each).items()}
+    counts = Counter(key for key, kind in kinds if kind)
+    # What is text in some features and a number in others is text in all.
+    texts = {key for key, kind in kinds if kind == "text" or counts[key] > 1 or key in ("name", "objectType")}
 
     def read_feature(numbered: tuple[int, Any], where: str, found: Counter[str]) -> Record | None:
         number, feature = numbered
@@ -65,10 +73,10 @@ def read_records(
         read = read_geometry(shape.get("type"), shape.get("coordinates"), y_down, found)
         if read is None:
             return None
-        told: Any = None if is_bare else feature.get("properties")
-        properties: dict[str, Any] = told if isinstance(told, dict) else {}
-        named = {key: text_of(properties[key]) for key in ("name", "objectType") if text_of(properties.get(key))}
-        label: Any = properties.get("classification")
+        properties = _properties_of(feature)
+        label: Any = properties.pop("classification", None)
+        found["nested"] = any(isinstance(value, dict | list) for value in properties.values())
+        told = {key: value for key, value in properties.items() if type(value) in _KINDS}
         if isinstance(label, dict):
             names = label.get("names")
             # QuPath writes a derived class such as "Tumor: Positive" as a list of names from 0.4 on.
@@ -78,9 +86,15 @@ def read_records(
             id=text_of(feature.get("id")) or f"{path.stem}:{number}",
             label=text_of(label),
             closed=read["closed"],
-            metadata={**named, **read["metadata"]},
+            metadata={key: str(told[key])[:500] if key in texts else told[key] for key in told} | read["metadata"],
             where=where,
         )
 
     items = ((f"feature {number}", (number, feature)) for number, feature in enumerate(features, start=1))
     yield from read_regions(items, read_feature, "features", only)
+
+
+def _properties_of(feature: Any) -> dict[str, Any]:
+    """Return a copy of the properties of a feature; a bare geometry, or what is no feature, has none."""
+    told = feature.get("properties") if isinstance(feature, dict) else None
+    return dict(told) if isinstance(told, dict) else {}

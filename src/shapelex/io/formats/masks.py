@@ -125,11 +125,12 @@ def read_records(
             n_in_page[page] += 1
             continue
         counts.update(contours.count_objects([report for report, _ in found]))
+        found = [(report, outline) for report, outline in found if not report.dropped]
+        n_in_page.update([page] * len(found))
         for report, outline in found:
-            if report.dropped:
-                continue
-            n_in_page[page] += 1
-            name = f"{group}:{report.label}" if group else str(report.label)
+            # The only object of an image of 0 and 1 has the id that it would have in a label image.
+            label = 1 if plan.may_be_labels and len(found) == 1 else report.label
+            name = f"{group}:{label}" if group else str(label)
             metadata = report.columns()
             if image.pixel_size is not None:
                 width, height = image.pixel_size
@@ -142,7 +143,7 @@ def read_records(
                 id=f"{path.stem}:{page}:{name}" if place else f"{path.stem}:{name}",
                 label=group,
                 closed=True,
-                sequence=report.label if tracked and place else None,
+                sequence=label if tracked and place else None,
                 frame=page if place else None,
                 metadata=metadata,
                 where=f"{place}object {name}",
@@ -166,6 +167,7 @@ class _Plan:
     kind: str
     threshold: float = 0.0
     is_inverted: bool = False
+    may_be_labels: bool = False
     n_pages: int = 0
     n_pixels: int = 0
     remarks: list[str] = field(default_factory=list)
@@ -197,6 +199,7 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
     can_invert: bool | None = None
     if is_bool or any(few <= pair for pair in _PAIRS):
         plan.kind = "binary" if kind == "auto" else kind
+        plan.may_be_labels = kind == "auto" and not is_bool and few <= {0, 1}
         can_invert = True if is_bool or few <= {0, 255} else None
     elif kind in ("auto", "binary"):
         is_gradual, is_smooth = _see_grays(image, values, is_lossy)
@@ -207,10 +210,10 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
         if plan.kind == "labels":
             _check_labels(image, values, is_gray, is_gradual)
         elif values.size > 2 and threshold is None:
-            other = "" if is_gray else ', kind="labels" takes them for labels'
+            other = "" if is_gray else ", the option kind=labels takes them for labels"
             plan.remarks.append(
                 f"gray values were cut at {plan.threshold:g}, halfway between the darkest and the brightest; "
-                f"threshold= changes it{other}."
+                f"the option threshold= changes it{other}."
             )
     plan.is_inverted = foreground == "dark"
     if (
@@ -226,7 +229,9 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
                 f"{format_option('foreground', 'bright')} or {format_option('foreground', 'dark')}."
             )
         plan.is_inverted = True
-        plan.remarks.append('black objects on white: the image was inverted; foreground="bright" reads it as it is.')
+        plan.remarks.append(
+            "black objects on white: the image was inverted; the option foreground=bright reads it as it is."
+        )
     return plan
 
 

@@ -9,6 +9,7 @@ Pillow does not: numbers of 64 bits, and stacks written as one page. Both do so 
 import contextlib
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
@@ -32,6 +33,9 @@ _FREE_PIXELS = 2**24
 _PIXELS_PER_BYTE = 10_000
 # Pages are looked at several times; so many bytes of them, or a single one, are kept. Larger files are decoded again.
 KEPT_BYTES = 2**26
+_DEEP_COLORS = (
+    "colors or transparency of more than 8 bits: save the objects as a label image, or the colors with 8 bits."
+)
 _LOSSY = ("jpeg", "tiff_jpeg", "webp")
 _TIFF_MARKS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _TILE_WIDTH, _TILE_HEIGHT = 322, 323
@@ -76,12 +80,19 @@ class ImageFile:
         self._planes: list[int] | None = None
         self._needs_tifffile = False
         self._kept: list[tuple[Pixels, bool]] = []
+        # How colors are read, once a page has some; alpha is above this number where a pixel is opaque.
+        self._opaque_above: int | None = None
+        self._is_gray = self._is_cutout = False
+        self._ground = 0
         chosen = {
             name: check_count(n, 0, format_option(name))
             for name, n in (("z", z), ("channel", channel))
             if n is not None
         }
-        if not read_head(path).startswith(_TIFF_MARKS):
+        head = read_head(path)
+        if not head.startswith(_TIFF_MARKS):
+            if head[:4] == b"\x89PNG" and head[24:25] == b"\x10" and head[25:26] in b"\2\4\6":
+                raise ShapeFileError(f"{path} has {_DEEP_COLORS}")
             if chosen:
                 raise ShapeFileError(f"{path} is no TIFF, so there is no {' and '.join(chosen)} to choose.")
             return
@@ -95,6 +106,21 @@ class ImageFile:
             yield from self._kept
             return
         kept, n_pages, n_bytes = [], 0, 0
+        for pixels, is_lossy in self._decoded_pages():
+            if pixels.ndim == 3 and pixels.shape[2] <= 4 and pixels.dtype.itemsize == 1:
+                if self._opaque_above is None:
+                    self._decide_on_colors()
+                pixels = self._join_channels(pixels)
+            if pixels.ndim != 2 or pixels.size == 0 or pixels.dtype.kind not in "buif":
+                raise ShapeFileError(f"{self.path} holds an array {pixels.dtype} {pixels.shape}, which is no image.")
+            n_pages, n_bytes = n_pages + 1, n_bytes + pixels.nbytes
+            if n_pages == 1 or n_bytes <= KEPT_BYTES:
+                kept.append((pixels, is_lossy))
+            yield pixels, is_lossy
+        self._kept = kept if len(kept) == n_pages else []
+
+    def _decoded_pages(self) -> Iterator[tuple[Pixels, bool]]:
+        """Yield the pages with their channels, and whether their compression may have changed pixels."""
         # Checked here, as a library that is missing is no damage.
         pillow = load_library("PIL.Image", "Pillow", "Reading images")
         pages = self._tifffile_pages() if self._needs_tifffile else self._pillow_pages(pillow)
@@ -102,17 +128,8 @@ class ImageFile:
             with _decoding(self.path):
                 page = next(pages, None)
             if page is None:
-                break
-            pixels = page[0]
-            if pixels.ndim == 3 and pixels.shape[2] <= 4 and pixels.dtype.itemsize == 1:
-                pixels = self._join_channels(pixels, self.as_gray or page[1])
-            if pixels.ndim != 2 or pixels.size == 0 or pixels.dtype.kind not in "buif":
-                raise ShapeFileError(f"{self.path} holds an array {pixels.dtype} {pixels.shape}, which is no image.")
-            n_pages, n_bytes = n_pages + 1, n_bytes + pixels.nbytes
-            if n_pages == 1 or n_bytes <= KEPT_BYTES:
-                kept.append((pixels, page[1]))
-            yield pixels, page[1]
-        self._kept = kept if len(kept) == n_pages else []
+                return
+            yield page
 
     def _arrange(self, file: Any, chosen: dict[str, int]) -> None:
         """Find the planes of a TIFF that are its frames, and the size of its pixels."""
@@ -121,6 +138,13 @@ class ImageFile:
             _ = file.pages[_MAX_PAGES]
             raise ShapeFileError(f"{self.path} is refused: it has more than {_MAX_PAGES} pages.")
         series, dtype, n_pages = file.series[0], file.pages[0].dtype, len(file.pages)
+        if any("SY" in each.axes for each in file.series):
+            raise ShapeFileError(
+                f"{self.path} stores planes as the colors of one image, as tifffile does with stacks of 3 or 4 frames: "
+                'save frames with photometric="minisblack", and colors with planarconfig="contig".'
+            )
+        if any("S" in each.axes and each.dtype.itemsize > 1 for each in file.series):
+            raise ShapeFileError(f"{self.path} has {_DEEP_COLORS}")
         axes = [(axis, int(n)) for axis, n in zip(series.axes, series.shape, strict=True) if axis not in "YXS"]
         letters, sizes = "".join(axis for axis, _ in axes), [n for _, n in axes]
         planes = np.arange(prod(sizes) if prod(sizes) <= _MAX_PAGES else 0)
@@ -226,32 +250,32 @@ class ImageFile:
             raise ShapeFileError(f"{self.path} is refused: it declares tiles of {tile[0]} x {tile[1]} pixels.")
         return n_left - n_pixels
 
-    def _join_channels(self, array: Pixels, as_gray: bool) -> Pixels:
-        """Return one number a pixel from gray, gray and alpha, color, or color and alpha."""
-        n_colors = array.shape[2] - 1 if array.shape[2] in (2, 4) else array.shape[2]
-        colors, alpha = array[..., :n_colors], array[..., n_colors:]
-        if n_colors == 3 and all((colors[..., 0] == colors[..., other]).all() for other in (1, 2)):
-            colors = colors[..., :1]
-        if alpha.size and alpha.min() < alpha.max():
-            opaque = alpha[..., 0] > int(alpha.max()) // 2
-            if (colors == colors[0, 0]).all() or (colors[opaque] == colors[opaque][:1]).all():
-                # All that differs is what can be seen through.
-                return np.asarray(opaque)
-            colors = np.where(opaque[..., None], colors, np.zeros_like(colors[:1, :1]))
-        if colors.shape[2] == 1:
-            return np.asarray(colors[..., 0])
-        if as_gray:
-            return np.asarray(colors.mean(axis=2).astype(colors.dtype))
-        # A label for each color, red * 65536 + green * 256 + blue, and 0 for the background.
-        labels = colors[..., 0].astype(np.int32)
-        for other in (1, 2):
-            labels <<= 8
-            labels |= colors[..., other]
-        values, counts = np.unique(border_of(labels), return_counts=True)
-        ground = int(values[counts.argmax()])
-        is_clear = counts.max() >= _MOSTLY * counts.sum()
-        if ground == 0 or (not is_clear and (labels == 0).any()):
-            return labels
+    def _decide_on_colors(self) -> None:
+        """Decide, once for all pages, how their channels become one number a pixel."""
+        kinds, lowest, highest = set(), 255, 0
+        for array, is_lossy in self._decoded_pages():
+            kinds.add(array.shape[2:])
+            self.as_gray |= is_lossy
+            if array.shape[2:] in ((2,), (4,)):
+                lowest, highest = min(lowest, int(array[..., -1].min())), max(highest, int(array[..., -1].max()))
+        if len(kinds) > 1:
+            raise ShapeFileError(f"{self.path} has pages with and without color or transparency: save them alike.")
+        self._opaque_above = highest // 2 if lowest < highest else -1
+        seen: set[int] = set()
+        counts: Counter[int] = Counter()
+        has_black, self._is_gray = False, True
+        for array, _ in self._decoded_pages():
+            colors, opaque = self._pack_channels(array)
+            seen |= {f(colors[opaque]) for f in (np.min, np.max) if opaque.any()}
+            has_black = has_black or not colors.all()
+            self._is_gray = self._is_gray and not (colors % 0x010101).any()
+            counts.update(dict(zip(*np.unique(border_of(colors), return_counts=True), strict=True)))
+        # All that differs is what can be seen through.
+        self._is_cutout = self._opaque_above >= 0 and len(seen) < 2
+        ((ground, n_ground),) = counts.most_common(1)
+        is_clear = n_ground >= _MOSTLY * counts.total()
+        if self._is_cutout or self._is_gray or self.as_gray or ground == 0 or (not is_clear and has_black):
+            return
         name = f"({ground >> 16}, {ground >> 8 & 255}, {ground & 255})"
         if not is_clear:
             raise ShapeFileError(
@@ -260,12 +284,32 @@ class ImageFile:
                 f"Save the areas as a label image, or say {format_option('kind', 'binary')} with "
                 f"{format_option('threshold=')}."
             )
-        remark = f"the color {name}, which surrounds the image, is taken for its background."
-        if remark not in self.remarks:
-            self.remarks.append(remark)
-        # Black is an object here, so it needs another number than the background.
-        labels[labels == 0] = 1 << 24
-        labels[labels == ground] = 0
+        self.remarks.append(f"the color {name}, which surrounds the image, is taken for its background.")
+        self._ground = ground
+
+    def _pack_channels(self, array: Pixels) -> tuple[Pixels, Pixels]:
+        """Return red * 65536 + green * 256 + blue for each pixel, 0 where it is transparent, and where it is not."""
+        colors = array[..., 0].astype(np.int32)
+        for other in (1, 2):
+            colors <<= 8
+            colors |= array[..., other if array.shape[2] > 2 else 0]
+        opaque = np.ones(colors.shape, bool) if array.shape[2] in (1, 3) else array[..., -1] > self._opaque_above
+        colors[~opaque] = 0
+        return colors, opaque
+
+    def _join_channels(self, array: Pixels) -> Pixels:
+        """Return one number a pixel from gray, gray and alpha, color, or color and alpha."""
+        labels, opaque = self._pack_channels(array)
+        if self._is_cutout:
+            return opaque
+        if self._is_gray:
+            return labels.astype(np.uint8)
+        if self.as_gray:
+            return np.asarray((array[..., :3].mean(axis=2) * opaque).astype(np.uint8))
+        if self._ground:
+            # Black is an object here, so it needs another number than the background.
+            labels[labels == 0] = 1 << 24
+            labels[(labels == self._ground) | ~opaque] = 0
         return labels
 
 

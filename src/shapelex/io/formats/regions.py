@@ -43,6 +43,7 @@ _REMARKS: Final = {
     "empty": "left out, since they are empty: they have no coordinates.",
     "parts": "have several parts, of which the largest was read; the column n_parts of the metadata counts them.",
     "holes": "have holes, which were left out; the column n_holes of the metadata counts them.",
+    "nested": "have properties that are lists or objects, such as measurements of QuPath, which were left out.",
     "more": "have more coordinates than x and y, such as z, which were left out: shapes here are planar.",
 }
 

@@ -147,7 +147,7 @@ def _whole_chunks(blocks: Iterator[ShapeSet], n_rows: int) -> Iterator[ShapeSet]
 
 def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
     if header.get("format") == "shapelex codes":
-        raise ShapeFileError("it holds codes, not shapes: shapelex.read_codes reads them")
+        raise ShapeFileError("it is a file of codes: in Python, shapelex.read_codes reads it")
     if header.get("format") != SHAPES_FORMAT:
         named = sorted(group.array_keys())
         example = f": name one array of it, as in {path / named[0]}" if named else ""

@@ -1,9 +1,9 @@
 """The figures of the paper, for one dataset, and the one that has all RMSE curves.
 
-In come results; out go PNG and SVG files, which carry the description of the run that made them.
+In come results; out go PNG and SVG files, each with the description of the run that made it in a
+JSON file beside it.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from shapelex.plotting import (
     style,
 )
 from shapelex.report.reproduction.measure import ALIGN_FIRST, OURS, SetResult
+from shapelex.store.provenance import write_sidecar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -234,12 +235,6 @@ def _mark_paper(axes: Any, result: SetResult) -> None:
 
 
 def _save(figure: "Figure", stem: Path, run: Mapping[str, Any]) -> None:
-    """Write a figure in every format, with the description of the run in its metadata."""
-    description = json.dumps(run)
-    creator = f"shapelex {run.get('versions', {}).get('shapelex', '')}".strip()
-    metadata: dict[str, dict[str, str]] = {
-        "png": {"Software": creator, "Description": description},
-        "svg": {"Creator": creator, "Description": description},
-    }
+    """Write a figure in every format, and beside each file the description of the run."""
     for extension in FIGURE_FORMATS:
-        save_figure(figure, stem.with_name(f"{stem.name}.{extension}"), dpi=_DPI, metadata=metadata[extension])
+        write_sidecar(save_figure(figure, stem.with_name(f"{stem.name}.{extension}"), dpi=_DPI), run)
