@@ -3,6 +3,7 @@
 import gzip
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shapelex as sx
@@ -59,9 +60,15 @@ class TestWide:
         lines = [["id", *ordered], *([name, *map(str, row)] for name, row in zip("ab", rows, strict=True))]
         assert is_expected(read("\n".join(map(",".join, lines))))
 
-    def test_order_of_points_is_that_of_x(self, read):
-        shapes = read("x1,x3,x2,y3,y1,y2\n1,3,2,30,10,20\n")
-        np.testing.assert_array_equal(shapes.configurations, [[1 + 10j, 3 + 30j, 2 + 20j]])
+    @pytest.mark.parametrize("numbers", [[3, 1, 2], [10, 9, 1, 2], [0, 7, 3], sorted(range(1, 13), key=str)])
+    def test_points_are_in_the_order_of_their_numbers(self, read, numbers):
+        names = [f"x{number}" for number in numbers] + [f"y{number}" for number in reversed(numbers)]
+        cells = [*numbers, *(10 * number for number in reversed(numbers))]
+        shapes = read(f"{','.join(names)}\n{','.join(map(str, cells))}\n")
+        expected = [number + 10j * number for number in sorted(numbers)]
+        np.testing.assert_array_equal(shapes.configurations, [expected])
+        frame = pd.DataFrame([cells], columns=names)
+        np.testing.assert_array_equal(sx.read(frame).configurations, [expected])
 
     def test_without_names_the_layout_must_be_told(self, read):
         text = "0,1,1,0,0,0,1,1\n0,2,2,0,0,0,2,2\n"

@@ -241,7 +241,7 @@ def _split(wanted: list[int], layout: str) -> tuple[list[int], list[int]]:
 
 
 def _find_numbered(names: Sequence[str], plain: Sequence[str]) -> tuple[list[int], list[int]] | None:
-    """Return the columns of x and y by the numbers in their names, in the order of x."""
+    """Return the columns of x and y in the order of the numbers in their names."""
     places: dict[str, dict[int, int]] = {"x": {}, "y": {}, "z": {}}
     for place, name in enumerate(plain):
         match = _NUMBERED.fullmatch(name)
@@ -261,7 +261,7 @@ def _find_numbered(names: Sequence[str], plain: Sequence[str]) -> tuple[list[int
     if set(x) != set(y):
         lonely = sorted(set(x) ^ set(y))
         raise ShapeFileError(f"point {lonely[0]} has only one of x and y among the columns.")
-    return list(x.values()), [y[number] for number in x]
+    return [x[number] for number in sorted(x)], [y[number] for number in sorted(x)]
 
 
 def _find_roles(
