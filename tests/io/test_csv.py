@@ -359,7 +359,7 @@ class TestWriting:
         shapes = sx.ShapeSet([[0, 1, 1j]], metadata={"x7": [4], "sex": ["f"]})
         copy = sx.read(sx.write(shapes, tmp_path / "a.csv"))
         np.testing.assert_array_equal(copy.configurations, shapes.configurations)
-        assert {name: column.tolist() for name, column in copy.metadata.items()} == {"meta x7": [4], "sex": ["f"]}
+        assert {name: column.tolist() for name, column in copy.metadata.items()} == {"x7": [4], "sex": ["f"]}
 
 
 def test_commas_inside_cells_of_a_comma_table_are_not_guessed(read):

@@ -101,6 +101,9 @@ def test_refused(folder):
         shapes.join(pd.DataFrame({"id": ["a"], "b": [1]}))
     with pytest.raises(ShapeInputError, match="has a column 'site', which the shapes have too"):
         shapes.join(SHEET.rename(columns={"age": "site"}))
+    for name in ("id", "sequence", "closed"):
+        with pytest.raises(ShapeInputError, match=f"has a column '{name}', which means something else.*: rename it"):
+            shapes.join(pd.DataFrame({"site": ["p", "q"], name: ["1", "2"]}), on="site")
     with pytest.raises(ShapeInputError, match='label="genus" is no column'):
         shapes.join(SHEET, label="genus")
     (folder / "ragged.csv").write_text("id,age\n001,1\n002\n")

@@ -6,7 +6,7 @@ are worse than an error.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapelex._messages import format_option, parameter
@@ -142,7 +142,12 @@ def find_layout(
     if "id" not in roles and not plain[0] and 0 not in x:
         roles["id"] = 0
     used = {*x, *y, *roles.values()}
-    rest = {name.strip() or f"column {place}": place for place, name in enumerate(names) if place not in used}
+    rest: dict[str, int] = {}
+    for place in sorted({*range(len(names))} - used):
+        name = names[place].strip() or f"column {place}"
+        # Tables that are written here name metadata so where the name alone would mean something else.
+        name = name[5:] if name.startswith("meta ") and is_known_name(name[5:]) else name
+        rest[name] = place
     return TableLayout(is_long, tuple(x), tuple(y), roles, rest)
 
 
@@ -181,21 +186,29 @@ def looks_like_names(first: Sequence[str], second: Sequence[str] | None, decimal
     return False
 
 
-def is_coordinate_name(name: str) -> bool:
-    """Tell whether a column of this name is taken for coordinates.
+def is_known_name(name: str, roles: Collection[str] = ()) -> bool:
+    """Tell whether a column of metadata with this name would be taken for something else.
 
     Parameters
     ----------
     name : str
         The name.
+    roles : collection of str
+        What the table has columns for, such as ``id``: their other names, such as ``specimen``, are then metadata.
 
     Returns
     -------
     bool
-        True for names such as ``x``, ``y`` and ``x12``.
+        True for names such as ``x``, ``x12``, ``closed`` and ``meta x``.
     """
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    return plain.replace("y", "x") in _X_NAMES or plain == "z" or _NUMBERED.fullmatch(plain) is not None
+    known = {**_ROLES, **_POINT_ROLES}
+    return (
+        name.startswith("meta ")
+        or plain.replace("y", "x") in (*_X_NAMES, "z")
+        or _NUMBERED.fullmatch(plain) is not None
+        or any(plain in names[: 1 if role in roles else None] for role, names in known.items())
+    )
 
 
 def _without_names(row: Sequence[str], layout: str | None, given: dict[str, int], decimal: str) -> TableLayout:

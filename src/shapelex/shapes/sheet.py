@@ -65,12 +65,11 @@ class Sheet:
         return {}
 
     def check_free(self, names: Sequence[str]) -> None:
-        """Refuse a sheet with columns that shapes have already."""
-        taken = [name for name in self.columns if name in names]
+        """Refuse a sheet with columns that shapes have already, or that say what only their file can."""
+        taken = [name for name in self.columns if name in (*names, "id", "sequence", "closed")]
         if taken:
-            raise ShapeInputError(
-                f"{self.name} has a column {taken[0]!r}, which the shapes have too: rename it in the sheet."
-            )
+            why = "the shapes have too" if taken[0] in names else "means something else in tables of shapes"
+            raise ShapeInputError(f"{self.name} has a column {taken[0]!r}, which {why}: rename it in the sheet.")
 
     def notes(self) -> list[str]:
         """Return remarks on what was joined and what has no counterpart; refuse a sheet of which nothing fits."""
