@@ -81,6 +81,22 @@ def test_by_another_column(folder):
         assert not any("no row" in note or "fit no" in note for note in shapes.notes)
 
 
+def test_numbers_and_ids_have_no_endings():
+    shapes = sx.ShapeSet([[0, 1, 1j]] * 3, ids=["plate.12", "plate.13", "plate"], metadata={"dose": [0.0, 0.5, 1.0]})
+    joined = shapes.join(pd.DataFrame({"dose": [0, 1], "drug": ["no", "full"]}), on="dose")
+    assert joined.metadata["drug"].tolist() == ["no", "", "full"]
+    joined = shapes.join(pd.DataFrame({"id": ["plate", "plate.13"], "drug": ["a", "b"]}))
+    assert joined.metadata["drug"].tolist() == ["", "b", "a"]
+
+
+def test_endings_of_files(folder):
+    names = ["plate.12.csv", "plate.13.csv", "wing.old.csv.gz"]
+    for name in names:
+        sx.write(sx.ShapeSet([[0, 1, 1j]]), name)
+    sheet = pd.DataFrame({"file": ["plate", "plate.13", "wing"], "drug": ["a", "b", "c"]})
+    assert sx.read(names, join=sheet, on="file").metadata["drug"].tolist() == ["", "b", "c"]
+
+
 def test_any_column_is_the_label(folder):
     shapes = sx.read("a.csv", label="site")
     assert shapes.labels.tolist() == ["p", "q", "q"]

@@ -424,8 +424,8 @@ class ShapeSet:
         df : DataFrame
             Table of metadata. Its rows need no order; several shapes may share a row.
         on : str, default "id"
-            Column by which shapes are found: ``"id"`` for their ids, else a column of their metadata such as ``file``,
-            of which the name without folder and the name without ending are tried too.
+            Column by which shapes are found: ``"id"`` for their ids, else a column of their metadata. Of ``file``, the
+            name without folder and the name without ending are tried too.
         label : str, optional
             Column that becomes the label, of the table or of the metadata; by default ``label`` of the table, if any.
 
@@ -464,7 +464,7 @@ class ShapeSet:
             raise ShapeInputError(f"{parameter('on', sheet.on)} is no column of the shapes, which have {known}.")
         sheet.check_free(list(self.metadata))
         keys = self.ids if sheet.on == "id" else self.metadata[sheet.on]
-        rows = [sheet.row(keys_of(key)) for key in keys.tolist()]
+        rows = [sheet.row(keys_of(key, sheet.on)) for key in keys.tolist()]
         joined = {name: column_from_values([row.get(name) for row in rows]) for name in sheet.columns}
         return self.replace(metadata={**self.metadata, **joined})
 

@@ -4,6 +4,7 @@ Input: a data frame, and the name of the column that shapes are found by. Output
 rows and shapes that have no counterpart.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMED = 5
+_ENDINGS = re.compile(r"(?<=.)(\.[a-zA-Z]\w*)+$")
 
 
 class Sheet:
@@ -88,11 +90,14 @@ class Sheet:
         return notes
 
 
-def keys_of(key: Any) -> list[str]:
-    """Return what a shape may be called in a sheet: its key; of a path also the name, and the name without ending."""
+def keys_of(key: Any, on: str) -> list[str]:
+    """Return what a shape may be called in a sheet: its key; of a file also the name, and the name without endings."""
     text = as_text(key)
+    if on != "file":
+        return [text]
     name = PurePath(text).name
-    return list(dict.fromkeys([text, name, name.split(".")[0]]))
+    # In plate.12.png, 12 is no ending.
+    return [text, name, PurePath(name).stem, _ENDINGS.sub("", name)]
 
 
 def as_text(cell: Any) -> str:
