@@ -8,6 +8,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.io.formats import csv
 
 SQUARE = np.array([0, 1, 1 + 1j, 1j])
 WIDE = "name,species,site,x1,y1,x2,y2,x3,y3,x4,y4\na,oak,3,0,0,1,0,1,1,0,1\nb,elm,4,0,0,2,0,2,2,0,2\n"
@@ -161,6 +162,31 @@ class TestWide:
     def test_names_that_contradict(self, read, names, words):
         with pytest.raises(ShapeFileError, match=words):
             read(names + "\n1,2,3,4,5,6\n")
+
+    @pytest.mark.parametrize(
+        ("cells", "values"),
+        [
+            (["1", "", "NA", "-"], [1, None, None, None]),
+            (["100000000000000001", "none", ".", "2"], [100000000000000001, None, None, 2]),
+            (["1.5", "nan", "2", "missing"], [1.5, None, 2.0, None]),
+            (["True", "", "n/a", "False"], [True, None, None, False]),
+            (["drug", "none", "-", "NA"], ["drug", "none", "-", None]),
+            (["007", "12", "1e3", ""], ["007", "12", "1e3", None]),
+            (["-01.5", "0.5", "0", "00"], ["-01.5", "0.5", "0", "00"]),
+            (["0.5", "-0.25", "0", "1e3"], [0.5, -0.25, 0.0, 1000.0]),
+            (["NA", "nan", "", "N/A"], [None] * 4),
+        ],
+    )
+    def test_values_of_metadata(self, tmp_path, cells, values):
+        path = tmp_path / "a.csv"
+        path.write_text("id,site,x1,y1,x2,y2\n" + "".join(f"a,{cell},0,0,1,1\n" for cell in cells))
+        found = [record.metadata["site"] for record in csv.read_records(path)]
+        assert found == values
+        assert list(map(type, found)) == list(map(type, values))
+
+    def test_labels_keep_their_zeros(self, read):
+        shapes = read("id,site,x1,y1,x2,y2\na,007,0,0,1,1\nb,012,0,0,1,1\n", label="site")
+        assert shapes.labels.tolist() == ["007", "012"]
 
     def test_thousands_of_columns(self, read):
         n_points = 20_000

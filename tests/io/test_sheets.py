@@ -81,6 +81,14 @@ def test_by_another_column(folder):
         assert not any("no row" in note or "fit no" in note for note in shapes.notes)
 
 
+def test_cells_of_text_sheets(folder):
+    (folder / "cells.csv").write_text("id,plate,age,drug\n001,0012,3,none\n002,0013,,NA\n003,0014,-,full\n")
+    shapes = sx.read("a.csv", join="cells.csv", label="plate")
+    assert shapes.labels.tolist() == ["0012", "0013", "0014"]
+    np.testing.assert_array_equal(shapes.metadata["age"], [3, np.nan, np.nan])
+    assert shapes.metadata["drug"].tolist() == ["none", "", "full"]
+
+
 def test_numbers_and_ids_have_no_endings():
     shapes = sx.ShapeSet([[0, 1, 1j]] * 3, ids=["plate.12", "plate.13", "plate"], metadata={"dose": [0.0, 0.5, 1.0]})
     joined = shapes.join(pd.DataFrame({"dose": [0, 1], "drug": ["no", "full"]}), on="dose")

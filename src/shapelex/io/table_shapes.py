@@ -21,7 +21,7 @@ from shapelex._messages import marked_text
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import MAX_BYTES
-from shapelex.io.numbers import parse_number
+from shapelex.io.numbers import MISSING_WORDS, parse_number
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.table_layout import TableLayout, find_layout
 
@@ -33,6 +33,9 @@ _MAX_NAMES = 1 << 20
 # LM1, LM 2 and 3.0 are numbers too; eighteen digits fit into 64 bits.
 _NUMBERED = re.compile(r"(\D*)(\d{1,18})(?:\.0*)?")
 _FLAGS = {"true": True, "false": False}
+# In a column of text, other words for missing numbers may have a meaning: no drug is none, a lost gene is -.
+_MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "#n/a"})
+_LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 _LARGEST = 1 << 62
 
 
@@ -106,28 +109,31 @@ class CellKind:
     Examples
     --------
     >>> kind = CellKind()
-    >>> kind.see(["1", "2.5"])
-    >>> kind.converter("3")
-    3.0
+    >>> kind.see(["1", "-", "2.5"])
+    >>> kind.convert("3"), kind.convert("-")
+    (3.0, None)
     """
 
     def __init__(self, decimal: str = ".") -> None:
-        self._possible: list[Callable[[str], Any]] = [_as_flag, _as_whole, partial(parse_number, decimal=decimal)]
+        self._possible: list[Callable[[str], Any]] = [_as_flag, _as_whole, partial(_as_number, decimal=decimal)]
         self._is_known = False
 
     def see(self, cells: Sequence[str]) -> None:
         """Take cells into account."""
+        known = [cell for cell in cells if cell.strip().lower() not in MISSING_WORDS]
+        self._is_known |= bool(known)
         for convert in list(self._possible):
             try:
-                values = [convert(cell) for cell in cells]
-                self._is_known |= any(value == value for value in values)
+                list(map(convert, known))
             except ValueError:
                 self._possible.remove(convert)
 
-    @property
-    def converter(self) -> Callable[[str], Any]:
-        """The function that turns a cell into its value; a column of missing numbers alone stays text."""
-        return self._possible[0] if self._possible and self._is_known else str
+    def convert(self, cell: str) -> Any:
+        """Return the value of a cell; None where it is missing."""
+        is_text = not (self._possible and self._is_known)
+        if cell.strip().lower() in (_MISSING_TEXTS if is_text else MISSING_WORDS):
+            return None
+        return cell if is_text else self._possible[0](cell)
 
 
 def parse_chunk(cells: "pd.DataFrame", lines: Sequence[Any], order: Sequence[int], decimal: str = ".") -> Chunk:
@@ -159,7 +165,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
         message = marked_text(error)
         raise ShapeFileError(message if message.startswith(name) else f"{name}: {message}") from error
     converters = {
-        name: (place, kinds[place].converter if table.n_characters else _as_it_is)
+        name: (place, kinds[place].convert if table.n_characters else _as_it_is)
         for name, place in found.metadata.items()
         if place in kinds
     }
@@ -397,9 +403,15 @@ def _as_flag(cell: str) -> bool:
     return cell == "True"
 
 
+def _as_number(cell: str, decimal: str) -> float:
+    # 007 is a name, not a number.
+    if _LEADING_ZERO.match(cell):
+        raise ValueError
+    return parse_number(cell, decimal)
+
+
 def _as_whole(cell: str) -> int:
     number = int(cell)
-    # 007 and 1_0 are names, not numbers.
     if cell != str(number) or abs(number) >= _LARGEST:
         raise ValueError
     return number
