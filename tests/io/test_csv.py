@@ -157,6 +157,9 @@ class TestWide:
             ("x1,y1,z1,x2,y2,z2", "shapes here are planar"),
             ("x1,y1,x2,y3,x4,y4", "point 2 has only one of x and y"),
             ("x1,y1,x1,y2,x3,y3", "two columns are x of point 1"),
+            ("site,x1,y1,x2,y2, site", "two columns are named 'site': rename"),
+            ("id,x1,y1,x2,y2,id", "two columns are named 'id': rename"),
+            ("x,y,site,a,b,site", "two columns are named 'site': rename"),
         ],
     )
     def test_names_that_contradict(self, read, names, words):
@@ -183,6 +186,23 @@ class TestWide:
         found = [record.metadata["site"] for record in csv.read_records(path)]
         assert found == values
         assert list(map(type, found)) == list(map(type, values))
+
+    @pytest.mark.parametrize("word", ["true", "TRUE", "yes", "T", "1", " t "])
+    def test_closed(self, read, word):
+        assert read(f"id,closed,x1,y1,x2,y2,x3,y3\na,{word},0,0,1,0,1,1\n").closed
+        frame = pd.DataFrame({"closed": [1, True, "Yes"], "x1": 0, "y1": 0, "x2": 1, "y2": 0, "x3": 1, "y3": 1})
+        assert sx.read(frame).closed
+
+    @pytest.mark.parametrize("word", ["false", "No", "f", "0", "", "NA"])
+    def test_open(self, read, word):
+        assert not read(f"id,closed,x1,y1,x2,y2,x3,y3\na,{word},0,0,1,0,1,1\n").closed
+
+    def test_closed_is_not_guessed(self, read):
+        text = "id,closed,x1,y1,x2,y2,x3,y3\na,yes,0,0,1,0,1,1\nb,in May,0,0,1,0,1,1\n"
+        with pytest.raises(
+            ShapeFileError, match=r"leaves\.csv, record 2, line 3: its 'closed' is 'in may': write true or"
+        ):
+            read(text)
 
     def test_labels_keep_their_zeros(self, read):
         shapes = read("id,site,x1,y1,x2,y2\na,007,0,0,1,1\nb,012,0,0,1,1\n", label="site")

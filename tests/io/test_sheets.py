@@ -133,6 +133,15 @@ def test_refused(folder):
     (folder / "ragged.csv").write_text("id,age\n001,1\n002\n")
     with pytest.raises(ShapeFileError, match=r"ragged\.csv, line 3: it has 1 columns, the table has 2"):
         sx.read("a.csv", join="ragged.csv")
+    (folder / "empty.csv").write_text("id,age\n")
+    with pytest.raises(ShapeFileError, match=r"empty\.csv: there are names of columns, but no values"):
+        sx.read("a.csv", join="empty.csv")
+    twice = pd.DataFrame([["001", 1, 2]], columns=["id", "age", "age"])
+    twice.to_csv("twice.csv", index=False)
+    twice.to_excel("twice.xlsx", index=False)
+    for sheet in (twice, "twice.csv", "twice.xlsx", twice.set_axis(["id", "age", "id"], axis=1)):
+        with pytest.raises(ShapeInputError, match=r"has several columns '(age|id)': rename or remove"):
+            sx.read("a.csv", join=sheet)
     with pytest.raises(FileNotFoundError, match=r"no\.csv to join"):
         sx.read("a.csv", join="no.csv")
 
@@ -160,6 +169,10 @@ def test_on_the_command_line(folder):
     result = run("import", "a.csv", "-o", "t.npz", "--labels", "sheet.csv", "--on", "key")
     assert result.exit_code == 1
     assert "name one of them with --on" in result.stderr
+    (folder / "twice.csv").write_text("id,age,age\n001,1,2\n")
+    result = run("import", "a.csv", "-o", "t.npz", "--labels", "twice.csv")
+    assert result.exit_code == 1
+    assert "twice.csv has several columns 'age'" in result.stderr
     result = run("import", "a.csv", "-o", "t.npz", "--label", "sit")
     assert "--label sit is none of the columns" in result.stderr
 

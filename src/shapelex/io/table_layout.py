@@ -141,12 +141,14 @@ def find_layout(
     # R and pandas write row names in a first column without a name.
     if "id" not in roles and not plain[0] and 0 not in x:
         roles["id"] = 0
-    used = {*x, *y, *roles.values()}
+    used = {names[place].strip() for place in roles.values()}
     rest: dict[str, int] = {}
-    for place in sorted({*range(len(names))} - used):
-        name = names[place].strip() or f"column {place}"
+    for place in sorted({*range(len(names))} - {*x, *y, *roles.values()}):
+        told = names[place].strip() or f"column {place}"
         # Tables that are written here name metadata so where the name alone would mean something else.
-        name = name[5:] if name.startswith("meta ") and is_known_name(name[5:]) else name
+        name = told[5:] if told.startswith("meta ") and is_known_name(told[5:]) else told
+        if name in rest or told in used:
+            raise ShapeFileError(f"two columns are named {name!r}: rename or remove one of them.")
         rest[name] = place
     return TableLayout(is_long, tuple(x), tuple(y), roles, rest)
 

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 _MAX_NAMES = 1 << 20
 # LM1, LM 2 and 3.0 are numbers too; eighteen digits fit into 64 bits.
 _NUMBERED = re.compile(r"(\D*)(\d{1,18})(?:\.0*)?")
-_FLAGS = {"true": True, "false": False}
+_FLAGS = {
+    **dict.fromkeys(("true", "yes", "t", "1"), True),
+    **dict.fromkeys(("false", "no", "f", "0"), False),
+    **dict.fromkeys(MISSING_WORDS),
+}
 # In a column of text, other words for missing numbers may have a meaning: no drug is none, a lost gene is -.
 _MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "#n/a"})
 _LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
@@ -179,6 +183,10 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
         cells = shape.cells
         try:
             sequence, frame = (None if place is None else _as_count(cells[place]) for place in series)
+            closed = None if closed_place is None else _FLAGS[cells[closed_place].strip().lower()]
+        except KeyError as word:
+            yield BadRecord(shape.where, f"its 'closed' is {str(word)[:40]}: write true or false, or rename the column.")
+            continue
         except (ValueError, OverflowError) as error:
             yield BadRecord(shape.where, f"{error}, but sequence and frame are whole numbers.")
             continue
@@ -187,7 +195,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
             shape.points,
             id=made_up if id_place is None else cells[id_place],
             label="" if label_place is None else cells[label_place],
-            closed=None if closed_place is None else _FLAGS.get(cells[closed_place].strip().lower()),
+            closed=closed,
             sequence=None if sequence == -1 else sequence,
             frame=frame,
             metadata={name: convert(cells[place]) for name, (place, convert) in converters.items()},

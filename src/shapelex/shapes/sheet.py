@@ -41,6 +41,9 @@ class Sheet:
                 f"{name} has no column {on!r} to find shapes by, only {', '.join(map(str, df.columns))}: name one of "
                 f"them with {parameter('on=')}."
             )
+        twice = [str(column) for column in df.columns[df.columns.duplicated()]]
+        if twice:
+            raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
         keys = [as_text(key) for key in df[on].tolist()]
         self.name, self.on = name, on
         self.columns = [str(column) for column in df.columns if column != on]
