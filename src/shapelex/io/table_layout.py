@@ -204,13 +204,9 @@ def is_known_name(name: str, roles: Collection[str] = ()) -> bool:
         True for names such as ``x``, ``x12``, ``closed`` and ``meta x``.
     """
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    known = {**_ROLES, **_POINT_ROLES}
-    return (
-        name.startswith("meta ")
-        or plain.replace("y", "x") in (*_X_NAMES, "z")
-        or _NUMBERED.fullmatch(plain) is not None
-        or any(plain in names[: 1 if role in roles else None] for role, names in known.items())
-    )
+    if name.startswith("meta ") or plain in (*_X_NAMES, *_Y_NAMES, "z") or _NUMBERED.fullmatch(plain):
+        return True
+    return any(plain in names[: 1 if role in roles else None] for role, names in (_ROLES | _POINT_ROLES).items())
 
 
 def _without_names(row: Sequence[str], layout: str | None, given: dict[str, int], decimal: str) -> TableLayout:

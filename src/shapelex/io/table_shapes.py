@@ -32,13 +32,12 @@ if TYPE_CHECKING:
 _MAX_NAMES = 1 << 20
 # LM1, LM 2 and 3.0 are numbers too; eighteen digits fit into 64 bits.
 _NUMBERED = re.compile(r"(\D*)(\d{1,18})(?:\.0*)?")
-_FLAGS = {
-    **dict.fromkeys(("true", "yes", "t", "1"), True),
-    **dict.fromkeys(("false", "no", "f", "0"), False),
-    **dict.fromkeys(MISSING_WORDS),
-}
+_BOOLEANS = {"True": True, "False": False}
+_YES, _NO = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
+_FLAGS = dict.fromkeys(MISSING_WORDS) | dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
 # In a column of text, other words for missing numbers may have a meaning: no drug is none, a lost gene is -.
 _MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "#n/a"})
+# 007 is a name, not a number.
 _LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 _LARGEST = 1 << 62
 
@@ -119,17 +118,23 @@ class CellKind:
     """
 
     def __init__(self, decimal: str = ".") -> None:
-        self._possible: list[Callable[[str], Any]] = [_as_flag, _as_whole, partial(_as_number, decimal=decimal)]
+        self._possible: list[Callable[[str], Any]] = [
+            _BOOLEANS.__getitem__,
+            _as_whole,
+            partial(parse_number, decimal=decimal),
+        ]
         self._is_known = False
 
     def see(self, cells: Sequence[str]) -> None:
         """Take cells into account."""
         known = [cell for cell in cells if cell.strip().lower() not in MISSING_WORDS]
         self._is_known |= bool(known)
+        if any(map(_LEADING_ZERO.match, known)):
+            self._possible.clear()
         for convert in list(self._possible):
             try:
                 list(map(convert, known))
-            except ValueError:
+            except (KeyError, ValueError):
                 self._possible.remove(convert)
 
     def convert(self, cell: str) -> Any:
@@ -142,14 +147,13 @@ class CellKind:
 
 def parse_chunk(cells: "pd.DataFrame", lines: Sequence[Any], order: Sequence[int], decimal: str = ".") -> Chunk:
     """Return rows with the numbers in the columns `order`, and what is wrong with rows that lack one."""
-    found: dict[int, str] = {}
     block = cells[list(order)]
     if all(dtype.kind in "fiu" for dtype in block.dtypes):
         values = block.to_numpy(np.float64, na_value=np.nan)
-        for row in np.flatnonzero(np.isinf(values).any(axis=1)).tolist():
-            found.setdefault(row, "it has an infinite coordinate.")
-        return Chunk(cells, values, lines, found)
+        bad = np.flatnonzero(np.isinf(values).any(axis=1)).tolist()
+        return Chunk(cells, values, lines, dict.fromkeys(bad, "it has an infinite coordinate."))
     values = np.full(block.shape, np.nan)
+    found: dict[int, str] = {}
     for column, place in enumerate(order):
         for row, cell in enumerate(block[place].tolist()):
             try:
@@ -169,7 +173,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
         message = marked_text(error)
         raise ShapeFileError(message if message.startswith(name) else f"{name}: {message}") from error
     converters = {
-        name: (place, kinds[place].convert if table.n_characters else _as_it_is)
+        name: (place, kinds[place].convert if table.n_characters else lambda value: value)
         for name, place in found.metadata.items()
         if place in kinds
     }
@@ -185,7 +189,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
             sequence, frame = (None if place is None else _as_count(cells[place]) for place in series)
             closed = None if closed_place is None else _FLAGS[cells[closed_place].strip().lower()]
         except KeyError as word:
-            yield BadRecord(shape.where, f"its 'closed' is {str(word)[:40]}: write true or false, or rename the column.")
+            yield BadRecord(shape.where, f"its 'closed' is {str(word)[:40]}: write true or false, or rename it.")
             continue
         except (ValueError, OverflowError) as error:
             yield BadRecord(shape.where, f"{error}, but sequence and frame are whole numbers.")
@@ -401,25 +405,9 @@ def _as_points(values: Any) -> ComplexArray:
     return points
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-def _as_flag(cell: str) -> bool:
-    if cell not in ("True", "False"):
-        raise ValueError
-    return cell == "True"
-
-
-def _as_number(cell: str, decimal: str) -> float:
-    # 007 is a name, not a number.
-    if _LEADING_ZERO.match(cell):
-        raise ValueError
-    return parse_number(cell, decimal)
-
-
 def _as_whole(cell: str) -> int:
     number = int(cell)
+    # 1_0 is a name, not a number.
     if cell != str(number) or abs(number) >= _LARGEST:
         raise ValueError
     return number
