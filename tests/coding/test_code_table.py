@@ -49,6 +49,15 @@ def test_the_columns_are_those_of_a_file(tmp_path, layout):
     pd.testing.assert_frame_equal(table, pd.read_csv(path), check_dtype=False)
 
 
+def test_metadata_does_not_replace_other_columns():
+    shapes = SHAPES.replace(
+        labels=None, metadata={"id": ["p", "q"], "label": [1, 2], "sequence": [3, 4], "group": [5, 6]}
+    )
+    table = CODES.to_dataframe(shapes)
+    assert list(table)[:5] == ["id", "meta id", "meta label", "meta sequence", "group"]
+    assert table["id"].tolist() == ["a", "b"]
+
+
 def test_every_row_needs_a_shape_and_an_error():
     with pytest.raises(CodesError, match=r"shapes must have one entry for each of 2 codes, got shape \(1,\)"):
         CODES.to_dataframe(SHAPES[:1])

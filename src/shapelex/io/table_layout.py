@@ -6,7 +6,7 @@ are worse than an error.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapelex._messages import format_option, parameter
@@ -141,8 +141,15 @@ def find_layout(
     # R and pandas write row names in a first column without a name.
     if "id" not in roles and not plain[0] and 0 not in x:
         roles["id"] = 0
-    used = {*x, *y, *roles.values()}
-    rest = {name.strip() or f"column {place}": place for place, name in enumerate(names) if place not in used}
+    used = {names[place].strip() for place in roles.values()}
+    rest: dict[str, int] = {}
+    for place in sorted({*range(len(names))} - {*x, *y, *roles.values()}):
+        told = names[place].strip() or f"column {place}"
+        # Tables that are written here name metadata so where the name alone would mean something else.
+        name = told[5:] if told.startswith("meta ") and is_known_name(told[5:]) else told
+        if name in rest or told in used:
+            raise ShapeFileError(f"two columns are named {name!r}: rename or remove one of them.")
+        rest[name] = place
     return TableLayout(is_long, tuple(x), tuple(y), roles, rest)
 
 
@@ -181,21 +188,25 @@ def looks_like_names(first: Sequence[str], second: Sequence[str] | None, decimal
     return False
 
 
-def is_coordinate_name(name: str) -> bool:
-    """Tell whether a column of this name is taken for coordinates.
+def is_known_name(name: str, roles: Collection[str] = ()) -> bool:
+    """Tell whether a column of metadata with this name would be taken for something else.
 
     Parameters
     ----------
     name : str
         The name.
+    roles : collection of str
+        What the table has columns for, such as ``id``: their other names, such as ``specimen``, are then metadata.
 
     Returns
     -------
     bool
-        True for names such as ``x``, ``y`` and ``x12``.
+        True for names such as ``x``, ``x12``, ``closed`` and ``meta x``.
     """
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    return plain.replace("y", "x") in _X_NAMES or plain == "z" or _NUMBERED.fullmatch(plain) is not None
+    if name.startswith("meta ") or plain in (*_X_NAMES, *_Y_NAMES, "z") or _NUMBERED.fullmatch(plain):
+        return True
+    return any(plain in names[: 1 if role in roles else None] for role, names in (_ROLES | _POINT_ROLES).items())
 
 
 def _without_names(row: Sequence[str], layout: str | None, given: dict[str, int], decimal: str) -> TableLayout:
@@ -241,7 +252,7 @@ def _split(wanted: list[int], layout: str) -> tuple[list[int], list[int]]:
 
 
 def _find_numbered(names: Sequence[str], plain: Sequence[str]) -> tuple[list[int], list[int]] | None:
-    """Return the columns of x and y by the numbers in their names, in the order of x."""
+    """Return the columns of x and y in the order of the numbers in their names."""
     places: dict[str, dict[int, int]] = {"x": {}, "y": {}, "z": {}}
     for place, name in enumerate(plain):
         match = _NUMBERED.fullmatch(name)
@@ -261,7 +272,7 @@ def _find_numbered(names: Sequence[str], plain: Sequence[str]) -> tuple[list[int
     if set(x) != set(y):
         lonely = sorted(set(x) ^ set(y))
         raise ShapeFileError(f"point {lonely[0]} has only one of x and y among the columns.")
-    return list(x.values()), [y[number] for number in x]
+    return [x[number] for number in sorted(x)], [y[number] for number in sorted(x)]
 
 
 def _find_roles(

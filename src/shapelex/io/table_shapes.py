@@ -21,7 +21,7 @@ from shapelex._messages import marked_text
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import MAX_BYTES
-from shapelex.io.numbers import parse_number
+from shapelex.io.numbers import MISSING_WORDS, parse_number
 from shapelex.io.records import BadRecord, Record
 from shapelex.io.table_layout import TableLayout, find_layout
 
@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 _MAX_NAMES = 1 << 20
 # LM1, LM 2 and 3.0 are numbers too; eighteen digits fit into 64 bits.
 _NUMBERED = re.compile(r"(\D*)(\d{1,18})(?:\.0*)?")
-_FLAGS = {"true": True, "false": False}
+_BOOLEANS = {"True": True, "False": False}
+_YES, _NO = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
+_FLAGS = dict.fromkeys(MISSING_WORDS) | dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
+# In a column of text, other words for missing numbers may have a meaning: no drug is none, a lost gene is -.
+_MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "#n/a"})
+# 007 is a name, not a number.
+_LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 _LARGEST = 1 << 62
 
 
@@ -106,40 +112,48 @@ class CellKind:
     Examples
     --------
     >>> kind = CellKind()
-    >>> kind.see(["1", "2.5"])
-    >>> kind.converter("3")
-    3.0
+    >>> kind.see(["1", "-", "2.5"])
+    >>> kind.convert("3"), kind.convert("-")
+    (3.0, None)
     """
 
     def __init__(self, decimal: str = ".") -> None:
-        self._possible: list[Callable[[str], Any]] = [_as_flag, _as_whole, partial(parse_number, decimal=decimal)]
+        self._possible: list[Callable[[str], Any]] = [
+            _BOOLEANS.__getitem__,
+            _as_whole,
+            partial(parse_number, decimal=decimal),
+        ]
         self._is_known = False
 
     def see(self, cells: Sequence[str]) -> None:
         """Take cells into account."""
+        known = [cell for cell in cells if cell.strip().lower() not in MISSING_WORDS]
+        self._is_known |= bool(known)
+        if any(map(_LEADING_ZERO.match, known)):
+            self._possible.clear()
         for convert in list(self._possible):
             try:
-                values = [convert(cell) for cell in cells]
-                self._is_known |= any(value == value for value in values)
-            except ValueError:
+                list(map(convert, known))
+            except (KeyError, ValueError):
                 self._possible.remove(convert)
 
-    @property
-    def converter(self) -> Callable[[str], Any]:
-        """The function that turns a cell into its value; a column of missing numbers alone stays text."""
-        return self._possible[0] if self._possible and self._is_known else str
+    def convert(self, cell: str) -> Any:
+        """Return the value of a cell; None where it is missing."""
+        is_text = not (self._possible and self._is_known)
+        if cell.strip().lower() in (_MISSING_TEXTS if is_text else MISSING_WORDS):
+            return None
+        return cell if is_text else self._possible[0](cell)
 
 
 def parse_chunk(cells: "pd.DataFrame", lines: Sequence[Any], order: Sequence[int], decimal: str = ".") -> Chunk:
     """Return rows with the numbers in the columns `order`, and what is wrong with rows that lack one."""
-    found: dict[int, str] = {}
     block = cells[list(order)]
     if all(dtype.kind in "fiu" for dtype in block.dtypes):
         values = block.to_numpy(np.float64, na_value=np.nan)
-        for row in np.flatnonzero(np.isinf(values).any(axis=1)).tolist():
-            found.setdefault(row, "it has an infinite coordinate.")
-        return Chunk(cells, values, lines, found)
+        bad = np.flatnonzero(np.isinf(values).any(axis=1)).tolist()
+        return Chunk(cells, values, lines, dict.fromkeys(bad, "it has an infinite coordinate."))
     values = np.full(block.shape, np.nan)
+    found: dict[int, str] = {}
     for column, place in enumerate(order):
         for row, cell in enumerate(block[place].tolist()):
             try:
@@ -159,7 +173,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
         message = marked_text(error)
         raise ShapeFileError(message if message.startswith(name) else f"{name}: {message}") from error
     converters = {
-        name: (place, kinds[place].converter if table.n_characters else _as_it_is)
+        name: (place, kinds[place].convert if table.n_characters else lambda value: value)
         for name, place in found.metadata.items()
         if place in kinds
     }
@@ -173,6 +187,10 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
         cells = shape.cells
         try:
             sequence, frame = (None if place is None else _as_count(cells[place]) for place in series)
+            closed = None if closed_place is None else _FLAGS[cells[closed_place].strip().lower()]
+        except KeyError as word:
+            yield BadRecord(shape.where, f"its 'closed' is {str(word)[:40]}: write true or false, or rename it.")
+            continue
         except (ValueError, OverflowError) as error:
             yield BadRecord(shape.where, f"{error}, but sequence and frame are whole numbers.")
             continue
@@ -181,7 +199,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
             shape.points,
             id=made_up if id_place is None else cells[id_place],
             label="" if label_place is None else cells[label_place],
-            closed=None if closed_place is None else _FLAGS.get(cells[closed_place].strip().lower()),
+            closed=closed,
             sequence=None if sequence == -1 else sequence,
             frame=frame,
             metadata={name: convert(cells[place]) for name, (place, convert) in converters.items()},
@@ -387,19 +405,9 @@ def _as_points(values: Any) -> ComplexArray:
     return points
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-def _as_flag(cell: str) -> bool:
-    if cell not in ("True", "False"):
-        raise ValueError
-    return cell == "True"
-
-
 def _as_whole(cell: str) -> int:
     number = int(cell)
-    # 007 and 1_0 are names, not numbers.
+    # 1_0 is a name, not a number.
     if cell != str(number) or abs(number) >= _LARGEST:
         raise ValueError
     return number

@@ -4,7 +4,7 @@ Input: arrays with one row or one entry per shape. Output: one object that can b
 that every function and estimator takes in place of configurations.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -404,7 +404,8 @@ class ShapeSet:
         Returns
         -------
         pandas.DataFrame
-            Columns ``id``, ``label`` and ``sequence`` where present, the metadata, and the coordinates.
+            Columns ``id``, ``label`` and ``sequence`` where present, the metadata, and the coordinates. Names of
+            metadata that a table would take for something else, such as ``x1`` or ``closed``, begin with ``meta``.
 
         See Also
         --------
@@ -412,10 +413,8 @@ class ShapeSet:
         """
         import pandas as pd
 
-        # Coordinates whose names are also names of metadata can still be found by position.
         names, table = coordinate_columns(self, layout)
-        told = pd.DataFrame(dict(description_columns(self)))
-        return pd.concat([told, pd.DataFrame(table, columns=names)], axis=1)
+        return pd.concat([pd.DataFrame(table_columns(self)), pd.DataFrame(table, columns=names)], axis=1)
 
     def join(self, df: "pd.DataFrame", on: str = "id", label: str | None = None) -> "ShapeSet":
         """Return the set with the columns of a table of metadata, one row per key.
@@ -425,8 +424,8 @@ class ShapeSet:
         df : DataFrame
             Table of metadata. Its rows need no order; several shapes may share a row.
         on : str, default "id"
-            Column by which shapes are found: ``"id"`` for their ids, else a column of their metadata such as ``file``,
-            of which the name without folder and the name without ending are tried too.
+            Column by which shapes are found: ``"id"`` for their ids, else a column of their metadata. Of ``file``, the
+            name without folder and the name without ending are tried too.
         label : str, optional
             Column that becomes the label, of the table or of the metadata; by default ``label`` of the table, if any.
 
@@ -465,7 +464,7 @@ class ShapeSet:
             raise ShapeInputError(f"{parameter('on', sheet.on)} is no column of the shapes, which have {known}.")
         sheet.check_free(list(self.metadata))
         keys = self.ids if sheet.on == "id" else self.metadata[sheet.on]
-        rows = [sheet.row(keys_of(key)) for key in keys.tolist()]
+        rows = [sheet.row(keys_of(key, sheet.on)) for key in keys.tolist()]
         joined = {name: column_from_values([row.get(name) for row in rows]) for name in sheet.columns}
         return self.replace(metadata={**self.metadata, **joined})
 
@@ -544,14 +543,26 @@ def coordinate_columns(shapes: ShapeSet, layout: ColumnLayout) -> tuple[list[str
     return [f"{axis}{number}" for number in numbers for axis in "xy"], table
 
 
-def description_columns(shapes: ShapeSet) -> list[tuple[str, Column]]:
-    """Return the data of each shape other than its coordinates, as named columns."""
-    columns = [("id", shapes.ids)]
-    if shapes.labels is not None:
-        columns.append(("label", shapes.labels))
-    if shapes.sequence is not None:
-        columns.append(("sequence", shapes.sequence))
-    return columns + list(shapes.metadata.items())
+def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lambda _: False) -> dict[str, Column]:
+    """Return the data of each shape other than its coordinates, as named columns.
+
+    The names of metadata that are known as something else begin with ``meta``.
+    """
+    own = {"id": shapes.ids, "label": shapes.labels, "sequence": shapes.sequence}
+    columns = {name: column for name, column in own.items() if column is not None}
+    for name, column in shapes.metadata.items():
+        columns[f"meta {name}" if name in own or is_known(name) else name] = column
+    return columns
+
+
+def table_columns(shapes: ShapeSet) -> dict[str, Column]:
+    """Return the data of each shape as columns of a table of shapes, from which they are read again."""
+    from shapelex.io.table_layout import is_known_name
+
+    frame = shapes.metadata.get("frame")
+    roles = ["id", "landmark", *(["label"] if shapes.labels is not None else [])]
+    is_place = frame is not None and frame.dtype.kind in "iu"
+    return description_columns(shapes, lambda name: not (name == "frame" and is_place) and is_known_name(name, roles))
 
 
 def _as_lazy_rows(configurations: Any, n_expected: int | None) -> Any:

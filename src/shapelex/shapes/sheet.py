@@ -4,6 +4,7 @@ Input: a data frame, and the name of the column that shapes are found by. Output
 rows and shapes that have no counterpart.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMED = 5
+_ENDINGS = re.compile(r"(?<=.)(\.[a-zA-Z]\w*)+$")
 
 
 class Sheet:
@@ -39,6 +41,9 @@ class Sheet:
                 f"{name} has no column {on!r} to find shapes by, only {', '.join(map(str, df.columns))}: name one of "
                 f"them with {parameter('on=')}."
             )
+        twice = [str(column) for column in df.columns[df.columns.duplicated()]]
+        if twice:
+            raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
         keys = [as_text(key) for key in df[on].tolist()]
         self.name, self.on = name, on
         self.columns = [str(column) for column in df.columns if column != on]
@@ -65,12 +70,11 @@ class Sheet:
         return {}
 
     def check_free(self, names: Sequence[str]) -> None:
-        """Refuse a sheet with columns that shapes have already."""
-        taken = [name for name in self.columns if name in names]
+        """Refuse a sheet with columns that shapes have already, or that say what only their file can."""
+        taken = [name for name in self.columns if name in (*names, "id", "sequence", "closed")]
         if taken:
-            raise ShapeInputError(
-                f"{self.name} has a column {taken[0]!r}, which the shapes have too: rename it in the sheet."
-            )
+            why = "the shapes have too" if taken[0] in names else "means something else in tables of shapes"
+            raise ShapeInputError(f"{self.name} has a column {taken[0]!r}, which {why}: rename it in the sheet.")
 
     def notes(self) -> list[str]:
         """Return remarks on what was joined and what has no counterpart; refuse a sheet of which nothing fits."""
@@ -89,11 +93,14 @@ class Sheet:
         return notes
 
 
-def keys_of(key: Any) -> list[str]:
-    """Return what a shape may be called in a sheet: its key; of a path also the name, and the name without ending."""
+def keys_of(key: Any, on: str) -> list[str]:
+    """Return what a shape may be called in a sheet: its key; of a file also the name, and the name without endings."""
     text = as_text(key)
+    if on != "file":
+        return [text]
     name = PurePath(text).name
-    return list(dict.fromkeys([text, name, name.split(".")[0]]))
+    # In plate.12.png, 12 is no ending.
+    return [text, name, PurePath(name).stem, _ENDINGS.sub("", name)]
 
 
 def as_text(cell: Any) -> str:

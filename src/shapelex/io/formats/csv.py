@@ -264,20 +264,17 @@ def open_text_table(
     n_remarks = next((place for place, (_, row) in enumerate(sample) if not _is_comment(row)), len(sample))
     start = [row for _, row in sample[n_remarks:]]
     if not start:
-        raise ShapeFileError("it holds no values.")
+        raise ShapeFileError(f"{text.path}: it holds no values.")
     # Between commas, "1,000" may be a thousand or one: unless the caller says which, it is no number.
     mark = decimal or ("." if table.delimiter == "," else _find_decimal(start))
-    names: list[str] | None = None
-    if columns is not None:
-        names, has_names = list(columns), bool(header)
-        if len(names) != len(start[0]):
-            raise ShapeFileError(f"columns names {len(names)} columns, but the table has {len(start[0])}.")
-    elif header is None:
-        has_names = looks_like_names(start[0], start[1] if len(start) > 1 else None, mark)
-    else:
-        has_names = header
+    names = None if columns is None else list(columns)
+    if names is not None and len(names) != len(start[0]):
+        raise ShapeFileError(f"columns names {len(names)} columns, but the table has {len(start[0])}.")
+    has_names = header
+    if has_names is None:
+        has_names = names is None and looks_like_names(start[0], start[1] if len(start) > 1 else None, mark)
     if has_names and len(start) == 1:
-        raise ShapeFileError("there are names of columns, but no values.")
+        raise ShapeFileError(f"{text.path}: there are names of columns, but no values.")
     first = start[int(has_names)]
     if has_names and names is None:
         # R gives no name to the column of row names.

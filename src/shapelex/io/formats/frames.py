@@ -18,9 +18,9 @@ from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.io.guards import check_regular
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.table_layout import LAYOUTS, TableLayout, is_coordinate_name
+from shapelex.io.table_layout import LAYOUTS, TableLayout
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
-from shapelex.shapes.shapeset import ShapeSet, coordinate_columns, description_columns
+from shapelex.shapes.shapeset import ShapeSet, coordinate_columns, table_columns
 from shapelex.shapes.sheet import as_text, as_value
 from shapelex.spaces import Landmarks
 from shapelex.store.provenance import KEY
@@ -121,7 +121,7 @@ def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
         raise ShapeFileError(
             f"Tables hold points, but the set is in {shapes.space!r}: write .npz, or the points of space.sample."
         )
-    told = dict(description_columns(shapes))
+    told = table_columns(shapes)
     if layout == "long":
         keys = [told[name].tolist() for name in ("id", "sequence", "frame") if name in told]
         twice, n_times = Counter(zip(*keys, strict=True)).most_common(1)[0]
@@ -132,7 +132,7 @@ def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
             )
     if shapes.closed:
         told["closed"] = np.ones(len(shapes), dtype=bool)
-    frame = pd.DataFrame({f"meta {name}" if is_coordinate_name(name) else name: told[name] for name in told})
+    frame = pd.DataFrame(told)
     if layout != "long":
         names, table = coordinate_columns(shapes, "blocks" if layout == "blocks" else "interleaved")
         return pd.concat([frame, pd.DataFrame(table, columns=names)], axis=1)
