@@ -52,7 +52,7 @@ class Exclusion:
                 )
             needs_file = False
         ids = shapes.ids.tolist()
-        files = [keys_of(file) for file in shapes.metadata["file"].tolist()] if needs_file else [[]] * len(ids)
+        files = [keys_of(file, "file") for file in shapes.metadata["file"].tolist()] if needs_file else [[]] * len(ids)
         by_id: dict[str, list[int]] = {}
         by_file: dict[str, list[int]] = {}
         for row, (name, keys) in enumerate(zip(ids, files, strict=True)):
@@ -63,7 +63,7 @@ class Exclusion:
         for number, entry in enumerate(self.entries):
             rows = set(by_id.get(entry["id"], ())) if "id" in entry else None
             if "file" in entry and needs_file:
-                of_file = {row for key in keys_of(entry["file"])[:2] for row in by_file.get(key, ())}
+                of_file = {row for key in keys_of(entry["file"], "file")[:2] for row in by_file.get(key, ())}
                 rows = of_file if rows is None else rows & of_file
             if rows:
                 is_kept[list(rows)] = False

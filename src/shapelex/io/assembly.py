@@ -124,9 +124,9 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
     _check_width(found)
     records = [one.record for one in found]
     columns: dict[str, list[Any]] = {}
-    if any(record.frame is not None for record in records):
-        columns["frame"] = [-1 if record.frame is None else record.frame for record in records]
     for row, record in enumerate(records):
+        if record.frame is not None:
+            columns.setdefault("frame", [-1] * len(found))[row] = record.frame
         for name, value in record.metadata.items():
             columns.setdefault(name, [None] * len(found))[row] = value
     made = {name: column_from_values(values) for name, values in columns.items()}

@@ -108,9 +108,9 @@ class Plan:
 
     @property
     def columns(self) -> dict[str, np.dtype[Any]]:
-        """Types of the columns of the whole set; first what is known of frames, last what was added to the files."""
+        """Types of the columns of the whole set; the last ones are those that were added to what files say."""
         named = [f"{METADATA}{name}" for name in self.added]
-        order = sorted(self.kinds, key=lambda name: (name in named and named.index(name) + 1, name != _FRAME))
+        order = sorted(self.kinds, key=lambda name: name in named and named.index(name) + 1)
         return {
             name: self.kinds[name].dtype_of(self.n_shapes, _ABSENT.get(name))
             for name in order

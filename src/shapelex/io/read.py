@@ -200,7 +200,7 @@ class Reading:
     def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
         """Read all files and return the set that they make up; `progress` is called after each file."""
         can_drop = self.skips and self.has_many
-        added = ["file", *([] if self.sheet is None else self.sheet.columns)]
+        added = ["file"] * self._names_files + ([] if self.sheet is None else self.sheet.columns)
         builder = SetBuilder(self.wanted, parts, self._describe, can_drop, added)
         for n_done, (path, known) in enumerate(self.files, start=1):
             items = self._items_of(path, known, in_blocks=parts.folder is not None)
@@ -280,7 +280,7 @@ class Reading:
             for path in dict.fromkeys(path for path in paths if path not in self._found_labels):
                 self._found_labels[path] = self.label_of(path)
             changes["labels"] = [self._found_labels[path] for path in paths]
-        if self.has_many or (self.sheet is not None and self.sheet.on == "file"):
+        if self._names_files:
             changes["metadata"] = {**part.metadata, "file": [str(path) for path in paths]}
         part = part.replace(**changes) if changes else part
         label = self.label
@@ -300,6 +300,10 @@ class Reading:
             return part
         self._n_unlabeled += len(part)
         return part.replace(labels=[""] * len(part))
+
+    @property
+    def _names_files(self) -> bool:
+        return self.has_many or (self.sheet is not None and self.sheet.on == "file")
 
     def _provenance(self, source: Mapping[str, Any]) -> dict[str, Any]:
         """Return where the shapes come from: the first files, and what the files say themselves."""
