@@ -70,6 +70,15 @@ export function degrees(radians) {
   return `${whole < 0 ? "\u2212" : ""}${Math.abs(whole)}°`;
 }
 
+const MOST_LETTERS = 32;
+
+/** A name without its middle where it is long: names of one set often differ at the end alone. */
+export function shortened(name) {
+  if (name.length <= MOST_LETTERS) return name;
+  const half = MOST_LETTERS / 2;
+  return `${name.slice(0, half - 1)}\u2026${name.slice(-half)}`;
+}
+
 /** A list of choices. */
 export function makeSelect(label, options, value, choose) {
   const select = make(
