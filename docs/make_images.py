@@ -47,7 +47,7 @@ def write_pages(folder: Path) -> tuple[str, str]:
 
 def photograph(browser: Browser, leaves: str, worm: str, folder: Path) -> None:
     """Open the pages and save pictures of their parts."""
-    desktop: dict[str, Any] = {"viewport": {"width": 1200, "height": 1250}, "device_scale_factor": 2}
+    desktop: dict[str, Any] = {"viewport": {"width": 1200, "height": 1700}, "device_scale_factor": 2}
     page = browser.new_page(**desktop)
     page.goto(leaves)
     page.evaluate("shapelex.select(12)")
@@ -68,6 +68,8 @@ def photograph(browser: Browser, leaves: str, worm: str, folder: Path) -> None:
         )
         phone.goto(leaves)
         phone.wait_for_timeout(500)
+        if scheme == "dark":
+            phone.locator(".shape-panel").evaluate("panel => panel.scrollIntoView({ behavior: 'instant' })")
         phones.append(folder / f"{scheme}.png")
         phone.screenshot(path=phones[-1])
     pictures = [Image.open(path).convert("RGB") for path in phones]

@@ -433,7 +433,9 @@ def test_labels_of_the_legend_stand_out_and_keep_the_focus(visit, landmark_page)
 
 
 def test_commands_before_are_one_a_line(visit, landmark_page):
-    row = visit(landmark_page).page.locator("#made tr", has_text="earlier")
+    origin = visit(landmark_page).page.locator("#origin")
+    origin.locator("summary").click()
+    row = origin.locator("tr", has_text="earlier")
     assert row.locator("td").inner_text().splitlines() == ["shapelex import", "shapelex learn"]
 
 
@@ -449,3 +451,98 @@ def test_titles_of_axes_lie_over_no_number(visit, reported):
                 across = min(title["x"] + title["width"], number["x"] + number["width"]) - max(title["x"], number["x"])
                 down = min(title["y"] + title["height"], number["y"] + number["height"]) - max(title["y"], number["y"])
                 assert across <= 0 or down <= 0
+
+
+def test_numbers_of_arrows_cover_no_other_text(visit, reported):
+    view = visit(reported)
+    texts = view.page.locator(".plane text")
+    for row in range(0, len(reported.X), 3):
+        view.page.evaluate(f"window.shapelex.select({row})")
+        view.state()
+        boxes = texts.evaluate_all(
+            """texts => texts.map((text) => [text.getBBox(), text.classList.contains("arrow-text")])
+                .map(([box, isNumber]) => [box.x, box.y, box.x + box.width, box.y + box.height, isNumber])"""
+        )
+        numbers = [index for index, box in enumerate(boxes) if box[4]]
+        assert numbers
+        for index in numbers:
+            left, top, right, bottom, _ = boxes[index]
+            for other in boxes[:index] + boxes[index + 1 :]:
+                # Boxes are as high as a line, digits are not.
+                assert (
+                    min(right, other[2]) - max(left, other[0]) <= 0.5 or min(bottom, other[3]) - max(top, other[1]) <= 3
+                ), (row, boxes[index], other)
+
+
+def test_atoms_of_a_shape_are_listed_as_in_the_table_and_not_in_colors_of_groups(visit, reported):
+    view = visit(reported)
+    rows = list(csv.DictReader(io.StringIO(view.page.evaluate("window.shapelex.codes()"))))
+    for row in (0, 7, 23):
+        view.page.evaluate(f"window.shapelex.select({row})")
+        view.state()
+        listed = view.page.locator(".terms li label").all_inner_texts()
+        written = [rows[row][f"atom_{place}"] for place in range(1, reported.model.n_nonzero + 1)]
+        assert [text.split()[-1] for text in listed] == [atom for atom in written if atom]
+    colors = view.page.evaluate(
+        """() => ["series", "atom"].map((kind) => Array.from({ length: 8 }, (_, i) =>
+            getComputedStyle(document.documentElement).getPropertyValue(`--${kind}-${i}`)).filter(Boolean))"""
+    )
+    assert len(colors[0]) == 8
+    assert len(colors[1]) == 4
+    assert not set(colors[0]) & set(colors[1])
+
+
+def test_long_names_keep_their_end(visit, landmarks, tmp_path):
+    model, X = landmarks
+    ids = [f"a_folder_with_a_long_name/of_an_image_of_one_drug:{row}" for row in range(len(X))]
+    view = visit(Reported(sx.report.write_report(model, X, tmp_path / "names", ids=ids), model, X))
+    for name in view.page.locator("#figures .shape-button .name").all():
+        shown, full = name.inner_text(), name.get_attribute("title")
+        assert full in ids
+        assert len(shown) < len(full)
+        assert full.endswith(shown.split("\u2026")[1])
+
+
+def test_tables_that_go_on_at_the_side_show_it(visit, column_page):
+    view = visit(column_page, viewport={"width": 390, "height": 844})
+    frame = view.page.locator("#table .scroll-frame")
+    shadows = "frame => ['::before', '::after'].map((side) => getComputedStyle(frame, side).opacity)"
+    view.page.wait_for_function("document.querySelector('#table .scroll-frame').hasAttribute('data-right')")
+    assert frame.evaluate(shadows) == ["0", "1"]
+    frame.locator(".scroll").evaluate("area => area.scrollTo(area.scrollWidth, 0)")
+    view.page.wait_for_function("document.querySelector('#table .scroll-frame').hasAttribute('data-left')")
+    assert frame.evaluate(shadows) == ["1", "0"]
+    view.page.set_viewport_size({"width": 2600, "height": 900})
+    view.page.wait_for_function("!document.querySelector('#use .scroll-frame').hasAttribute('data-right')")
+
+
+def test_origin_is_folded_and_has_preparation_and_notes(visit, landmarks, tmp_path):
+    model, X = landmarks
+    notes = (f"3 objects left out: {HOSTILE_LABEL}", "1 row of sheet.csv fits no shape")
+    shapes = sx.ShapeSet(X, model.space_, notes=notes)
+    shapes = shapes.replace(preparation=sx.register(shapes).preparation)
+    path = sx.report.write_report(model, shapes, tmp_path / "origin", provenance={"input a.npz": "SHA-256 abc"})
+    view = visit(Reported(path, model, X))
+    origin = view.page.locator("#origin")
+    note = origin.get_by_text(notes[1])
+    assert not note.is_visible()
+    hint = view.page.locator("#origin-hint")
+    assert hint.is_visible()
+    assert str(shapes.preparation) in hint.inner_text()
+    assert "2 notes" in hint.inner_text()
+    origin.locator("summary").click()
+    assert note.is_visible()
+    assert origin.locator("li").evaluate_all("items => items.map((item) => item.textContent)") == list(notes)
+    assert origin.locator("td").last.inner_text() == "SHA-256 abc"
+
+
+def test_the_error_is_named_and_says_whether_it_is_that_of_training(visit, landmarks, landmark_page, tmp_path):
+    lead = visit(landmark_page).page.locator("#lead").inner_text()
+    assert "root mean square error (RMSE)" in lead
+    assert lead.endswith("The dictionary was learned from these shapes.")
+    model, X = landmarks
+    others = X[::-1][:20] + 0.2 * X[:20]
+    view = visit(Reported(sx.report.write_report(model, others, tmp_path / "others"), model, others))
+    lead = view.page.locator("#lead").inner_text()
+    assert lead.endswith("on the shapes that the dictionary was learned from.")
+    assert f"It was {100 * model.rmse_:.2f}" in lead

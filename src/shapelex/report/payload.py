@@ -25,6 +25,7 @@ from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
 SIZE_LIMIT = 15_000_000  # bytes
 _PAGE_BYTES = 400_000  # the page itself, texts and summaries
+_SAME_ERROR = 1e-5  # relative; rounding of single precision stays below it
 _FEWEST_SAMPLES = 200
 _FEWEST_SAMPLES_A_SPAN = 4
 _MOST_FOR_MAP = 20_000  # shapes that the axes of the map are found from
@@ -112,14 +113,22 @@ def make_payload(
         "columns": pack_columns(shapes.columns, rows),
         "groups": groups,
         "map": _place_on_map(kept, space),
-        "errors": summarize_errors(errors),
+        "errors": summarize_errors(errors)
+        | {"training": float(model.rmse_), "is_training": n_population is None and _is_fitted_to(model, errors)},
         "loss": [float(loss) for loss in np.sqrt(np.maximum(model.loss_curve_, 0))],
         "settings": list_settings(model),
+        "preparation": shapes.preparation,
+        "notes": list(shapes.notes),
         "provenance": list_provenance(provenance),
     }
     if shapes.sequence is not None:
         payload["times"] = _pack_times(shapes, codes, rows)
     return payload
+
+
+def _is_fitted_to(model: ShapeDictionary, errors: FloatArray) -> bool:
+    """Whether these are the errors of the shapes that the model was learned from, as far as their mean square says."""
+    return bool(np.isclose(np.sqrt(np.mean(errors**2)), model.rmse_, rtol=_SAME_ERROR, atol=0))
 
 
 def _count_affordable(space: Space, n_atoms: int, n_nonzero: int, *, column_bytes: float, group_bytes: int) -> int:

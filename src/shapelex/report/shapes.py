@@ -39,6 +39,10 @@ class ReportedShapes:
         Time of each shape in its series.
     columns : dict of str to ndarray
         All that is known of the shapes, as in the table that ``shapelex encode`` writes.
+    preparation : str, optional
+        How the shapes were resampled and registered, in words; None where it is not known.
+    notes : tuple of str
+        Remarks on how the set was made, such as objects that were left out.
     """
 
     configurations: ComplexArray
@@ -48,6 +52,8 @@ class ReportedShapes:
     sequence_names: list[str]
     frames: FloatArray | None
     columns: dict[str, Column]
+    preparation: str | None = None
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.configurations)
@@ -84,7 +90,12 @@ def read_shapes(
     ShapeInputError
         If shapes are of another space, or a column has another length.
     """
-    known: dict[str, Column] = shape_columns(X) if isinstance(X, ShapeSet) else {}
+    known: dict[str, Column] = {}
+    preparation: str | None = None
+    notes: tuple[str, ...] = ()
+    if isinstance(X, ShapeSet):
+        known, notes = shape_columns(X), X.notes
+        preparation = None if X.preparation is None else str(X.preparation)
     given = {"id": ids, "label": labels, "sequence": sequence, "frame": frames}
     if hasattr(X, "configurations"):
         ids = _first_given(ids, getattr(X, "ids", None))
@@ -111,7 +122,7 @@ def read_shapes(
         # What was given takes the place of what the set says.
         if values is not None and (name not in known or given[name] is not None):
             known[name] = column_from_values(_one_a_shape(values, n_shapes, name))
-    return ReportedShapes(configurations, names_of_shapes, texts, series, names, times, known)
+    return ReportedShapes(configurations, names_of_shapes, texts, series, names, times, known, preparation, notes)
 
 
 def _first_given(first: Any, second: Any) -> Any:

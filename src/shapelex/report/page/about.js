@@ -10,17 +10,35 @@ function fact(value, name, note) {
   return make("div", { class: "fact" }, make("dt", { text: name }), make("dd", { text: value }), make("p", { text: note }));
 }
 
-function table(title, rows) {
+function table(rows) {
   return make(
-    "div",
-    {},
-    make("h3", { text: title }),
-    make(
-      "table",
-      { class: "plain" },
-      make("tbody", {}, ...rows.map(([key, value]) => make("tr", {}, make("th", { scope: "row", text: key }), make("td", { text: value })))),
-    ),
+    "table",
+    { class: "plain" },
+    make("tbody", {}, ...rows.map(([key, value]) => make("tr", {}, make("th", { scope: "row", text: key }), make("td", { text: value })))),
   );
+}
+
+/** Preparation, remarks, commands and files, folded: the line that is always seen says what is inside. */
+function drawOrigin() {
+  const { preparation, notes, provenance } = page;
+  const nNotes = notes.length === 1 ? "1 note" : `${notes.length} notes`;
+  byId("origin-hint").textContent = [preparation, nNotes, "commands and files"].filter(Boolean).join("; ");
+  byId("origin").append(
+    make("h3", { text: "Preparation" }),
+    make("p", { text: preparation ? `${preparation[0].toUpperCase()}${preparation.slice(1)}.` : "Not known: the shapes came without a record of how they were resampled or registered." }),
+    make("h3", { text: "Notes" }),
+    notes.length ? make("ul", {}, ...notes.map((text) => make("li", { text }))) : make("p", { text: "None." }),
+    make("h3", { text: "Commands and files" }),
+    table(provenance),
+  );
+  // What is folded would be missing on paper.
+  addEventListener("beforeprint", () => (byId("origin").open = true));
+}
+
+/** What the error says of other shapes: little where the dictionary was learned from these. */
+function trainingWords() {
+  if (page.errors.is_training) return "The dictionary was learned from these shapes.";
+  return `It was ${percent(page.errors.training)} on the shapes that the dictionary was learned from.`;
 }
 
 /** Fills the head and the foot of the page. */
@@ -30,17 +48,17 @@ export function startAbout() {
     `${count(page.n_shapes)} ${plural(page.kind, page.n_shapes)}, ` +
     (page.n_population ? `spread evenly over ${count(page.n_population)}, ` : "") +
     "each rebuilt from at most " +
-    `${nNonzero} of ${nAtoms} atoms, with a typical error of ${percent(errors.rmse)}.`;
+    `${nNonzero} of ${nAtoms} atoms, with a root mean square error (RMSE) of ${percent(errors.rmse)}. ${trainingWords()}`;
   byId("facts").append(
     fact(count(page.n_shapes), "shapes", page.kind),
     fact(String(nAtoms), "atoms", "typical shapes, learned"),
     fact(String(nNonzero), "atoms per shape", "at most, each with a weight"),
-    fact(percent(errors.rmse), "error (RMSE)", `median ${percent(errors.median)}, 95 of 100 below ${percent(errors.p95)}`),
+    fact(percent(errors.rmse), errors.is_training ? "training error (RMSE)" : "error (RMSE)", `median ${percent(errors.median)}, 95 of 100 below ${percent(errors.p95)}`),
   );
   const paragraphs = [
     "A dictionary holds a few typical shapes, its atoms. Every shape of the set is written as a sum of some of them, each " +
       "scaled and turned by a weight of its own: a complex number, drawn here as an arrow. The length of the arrow is how much the " +
-      "atom counts, its direction how far the atom is turned. Position, size and rotation of a shape play no role, so nothing had to be aligned first.",
+      "atom counts, its direction how far the atom is turned. Position, size and rotation of a shape play no role.",
   ];
   if (page.how_chosen) {
     paragraphs.push(
@@ -50,5 +68,6 @@ export function startAbout() {
     );
   }
   byId("prose").append(...paragraphs.map((text, i) => make("p", { text, class: i ? "notice" : null })));
-  byId("made").append(table("Settings", page.settings), table("Origin", page.provenance));
+  byId("made").append(table(page.settings));
+  drawOrigin();
 }

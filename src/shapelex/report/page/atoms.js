@@ -1,6 +1,6 @@
 // The atoms, and the shapes that use one of them most.
 import { atomOrder, errorOf, labelText, nameOf, page } from "./data.js";
-import { announce, byId, make, percent, share } from "./dom.js";
+import { announce, byId, make, percent, share, shortened } from "./dom.js";
 import { makeThumbnail, outline, posedAtom, posedShape } from "./drawing.js";
 import { sharesOf } from "./shares.js";
 import { on, selectShape, set, state } from "./store.js";
@@ -23,8 +23,8 @@ function makeCard(atom) {
       "aria-label": `Atom ${atom}, used by ${share(use)} of the shapes, typical weight ${typical.toFixed(2)}`,
       onclick: () => set({ atom: state.atom === atom ? -1 : atom }),
     },
+    make("span", { class: "atom-name", text: `Atom ${atom}` }),
     makeThumbnail([posedAtom(atom)], [outline]),
-    make("span", { class: "atom-name", text: String(atom) }),
     bar,
     make("span", { class: "atom-use" }, make("b", { text: share(use) }), make("span", { text: `weight ${typical.toFixed(2)}` })),
   );
@@ -46,7 +46,7 @@ export function makeShapeButton(k, note, curves, classes) {
       },
     },
     makeThumbnail(curves || [posedShape(k)], classes || [outline]),
-    make("span", { class: "name", text: name, title: name }),
+    make("span", { class: "name", text: shortened(name), title: name }),
     make("span", { class: "note", text: note, title: note }),
   );
 }

@@ -35,13 +35,11 @@ export function codesText() {
   const written = (number) => pythonFloat(Number(number.toPrecision(9)));
   for (let k = 0; k < nShapes; k++) {
     const row = columns.map((column) => entryCell(column, k));
-    const terms = codeOf(k, nNonzero)
-      .map((term) => ({ atom: term.atom, modulus: Math.hypot(term.re, term.im), angle: Math.atan2(term.im, term.re) }))
-      .sort((a, b) => b.modulus - a.modulus);
+    const terms = codeOf(k, nNonzero);
     row.push(written(errorOf(k)), String(terms.length), String(atoms.length));
     for (let l = 0; l < nNonzero; l++) {
       const term = terms[l];
-      if (term) row.push(String(term.atom), written(term.modulus), written(term.angle));
+      if (term) row.push(String(term.atom), written(Math.hypot(term.re, term.im)), written(Math.atan2(term.im, term.re)));
       else row.push("", "", "");
     }
     lines.push(rowText(row));

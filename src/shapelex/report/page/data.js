@@ -70,7 +70,7 @@ export function configuration(k, z = new Float64Array(2 * n)) {
   return z;
 }
 
-/** The atoms of shape k and their weights, with at most so many atoms. */
+/** The atoms of shape k and their weights, with at most so many atoms, the largest weight first. */
 export function codeOf(k, sparsity) {
   const support = supports[sparsity - 1];
   const values = weights[sparsity - 1];
@@ -79,7 +79,7 @@ export function codeOf(k, sparsity) {
     const at = sparsity * k + l;
     if (support[at] >= 0) terms.push({ atom: support[at], re: values[2 * at], im: values[2 * at + 1] });
   }
-  return terms;
+  return terms.sort((a, b) => Math.hypot(b.re, b.im) - Math.hypot(a.re, a.im));
 }
 
 /** Error of shape k with at most so many atoms, as Python computed it. */

@@ -70,6 +70,31 @@ export function degrees(radians) {
   return `${whole < 0 ? "\u2212" : ""}${Math.abs(whole)}°`;
 }
 
+/** A table that scrolls in its own frame, with a shadow at each side where more of it lies. */
+export function makeScroll(label, table) {
+  const area = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+  const frame = make("div", { class: "scroll-frame" }, area);
+  const look = () => {
+    const hidden = area.scrollWidth - area.clientWidth;
+    frame.toggleAttribute("data-left", area.scrollLeft > 1);
+    frame.toggleAttribute("data-right", area.scrollLeft < hidden - 1);
+  };
+  area.addEventListener("scroll", look, { passive: true });
+  const observer = new ResizeObserver(look);
+  observer.observe(area);
+  observer.observe(table);
+  return frame;
+}
+
+const MOST_LETTERS = 32;
+
+/** A name without its middle where it is long: names of one set often differ at the end alone. */
+export function shortened(name) {
+  if (name.length <= MOST_LETTERS) return name;
+  const half = MOST_LETTERS / 2;
+  return `${name.slice(0, half - 1)}\u2026${name.slice(-half)}`;
+}
+
 /** A list of choices. */
 export function makeSelect(label, options, value, choose) {
   const select = make(

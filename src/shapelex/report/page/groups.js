@@ -2,7 +2,7 @@
 import { categoriesOf, columnNamed, groupText } from "./categories.js";
 import { atomOrder, codeOf, errorOf, nAtoms, nNonzero, nShapes, page } from "./data.js";
 import { curveOf } from "./complex.js";
-import { byId, count, make, makeSelect, percent, share } from "./dom.js";
+import { byId, count, make, makeScroll, makeSelect, percent, share } from "./dom.js";
 import { downloadTools } from "./download.js";
 import { makeThumbnail, outline } from "./drawing.js";
 import { meanShape } from "./means.js";
@@ -114,8 +114,8 @@ function drawUse() {
     ),
   );
   byId("use").replaceChildren(
-    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Use of the atoms by group" }, make("table", { class: "heat-table" }, make("thead", {}, head), make("tbody", {}, ...rows))),
-    make("p", { class: "hint", text: "Percent of the shapes of a group that use each atom, the most used atoms first." }),
+    make("p", { class: "hint", text: "Percent of the shapes of a group that use each atom. Atoms are ordered by use: the most used first." }),
+    makeScroll("Use of the atoms by group", make("table", { class: "heat-table" }, make("thead", {}, head), make("tbody", {}, ...rows))),
   );
 }
 

@@ -5,7 +5,7 @@ import { byId, make, makeSvg, percent } from "./dom.js";
 import { hasLandmarks, makeNumbers, outline, pathOf, viewBoxOf } from "./drawing.js";
 import { fittedError, loadCode, on, selectShape, state } from "./store.js";
 import { originalConfiguration, pose, sumCurve, sumError, termCurve } from "./sum.js";
-import { seriesColor } from "./theme.js";
+import { styleAsAtom } from "./theme.js";
 
 let drawing, numbers, showNumbers, originalPath, sumPath, parts, errorText, errorNote, slider, sliderText, about, showParts;
 
@@ -30,7 +30,7 @@ function drawSum() {
   while (parts.children.length > state.terms.length) parts.lastChild.remove();
   state.terms.forEach((term, index) => {
     const path = parts.children[index];
-    path.style.stroke = seriesColor(index);
+    styleAsAtom(path, index);
     path.setAttribute("d", term.on && showParts.checked ? pathOf(termCurve(term)) : "");
   });
   const fitted = fittedError();

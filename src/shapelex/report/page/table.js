@@ -1,6 +1,6 @@
 // The table of the shapes that are shown.
 import { columns, entryOf, entryText, errorOf, nameOf } from "./data.js";
-import { byId, count, make, percent } from "./dom.js";
+import { byId, count, make, makeScroll, percent } from "./dom.js";
 import { on, selectShape, state } from "./store.js";
 import { isExcluded, isShown, setExcluded, shapesWhere } from "./subset.js";
 
@@ -94,7 +94,7 @@ export function startTable() {
   back = make("button", { type: "button", class: "quiet square", "aria-label": "Previous rows", text: "\u2190", onclick: turn(-1) });
   forth = make("button", { type: "button", class: "quiet square", "aria-label": "Next rows", text: "\u2192", onclick: turn(1) });
   byId("table").append(
-    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of the shapes" }, make("table", { class: "shape-table" }, make("thead", {}, head), body)),
+    makeScroll("Table of the shapes", make("table", { class: "shape-table" }, make("thead", {}, head), body)),
   );
   byId("table-tools").append(words, back, forth);
   on(["subset"], update);

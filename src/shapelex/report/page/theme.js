@@ -14,12 +14,15 @@ export function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** How many colors tell things apart. */
+/** How many colors tell groups apart. */
 export const N_COLORS = 8;
 
-/** Colors for so many things, in turn. */
-export function seriesColor(index) {
-  return `var(--series-${index % N_COLORS})`;
+const N_ATOM_COLORS = 4;
+
+/** Gives the line of an atom of a shape its look: a color, and dashes from the fifth atom on. Groups have other colors. */
+export function styleAsAtom(element, index) {
+  element.style.setProperty("--color", `var(--atom-${index % N_ATOM_COLORS})`);
+  element.style.setProperty("--dashes", ["none", "6 3", "2 3"][Math.floor(index / N_ATOM_COLORS) % 3]);
 }
 
 /** Calls `listener` when the colors change. */

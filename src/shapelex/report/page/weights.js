@@ -2,14 +2,18 @@
 import { atomOrder } from "./data.js";
 import { announce, byId, degrees, make, makeSelect, makeSvg } from "./dom.js";
 import { makeThumbnail, outline, pathOf, posedAtom } from "./drawing.js";
+import { placeTexts } from "./labels.js";
 import { bestWeights } from "./least_squares.js";
 import { addTerm, changeTerm, flush, loadCode, on, state } from "./store.js";
 import { arrowOf, originalConfiguration, weightOf } from "./sum.js";
-import { seriesColor } from "./theme.js";
+import { styleAsAtom, textWidth } from "./theme.js";
 import { scaled } from "./complex.js";
 
 const REACH = 84; // units of the drawing from the origin to the longest arrow
 const HEAD = 7;
+const EDGE = 100; // half the width of the drawing
+const [GRID_SIZE, NUMBER_SIZE] = [6, 8]; // of the texts, as in the style
+let gridBoxes = []; // where texts of the grid stand
 let plane, circles, arrows, list, reset, adder;
 let range = 1; // modulus at REACH
 let handles = [];
@@ -32,18 +36,13 @@ function drawPlane() {
   const nearness = (angle) => Math.max(-1, ...arrowEnds.map(([x, y]) => Math.cos(Math.atan2(y, x) - angle)));
   const along = angles.reduce((best, angle) => (nearness(angle) < nearness(best) - 1e-9 ? angle : best));
   const isBelow = arrowEnds.some(([x, y]) => x > 0.5 * range && y < 0 && y > -0.25 * range);
+  const texts = radii.map((radius) => [String(Number(radius.toPrecision(3))), ((REACH * radius) / range) * Math.cos(along), ((-REACH * radius) / range) * Math.sin(along)]);
+  texts.push(["as drawn", REACH, isBelow ? -6 : 7]);
+  gridBoxes = texts.map(([text, x, y]) => boxOf(text, GRID_SIZE, x, y));
   circles.replaceChildren(
     makeSvg("path", { class: "grid", d: `M${-REACH} 0H${REACH}M0 ${-REACH}V${REACH}` }),
     ...radii.map((radius) => makeSvg("circle", { class: "grid", r: (REACH * radius) / range })),
-    ...radii.map((radius) =>
-      makeSvg("text", {
-        class: "grid-text",
-        x: ((REACH * radius) / range) * Math.cos(along),
-        y: -((REACH * radius) / range) * Math.sin(along),
-        text: String(Number(radius.toPrecision(3))),
-      }),
-    ),
-    makeSvg("text", { class: "grid-text", x: REACH, y: isBelow ? -6 : 7, text: "as drawn" }),
+    ...texts.map(([text, x, y]) => makeSvg("text", { class: "grid-text", x, y, text })),
   );
 }
 
@@ -78,7 +77,7 @@ function makeHandle(term, index) {
     target,
     text,
   );
-  group.style.setProperty("--color", seriesColor(index));
+  styleAsAtom(group, index);
   group.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     group.focus({ preventScroll: true });
@@ -173,28 +172,25 @@ function makeRow(term, index) {
   const item = make(
     "li",
     {},
-    make("label", {}, box, make("span", { class: "swatch" }), make("span", { text: `atom ${term.atom}` })),
+    make("label", {}, box, makeSvg("svg", { class: "line-swatch", viewBox: "0 0 18 4", "aria-hidden": "true" }, makeSvg("line", { class: "arrow-line", x1: 1, x2: 17, y1: 2, y2: 2 })), make("span", { text: `atom ${term.atom}` })),
     thumbnail,
     numbers,
   );
-  item.style.setProperty("--color", seriesColor(index));
+  styleAsAtom(item, index);
   return { item, box, numbers, turned: thumbnail.lastChild, atomCurve: posedAtom(term.atom) };
 }
 
-/** Where the numbers of the arrows stand: beyond their tips, short arrows further out where numbers would touch. */
+/** The box of a text whose middle is at a point. */
+function boxOf(text, size, x, y) {
+  return { x, y, width: textWidth(text, size) + 2, height: 1.2 * size };
+}
+
+/** Boxes for the numbers of the arrows, near their tips; the longest arrow has the first choice. */
 function placeNumbers() {
-  const tips = state.terms.map((term) => arrowOf(term).map((value) => (REACH * value) / range));
+  const tips = state.terms.map((term) => arrowOf(term)).map(([x, y]) => [(REACH * x) / range, (-REACH * y) / range]);
   const order = tips.map((_, i) => i).sort((i, j) => Math.hypot(...tips[j]) - Math.hypot(...tips[i]));
-  const placed = [];
-  for (const i of order) {
-    const length = Math.hypot(...tips[i]);
-    const [ux, uy] = length > 1e-9 ? tips[i].map((value) => value / length) : [1, 0];
-    let away = length + 8;
-    const touches = () => Object.values(placed).some(([x, y]) => Math.hypot(x - away * ux, y - away * uy) < 10);
-    while (touches() && away < 94) away += 3;
-    placed[i] = [away * ux, away * uy];
-  }
-  return placed;
+  const boxes = placeTexts(order.map((i) => ({ tip: tips[i], ...boxOf(String(state.terms[i].atom), NUMBER_SIZE, 0, 0) })), gridBoxes, EDGE);
+  return tips.map((_, i) => boxes[order.indexOf(i)]);
 }
 
 function drawArrows() {
@@ -210,8 +206,8 @@ function drawArrows() {
     line.setAttribute("y2", uy * back);
     const [bx, by] = [px - HEAD * ux, py - HEAD * uy];
     head.setAttribute("d", `M${px} ${py}L${bx - 3.2 * uy} ${by + 3.2 * ux}L${bx + 3.2 * uy} ${by - 3.2 * ux}Z`);
-    text.setAttribute("x", numbers[index][0]);
-    text.setAttribute("y", -numbers[index][1]);
+    text.setAttribute("x", numbers[index].x);
+    text.setAttribute("y", numbers[index].y);
     target.setAttribute("cx", px - 3 * ux);
     target.setAttribute("cy", py - 3 * uy);
     group.classList.toggle("off", !term.on);
@@ -249,7 +245,7 @@ function update() {
 export function startWeights() {
   circles = makeSvg("g", {});
   arrows = makeSvg("g", {});
-  plane = makeSvg("svg", { class: "plane", viewBox: "-100 -100 200 200", role: "group", "aria-label": "Complex weights as arrows" }, circles, arrows);
+  plane = makeSvg("svg", { class: "plane", viewBox: `${-EDGE} ${-EDGE} ${2 * EDGE} ${2 * EDGE}`, role: "group", "aria-label": "Complex weights as arrows" }, circles, arrows);
   list = make("ul", { class: "terms" });
   reset = make("button", {
     type: "button",
