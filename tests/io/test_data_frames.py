@@ -161,7 +161,8 @@ class TestFiles:
             found = sx.read(sx.write(shapes, tmp_path / f"a{suffix}", layout=layout))
         else:
             found = sx.ShapeSet.from_dataframe(shapes.to_dataframe())
-        assert found.equals(shapes)
+        assert set(found.metadata) == set(told)
+        assert found.equals(shapes.replace(metadata={name: told[name] for name in found.metadata}))
         assert not found.closed
 
     def test_names_that_begin_with_meta(self):

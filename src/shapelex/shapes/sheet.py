@@ -100,7 +100,7 @@ def keys_of(key: Any, on: str) -> list[str]:
         return [text]
     name = PurePath(text).name
     # In plate.12.png, 12 is no ending.
-    return [text, name, PurePath(name).stem, _ENDINGS.sub("", name)]
+    return list(dict.fromkeys([text, name, PurePath(name).stem, _ENDINGS.sub("", name)]))
 
 
 def as_text(cell: Any) -> str:
