@@ -78,7 +78,8 @@ def keeps_array_kind(function: Function) -> Function:
         like = next((value for value in (*args, *options.values()) if is_foreign(value)), None)
         if like is None:
             return function(*args, **options)
-        if not is_on_device(like, getattr(args[0], "device", None)):
+        device = None if is_foreign(args[0]) else getattr(args[0], "device", None)
+        if not is_on_device(like, device):
             args = tuple(to_numpy(value) if is_foreign(value) else value for value in args)
             options = {name: to_numpy(value) if is_foreign(value) else value for name, value in options.items()}
         return as_kind_of(function(*args, **options), like)

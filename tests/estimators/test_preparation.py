@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import re
 import warnings
 
 import dask.array as da
@@ -195,7 +196,9 @@ def test_open_curves_are_registered_by_direction_alone(tmp_path):
 def test_the_page_shows_prepared_shapes(model, raw, registered, tmp_path):
     pages = [sx.report.write_report(model, shapes, tmp_path / "page", overwrite=True).read_text()
              for shapes in (raw, registered)]  # fmt: skip
-    assert pages[0] == pages[1]
+    # Only the note on the registration tells them apart.
+    first, second = (re.sub(r'"notes":\[.*?\],', "", page) for page in pages)
+    assert first == second
 
 
 def test_imputation_does_not_take_outlines_that_it_cannot_register(model, raw):

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import shapelex as sx
-from shapelex.exceptions import CoordinateCountError, NonFiniteError, RealLayoutError, ShapeInputError
+from shapelex.exceptions import CoordinateCountError, NonFiniteError, ParameterError, RealLayoutError
 from tests.conftest import custom_space
 from tests.estimators.test_shape_dictionary_classifier import make_classes
 
@@ -128,7 +128,7 @@ def test_bad_input(shapes, fitted):
         fitted.transform(shapes[:, :7])
     with pytest.raises(RealLayoutError):
         make_model().fit(shapes.real)
-    with pytest.raises(ShapeInputError, match="61"):
+    with pytest.raises(ParameterError, match="n_atoms must be at most the number of shapes, 60, got 61"):
         make_model(n_atoms=61).fit(shapes)
     with pytest.raises(ValueError, match="alpha must be finite and not negative, got -1"):
         make_model(alpha=-1).fit(shapes)
