@@ -51,22 +51,62 @@ def count_incomplete(shapes: Any) -> int:
 
 
 def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "ShapeSet":
-    """Read shapes in the space of a model."""
+    """Read shapes in the space of a model; closed outlines are resampled or fitted like those of the model."""
     import shapelex as sx
     from shapelex.store.provenance import zarr_attributes
 
-    is_array = Path(path).suffix.lower() in (".npy", ".zarr")
+    # Incomplete shapes are coded by the landmarks that they have.
+    wanted = {"missing": "allow"} if isinstance(model.space_, sx.Landmarks) else {}
     # Arrays alone do not say what space they are in, but are prepared.
-    is_ready = path.endswith(".npz") or "space" in zarr_attributes(Path(path))
-    wanted = {} if is_ready else reading_options(model.space_, None if is_array else model.preparation_)
-    if isinstance(model.space_, sx.Landmarks):
-        # Incomplete shapes are coded by the landmarks that they have.
-        wanted["missing"] = "allow"
+    is_ready = Path(path).suffix.lower() in (".npy", ".npz") or "space" in zarr_attributes(Path(path))
     try:
-        shapes = read_shapes(path, screen, **wanted)
+        if is_ready or Path(path).suffix.lower() == ".zarr":
+            shapes = read_shapes(path, screen, **wanted)
+        else:
+            shapes = _read_outlines_for(model, path, screen, wanted)
     except ShapelexError as error:
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
     return model._prepare_set(fit_for(model, shapes, path, screen))
+
+
+def _read_outlines_for(model: "ShapeDictionary", path: str, screen: Screen, wanted: dict[str, Any]) -> "ShapeSet":
+    """Read a file of shapes that are not prepared; only outlines are resampled or fitted, landmarks are refused."""
+    from shapelex.io.assembly import SAME_COUNTS
+    from shapelex.spaces import Landmarks
+
+    space, is_closed = model.space_, False
+
+    def note_closed(closed: bool) -> "Space":
+        nonlocal is_closed
+        is_closed = closed
+        return space
+
+    shapes = read_shapes(path, screen, space=note_closed, **wanted)
+    assert shapes.preparation is not None
+    given = f"shapes of {shapes.shape[1]} points"
+    # The number of points of an outline that was traced in an image is chance.
+    is_given = shapes.preparation.resampling == "as given" and shapes.provenance["formats"] != ["image"]
+    is_outline = is_closed
+    if not (is_given or is_outline):
+        try:
+            given = f"shapes of {read_shapes(path, screen, **wanted).shape[1]} points"
+        except ShapeFileError as error:
+            if SAME_COUNTS not in marked_text(error):
+                raise
+            # Landmarks would be as many in every shape.
+            is_outline, is_closed = True, space.closed
+    if is_closed != space.closed or not (is_given or is_outline):
+        ends = f"--points {space.n_coordinates} {'--closed' if space.closed else '--open'}"
+        raise CommandError(
+            f"{path} holds {'closed' if is_closed else 'open'} {given}, but the model is in {space}. If they are "
+            f"outlines, first run shapelex import {path} -o shapes.npz {ends}."
+        )
+    if is_given:
+        return shapes
+    shapes = read_shapes(path, screen, **reading_options(space, model.preparation_), **wanted)
+    done = "resampled at equal steps of arc length" if isinstance(space, Landmarks) else "fitted by least squares"
+    screen.say(f"{path} holds outlines: {done} like those of the model, to {space}")
+    return shapes
 
 
 def reading_options(space: "Space", preparation: Any) -> dict[str, Any]:
