@@ -81,11 +81,17 @@ def _read_outlines_for(model: "ShapeDictionary", path: str, screen: Screen, want
         is_closed = closed
         return space
 
-    shapes = read_shapes(path, screen, space=note_closed, **wanted)
+    try:
+        shapes = read_shapes(path, screen, space=note_closed, **wanted)
+    except ShapeFileError:
+        # Incomplete shapes cannot be resampled.
+        shapes = read_shapes(path, screen, **wanted)
+        is_closed = shapes.closed
     assert shapes.preparation is not None
     given = f"shapes of {shapes.shape[1]} points"
+    is_given = shapes.preparation.resampling == "as given" and shapes.shape[1] == space.n_coordinates
     # The number of points of an outline that was traced in an image is chance.
-    is_given = shapes.preparation.resampling == "as given" and shapes.provenance["formats"] != ["image"]
+    is_given &= shapes.provenance["formats"] != ["image"]
     is_outline = is_closed
     if not (is_given or is_outline):
         try:
