@@ -220,7 +220,7 @@ class TestSummary:
     def test_words(self, worms):
         text = worms.summary()
         assert "4 shapes in Landmarks(n_points=3, closed=True), closed" in text
-        assert "3 labels: x 2" in text
+        assert "2 labels: x 2, y 1; 1 shape without a label" in text
         assert "2 time series of 2 shapes" in text
         assert "1 id used more than once" in text
         assert "direction: all turn counter-clockwise" in text
@@ -376,3 +376,12 @@ def test_centroid_size_of_curves_is_that_of_their_points():
     space = sx.BSpline(12)
     curve = space.fit(np.exp(2j * np.pi * np.arange(100) / 100) * 5 + 3)
     np.testing.assert_allclose(sx.ShapeSet([curve], space).centroid_size, [5], rtol=1e-3)
+
+
+def test_summary_shows_all_notes_but_those_of_many_records():
+    notes = [f"left out: record {n}" for n in range(9)] + [f"remark {n}" for n in range(9)]
+    shapes = sx.ShapeSet([[0, 1, 1j]] * 3, labels=["a", "", "a"], notes=notes)
+    lines = str(shapes.summary()).splitlines()
+    assert sum(line.startswith("note: remark") for line in lines) == 9
+    assert lines[-1].startswith("and 3 more notes on records left out: shapelex info FILE --json")
+    assert "1 label: a 2; 1 shape without a label" in lines

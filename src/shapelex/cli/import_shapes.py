@@ -10,7 +10,7 @@ import typer
 from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, read_exclusion
 from shapelex.cli.format_options import FormatOption, complete_format, parse_format_options
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
+from shapelex.cli.options import ForceOption, JsonOption, MissingName, MissingOption, QuietOption, SeedOption
 from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
@@ -25,14 +25,6 @@ class SpaceName(StrEnum):
     landmarks = "landmarks"
     bspline = "bspline"
     hermite = "hermite"
-
-
-class MissingName(StrEnum):
-    """What missing landmarks are."""
-
-    error = "error"
-    allow = "allow"
-    negative = "negative"
 
 
 def import_shapes(
@@ -84,9 +76,7 @@ def import_shapes(
             autocompletion=complete_format,
         ),
     ] = None,
-    missing: Annotated[
-        MissingName, typer.Option("--missing", help="Missing landmarks: refuse, keep, or negative ones are.")
-    ] = MissingName.error,
+    missing: MissingOption = MissingName.error,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")] = False,
     exclude: ExcludeOption = None,
     option: FormatOption = None,

@@ -41,6 +41,13 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
 
 
+def say_notes(shapes: Any, screen: Screen) -> None:
+    """Print the notes on shapes that were read from other files than those that import wrote, which showed them."""
+    if not {"npz", "zarr"} >= set(shapes.provenance.get("formats", ())):
+        for note in shapes.notes:
+            screen.say(f"note: {note}")
+
+
 def count_incomplete(shapes: Any) -> int:
     """Return how many shapes of a set, in memory or stored, have missing landmarks."""
     import numpy as np
