@@ -369,10 +369,10 @@ class TestAsConfigurations:
 def test_centroid_size(closed):
     square = np.array([0, 2, 2 + 2j, 2j])
     shapes = sx.ShapeSet([square, 3 * square + 7, [np.nan, 1, 1j, 2]], sx.Landmarks(4, closed=closed), missing="allow")
-    np.testing.assert_allclose(shapes.centroid_size, np.array([1, 3, np.nan]) * np.sqrt(2))
+    np.testing.assert_allclose(shapes.centroid_size, np.array([1, 3, np.nan]) * np.sqrt(8))
 
 
-def test_centroid_size_of_curves_is_that_of_their_points():
+def test_centroid_size_of_curves_is_the_mean_along_them():
     space = sx.BSpline(12)
     curve = space.fit(np.exp(2j * np.pi * np.arange(100) / 100) * 5 + 3)
     np.testing.assert_allclose(sx.ShapeSet([curve], space).centroid_size, [5], rtol=1e-3)

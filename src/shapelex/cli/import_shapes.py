@@ -136,7 +136,7 @@ def import_shapes(
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen)
         run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
         with screen.progress("writing"):
-            write_shapes(shapes, target, run)
+            write_shapes(shapes, target, run, force)
         summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())
     screen.say(str(summary))
     screen.wrote(target)
