@@ -179,3 +179,10 @@ def test_prepared_outlines_in_tables_are_not_resampled_again(outlines):
 def test_outlines_are_prepared_with_a_line_that_says_so(outlines):
     lines = lines_of(run("encode", "model.npz", "cells", "-o", "c.csv"))
     assert lines[0].startswith("cells holds outlines: resampled at equal steps of arc length like those of the model")
+
+
+def test_like_does_not_make_outlines_of_open_landmarks(outlines):
+    sx.write(sx.read("registered.npz").replace(space=sx.Landmarks(24)), "open.npz")
+    result = run("import", "open.npz", "-o", "x.npz", "--like", "registered.npz")
+    assert result.exit_code == 1
+    assert "--like changes neither landmarks into outlines" in " ".join(result.stderr.split())

@@ -355,3 +355,8 @@ def test_numbers_in_parentheses_do_not_keep_remarks_apart():
     assert note.startswith("2.tif and 1 more file, the image: 5 objects left out: ")
     assert note.endswith("smaller than 5 % of the median area; min_area=1 keeps them.")
     assert "(42 pixels)" in sum_up(remarks[:1])[0]
+
+
+def test_arrays_are_sets_not_files():
+    with pytest.raises(TypeError, match=r"got ndarray: ShapeSet\(X, space\) makes a set of an array"):
+        sx.read(np.zeros((3, 4)))

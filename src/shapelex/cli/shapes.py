@@ -11,7 +11,7 @@ from shapelex.cli.errors import CommandError
 from shapelex.cli.json_report import current_report
 from shapelex.cli.option_names import parameters_in
 from shapelex.cli.screen import Screen
-from shapelex.exceptions import CoordinateCountError, PreparationError, ShapeFileError, ShapelexError
+from shapelex.exceptions import CoordinateCountError, ModelFileError, PreparationError, ShapeFileError, ShapelexError
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary
@@ -144,10 +144,11 @@ def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) ->
     is_array = shapes.preparation is None and isinstance(model.space_, sx.Landmarks)
     if shapes.space != model.space_:
         if not is_array or shapes.shape[1] != model.space_.n_coordinates:
-            raise CommandError(
-                f"{path} is in {shapes.space}, but the model is in {model.space_}: import these shapes with --like and "
-                "the file that the model was learned from."
-            )
+            advice = "import these shapes with --like and the file that the model was learned from."
+            if shapes.space.closed != model.space_.closed:
+                ends = "--closed" if model.space_.closed else "--open"
+                advice = f"if they are outlines, import their files again with {ends} and the same --points."
+            raise CommandError(f"{path} is in {shapes.space}, but the model is in {model.space_}: {advice}")
         shapes = replace(shapes, space=model.space_)
     try:
         needs_registration = model._missing_registration(shapes) is not None
@@ -171,7 +172,15 @@ def load_dictionary(path: Path, device: str = "cpu") -> "ShapeDictionary":
     import shapelex as sx
 
     current_report().note_inputs([path])
-    model = sx.load(path)
+    try:
+        model = sx.load(path)
+    except ModelFileError as error:
+        if "it is a set of shapes" not in str(error):
+            raise
+        raise CommandError(
+            f"{path} is a set of shapes, no model: the model that learn wrote comes first, then the shapes. Perhaps "
+            "the two were swapped."
+        ) from error
     if not isinstance(model, sx.ShapeDictionary):
         raise CommandError(f"{path} holds a {type(model).__name__}: this command needs a dictionary that learn wrote.")
     model.set_params(device=device)

@@ -471,6 +471,11 @@ def open_reading(
         reading.files, reading.frame = [(Path("DataFrame"), DATA_FRAME)], paths
         _check_options(options, [DATA_FRAME])
         return reading
+    if hasattr(paths, "__array__"):
+        raise ParameterTypeError(
+            f"paths must be a path or a list of paths, got {type(paths).__name__}: ShapeSet(X, space) makes a set of "
+            "an array, from_columns(X) shapes of a table of numbers."
+        )
     reading.files, reading.remarks = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
     reading.has_many = len(reading.files) + len(reading.skipped) > 1
     _check_options(options, [known for _, known in reading.files])
