@@ -157,11 +157,11 @@ def learn(
     except KeyboardInterrupt:
         raise Interruption(_keep_best(model, target, run, checkpoint)) from None
     model.save(target, overwrite=True, run=run)
-    say_notes(found, screen)
     if n_incomplete:
         screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
+    say_notes(found, screen)
     screen.wrote(target)
     if picture is not None:
         pose = pose_on_page(found, model.space_)
