@@ -31,10 +31,9 @@ def parse_format_options(words: list[str] | None) -> dict[str, Any]:
         options[name] = _as_value(value)
     taken = sorted(_OWN_OPTION.keys() & options)
     if taken:
-        name = taken[0]
-        own = _OWN_OPTION[name]
+        where = "" if taken[0] == "missing" else " of shapelex import"
         raise typer.BadParameter(
-            f"{name} is an option of its own, not of a format: {own}, of shapelex import.", param_hint="--option"
+            f"{taken[0]} is no option of a format: use {_OWN_OPTION[taken[0]]}{where}.", param_hint="--option"
         )
     return options
 
