@@ -186,3 +186,13 @@ def test_like_does_not_make_outlines_of_open_landmarks(outlines):
     result = run("import", "open.npz", "-o", "x.npz", "--like", "registered.npz")
     assert result.exit_code == 1
     assert "--like changes neither landmarks into outlines" in " ".join(result.stderr.split())
+
+
+def test_folders_of_prepared_sets_and_arrays_are_not_resampled(outlines):
+    expected, _ = encode("registered.npz")
+    (outlines / "sets").mkdir()
+    sx.write(sx.read("registered.npz"), "sets/a.npz")
+    (outlines / "arrays").mkdir()
+    np.save("arrays/a.npy", sx.read("registered.npz").configurations)
+    for source in ("sets", "arrays"):
+        assert_same(encode(source)[0], expected)

@@ -94,12 +94,14 @@ def _read_outlines_for(model: "ShapeDictionary", path: str, screen: Screen, want
         # Incomplete shapes cannot be resampled.
         shapes = read_shapes(path, screen, **wanted)
         is_closed = shapes.closed
-    assert shapes.preparation is not None
+    if shapes.preparation is None or {"npz", "zarr"} >= set(shapes.provenance["formats"]):
+        # Arrays and sets in a folder are prepared.
+        return shapes
     given = f"shapes of {shapes.shape[1]} points"
     is_given = shapes.preparation.resampling == "as given" and shapes.shape[1] == space.n_coordinates
     # The number of points of an outline that was traced in an image is chance.
     is_given &= shapes.provenance["formats"] != ["image"]
-    is_outline = is_closed
+    is_outline = was_closed = is_closed
     if not (is_given or is_outline):
         try:
             given = f"shapes of {read_shapes(path, screen, **wanted).shape[1]} points"
@@ -109,14 +111,17 @@ def _read_outlines_for(model: "ShapeDictionary", path: str, screen: Screen, want
             # Landmarks would be as many in every shape.
             is_outline, is_closed = True, space.closed
     if is_closed != space.closed or not (is_given or is_outline):
-        ends = f"--points {space.n_coordinates} {'--closed' if space.closed else '--open'}"
+        ends = "--like and the set that the model was learned from"
+        if isinstance(space, Landmarks):
+            ends = f"--points {space.n_points} {'--closed' if space.closed else '--open'}"
         raise CommandError(
             f"{path} holds {'closed' if is_closed else 'open'} {given}, but the model is in {space}. If they are "
             f"outlines, first run shapelex import {path} -o shapes.npz {ends}."
         )
     if is_given:
         return shapes
-    shapes = read_shapes(path, screen, **reading_options(space, model.preparation_), **wanted)
+    if shapes.preparation.resampling in (None, "as given") or not was_closed:
+        shapes = read_shapes(path, screen, **reading_options(space, model.preparation_), **wanted)
     done = "resampled at equal steps of arc length" if isinstance(space, Landmarks) else "fitted by least squares"
     screen.say(f"{path} holds outlines: {done} like those of the model, to {space}")
     return shapes
