@@ -1,11 +1,14 @@
 """``shapelex import``: forms, spaces, registration, labels, records that are bad."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex.cli import import_shapes
+from shapelex.cli.outputs import record_run
 from tests.cli.conftest import lines_of, run
 
 
@@ -102,3 +105,18 @@ def test_outlines_and_lines_in_one_file_are_told(tmp_path, monkeypatch, argument
     assert any("1 outline and 1 line were all read as shapes of one kind" in line for line in shown)
     assert any("only=outlines" in note for note in sx.read("closed.npz").notes)
     assert len(sx.read("cells.geojson", only="outlines")) == 1
+
+
+def test_a_file_made_meanwhile_is_not_replaced(folder, shapes, monkeypatch):
+    sx.write(shapes, "other.csv")
+
+    def record_while_another_writes(*arguments):
+        Path("out.npz").write_bytes(b"of another command")
+        return record_run(*arguments)
+
+    monkeypatch.setattr(import_shapes, "record_run", record_while_another_writes)
+    result = run("import", "other.csv", "-o", "out.npz")
+    assert result.exit_code == 1
+    assert "out.npz exists: choose another -o, or pass --force to replace it." in result.stderr
+    assert Path("out.npz").read_bytes() == b"of another command"
+    lines_of(run("import", "other.csv", "-o", "out.npz", "--force"))

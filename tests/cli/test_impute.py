@@ -60,3 +60,15 @@ def test_a_complete_set_is_written_as_it_is(folder, shapes):
 
 def test_a_reference_needs_a_model(gaps):
     assert run("impute", "gaps.npz", "-o", "full.npz", "--reference", "gaps.npz").exit_code == 2
+
+
+def test_negative_marks_are_told_and_read_as_missing(gaps):
+    rows = np.where(gaps.is_missing, -1 - 1j, gaps.configurations + 100 * (1 + 1j))
+    sx.write(sx.ShapeSet(rows), "marks.tps")
+    for command in ("impute", "learn"):
+        small = ["--atoms", "3", "--nonzero", "2", "--force"]
+        shown = lines_of(run(command, "marks.tps", "-o", "out.npz", *small))
+        assert any("9 landmarks at (-1, -1): taken as coordinates" in line for line in shown)
+        shown = lines_of(run(command, "marks.tps", "-o", "out.npz", *small, "--missing", "negative"))
+        assert not any("taken as coordinates" in line for line in shown)
+    assert "--missing" in run("learn", "marks.tps", "-o", "o.npz", "--option", "missing=negative").stderr

@@ -84,7 +84,7 @@ def test_sets_that_were_prepared_differently_are_refused(outlines):
     lines_of(run("import", "cells/00.txt", "-o", "given.npz", "--closed"))
     result = run("report", "model.npz", "given.npz", "-o", "p.html")
     assert result.exit_code == 1
-    assert "the points are those of the file" in " ".join(result.stderr.split())
+    assert "got the points of the file as they are" in " ".join(result.stderr.split())
     result = run("import", "raw.npz", "registered.npz", "-o", "both.npz")
     assert result.exit_code == 1
     assert "prepared in the same way" in result.stderr
@@ -147,3 +147,52 @@ def test_raw_masks_have_the_errors_of_registered_ones(data_folder, tmp_path, mon
     unprepared = sx.load("model.npz").encode(raw)
     # Without the preparation the errors were more than twice as large, and most first atoms were others.
     assert np.mean(unprepared.support[:, 0] != found[0].support[:, 0]) > 0.5
+
+
+def test_files_of_landmarks_are_not_made_outlines(outlines):
+    rows = np.random.default_rng(0).normal(size=(5, 12)) + 1j * np.random.default_rng(1).normal(size=(5, 12))
+    sx.write(sx.ShapeSet(rows), "landmarks.csv")
+    result = run("encode", "model.npz", "landmarks.csv", "-o", "c.csv")
+    said = " ".join(result.stderr.split())
+    assert result.exit_code == 1
+    assert "holds open shapes of 12 points, but the model is in Landmarks(n_points=24, closed=True)" in said
+    assert "shapelex import landmarks.csv -o shapes.npz --points 24 --closed" in said
+    lines_of(run("learn", "landmarks.csv", "-o", "model.npz", "--atoms", "2", "--nonzero", "1", "--force"))
+    sx.write(sx.ShapeSet(rows[:, :9]), "fewer.csv")
+    assert "open shapes of 9 points" in " ".join(run("encode", "model.npz", "fewer.csv", "-o", "c.csv").stderr.split())
+    np.save("fewer.npy", rows[:, :9])
+    assert run("encode", "model.npz", "fewer.npy", "-o", "c.csv").exit_code == 1
+
+
+def test_prepared_outlines_in_tables_are_not_resampled_again(outlines):
+    for name in ("registered.csv", "registered.tps"):
+        sx.write(sx.read("registered.npz"), name)
+        lines_of(run("import", name, "-o", "again.npz", "--force"))
+        for source in (name, "again.npz"):
+            result = run("encode", "model.npz", source, "-o", "c.csv")
+            said = " ".join(result.stderr.split())
+            assert result.exit_code == 1
+            assert "expected points at equal steps of arc length, got the points of the file as they are." in said
+            assert "registered" not in said.partition("prepared differently")[2]
+
+
+def test_outlines_are_prepared_with_a_line_that_says_so(outlines):
+    lines = lines_of(run("encode", "model.npz", "cells", "-o", "c.csv"))
+    assert lines[0].startswith("cells holds outlines: resampled at equal steps of arc length like those of the model")
+
+
+def test_like_does_not_make_outlines_of_open_landmarks(outlines):
+    sx.write(sx.read("registered.npz").replace(space=sx.Landmarks(24)), "open.npz")
+    result = run("import", "open.npz", "-o", "x.npz", "--like", "registered.npz")
+    assert result.exit_code == 1
+    assert "--like changes neither landmarks into outlines" in " ".join(result.stderr.split())
+
+
+def test_folders_of_prepared_sets_and_arrays_are_not_resampled(outlines):
+    expected, _ = encode("registered.npz")
+    (outlines / "sets").mkdir()
+    sx.write(sx.read("registered.npz"), "sets/a.npz")
+    (outlines / "arrays").mkdir()
+    np.save("arrays/a.npy", sx.read("registered.npz").configurations)
+    for source in ("sets", "arrays"):
+        assert_same(encode(source)[0], expected)

@@ -58,3 +58,12 @@ def test_sets_larger_than_memory(rolled, everything_is_large):
     assert result["distance_after"] < result["distance_before"]
     expected = sx.register(rolled, rolled.space)
     np.testing.assert_allclose(sx.read("out.zarr").configurations, expected.configurations)
+
+
+def test_open_shapes_are_told_to_have_no_start_point(folder, shapes):
+    sx.write(shapes.replace(space=sx.Landmarks(16)), "open.csv")
+    shown = lines_of(run("import", "open.csv", "-o", "o.npz", "--register"))
+    assert any("only their direction is registered" in line and "--closed" in line for line in shown)
+    for option in ("--closed", "--open"):
+        shown = lines_of(run("import", "open.csv", "-o", "o.npz", "--register", option, "--force"))
+        assert not any("only their direction" in line for line in shown)

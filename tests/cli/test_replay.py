@@ -111,3 +111,16 @@ def test_figures_without_a_sidecar_say_where_records_are(learned):
     result = run("replay", "atoms.png")
     assert result.exit_code == 1
     assert "beside it in atoms.png.json, where figures have theirs since 0.2" in result.stderr
+
+
+def test_all_tells_the_inputs_of_the_commands_before(folder, shapes):
+    sx.write(shapes, "raw.csv")
+    lines_of(run("import", "raw.csv", "-o", "made.npz"))
+    lines_of(run("learn", "made.npz", *LEARN[2:], "--force"))
+    sx.write(shapes[:30], "raw.csv", overwrite=True)
+    assert lines_of(run("replay", "m.npz"))[1:] == ["# input made.npz: unchanged"]
+    assert set(lines_of(run("replay", "m.npz", "--all"))[2:]) == {
+        "# input raw.csv: changed",
+        "# input made.npz: unchanged",
+    }
+    assert facts_of(run("replay", "m.npz", "--all", "--json"))["earlier_inputs"] == {"raw.csv": "changed"}

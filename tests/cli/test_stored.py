@@ -268,10 +268,15 @@ def test_small_sets_and_tables_into_zarr(ready, shapes):
 @pytest.mark.filterwarnings("ignore")
 def test_an_array_means_the_same_wherever_its_codes_go(ready, shapes):
     pd = pytest.importorskip("pandas")
-    np.save("others.npy", np.stack([sx.resample(row, 20, closed=True) for row in shapes.configurations]))
-    lines_of(run("encode", "model.npz", "others.npy", "-o", "c.csv"))
-    lines_of(run("encode", "model.npz", "others.npy", "-o", "d.csv", "--figure", "f.png"))
+    np.save("same.npy", shapes.configurations)
+    lines_of(run("encode", "model.npz", "same.npy", "-o", "c.csv"))
+    lines_of(run("encode", "model.npz", "same.npy", "-o", "d.csv", "--figure", "f.png"))
     pd.testing.assert_frame_equal(pd.read_csv("c.csv"), pd.read_csv("d.csv"))
+    np.save("others.npy", np.stack([sx.resample(row, 20, closed=True) for row in shapes.configurations]))
+    for target in ("e.csv", "e.zarr"):
+        result = run("encode", "model.npz", "others.npy", "-o", target)
+        assert result.exit_code == 1
+        assert "others.npy is in Landmarks(n_points=20, closed=False), but the model is in" in result.stderr
 
 
 @pytest.mark.parametrize("like", [[], ["--like", "shapes.npz"]])

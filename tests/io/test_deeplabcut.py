@@ -81,7 +81,8 @@ def test_one_animal(read: Any) -> None:
     assert shapes.metadata["frame"].tolist() == [0, 1, 3]
     assert shapes.sequence.tolist() == [0, 0, 0]
     assert shapes.ids.tolist() == ["miceDLC:0", "miceDLC:1", "miceDLC:3"]
-    cut_off, landmarks = shapes.notes
+    direction, cut_off, landmarks = shapes.notes
+    assert "y: taken to point down, as in images, and negated; the option y_down=False" in direction
     assert "9 landmarks: all were taken, however unlikely; the option likelihood=0.6" in cut_off
     assert landmarks.endswith("3 landmarks: in this order: nose, left_ear, tail.")
     assert read(SINGLE, max_gap=0).sequence.tolist() == [0, 0, 1]
@@ -98,7 +99,7 @@ def test_unlikely_landmarks_are_missing(read: Any) -> None:
         read(SINGLE, likelihood=0.6)
     shapes = read(SINGLE, likelihood=0.6, missing="allow")
     assert shapes.is_missing.tolist() == [[False, False, True], [False] * 3, [False] * 3]
-    assert "9 landmarks: 1 of them are below likelihood=0.6 and were made missing" in shapes.notes[0]
+    assert "9 landmarks: 1 of them are below likelihood=0.6 and were made missing" in shapes.notes[1]
     # Equal to the cut-off is not below it.
     assert not read(SINGLE, likelihood=0.1).is_missing.any()
     gone = read(SINGLE, likelihood=0.985, missing="allow")

@@ -618,7 +618,7 @@ class TestNothingIsGuessedInSilence:
         shapes = sx.read(path, n_points=50)
         assert shapes.metadata["area"].tolist() == BOTH
         assert shapes.metadata["physical_area"].tolist() == [area / 16 for area in BOTH]
-        np.testing.assert_allclose(shapes.metadata["physical_centroid_size"], shapes.metadata["centroid_size"] / 4)
+        np.testing.assert_allclose(shapes.metadata["physical_rms_radius"], shapes.metadata["rms_radius"] / 4)
         assert shapes.metadata["unit"].tolist() == ["µm", "µm"]
         assert "unit" not in sx.read(save(tmp_path, blobs("u2"), "plain.tif"), n_points=20).metadata
 
@@ -627,11 +627,11 @@ class TestNothingIsGuessedInSilence:
         tifffile.imwrite(path, blobs("u2"), imagej=True, resolution=(4, 2), metadata={"unit": "mm"})
         assert any("0.25 x 0.5 mm, not square" in text for text in remarks_of(path))
 
-    def test_centroid_size_does_not_depend_on_vertices(self, tmp_path: Path) -> None:
+    def test_rms_radius_does_not_depend_on_vertices(self, tmp_path: Path) -> None:
         rows, columns = np.mgrid[:200, :200]
         disc = (np.hypot(rows - 100, columns - 100) < 80).astype("u1")
         shapes = sx.read(save(tmp_path, disc), n_points=50)
-        assert shapes.metadata["centroid_size"][0] == pytest.approx(80, rel=0.01)
+        assert shapes.metadata["rms_radius"][0] == pytest.approx(80, rel=0.01)
 
     def test_colored_object_at_three_borders_is_not_the_background(self, tmp_path: Path) -> None:
         colors = np.zeros((60, 80, 3), dtype="u1")

@@ -2,12 +2,15 @@
 
 import logging
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.io.read import sum_up
+from shapelex.io.records import Remark
 
 SQUARE = "LM=4\n0 0\n1 0\n1 1\n0 1\nID=square\n"
 PENTAGON = "LM=5\n0 0\n2 0\n2 1\n1 2\n0 1\nID=house\n"
@@ -333,3 +336,27 @@ class TestReadySets:
         shapes = sx.read(tmp_path)
         assert shapes.sequence.tolist() == [0, 0, 1, 1]
         assert shapes.metadata["frame"].tolist() == [4, 5, 4, 5]
+
+
+def test_negative_marks_of_missing_landmarks_are_told(tmp_path):
+    (tmp_path / "a.tps").write_text("LM=4\n1 2\n-1 -1\n5 6\n7 3\nLM=4\n1 2\n3 5\n-1 -1\n7 3\n")
+    (tmp_path / "b.tps").write_text("LM=4\n-1 -2\n-1 -1\n5 6\n7 3\n")
+    (note,) = sx.read(tmp_path / "a.tps").notes
+    assert '2 landmarks at (-1, -1): taken as coordinates; missing="negative"' in note
+    assert sx.read(tmp_path / "a.tps", missing="negative").is_missing.sum() == 2
+    # Coordinates around an origin.
+    assert not sx.read(tmp_path / "b.tps").notes
+
+
+def test_numbers_in_parentheses_do_not_keep_remarks_apart():
+    text = "left out: smaller than 5 % of the median area ({} pixels); min_area=1 keeps them."
+    remarks = [(Path(f"{n}.tif"), Remark("the image", f"{n} objects {text.format(40 + n)}")) for n in (2, 3)]
+    (note,) = sum_up(remarks)
+    assert note.startswith("2.tif and 1 more file, the image: 5 objects left out: ")
+    assert note.endswith("smaller than 5 % of the median area; min_area=1 keeps them.")
+    assert "(42 pixels)" in sum_up(remarks[:1])[0]
+
+
+def test_arrays_are_sets_not_files():
+    with pytest.raises(TypeError, match=r"got ndarray: ShapeSet\(X, space\) makes a set of an array"):
+        sx.read(np.zeros((3, 4)))

@@ -36,9 +36,11 @@ def test_concatenation(registered):
     raw = sx.ShapeSet([OUTLINE], SPACE)
     assert (registered + registered).preparation == registered.preparation
     assert (raw + raw).preparation == Preparation()
-    with pytest.raises(PreparationError, match=r"same way: expected .*registered to a mean .*, got not registered"):
+    with pytest.raises(
+        PreparationError, match=r"same way: expected .*registered to a mean .*, got outlines that are not registered"
+    ):
         registered + raw
-    with pytest.raises(PreparationError, match="got preparation not recorded"):
+    with pytest.raises(PreparationError, match="got outlines that are prepared in a way that is not recorded"):
         registered + raw.replace(preparation=UNRECORDED)
     assert (raw + raw.replace(preparation=UNRECORDED)).preparation == UNRECORDED
     # Plain arrays count as prepared.

@@ -220,7 +220,7 @@ class TestSummary:
     def test_words(self, worms):
         text = worms.summary()
         assert "4 shapes in Landmarks(n_points=3, closed=True), closed" in text
-        assert "3 labels: x 2" in text
+        assert "2 labels: x 2, y 1; 1 shape without a label" in text
         assert "2 time series of 2 shapes" in text
         assert "1 id used more than once" in text
         assert "direction: all turn counter-clockwise" in text
@@ -369,10 +369,19 @@ class TestAsConfigurations:
 def test_centroid_size(closed):
     square = np.array([0, 2, 2 + 2j, 2j])
     shapes = sx.ShapeSet([square, 3 * square + 7, [np.nan, 1, 1j, 2]], sx.Landmarks(4, closed=closed), missing="allow")
-    np.testing.assert_allclose(shapes.centroid_size, np.array([1, 3, np.nan]) * np.sqrt(2))
+    np.testing.assert_allclose(shapes.centroid_size, np.array([1, 3, np.nan]) * np.sqrt(8))
 
 
-def test_centroid_size_of_curves_is_that_of_their_points():
+def test_centroid_size_of_curves_is_the_mean_along_them():
     space = sx.BSpline(12)
     curve = space.fit(np.exp(2j * np.pi * np.arange(100) / 100) * 5 + 3)
     np.testing.assert_allclose(sx.ShapeSet([curve], space).centroid_size, [5], rtol=1e-3)
+
+
+def test_summary_shows_all_notes_but_those_of_many_records():
+    notes = [f"left out: record {n}" for n in range(9)] + [f"remark {n}" for n in range(9)]
+    shapes = sx.ShapeSet([[0, 1, 1j]] * 3, labels=["a", "", "a"], notes=notes)
+    lines = str(shapes.summary()).splitlines()
+    assert sum(line.startswith("note: remark") for line in lines) == 9
+    assert lines[-1].startswith("and 3 more notes on records left out: shapelex info FILE --json")
+    assert "1 label: a 2; 1 shape without a label" in lines

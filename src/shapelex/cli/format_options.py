@@ -15,7 +15,9 @@ FormatOption = Annotated[
 ]
 
 _OWN_OPTION = {
-    "space", "n_points", "closed", "progress", "missing", "on_error", "label_from", "format", "join", "on", "label",
+    "space": "--space", "n_points": "--points", "closed": "--closed or --open", "progress": "--quiet",
+    "missing": "--missing", "on_error": "--skip-bad", "label_from": "--label-from", "format": "--format",
+    "join": "--labels", "on": "--on", "label": "--label",
 }  # fmt: skip
 
 
@@ -27,10 +29,11 @@ def parse_format_options(words: list[str] | None) -> dict[str, Any]:
         if not sign or not name.isidentifier():
             raise typer.BadParameter(f"expected NAME=VALUE, got {word!r}.", param_hint="--option")
         options[name] = _as_value(value)
-    taken = sorted(_OWN_OPTION & set(options))
+    taken = sorted(_OWN_OPTION.keys() & options)
     if taken:
+        where = "" if taken[0] == "missing" else " of shapelex import"
         raise typer.BadParameter(
-            f"{', '.join(taken)} has an option of its own: see shapelex import --help.", param_hint="--option"
+            f"{taken[0]} is no option of a format: use {_OWN_OPTION[taken[0]]}{where}.", param_hint="--option"
         )
     return options
 

@@ -7,16 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from shapelex.cli.errors import CommandError
 from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, read_exclusion
 from shapelex.cli.format_options import FormatOption, complete_format, parse_format_options
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
+from shapelex.cli.options import ForceOption, JsonOption, MissingName, MissingOption, QuietOption, SeedOption
 from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import is_registered, make_space, read_shapes, reading_options
-from shapelex.cli.stored import assembled_shapes, open_if_large
+from shapelex.cli.stored import assembled_shapes, open_if_large, open_stored_shapes
 
 
 class SpaceName(StrEnum):
@@ -25,14 +26,6 @@ class SpaceName(StrEnum):
     landmarks = "landmarks"
     bspline = "bspline"
     hermite = "hermite"
-
-
-class MissingName(StrEnum):
-    """What missing landmarks are."""
-
-    error = "error"
-    allow = "allow"
-    negative = "negative"
 
 
 def import_shapes(
@@ -84,9 +77,7 @@ def import_shapes(
             autocompletion=complete_format,
         ),
     ] = None,
-    missing: Annotated[
-        MissingName, typer.Option("--missing", help="Missing landmarks: refuse, keep, or negative ones are.")
-    ] = MissingName.error,
+    missing: MissingOption = MissingName.error,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")] = False,
     exclude: ExcludeOption = None,
     option: FormatOption = None,
@@ -128,6 +119,7 @@ def import_shapes(
         if reflection and is_registered(model_set):
             raise typer.BadParameter("registers as the set in that file, so --reflection is not needed.",
                                      param_hint="--like")  # fmt: skip
+        _check_openness(inputs, like, model_set)
         register |= is_registered(model_set)
         options |= reading_options(model_set.space, model_set.preparation)
     elif space is SpaceName.landmarks:
@@ -143,13 +135,26 @@ def import_shapes(
             # Before registration, whose mean they would change.
             shapes = exclude_shapes(shapes, exclusion)
         if register:
-            shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen)
+            shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
         run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
         with screen.progress("writing"):
-            write_shapes(shapes, target, run)
+            write_shapes(shapes, target, run, force)
         summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())
     screen.say(str(summary))
     screen.wrote(target)
     found_labels = sorted(summary.labels) if summary.labels else None
     current_report().note_remarks(shapes.notes)
     screen.show({"n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": found_labels})
+
+
+def _check_openness(inputs: list[str], like: str | None, model_set: Any) -> None:
+    """Refuse sets that are known to be open where the set to prepare them like is closed, and the other way round."""
+    for path in inputs:
+        stored = open_stored_shapes(path, whatever_size=True)
+        if stored is None or stored.preparation is None or stored.space.closed == model_set.space.closed:
+            continue
+        raise CommandError(
+            f"{path} is in {stored.space}, but {like} is in {model_set.space}: --like changes neither landmarks into "
+            "outlines nor outlines into landmarks. If both are outlines, import the files again, with --closed or "
+            "--open for all."
+        )

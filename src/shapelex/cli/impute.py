@@ -8,11 +8,19 @@ import typer
 
 from shapelex.cli.format_options import FormatOption, parse_format_options
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption, ShapesArgument
+from shapelex.cli.options import (
+    ForceOption,
+    JsonOption,
+    MissingName,
+    MissingOption,
+    QuietOption,
+    SeedOption,
+    ShapesArgument,
+)
 from shapelex.cli.outputs import record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
-from shapelex.cli.shapes import load_dictionary, read_complete_shapes
+from shapelex.cli.shapes import load_dictionary, read_complete_shapes, say_notes
 
 
 class MethodName(StrEnum):
@@ -38,6 +46,7 @@ def impute(
     method: Annotated[
         MethodName, typer.Option("--method", help="Expected weights of all atoms, or a sparse code.")
     ] = MethodName.posterior,
+    missing: MissingOption = MissingName.allow,
     option: FormatOption = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -57,7 +66,7 @@ def impute(
         raise typer.BadParameter(f"must be at most --atoms {atoms}, got {nonzero}.", param_hint="--nonzero")
     target = claim_shapes(out, force)
     screen = Screen(quiet, as_json)
-    found = read_complete_shapes(shapes, screen, missing="allow", **parse_format_options(option))
+    found = read_complete_shapes(shapes, screen, missing=str(missing), **parse_format_options(option))
     results: dict[str, Any] = {"n_shapes": len(found), "n_incomplete": 0, "n_imputed": 0,
                                "hidden_error": None, "hidden_error_of_mean": None, "noise": None}  # fmt: skip
     completed = found
@@ -81,9 +90,10 @@ def impute(
         results |= {"n_incomplete": int((counts > 0).sum()), "n_imputed": int(counts.sum())}
     else:
         screen.say(f"{shapes} has no missing landmarks: it is written as it is")
+    say_notes(found, screen)
     inputs = [one for one in (shapes, model, reference) if one is not None]
     with screen.progress("writing"):
-        write_shapes(completed, target, record_run(seed, tuple(inputs)))
+        write_shapes(completed, target, record_run(seed, tuple(inputs)), force)
     screen.wrote(target)
     current_report().note_remarks(completed.notes)
     screen.show(results)

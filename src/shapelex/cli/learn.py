@@ -25,6 +25,8 @@ from shapelex.cli.options import (
     DistanceOption,
     ForceOption,
     JsonOption,
+    MissingName,
+    MissingOption,
     QuietOption,
     SchedulerOption,
     SeedOption,
@@ -32,7 +34,7 @@ from shapelex.cli.options import (
 )
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import count_incomplete, read_complete_shapes
+from shapelex.cli.shapes import count_incomplete, read_complete_shapes, say_notes
 from shapelex.cli.stored import on_cluster, open_stored_shapes
 
 
@@ -81,6 +83,7 @@ def learn(
         ),
     ] = None,
     exclude: ExcludeOption = None,
+    missing: MissingOption = MissingName.allow,
     option: FormatOption = None,
     device: DeviceOption = "cpu",
     scheduler: SchedulerOption = None,
@@ -113,9 +116,9 @@ def learn(
     target, picture = claim_file(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     options = parse_format_options(option)
-    found: Any = None if options else open_stored_shapes(shapes)
+    found: Any = None if options or missing is not MissingName.allow else open_stored_shapes(shapes)
     if found is None:
-        found = read_complete_shapes(shapes, screen, missing="allow", **options)
+        found = read_complete_shapes(shapes, screen, missing=str(missing), **options)
     exclusion = None if exclude is None else read_exclusion(exclude)
     if exclusion is not None:
         found = exclude_shapes(found, exclusion)
@@ -158,6 +161,7 @@ def learn(
         screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
+    say_notes(found, screen)
     screen.wrote(target)
     if picture is not None:
         pose = pose_on_page(found, model.space_)

@@ -15,6 +15,14 @@ class DistanceName(StrEnum):
     geodesic = "geodesic"
 
 
+class MissingName(StrEnum):
+    """What missing landmarks are."""
+
+    error = "error"
+    allow = "allow"
+    negative = "negative"
+
+
 def numbers_in(text: str | None, option: str) -> list[int] | None:
     """Return the whole numbers of words such as ``1-5`` or ``2,4,8``."""
     if text is None:
@@ -32,6 +40,9 @@ DeviceOption = Annotated[str, typer.Option("--device", help="Where to compute: c
 DistanceOption = Annotated[DistanceName, typer.Option("--distance", help="Procrustes distance.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is there; nothing is replaced without.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
+MissingOption = Annotated[
+    MissingName, typer.Option("--missing", help="Missing landmarks: refuse, keep, or negative ones are.")
+]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that learn wrote.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is random.")]

@@ -45,7 +45,7 @@ def reconstruct(
     with screen.progress("coding"):
         made, errors = dictionary.reconstruct(found), dictionary.errors(found)
     run = record_run(dictionary.random_state, (shapes, model))
-    write_shapes(found.replace(configurations=made, metadata={**found.metadata, "error": errors}), target, run)
+    write_shapes(found.replace(configurations=made, metadata={**found.metadata, "error": errors}), target, run, force)
     rmse = float((errors**2).mean() ** 0.5)
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
     screen.wrote(target)

@@ -61,7 +61,7 @@ def register(
             found, model_set, reflection, seed, screen, start=start, direction=direction
         )
         with screen.progress("writing"):
-            write_shapes(registered, target, run)
+            write_shapes(registered, target, run, force)
     screen.say(registered.notes[-1])
     screen.wrote(target)
     current_report().note_remarks(registered.notes)

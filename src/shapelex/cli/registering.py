@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from shapelex.cli.json_report import current_report
 from shapelex.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
 # Shapes that the mean of a large set is found from.
 _MEAN_SHAPES = 10_000
+_OPEN = (
+    "the shapes are open, so only their direction is registered: if they are outlines, import them with --closed, "
+    "which registers their start points too"
+)
 
 
 def register_shapes(
@@ -33,6 +38,9 @@ def register_shapes(
 
     import shapelex as sx
 
+    if start and not shapes.space.closed:
+        screen.say(_OPEN)
+        current_report().note_remarks([_OPEN])
     if to is not None and to.preparation is not None and to.preparation.is_registered:
         options = dict(to.preparation.options)
     else:

@@ -30,7 +30,8 @@ def replay(
     """Print the command that made a file, and whether the inputs of that command are unchanged.
 
     Paths are as they were typed: run it in the folder where the command was typed. Inputs are compared by size and
-    SHA-256; of Zarr folders the metadata, and the names and sizes of the chunks.
+    SHA-256; of Zarr folders the metadata, and the names and sizes of the chunks. With --all, the inputs of the commands
+    before it are compared too, as far as the files between are there.
 
     With --run, the command runs again and writes to -o. A figure goes beside it, under the same name.
 
@@ -46,6 +47,7 @@ def replay(
     run = read_run(file)
     words = _words(run["command"])
     states = _states(run, words)
+    all_states = _with_earlier(states) if everything else states
     screen = Screen(as_json=as_json)
     if out is not None:
         _check_states(states, "inputs" in run, allow_changed)
@@ -53,12 +55,15 @@ def replay(
         return
     for command in [*(run["earlier"] if everything else []), run["command"]]:
         screen.say(command)
-    for path, state in states.items():
+    for path, state in all_states.items():
         how = " in metadata, names and sizes" if state == "unchanged" and path.rstrip("/").endswith(".zarr") else ""
         screen.say(f"# input {path if path.isprintable() else repr(path)}: {state}{how}")
     if "inputs" not in run:
         screen.say("# inputs: not recorded")
-    screen.show({**run, "inputs": [{**one, "state": states[one["path"]]} for one in run.get("inputs", [])]})
+    facts = {**run, "inputs": [{**one, "state": states[one["path"]]} for one in run.get("inputs", [])]}
+    if everything:
+        facts["earlier_inputs"] = {path: state for path, state in all_states.items() if path not in states}
+    screen.show(facts)
 
 
 def _words(command: str) -> list[str]:
@@ -73,6 +78,24 @@ def _states(run: dict[str, Any], words: list[str]) -> dict[str, str]:
     from shapelex.store.input_hashes import state_of_input
 
     return {one["path"]: state_of_input(one, output_paths(words)) for one in run.get("inputs", [])}
+
+
+def _with_earlier(states: dict[str, str]) -> dict[str, str]:
+    """Return the states of inputs with those of the inputs of the commands that made them, where these are recorded."""
+    from shapelex.exceptions import ShapeFileError
+    from shapelex.store.provenance import read_run
+
+    found, pending = dict(states), list(states)
+    while pending:
+        try:
+            run = read_run(Path(pending.pop(0)))
+        except (ShapeFileError, OSError):
+            # Data as it was measured, or a file that is gone.
+            continue
+        earlier = _states(run, _words(run["command"]))
+        pending += [path for path in earlier if path not in found]
+        found = earlier | found
+    return found
 
 
 def _check_states(states: dict[str, str], are_recorded: bool, allow_changed: bool) -> None:

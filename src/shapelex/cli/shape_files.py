@@ -29,8 +29,11 @@ def claim_shapes(path: Path, force: bool) -> Path:
     return claim_file(path, force)
 
 
-def write_shapes(shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str, Any]) -> None:
-    """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar."""
+def write_shapes(shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str, Any], force: bool) -> None:
+    """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar.
+
+    A file that was made since then is not replaced either, unless `force`.
+    """
     import shapelex as sx
     from shapelex.store.provenance import write_sidecar
 
@@ -39,6 +42,7 @@ def write_shapes(shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str
         shapes = shapes.replace(provenance=provenance)
     else:
         shapes.provenance = provenance
-    sx.write(shapes, path, overwrite=True, command=run["command"])
+    claim_file(path, force)
+    sx.write(shapes, path, overwrite=force, command=run["command"])
     if path.suffix.lower() not in (".npz", ".zarr", ".parquet"):
         write_sidecar(path, run)

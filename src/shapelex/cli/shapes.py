@@ -11,7 +11,7 @@ from shapelex.cli.errors import CommandError
 from shapelex.cli.json_report import current_report
 from shapelex.cli.option_names import parameters_in
 from shapelex.cli.screen import Screen
-from shapelex.exceptions import CoordinateCountError, PreparationError, ShapeFileError, ShapelexError
+from shapelex.exceptions import CoordinateCountError, ModelFileError, PreparationError, ShapeFileError, ShapelexError
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary
@@ -41,6 +41,13 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
 
 
+def say_notes(shapes: Any, screen: Screen) -> None:
+    """Print the notes on shapes that were read from other files than those that import wrote, which showed them."""
+    if not {"npz", "zarr"} >= set(shapes.provenance.get("formats", ())):
+        for note in shapes.notes:
+            screen.say(f"note: {note}")
+
+
 def count_incomplete(shapes: Any) -> int:
     """Return how many shapes of a set, in memory or stored, have missing landmarks."""
     import numpy as np
@@ -51,22 +58,73 @@ def count_incomplete(shapes: Any) -> int:
 
 
 def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "ShapeSet":
-    """Read shapes in the space of a model."""
+    """Read shapes in the space of a model; closed outlines are resampled or fitted like those of the model."""
     import shapelex as sx
     from shapelex.store.provenance import zarr_attributes
 
-    is_array = Path(path).suffix.lower() in (".npy", ".zarr")
+    # Incomplete shapes are coded by the landmarks that they have.
+    wanted = {"missing": "allow"} if isinstance(model.space_, sx.Landmarks) else {}
     # Arrays alone do not say what space they are in, but are prepared.
-    is_ready = path.endswith(".npz") or "space" in zarr_attributes(Path(path))
-    wanted = {} if is_ready else reading_options(model.space_, None if is_array else model.preparation_)
-    if isinstance(model.space_, sx.Landmarks):
-        # Incomplete shapes are coded by the landmarks that they have.
-        wanted["missing"] = "allow"
+    is_ready = Path(path).suffix.lower() in (".npy", ".npz") or "space" in zarr_attributes(Path(path))
     try:
-        shapes = read_shapes(path, screen, **wanted)
+        if is_ready or Path(path).suffix.lower() == ".zarr":
+            shapes = read_shapes(path, screen, **wanted)
+        else:
+            shapes = _read_outlines_for(model, path, screen, wanted)
     except ShapelexError as error:
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz, in the space of the model") from error
     return model._prepare_set(fit_for(model, shapes, path, screen))
+
+
+def _read_outlines_for(model: "ShapeDictionary", path: str, screen: Screen, wanted: dict[str, Any]) -> "ShapeSet":
+    """Read a file of shapes that are not prepared; only outlines are resampled or fitted, landmarks are refused."""
+    from shapelex.io.assembly import SAME_COUNTS
+    from shapelex.spaces import Landmarks
+
+    space, is_closed = model.space_, False
+
+    def note_closed(closed: bool) -> "Space":
+        nonlocal is_closed
+        is_closed = closed
+        return space
+
+    try:
+        shapes = read_shapes(path, screen, space=note_closed, **wanted)
+    except ShapeFileError:
+        # Incomplete shapes cannot be resampled.
+        shapes = read_shapes(path, screen, **wanted)
+        is_closed = shapes.closed
+    if shapes.preparation is None or {"npz", "zarr"} >= set(shapes.provenance["formats"]):
+        # Arrays and sets in a folder are prepared.
+        return shapes
+    given = f"shapes of {shapes.shape[1]} points"
+    is_given = shapes.preparation.resampling == "as given" and shapes.shape[1] == space.n_coordinates
+    # The number of points of an outline that was traced in an image is chance.
+    is_given &= shapes.provenance["formats"] != ["image"]
+    is_outline = was_closed = is_closed
+    if not (is_given or is_outline):
+        try:
+            given = f"shapes of {read_shapes(path, screen, **wanted).shape[1]} points"
+        except ShapeFileError as error:
+            if SAME_COUNTS not in marked_text(error):
+                raise
+            # Landmarks would be as many in every shape.
+            is_outline, is_closed = True, space.closed
+    if is_closed != space.closed or not (is_given or is_outline):
+        ends = "--like and the set that the model was learned from"
+        if isinstance(space, Landmarks):
+            ends = f"--points {space.n_points} {'--closed' if space.closed else '--open'}"
+        raise CommandError(
+            f"{path} holds {'closed' if is_closed else 'open'} {given}, but the model is in {space}. If they are "
+            f"outlines, first run shapelex import {path} -o shapes.npz {ends}."
+        )
+    if is_given:
+        return shapes
+    if shapes.preparation.resampling in (None, "as given") or not was_closed:
+        shapes = read_shapes(path, screen, **reading_options(space, model.preparation_), **wanted)
+    done = "resampled at equal steps of arc length" if isinstance(space, Landmarks) else "fitted by least squares"
+    screen.say(f"{path} holds outlines: {done} like those of the model, to {space}")
+    return shapes
 
 
 def reading_options(space: "Space", preparation: Any) -> dict[str, Any]:
@@ -91,10 +149,11 @@ def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) ->
     is_array = shapes.preparation is None and isinstance(model.space_, sx.Landmarks)
     if shapes.space != model.space_:
         if not is_array or shapes.shape[1] != model.space_.n_coordinates:
-            raise CommandError(
-                f"{path} is in {shapes.space}, but the model is in {model.space_}: import these shapes with --like and "
-                "the file that the model was learned from."
-            )
+            advice = "import these shapes with --like and the file that the model was learned from."
+            if shapes.space.closed != model.space_.closed:
+                ends = "--closed" if model.space_.closed else "--open"
+                advice = f"if they are outlines, import their files again with {ends} and the same --points."
+            raise CommandError(f"{path} is in {shapes.space}, but the model is in {model.space_}: {advice}")
         shapes = replace(shapes, space=model.space_)
     try:
         needs_registration = model._missing_registration(shapes) is not None
@@ -118,7 +177,15 @@ def load_dictionary(path: Path, device: str = "cpu") -> "ShapeDictionary":
     import shapelex as sx
 
     current_report().note_inputs([path])
-    model = sx.load(path)
+    try:
+        model = sx.load(path)
+    except ModelFileError as error:
+        if "it is a set of shapes" not in str(error):
+            raise
+        raise CommandError(
+            f"{path} is a set of shapes, no model: the model that learn wrote comes first, then the shapes. Perhaps "
+            "the two were swapped."
+        ) from error
     if not isinstance(model, sx.ShapeDictionary):
         raise CommandError(f"{path} holds a {type(model).__name__}: this command needs a dictionary that learn wrote.")
     model.set_params(device=device)

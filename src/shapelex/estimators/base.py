@@ -275,7 +275,8 @@ def _way_out(own: Preparation, given: Preparation) -> str:
     if own.resampling != given.resampling and None not in (own.resampling, given.resampling):
         return (
             "Read the outlines again in the same way: with the same n_points or space; on the command line by shapelex "
-            "import --like and the set that the model was learned from."
+            "import --like and the set that the model was learned from. Only .npz and .zarr files keep the preparation "
+            "of a set."
         )
     if own.is_registered:
         return "Read the outlines again without registering them: the model registers them itself."

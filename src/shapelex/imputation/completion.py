@@ -57,7 +57,8 @@ class Imputation:
         Variance of a coordinate that the codes leave unexplained; None for ``method="sparse"``.
     hidden_error : float
         RMS distance of landmarks that were present, hidden and filled in, to where they are; as a share of the
-        centroid size of their shape.
+        centroid size of the landmarks that their shape has, the root of the sum of squared distances from the centroid
+        (:attr:`shapelex.ShapeSet.centroid_size`).
     hidden_error_of_mean : float
         The same, with the mean shape laid over the other landmarks.
     n_hidden : int

@@ -71,7 +71,7 @@ class ObjectReport:
         Whether there are more than two coordinates for each vertex of its contour, so that they follow its pixels.
     dropped : str
         Why it has no outline; empty when it has one.
-    centroid_size : float
+    rms_radius : float
         Root mean square distance of the outline from its centroid, in pixels; 0 when it has no outline.
     """
 
@@ -83,13 +83,13 @@ class ObjectReport:
     touches_border: bool
     is_tiny: bool
     dropped: str = ""
-    centroid_size: float = 0.0
+    rms_radius: float = 0.0
 
     def columns(self) -> dict[str, Any]:
         """Return what a set of shapes keeps of the object, by the names of its columns."""
         return {
             "area": self.area,
-            "centroid_size": self.centroid_size,
+            "rms_radius": self.rms_radius,
             "hole_area": self.hole_area,
             "n_parts": self.n_fragments,
             "lost_area": self.lost_area,
@@ -166,7 +166,7 @@ class MaskOutlines:
         Returns
         -------
         ShapeSet
-            The outlines, as :func:`shapelex.read` returns them, with columns ``area``, ``centroid_size``,
+            The outlines, as :func:`shapelex.read` returns them, with columns ``area``, ``rms_radius``,
             ``hole_area``, ``n_parts``, ``lost_area`` and ``touches_border``, in pixels. What was left out is in the
             notes.
 
@@ -437,7 +437,7 @@ def outline_objects(
             touches_border=touches_border,
             is_tiny=False,
             dropped=dropped,
-            centroid_size=0.0 if dropped else centroid_size(outline),
+            rms_radius=0.0 if dropped else rms_radius(outline),
         )
         yield report, outline
 
@@ -474,7 +474,7 @@ def fit_outline(outline: ComplexArray, space: Space) -> ComplexArray:
     return np.asarray(curve)
 
 
-def centroid_size(outline: ComplexArray) -> float:
+def rms_radius(outline: ComplexArray) -> float:
     """Return the root mean square distance of a closed outline from its centroid, whatever its vertices are."""
     following = np.concatenate([outline[1:], outline[:1]])
     lengths = np.abs(following - outline)

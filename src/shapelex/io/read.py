@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shapelex._messages import format_option, marked_text, parameter, without_marks
+from shapelex._typing import ComplexArray
 from shapelex._validation import check_choice, check_count, check_flag, closest_name, is_data_frame
 from shapelex.exceptions import (
     ParameterError,
@@ -260,10 +261,13 @@ class Reading:
                 first_row += len(block)
             return
         hint = "" if self.skips else _MISSING_HINT
+        marks: Counter[complex] = Counter()
         for record in known.reader(path if self.frame is None else self.frame, **options):
             if isinstance(record, Remark):
                 self.file_remarks.append((path, record))
                 continue
+            if isinstance(record, Record) and known.negative_is_missing and self.wanted.missing != "negative":
+                marks.update(_negative_marks(record.points))
             checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
             if isinstance(checked, BadRecord):
                 message = f"{path}, {checked.where}: {checked.reason}"
@@ -272,6 +276,10 @@ class Reading:
                 self.skipped.append(message)
             else:
                 yield Found(path, checked)
+        for mark, count in marks.items():
+            text = 'taken as coordinates; missing="negative" (--missing negative) reads them as missing.'
+            place = f"{count} landmark{'s' * (count > 1)} at ({mark.real:g}, {mark.imag:g})"
+            self.file_remarks.append((path, Remark(place, text)))
 
     def _describe(self, part: ShapeSet, paths: Sequence[Path]) -> ShapeSet:
         """Return a part with the names of its files, its rows of the sheet, and the labels that are asked for."""
@@ -338,11 +346,14 @@ class Reading:
             notes.append(f"labels from the paths of {len(self._found_labels)} files: {named}{more}")
         if self.label is not None and self.label not in self._known_columns:
             known = ", ".join(sorted(self._known_columns)) or "none"
+            close = closest_name(self.label, sorted(self._known_columns))
+            meant = "" if close is None else f" Did you mean {parameter('label', close)}?"
             raise ShapeFileError(
-                f"{parameter('label', self.label)} is none of the columns of {self._name_files()}: {known}."
+                f"{parameter('label', self.label)} is none of the columns of {self._name_files()}: {known}.{meant}"
             )
         if self._n_unlabeled:
-            notes.append(f"{self._n_unlabeled} shapes have no {self.label or 'label'!r}, so their label is empty")
+            have = "shape has" if self._n_unlabeled == 1 else "shapes have"
+            notes.append(f"{self._n_unlabeled} {have} no {self.label or 'label'!r}, so the label is empty")
         if self.sheet is not None:
             notes += self.sheet.notes()
         return notes
@@ -362,19 +373,30 @@ def _blocks_of(path: Path) -> Iterator[ShapeSet]:
         raise ShapeFileError(f"{path}: {marked_text(error)}") from error
 
 
+def _negative_marks(points: ComplexArray) -> list[complex]:
+    """Return the points with one negative number as both coordinates, in a shape that has no other negative ones."""
+    is_negative = (points.real < 0) | (points.imag < 0)
+    is_mark = is_negative & (points.real == points.imag)
+    return points[is_mark].tolist() if is_mark.any() and not (is_negative & ~is_mark).any() else []
+
+
 def sum_up(remarks: Iterable[tuple[Path, Remark]]) -> list[str]:
     """Return the remarks on files in words; those of several files that differ only in numbers of things are added up.
 
     Numbers of things are at the beginning of the place or of the text, as in ``3 objects`` or ``3 of 20 records``.
+    Numbers in parentheses, such as a threshold that follows from the file, are left out where they differ.
     """
     groups: dict[str, list[tuple[Path, str]]] = {}
     for path, remark in remarks:
         text = f"{remark.where}: {remark.text}"
-        kind = _COUNT.sub(lambda found: f"# {found[2].removesuffix('s')}", text)
+        kind = _COUNT.sub(lambda found: f"# {found[2].removesuffix('s')}", _ASIDE.sub("", text))
         groups.setdefault(kind, []).append((path, text))
     notes = []
     for members in groups.values():
         path, text = members[0]
+        if any(_ASIDE.findall(other) != _ASIDE.findall(text) for _, other in members):
+            members = [(one, _ASIDE.sub("", other)) for one, other in members]
+            text = members[0][1]
         counts = [[int(found[1]) for found in _COUNT.finditer(text)] for _, text in members]
         sums = iter([sum(numbers) for numbers in zip(*counts, strict=True)])
         # The word after a sum is that of several things, unless it is the "of" before the next number.
@@ -384,6 +406,7 @@ def sum_up(remarks: Iterable[tuple[Path, Remark]]) -> list[str]:
     return notes
 
 
+_ASIDE = re.compile(r" \(\d[^()]*\)")
 _COUNT = re.compile(r"(?:(?<=^)|(?<=: )|(?<= of ))(\d+) (\w+)")
 
 
@@ -448,6 +471,11 @@ def open_reading(
         reading.files, reading.frame = [(Path("DataFrame"), DATA_FRAME)], paths
         _check_options(options, [DATA_FRAME])
         return reading
+    if hasattr(paths, "__array__"):
+        raise ParameterTypeError(
+            f"paths must be a path or a list of paths, got {type(paths).__name__}: ShapeSet(X, space) makes a set of "
+            "an array, from_columns(X) shapes of a table of numbers."
+        )
     reading.files, reading.remarks = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
     reading.has_many = len(reading.files) + len(reading.skipped) > 1
     _check_options(options, [known for _, known in reading.files])

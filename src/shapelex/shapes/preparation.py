@@ -18,6 +18,11 @@ _RESAMPLINGS = {
     "arc length": "resampled at equal steps of arc length",
     "least squares": "curves fitted by least squares",
 }
+_POINTS = {
+    "as given": "the points of the file as they are",
+    "arc length": "points at equal steps of arc length",
+    "least squares": "curves fitted by least squares",
+}
 _SAME_MEAN = 1e-6
 _FLAGS = ("start", "direction", "reflection", "subsample")
 
@@ -80,14 +85,18 @@ class Preparation:
         if not self.is_recorded:
             return "preparation not recorded"
         parts = [] if self.resampling is None else [_RESAMPLINGS[self.resampling]]
-        if self.is_registered:
-            names = {"start": "start point", "direction": "direction", "reflection": "reflection",
-                     "subsample": "fractions of a point"}  # fmt: skip
-            free = ", ".join(names[name] for name in _FLAGS if getattr(self, name))
-            parts.append(f"registered to a mean ({free})")
-        else:
-            parts.append("not registered")
-        return ", ".join(parts)
+        return ", ".join([*parts, self._registration_words()])
+
+    def _registration_words(self) -> str:
+        """Return whether the outlines were registered, and what that could change, in words."""
+        if not self.is_recorded:
+            return "prepared in a way that is not recorded"
+        if not self.is_registered:
+            return "not registered"
+        names = {"start": "start point", "direction": "direction", "reflection": "reflection",
+                 "subsample": "fractions of a point"}  # fmt: skip
+        free = ", ".join(names[name] for name in _FLAGS if getattr(self, name))
+        return f"registered to a mean ({free})"
 
     def difference(self, other: "Preparation") -> str:
         """Return how another preparation differs, in words; nothing where both are the same or one is not known.
@@ -102,12 +111,12 @@ class Preparation:
         str
             ``"expected …, got …"``, or the empty string.
         """
-        if None not in (self.resampling, other.resampling) and self.resampling != other.resampling:
-            return f"expected outlines that are {self}, got {other}"
+        if self.resampling is not None and other.resampling not in (None, self.resampling):
+            return f"expected {_POINTS[self.resampling]}, got {_POINTS[other.resampling]}"
         if not (self.is_recorded and other.is_recorded):
             return ""
         if self.is_registered != other.is_registered:
-            return f"expected outlines that are {self}, got {other}"
+            return self._registration_difference(other)
         if not self.is_registered:
             return ""
         changed = [name for name in _FLAGS if getattr(self, name) != getattr(other, name)]
@@ -118,6 +127,12 @@ class Preparation:
         # Means are pre-shapes, of size 1; a mean that was scaled again differs by rounding.
         is_same = np.allclose(self.mean, other.mean, rtol=0, atol=_SAME_MEAN)  # type: ignore[arg-type]
         return "" if is_same else "they were registered to another mean"
+
+    def _registration_difference(self, other: "Preparation") -> str:
+        return (
+            f"expected outlines that are {self._registration_words()}, got outlines that are "
+            f"{other._registration_words()}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the preparation as JSON values.
@@ -181,7 +196,7 @@ def join_preparations(preparations: Iterable[Preparation | None]) -> Preparation
     for other in known[1:]:
         difference = first.difference(other)
         if not (first.is_recorded and other.is_recorded) and first.is_registered != other.is_registered:
-            difference = difference or f"expected outlines that are {first}, got {other}"
+            difference = difference or first._registration_difference(other)
         if difference:
             raise PreparationError(
                 f"Sets that become one must be prepared in the same way: {difference}. Read the outlines again without "

@@ -159,17 +159,21 @@ class ShapeSet:
 
     @property
     def centroid_size(self) -> FloatArray:
-        """Root mean square distance of each shape from its centroid, shape (n_shapes,).
+        """Centroid size of each shape, shape (n_shapes,).
 
-        NaN where landmarks are missing. It is ``|z − b u| / |u|`` in the product of the space, so it is in the unit of
-        the coordinates and does not grow with the number of points. The centroid size of geometric morphometrics, the
-        root of the sum of squares, is ``sqrt(n_points)`` times as large.
+        For landmarks it is the root of the sum of squared distances from their centroid, as in geometric morphometrics
+        [1]_; it grows with the number of points, also for outlines that were resampled. For curves it is the root mean
+        square distance of the curve from its centroid. Both are the norm ``|z − b u|`` in the product of the space.
+        It is in the unit of the coordinates, and NaN where landmarks are missing.
+
+        References
+        ----------
+        .. [1] F. L. Bookstein, Morphometric Tools for Landmark Data, Cambridge University Press, 1991.
         """
         rows = np.asarray(self.configurations)
         sizes, is_whole = np.full(len(rows), np.nan), ~np.isnan(rows).any(axis=1)
         if is_whole.any():
-            centered = self.space.centered(rows[is_whole])
-            sizes[is_whole] = self.space.norm(centered) / self.space.norm(self.space.shift + 0j)
+            sizes[is_whole] = self.space.norm(self.space.centered(rows[is_whole]))
         return sizes
 
     def __len__(self) -> int:
@@ -202,7 +206,7 @@ class ShapeSet:
     def __repr__(self) -> str:
         parts = [f"{len(self)} shape{'s' if len(self) != 1 else ''}", f"space={self.space!r}"]
         if self.labels is not None:
-            n_labels = len(np.unique(self.labels))
+            n_labels = len(np.unique(self.labels[self.labels != ""]))
             parts.append(f"{n_labels} label{'s' if n_labels != 1 else ''}")
         if self.sequence is not None:
             n_series = len(np.unique(self.sequence[self.sequence != -1]))

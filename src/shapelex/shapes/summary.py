@@ -54,9 +54,14 @@ class Summary:
         lines += self._name_labels() + self._name_series()
         lines += [f"metadata: {', '.join(shapes.metadata)}"] if shapes.metadata else []
         lines += self._name_troubles(shapes)
-        lines += [f"note: {note}" for note in shapes.notes[:_NAMED]]
-        if len(shapes.notes) > _NAMED:
-            lines.append(f"and {len(shapes.notes) - _NAMED} more notes")
+        skipped = [note for note in shapes.notes if note.startswith("left out: ")]
+        hidden = set(skipped[_NAMED:])
+        lines += [f"note: {note}" for note in shapes.notes if note not in hidden]
+        if hidden:
+            lines.append(
+                f"and {_count(len(hidden), 'more note')} on records left out: shapelex info FILE --json lists them "
+                "(in Python: ShapeSet.notes)"
+            )
         return "\n".join(lines)
 
     def _see(self, shapes: "ShapeSet") -> None:
@@ -91,10 +96,12 @@ class Summary:
     def _name_labels(self) -> list[str]:
         if not self._has_labels:
             return ["no labels"]
-        order = sorted(self.labels.items(), key=lambda item: (-item[1], item[0]))
-        named = ", ".join(f"{name or '(none)'} {count}" for name, count in order[:_NAMED])
+        n_without = self.labels[""]
+        order = sorted(((name, n) for name, n in self.labels.items() if name), key=lambda item: (-item[1], item[0]))
+        named = ", ".join(f"{name} {count}" for name, count in order[:_NAMED])
         more = f" and {len(order) - _NAMED} more" if len(order) > _NAMED else ""
-        return [f"{_count(len(order), 'label')}: {named}{more}"]
+        without = f"; {_count(n_without, 'shape')} without a label" if n_without else ""
+        return [f"{_count(len(order), 'label')}: {named}{more}{without}"]
 
     def _name_series(self) -> list[str]:
         if not self._series:

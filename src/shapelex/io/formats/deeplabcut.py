@@ -141,6 +141,9 @@ def pose_records(
     n_individuals, n_frames, n_landmarks = poses.points.shape
     points = poses.points.conj() if y_down else poses.points.copy()
     remarks = []
+    if y_down:
+        text = "taken to point down, as in images, and negated; the option y_down=False keeps the numbers of the file."
+        remarks.append(Remark("y", text))
     is_known = ~np.isnan(points)
     if poses.likelihoods is None:
         if likelihood is not None:

@@ -136,7 +136,7 @@ def read_records(
                 width, height = image.pixel_size
                 metadata["physical_area"] = report.area * width * height
                 physical = outline.real * width + 1j * outline.imag * height
-                metadata["physical_centroid_size"] = contours.centroid_size(physical)
+                metadata["physical_rms_radius"] = contours.rms_radius(physical)
                 metadata["unit"] = image.unit
             yield Record(
                 points=outline,
