@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, ShapeInputError
@@ -34,9 +35,9 @@ def check(shapes):
     np.testing.assert_array_equal(shapes.metadata["height"], [np.nan, np.nan, 1.5])
     assert shapes.metadata["site"].tolist() == ["p", "q", "q"]
     notes = "\n".join(shapes.notes)
-    assert "1 shapes have no row in" in notes
+    assert "1 shape has no row in" in notes
     assert ": '002'" in notes
-    assert "fit no shape: '9'" in notes
+    assert "fits no shape: '9'" in notes
 
 
 def test_join_of_a_set(folder):
@@ -56,7 +57,7 @@ def test_memory_and_disk_agree(folder):
     found = read_to("a.csv", folder / "parts", limit=0, join="sheet.csv", label="species")
     (block,) = found.blocks()
     assert block.equals(sx.read("a.csv", join="sheet.csv", label="species"))
-    assert any("fit no shape" in note for note in found.notes)
+    assert any("fits no shape" in note for note in found.notes)
 
 
 def test_by_the_name_of_the_file(folder):
@@ -185,3 +186,15 @@ def test_tables_that_import_writes_tell_what_made_them(folder, name):
     assert sx.read(name).equals(sx.read("a.csv"))
     assert run("replay", name).stdout.splitlines()[0] == f"shapelex import a.csv -o {name}"
     assert (folder / f"{name}.json").exists() == name.endswith("xlsx")
+
+
+@pytest.mark.parametrize("named", ["cell_1.tif", "cell_1", "cell_1.nd2", "cell_1_cp_masks.png"])
+def test_sheets_name_the_image_that_a_mask_was_made_of(tmp_path, named):
+    image = np.zeros((40, 40), np.uint8)
+    image[10:30, 5:25] = 255
+    for number in (1, 2):
+        Image.fromarray(image).save(tmp_path / f"cell_{number}_cp_masks.png")
+    sheet = pd.DataFrame({"file": [named, "cell_9.tif"], "treatment": ["drug", "control"]})
+    shapes = sx.read(tmp_path / "*.png", n_points=20, join=sheet, on="file")
+    assert shapes.metadata["treatment"].tolist() == ["drug", ""]
+    assert any("1 shape has no row" in note and "cell_2_cp_masks.png" in note for note in shapes.notes)

@@ -11,14 +11,13 @@ from shapelex._messages import marked_text, parameter
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeFileError
 from shapelex.io.guards import files_below
 from shapelex.io.registry import FORMATS, Format, find_format
+from shapelex.shapes.sheet import MASK_NAME
 from shapelex.store.atomic import is_zarr_folder
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _FILES_NAMED = 3
 _PATTERN = re.compile(r"[*?\[]")
-# Ends of the names of masks, after the name of the image that was segmented.
-_MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentation)")
 # What Cellpose writes beside a mask: the same objects again, or pictures of them.
 _SAME_OBJECTS = re.compile(r"(?i)(.+?)(?:_cp_outlines|_cp_output|_flows|_outlines|_seg)")
 
@@ -105,7 +104,7 @@ def _leave_out_segmented(files: list[tuple[Path, Format]]) -> tuple[list[tuple[P
     """
     masks: dict[tuple[Path, str], list[Path]] = {}
     for path, known in files:
-        if known.name == "image" and (found := _MASK_NAME.fullmatch(path.stem)):
+        if known.name == "image" and (found := MASK_NAME.fullmatch(path.stem)):
             masks.setdefault((path.parent, found[1]), []).append(path)
     if not masks:
         return files, []

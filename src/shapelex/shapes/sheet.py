@@ -5,6 +5,7 @@ rows and shapes that have no counterpart.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,11 @@ from shapelex.shapes.columns import column_from_values
 if TYPE_CHECKING:
     import pandas as pd
 
+MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentation)")
+"""Ends of the names of masks, after the name of the image that was segmented."""
+
 _NAMED = 5
+_MOST_COUNTED = 100_000
 _ENDINGS = re.compile(r"(?<=.)(\.[a-zA-Z]\w*)+$")
 
 
@@ -54,6 +59,12 @@ class Sheet:
                 raise ShapeInputError(f"{name} has several rows with {on}={key!r}: keep one of them.")
             if key:
                 self._rows[key] = dict(zip(self.columns, cells, strict=True))
+        # Names of files without endings, where they are of one row only; a folder says which file is meant.
+        self._short_names: dict[str, str] = {}
+        if on == "file":
+            pairs = [(short, key) for key in self._rows if PurePath(key).name == key for short in keys_of(key, on)[1:]]
+            counts = Counter(short for short, _ in pairs)
+            self._short_names = {short: key for short, key in pairs if counts[short] == 1}
         self._used: set[str] = set()
         self._alone: dict[str, None] = {}
         self._n_alone = 0
@@ -61,11 +72,12 @@ class Sheet:
     def row(self, keys: Sequence[str]) -> dict[str, Any]:
         """Return the row of a shape, by the first of its keys that there is; nothing where there is none."""
         for key in keys:
-            if key in self._rows:
-                self._used.add(key)
-                return self._rows[key]
+            own = key if key in self._rows else self._short_names.get(key)
+            if own is not None:
+                self._used.add(own)
+                return self._rows[own]
         self._n_alone += 1
-        if len(self._alone) <= _NAMED:
+        if len(self._alone) < _MOST_COUNTED:
             self._alone[keys[0]] = None
         return {}
 
@@ -83,13 +95,16 @@ class Sheet:
                 f"no row of {self.name} fits a shape: its column {self.on!r} has {_name_some(list(self._rows))}, the "
                 f"shapes have {_name_some(list(self._alone))}; name another column with {parameter('on=')}."
             )
-        notes = [f"joined {', '.join(self.columns)} from {self.name} by {self.on}, {len(self._used)} rows"]
+        rows = f"{len(self._used)} row{'' if len(self._used) == 1 else 's'}"
+        notes = [f"joined {', '.join(self.columns)} from {self.name} by {self.on}, {rows}"]
         if self._n_alone:
-            alone = _name_some(list(self._alone), self._n_alone)
-            notes.append(f"{self._n_alone} shapes have no row in {self.name}: {alone}")
+            alone = _name_some(list(self._alone))
+            subject = "1 shape has" if self._n_alone == 1 else f"{self._n_alone} shapes have"
+            notes.append(f"{subject} no row in {self.name}: {alone}")
         unused = [key for key in self._rows if key not in self._used]
         if unused:
-            notes.append(f"{len(unused)} rows of {self.name} fit no shape: {_name_some(unused)}")
+            subject = f"1 row of {self.name} fits" if len(unused) == 1 else f"{len(unused)} rows of {self.name} fit"
+            notes.append(f"{subject} no shape: {_name_some(unused)}")
         return notes
 
 
@@ -100,7 +115,11 @@ def keys_of(key: Any, on: str) -> list[str]:
         return [text]
     name = PurePath(text).name
     # In plate.12.png, 12 is no ending.
-    return list(dict.fromkeys([text, name, PurePath(name).stem, _ENDINGS.sub("", name)]))
+    names = [text, name, PurePath(name).stem, _ENDINGS.sub("", name)]
+    if found := MASK_NAME.fullmatch(PurePath(name).stem):
+        # The image that a mask was made of, which sheets name more often than the mask.
+        names += [found[1] + PurePath(name).suffix, found[1]]
+    return list(dict.fromkeys(names))
 
 
 def as_text(cell: Any) -> str:
@@ -127,6 +146,6 @@ def _as_values(cells: Sequence[Any]) -> list[Any]:
     return [None if value is None else str(value) for value in values] if is_text else values
 
 
-def _name_some(keys: list[str], n_all: int | None = None) -> str:
-    n_more = (len(keys) if n_all is None else n_all) - len(keys[:_NAMED])
+def _name_some(keys: list[str]) -> str:
+    n_more = len(keys) - _NAMED
     return ", ".join(map(repr, keys[:_NAMED])) + (f" and {n_more} more" if n_more > 0 else "")
