@@ -213,6 +213,12 @@ def _without_names(row: Sequence[str], layout: str | None, given: dict[str, int]
     free = [place for place in range(len(row)) if place not in given.values()]
     words = [place for place in free if not _is_number(row[place], decimal, place)]
     wanted = [place for place in free if place not in words]
+    if len(wanted) < 2:
+        raise _cannot_tell(
+            row,
+            "it has no two columns of numbers, so it holds no shapes. A sheet of metadata is joined to the shapes of "
+            f"other files with {parameter('join=')}.",
+        )
     if len(words) > (0 if "id" in given else 1):
         raise _cannot_tell(
             row,
