@@ -57,8 +57,8 @@ export function startAbout() {
   );
   const paragraphs = [
     "A dictionary holds a few typical shapes, its atoms. Every shape of the set is written as a sum of some of them, each " +
-      "scaled and turned by a weight of its own: a complex number, drawn here as an arrow. The length of the arrow is how much the " +
-      "atom counts, its direction how far the atom is turned. Position, size and rotation of a shape play no role.",
+      "scaled and rotated individually by a complex weight, drawn here as an arrow. The length of the arrow is the scale of the " +
+      "atom, its direction the angle of rotation. Position, size and rotation of a shape do not matter.",
   ];
   if (page.how_chosen) {
     paragraphs.push(

@@ -214,7 +214,7 @@ function drawArrows() {
     const modulus = Math.hypot(x, y);
     const angle = Math.atan2(y, x);
     group.setAttribute("aria-valuenow", modulus.toFixed(3));
-    group.setAttribute("aria-valuetext", `${term.on ? "" : "off, "}length ${modulus.toFixed(2)}, turned by ${degrees(angle)}`);
+    group.setAttribute("aria-valuetext", `${term.on ? "" : "off, "}length ${modulus.toFixed(2)}, rotated by ${degrees(angle)}`);
     const row = rows[index];
     row.box.checked = term.on;
     row.item.classList.toggle("off", !term.on);
@@ -264,7 +264,7 @@ export function startWeights() {
     plane,
     list,
     adder,
-    make("p", { class: "hint", text: "Drag an arrow, or focus it and use the arrow keys. To the right means: not turned against the atom as it is drawn above." }),
+    make("p", { class: "hint", text: "Drag an arrow, or focus it and use the arrow keys. An arrow to the right means that the atom is not rotated, compared with the drawing above." }),
   );
   on(["terms", "selected"], update);
 }
