@@ -1,5 +1,6 @@
 """Settings of the documentation."""
 
+import inspect
 import os
 import re
 import sys
@@ -132,6 +133,16 @@ def _skip_routing(_app: object, _what: str, name: str, *_rest: object) -> bool |
     return True if name == "get_metadata_routing" or re.fullmatch(r"set_\w+_request", name) else None
 
 
+def _show_constructor(_app: object, what: str, _name: str, obj: Any, *_rest: object) -> tuple[str, None] | None:
+    """Show the parameters of estimators: those of ``__init__``, not of ``__new__``, which only checks their names."""
+    if what != "class" or not hasattr(obj, "get_params"):
+        return None
+    parameters = list(inspect.signature(obj.__init__).parameters.values())[1:]
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in parameters]
+    return str(inspect.Signature(plain)), None
+
+
 def setup(app: Any) -> None:
-    """Register the function above."""
+    """Register the functions above."""
     app.connect("autodoc-skip-member", _skip_routing)
+    app.connect("autodoc-process-signature", _show_constructor)

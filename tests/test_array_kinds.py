@@ -220,3 +220,34 @@ class TestTensorShapes:
         monkeypatch.setattr("shapelex.estimators.fitted_dictionary.is_on_device", is_there)
         for name, values in expected.items():
             np.testing.assert_allclose(getattr(model, name)(torch.from_numpy(X)).numpy(), values, atol=1e-12)
+
+
+@on_all_kinds
+@pytest.mark.parametrize(
+    "make_model", [lambda: sx.ShapeDictionary(3, 2, **QUICK), lambda: sx.TangentPCA(2), lambda: sx.ComplexPCA(2)]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scores(kind, make_model):
+    make, _ = make_kind(kind)
+    X = make_shapes()
+    model = make_model().fit(X)
+    assert model.score(make(X)) == pytest.approx(model.score(X), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_blocks_of_tensors(kind):
+    make, _ = make_kind(kind)
+    X = make_shapes()
+    expected = sx.ShapeDictionary(3, 2, **QUICK).fit([X[:12], X[12:]])
+
+    class Loader:
+        def __len__(self):
+            return 2
+
+        def __iter__(self):
+            return iter([make(X[:12]), make(X[12:])])
+
+    for blocks in ([make(X[:12]), make(X[12:])], Loader()):
+        found = sx.ShapeDictionary(3, 2, **QUICK).fit(blocks)
+        assert found.rmse_ == pytest.approx(expected.rmse_)

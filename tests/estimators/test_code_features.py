@@ -245,3 +245,9 @@ class TestCodes:
             sx.CodeFeatures().fit(codes[:0])
         with pytest.raises(NonFiniteError):
             sx.CodeFeatures().fit(codes * np.nan)
+
+
+def test_a_set_of_shapes_is_no_set_of_codes():
+    shapes = sx.ShapeSet(np.eye(4, 5) + 1j)
+    with pytest.raises(CodesError, match="takes codes: CodeFeatures\\(dictionary=ShapeDictionary"):
+        sx.CodeFeatures().fit(shapes)

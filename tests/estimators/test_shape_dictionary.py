@@ -432,7 +432,7 @@ class TestCitizenship:
 
     def test_a_failed_fit_leaves_the_model_as_it_was(self, fitted, shapes):
         model = pickle.loads(pickle.dumps(fitted))
-        with pytest.raises(ShapeInputError):
+        with pytest.raises(ParameterError, match="n_atoms must be at most the number of shapes, 3, got 5"):
             model.fit(shapes[:3, :6])
         np.testing.assert_array_equal(model.transform(shapes), fitted.transform(shapes))
 

@@ -110,13 +110,15 @@ def test_codes_go_to_files(ending, dtype, shapes, tmp_path, monkeypatch):
     X = shapes.astype(dtype)
     model = make_model(tol=1).fit(X)
     path = tmp_path / f"codes.{ending}"
-    for _ in range(2):
-        assert model.encode_to(KINDS["memmap"](X, tmp_path), path) == path
+    for overwrite in (False, True):
+        assert model.encode_to(KINDS["memmap"](X, tmp_path), path, overwrite=overwrite) == path
         codes, errors = read_codes(path)
         tolerance = 1e-5 if dtype == np.complex64 else 1e-10
         assert_close_codes(codes, model.encode(X), tolerance)
         assert codes.coefs.dtype == dtype
         assert_close(errors, model.errors(X), tolerance)
+    with pytest.raises(FileExistsError, match="give overwrite=True to replace it"):
+        model.encode_to(X, path)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [f"codes.{ending}", "shapes.npy"]
 
 

@@ -1,5 +1,6 @@
 """Sets that are read in pieces: the same as sets in memory, whatever the files, and nothing left behind."""
 
+import functools
 import tracemalloc
 from pathlib import Path
 
@@ -162,6 +163,7 @@ def test_a_file_that_is_damaged_further_on_is_left_out_whole(tmp_path, monkeypat
     known = FORMATS["tps"]
     read_records = known.reader
 
+    @functools.wraps(read_records)
     def fail_late(path, **options):
         for number, record in enumerate(read_records(path, **options)):
             if path.name == "b.tps" and number == 17:

@@ -68,7 +68,7 @@ def fetch(name: str, *, folder: str | Path | None = None) -> ShapeSet:
     >>> import shapelex as sx
     >>> sx.datasets.fetch("no such set")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: name must be one of ...
+    shapelex.exceptions.ParameterError: name must be one of ...
     """
     check_choice(name, REGISTRY, "name")
     entry = REGISTRY[name]

@@ -14,6 +14,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from shapelex._arrays import is_foreign, to_numpy
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
@@ -246,7 +247,8 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
         float
             ``−sqrt(mean(errors(X)²))``.
         """
-        errors = self.errors(X).astype(np.float64)
+        found = self.errors(X)
+        errors = (to_numpy(found) if is_foreign(found) else found).astype(np.float64)
         shares = check_weights(sample_weight, len(errors), np.dtype(np.float64), name="sample_weight")
         return -float(np.sqrt(shares @ errors**2))
 

@@ -285,6 +285,11 @@ def _count_atoms(codes: SparseCodes | ComplexArray) -> int:
 def _check_codes(codes: SparseCodes | ArrayLike) -> SparseCodes | ComplexArray:
     if isinstance(codes, SparseCodes):
         return codes
+    if hasattr(codes, "space"):
+        raise CodesError(
+            "X is a set of shapes, but CodeFeatures without a dictionary takes codes: "
+            "CodeFeatures(dictionary=ShapeDictionary(…)) codes the shapes first."
+        )
     dense = as_numeric_array(codes, "X")
     if dense.ndim != 2:
         raise CodesError(f"X must hold codes of shape (n_shapes, n_atoms), got {dense.shape}.")

@@ -12,8 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import as_kind_of, is_on_device, keeps_array_kind
+from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import check_choice
+from shapelex._validation import check_choice, check_flag
 from shapelex.coding import SparseCodes, decode
 from shapelex.coding.blocks import (
     code_all,
@@ -71,7 +72,7 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
             return cast(SparseCodes, encode_lazily(shapes, self._coding(), self._code_dtype(shapes)))
         return cast(SparseCodes, code_all(shapes, self._coding()))
 
-    def encode_to(self, X: ArrayLike, path: str | Path) -> Path:
+    def encode_to(self, X: ArrayLike, path: str | Path, *, overwrite: bool = False) -> Path:
         """Code any number of shapes over the atoms and write the codes to a file, in little memory.
 
         Parameters
@@ -80,8 +81,9 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
             Configurations, or any source of them that :meth:`encode` takes.
         path : str or Path
             Path of the file: ``.csv``, ``.tsv``, ``.xlsx``, ``.parquet``, ``.npz`` or ``.zarr``, with the content that
-            ``shapelex encode`` writes; ``.npz`` and ``.xlsx`` are made in memory. An existing file is replaced in one
-            step, when the new one is complete.
+            ``shapelex encode`` writes; ``.npz`` and ``.xlsx`` are made in memory.
+        overwrite : bool, default False
+            Whether to replace an existing file, in one step, when the new one is complete.
 
         Returns
         -------
@@ -92,11 +94,17 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
         ------
         CodesError
             If the path has another suffix.
+        FileExistsError
+            If the file exists and `overwrite` is False.
         ImportError
             If zarr, pyarrow or openpyxl is not installed.
         """
         from shapelex.shapes.stored_set import StoredShapes
 
+        if Path(path).exists() and not check_flag(overwrite, "overwrite"):
+            raise FileExistsError(
+                Message(f"{path} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
+            )
         shapes = self._open_new_input(X)
         dtype = self._code_dtype(shapes)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._arrays import is_foreign, is_tensor
+from shapelex._arrays import is_foreign, is_tensor, to_numpy
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_complex_rows, as_configurations, as_numeric_array, is_data_frame, name_rows
 from shapelex.exceptions import ArrayTypeError, ShapeInputError
@@ -81,7 +81,7 @@ def _open(X: Any, space: Space | None, name: str) -> Shapes:
     if is_array or hasattr(X, "__array__") or hasattr(X, "__array_interface__"):
         return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     if isinstance(X, list | tuple) and X and all(map(_is_block, X)):
-        return ListShapes(list(X), space, name)
+        return ListShapes([to_numpy(block) if is_foreign(block) else block for block in X], space, name)
     if isinstance(X, Iterator):
         raise ArrayTypeError(
             f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed repeatedly: "
@@ -100,6 +100,8 @@ def _is_chunked_array(X: Any) -> bool:
 
 def _is_block(block: Any) -> bool:
     """Return whether this is an array of several shapes, and not a row or a shape of one array."""
+    if is_foreign(block):
+        return len(block.shape) == (2 if "complex" in str(block.dtype) else 3)
     if not isinstance(block, np.ndarray) and not _is_chunked_array(block):
         return False
     return len(block.shape) == (2 if block.dtype.kind == "c" else 3)
