@@ -40,16 +40,20 @@ def import_shapes(
     ],
     space: Annotated[
         SpaceName,
-        typer.Option("--space", help="Landmarks, or curves fitted to the points (with --points control points)."),
+        typer.Option("--space", help="Landmarks, or curves fitted to the points (these need --points)."),
     ] = SpaceName.landmarks,
     points: Annotated[
         int | None,
         typer.Option(
-            "--points", min=2, help="Number of points per shape, at equal steps of arc length.", show_default=False
+            "--points",
+            min=2,
+            help="Number of points per shape, at equal steps of arc length; of curves, number of control points.",
+            show_default=False,
         ),
     ] = None,
     closed: Annotated[
-        bool | None, typer.Option("--closed/--open", help="Whether the last point joins the first.", show_default=False)
+        bool | None,
+        typer.Option("--closed/--open", help="Read shapes as closed or as open curves.", show_default=False),
     ] = None,
     register: Annotated[
         bool, typer.Option("--register", help="Give outlines a common start point and direction.")
