@@ -12,8 +12,8 @@ The command line does the same without programming: see :doc:`/start/masks`.
 # The images
 # ----------
 #
-# ``shapelex demo`` writes one black-and-white image per species, with leaves that lie roughly upright. To have
-# something to read, we draw such images here: filled polygons on a white page.
+# ``shapelex demo`` writes one black-and-white image per species. To have something to read, we draw similar images
+# here: filled polygons on a white page, in arbitrary directions.
 
 import tempfile
 from pathlib import Path
@@ -78,13 +78,13 @@ for ax, (title, some) in zip(axes, {"before": shapes, "after": registered}.items
     ax.set_title(f"start points {title} registration", fontsize=9)
 
 # %%
-# The set records its registration, and a model learned from it does, too. New outlines are then registered in the
+# The set records its registration, and so does a model that is learned from it. New outlines are then registered in the
 # same way before they are coded.
 #
 # The dictionary
 # --------------
 #
-# Twelve atoms, and at most three of them for each leaf. ``random_state`` makes the result reproducible.
+# We learn twelve atoms and use at most three of them for each leaf. ``random_state`` makes the result reproducible.
 
 model = sx.ShapeDictionary(n_atoms=12, n_nonzero=3, random_state=0, tol=1e-4).fit(registered)
 print(f"training error: {100 * model.rmse_:.2f} % (root mean square of the full Procrustes distances)")
@@ -93,8 +93,8 @@ figure, ax = plt.subplots(figsize=(6.4, 3), layout="constrained")
 sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, n_columns=6, ax=ax)
 
 # %%
-# Under each atom stand its number and the share of the leaves that use it. The training error is that of the leaves
-# learned from. To estimate the error on new leaves, hold some out:
+# Under each atom are its number and the share of the leaves that use it. The training error is the error of the leaves
+# that the dictionary was learned from. To estimate the error on new leaves, hold some out:
 
 train, test = registered[::2], registered[1::2]
 half = sx.ShapeDictionary(n_atoms=12, n_nonzero=3, random_state=0, tol=1e-4).fit(train)
@@ -104,8 +104,8 @@ print(f"training error {100 * half.rmse_:.2f} %, error of held-out leaves {-100 
 # Codes
 # -----
 #
-# The code of a leaf names its atoms and gives their complex weights. The modulus scales an atom, the angle rotates
-# it.
+# The code of a leaf lists its atoms and their complex weights. The modulus of a weight scales the atom, and its angle
+# rotates the atom.
 
 codes = model.encode(registered)
 for atom, weight in zip(codes.support[0], codes.coefs[0], strict=True):
@@ -132,8 +132,8 @@ figure.colorbar(image, ax=ax)
 # Results for others
 # ------------------
 #
-# ``encode_to`` writes the codes as a table, and :func:`shapelex.report.write_report` a web page with the atoms, a map
-# of all leaves and their weights. The page is one file that opens in any browser.
+# ``encode_to`` writes the codes as a table, and :func:`shapelex.report.write_report` writes a web page with the
+# atoms, a map of all leaves and their weights. The page is one file that opens in any browser.
 
 model.save(folder / "model.npz")
 model.encode_to(registered, folder / "codes.csv")

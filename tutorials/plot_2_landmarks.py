@@ -11,7 +11,7 @@ simulated heads of two species from two habitats; replace the file by one of you
 # --------
 #
 # A TPS file has one record per specimen: the number of landmarks, their coordinates, and an id. Two specimens are
-# broken: landmarks that cannot be placed are ``NA``.
+# broken, and their landmarks that cannot be placed are ``NA``.
 
 import tempfile
 from pathlib import Path
@@ -111,8 +111,8 @@ sx.plotting.plot_distances(distances, labels=groups, ax=ax)
 # Codes
 # -----
 #
-# Four typical heads, and two of them for each specimen. The error is the full Procrustes distance between a specimen
-# and its approximation.
+# We learn four typical heads and use at most two of them for each specimen. The error is the full Procrustes
+# distance between a specimen and its approximation.
 
 model = sx.ShapeDictionary(n_atoms=4, n_nonzero=2, random_state=0, tol=1e-4).fit(complete)
 codes = model.encode(complete)

@@ -2,8 +2,8 @@
 A scikit-learn pipeline
 =======================
 
-Shapes as input of scikit-learn: features, cross-validation, a search for the best parameters, and the question which
-error to report. The data are outlines of handwritten digits.
+This tutorial uses shapes as input of scikit-learn: it computes features, runs a cross-validation, searches for the best
+parameters, and explains which error to report. The data are outlines of handwritten digits.
 """
 
 # %%
@@ -11,7 +11,7 @@ error to report. The data are outlines of handwritten digits.
 # ----------------
 #
 # All estimators take complex arrays ``(n_shapes, n_coordinates)`` or real arrays ``(n_shapes, n_points, 2)``, and the
-# space in which the coordinates are to be read. Without ``space``, they are landmarks of an open curve.
+# space that defines the meaning of the coordinates. Without ``space``, they are landmarks of an open curve.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -52,7 +52,7 @@ sx.plotting.plot_atoms(dictionary.atoms_, space, usage=dictionary.usage_, n_colu
 # -------------
 #
 # Codes are complex and change their angles when a shape is rotated, so classifiers cannot use them directly.
-# :class:`shapelex.CodeFeatures` owns a dictionary and returns real features that do not depend on the pose. In a
+# :class:`shapelex.CodeFeatures` contains a dictionary and returns real features that do not depend on the pose. In a
 # pipeline, the dictionary is learned from the training part of every fold only.
 
 features = sx.CodeFeatures(dictionary=sx.ShapeDictionary(12, 3, space=space, random_state=0, tol=1e-3))
@@ -68,7 +68,7 @@ for name, classifier in classifiers.items():
 # Search
 # ------
 #
-# Parameters of the dictionary are reached through the pipeline by their names.
+# A grid search sets the parameters of the dictionary by their names in the pipeline.
 
 search = GridSearchCV(
     classifiers["support vector machine"],

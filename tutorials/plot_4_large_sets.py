@@ -2,16 +2,16 @@
 Large sets and GPUs
 ===================
 
-One estimator learns from forty shapes and from a hundred million. This tutorial goes from arrays in memory to files,
-batches, clusters and GPUs, on a set that is small enough to run here.
+The same estimator learns from forty shapes and from a hundred million. This tutorial goes from arrays in memory to
+files, batches, clusters and GPUs, on a set that is small enough to run here.
 """
 
 # %%
 # A set in a file
 # ---------------
 #
-# Midlines of worms are written block by block to a ``.npy`` file, as a program would that produces more shapes than
-# fit into memory.
+# We write midlines of worms block by block to a ``.npy`` file, like a program that produces more shapes than fit into
+# memory.
 
 import tempfile
 from pathlib import Path
@@ -32,7 +32,7 @@ print(f"{(folder / 'worms.npy').stat().st_size / 1e6:.0f} MB")
 # Learning without loading
 # ------------------------
 #
-# A memory map goes into ``fit`` like an array and is read block by block. The result is the same, bit for bit, as for
+# ``fit`` accepts a memory map like an array, and reads it block by block. The result is the same, bit for bit, as for
 # the array in memory. ``coder="ormp", tie=0, n_swaps=0`` selects the fastest settings. With ``checkpoint``, the same
 # script resumes after an interruption.
 
@@ -68,7 +68,7 @@ print(f"{batches.n_iter_} passes in batches: error {100 * np.sqrt(np.mean(batche
 # --------
 #
 # With ``pip install ".[dask]"``, ``fit`` takes Dask arrays. Every worker codes the chunks that it holds, and only
-# sums travel between the machines:
+# sums are sent between the machines:
 #
 # .. code-block:: python
 #

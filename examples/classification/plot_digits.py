@@ -2,8 +2,8 @@
 Classifying handwritten digits by their outlines
 ================================================
 
-:class:`shapelex.CodeFeatures` turns shapes into features for any classifier of scikit-learn. 6 and 9 are confused:
-without their rotation, their outlines are nearly the same shape.
+:class:`shapelex.CodeFeatures` computes features of shapes for any classifier of scikit-learn. The digits 6 and 9 are
+confused, because their outlines are nearly the same shape up to rotation.
 """
 
 import matplotlib.pyplot as plt

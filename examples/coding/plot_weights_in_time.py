@@ -2,8 +2,8 @@
 Weights along time
 ==================
 
-The moduli of the weights of each atom while a worm crawls. Codes of a recording are a time series that can be
-analyzed like any other.
+The picture shows the moduli of the weights of each atom while a worm crawls. The codes of a
+recording are a time series that can be analyzed like any other.
 """
 
 import matplotlib.pyplot as plt

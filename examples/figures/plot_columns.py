@@ -2,8 +2,8 @@
 Colors by columns, scale bars and panel letters
 ===============================================
 
-``shapes.plot(color=...)`` colors a set by any of its columns: side by side with a scale bar, or over each other with a
-mean for each category.
+``shapes.plot(color=...)`` colors a set by any of its columns. The shapes are drawn side by side with a scale bar, or
+over each other with a mean for each category.
 """
 
 import matplotlib.pyplot as plt

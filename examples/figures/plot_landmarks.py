@@ -2,8 +2,8 @@
 Landmarks that are no curve
 ===========================
 
-Anatomical landmarks have no line through them: ``linestyle="none"`` draws points, and ``points="numbers"`` numbers
-them. The fish are simulated, and become slender as they grow.
+A line through anatomical landmarks has no meaning: ``linestyle="none"`` draws only points, and ``points="numbers"``
+numbers them. The fish are simulated, and become slender as they grow.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 On a Dask cluster
 =================
 
-Learning on several processes or machines; it needs ``pip install "shapelex[dask]"``. Without an argument the script
-starts two processes on this machine; ``python dask_cluster.py tcp://scheduler:8786`` uses a running scheduler. It is
-shown here without its output.
+This script learns a dictionary on several processes or machines. It needs ``pip install "shapelex[dask]"``. Without an
+argument, it starts two processes on this machine; ``python dask_cluster.py tcp://scheduler:8786`` uses a running
+scheduler. The script is shown here without its output.
 """
 
 import sys

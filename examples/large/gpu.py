@@ -2,9 +2,9 @@
 On a GPU
 ========
 
-The same estimator with one more argument. Without an argument, the script uses the GPU where there is one, and torch
-on the CPU elsewhere; it needs ``pip install "shapelex[gpu]"``. ``python gpu.py cuda 500000`` names the device and the
-number of shapes. It is shown here without its output.
+The argument ``device`` of the estimator selects the GPU. Without an argument, the script uses a GPU if there is one,
+and torch on the CPU otherwise; it needs ``pip install "shapelex[gpu]"``. ``python gpu.py cuda 500000`` sets the device
+and the number of shapes. The script is shown here without its output.
 """
 
 import sys

@@ -3,7 +3,7 @@ Learning from a file
 ====================
 
 A memory-mapped ``.npy`` file is read block by block, so it may be larger than memory, and a checkpoint lets an
-interrupted fit resume. Here the file is small; nothing changes for a hundred million shapes.
+interrupted fit resume. Here the file is small; the same code works for a hundred million shapes.
 """
 
 import tempfile

@@ -2,9 +2,9 @@
 What changes a distance, and what does not
 ==========================================
 
-:func:`shapelex.invariance_report` rotates, scales, moves, renumbers, reverses and mirrors the given shapes and
-measures how far each shape moves from itself. Outlines have to be registered; rotation, scale and position never
-matter.
+:func:`shapelex.invariance_report` rotates, scales, moves, reverses and mirrors the given shapes, changes their start
+points, and measures the distance between each shape and its changed version. Outlines have to be registered;
+rotation, scale and position never matter.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Outlines of a label image
 =========================
 
-:func:`shapelex.outlines_from_mask` follows the contours of the objects in a mask: as whole contours, as a fixed
+:func:`shapelex.outlines_from_mask` traces the outlines of the objects in a mask: as whole contours, as a fixed
 number of points, or as curves. Holes and small fragments are reported.
 """
 

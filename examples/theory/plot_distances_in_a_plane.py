@@ -3,7 +3,7 @@ The three distances in one plane
 ================================
 
 The plane through two optimally rotated pre-shapes: the geodesic distance ρ is an arc, the partial distance its chord,
-and the full distance the height above *z*.
+and the full distance is the perpendicular from *w* to the line through *z*.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 From configurations to a shape
 ==============================
 
-Configurations of one shape in several poses, the centered pre-shape of norm 1, its rotations, and two orbits on the
-sphere of pre-shapes.
+The panels show configurations of one shape in several poses, the centered pre-shape of norm 1, its rotations, and two
+orbits on the sphere of pre-shapes.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 All start points and both directions
 ====================================
 
-Registration compares an outline with a target for every start point and both directions. The largest product wins.
+Registration compares an outline with a target for every start point and both directions. The one with the
+largest product is chosen.
 """
 
 import matplotlib.pyplot as plt

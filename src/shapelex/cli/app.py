@@ -76,5 +76,5 @@ def shapelex(
 ) -> None:
     """Sparse dictionaries of planar shapes.
 
-    --verbose, --log and --debug work after every command too.
+    --verbose, --log and --debug can also be given after every command.
     """

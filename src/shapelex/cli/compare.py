@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 GroupOption = Annotated[
     str | None,
     typer.Option(
-        "--group", help="Column whose equal values are held out together, such as specimen.", show_default=False
+        "--group",
+        help="Hold out shapes with the same value of this column together, such as specimen.",
+        show_default=False,
     ),
 ]
 
@@ -35,19 +37,27 @@ GroupOption = Annotated[
 def compare(
     shapes: ShapesArgument,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Table to write: .csv, .tsv, .parquet.", show_default=False)
+        Path | None, typer.Option("-o", "--out", help="Table to write: .csv, .tsv or .parquet.", show_default=False)
     ] = None,
-    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Atoms of the dictionaries.")] = 10,
+    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Number of atoms.")] = 10,
     nonzero: Annotated[
-        str, typer.Option("--nonzero", help="Maximum numbers of atoms per shape, as 1-5 or 2,4.")
+        str, typer.Option("--nonzero", help="Maximum numbers of atoms per shape, such as 1-5 or 2,4.")
     ] = "1-5",
     method: Annotated[
-        list[str] | None, typer.Option("--method", help="Method; may repeat. All by default.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            "--method", help="Method to compare; can be repeated. All methods by default.", show_default=False
+        ),
     ] = None,
     folds: Annotated[
-        int | None, typer.Option("--folds", min=2, help="Hold out parts of the shapes too.", show_default=False)
+        int | None,
+        typer.Option(
+            "--folds", min=2, help="Number of folds: also compute the errors of held-out shapes.", show_default=False
+        ),
     ] = None,
-    shuffle: Annotated[bool, typer.Option("--shuffle", help="Hold out shapes at random, not blocks in order.")] = False,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Hold out shapes at random instead of consecutive blocks.")
+    ] = False,
     group: GroupOption = None,
     seed: SeedOption = 0,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
@@ -57,7 +67,7 @@ def compare(
 ) -> None:
     """Compare the dictionary with align-first and principal component analyses, as the paper does.
 
-    Time series are held out whole, and so are groups of shapes, such as those of one specimen, by --group.
+    Whole time series are held out. With --group, groups of shapes are held out, such as those of one specimen.
 
     Example: shapelex compare shapes.npz --atoms 10 --nonzero 1-5 --folds 3 --figure errors.png
     """

@@ -23,7 +23,12 @@ from shapelex.cli.shapes import read_complete_shapes
 def distances(
     shapes: ShapesArgument,
     to: Annotated[
-        str | None, typer.Argument(metavar="OTHER", help="Other shapes, for the columns.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="OTHER",
+            help="Other shapes: compute the distances from SHAPES (rows) to these (columns).",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv or .parquet.")] = ...,  # type: ignore[assignment]
     distance: DistanceOption = DistanceName.full,
@@ -32,9 +37,9 @@ def distances(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the distances between shapes: a row and a column for each, by their ids.
+    """Write a table of the distances between all pairs of shapes, with their ids.
 
-    --figure draws them as colors, sorted by label.
+    --figure draws the distances as colors, sorted by label.
 
     Example: shapelex distances shapes.npz -o distances.csv --distance full --figure distances.png
     """

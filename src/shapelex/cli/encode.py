@@ -47,9 +47,12 @@ class LayoutName(StrEnum):
 def encode(
     model: ModelArgument,
     shapes: ShapesArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .csv, .tsv, .xlsx, .parquet, .npz or .zarr.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="File to write: .csv, .tsv, .xlsx, .parquet, .npz or .zarr.")
+    ],
     layout: Annotated[
-        LayoutName, typer.Option("--layout", help="Columns for the atoms that a shape uses, or for every atom.")
+        LayoutName,
+        typer.Option("--layout", help="slots: columns for the atoms that a shape uses; atoms: columns for every atom."),
     ] = LayoutName.slots,
     device: DeviceOption = "cpu",
     scheduler: SchedulerOption = None,
@@ -58,12 +61,12 @@ def encode(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the codes of shapes: which atoms build each, how large and how far turned, and the error.
+    """Write the codes of shapes: the atoms of each shape, their scales and rotations, and the error.
 
-    Arrays in .npy and .zarr files, and large sets, are read piece by piece; a .zarr folder takes their codes as arrays.
-    Shapes with missing landmarks are coded by the landmarks that they have, and their error is that on these.
-    All that is known of the shapes goes along; in Python, shapelex.read_codes reads each kind of file. Angles are in
-    radians. --figure draws reconstructions over shapes, from the best to the worst.
+    Arrays in .npy and .zarr files, and large sets, are read block by block; a .zarr folder stores their codes as
+    arrays. Shapes with missing landmarks are coded from the landmarks that are present, and their error is computed on
+    these. The output has all columns of the set; in Python, shapelex.read_codes reads every kind of output. Angles are
+    in radians. --figure draws reconstructions over shapes, from the best to the worst.
 
     Example: shapelex encode model.npz shapes.npz -o codes.csv --figure overlays.png
     """

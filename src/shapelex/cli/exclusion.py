@@ -18,7 +18,7 @@ ExcludeOption = Annotated[
     Path | None,
     typer.Option(
         "--exclude",
-        help="Leave out the shapes of this list, a .csv or .tsv with a column id or file.",
+        help="Leave out the shapes in this list, a .csv or .tsv file with a column id or file.",
         show_default=False,
     ),
 ]

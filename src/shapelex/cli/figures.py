@@ -36,14 +36,14 @@ class FigureRequest:
     """The figure that a command is asked for, and its look."""
 
     figure: Annotated[
-        Path | None, _option("--figure", "Draw a figure too: a .png, .svg, .pdf, .eps or .tiff file.")
+        Path | None, _option("--figure", "Also draw a figure: a .png, .svg, .pdf, .eps or .tiff file.")
     ] = None
     width: Annotated[
         str | None,
-        _option("--width", "Width: millimeters, single (85 mm) or double (180 mm).", show_default="double"),
+        _option("--width", "Width in millimeters, or single (85 mm) or double (180 mm).", show_default="double"),
     ] = None
     dpi: Annotated[
-        int | None, _option("--dpi", "Dots per inch, where it is an image.", min=30, max=2400, show_default="300")
+        int | None, _option("--dpi", "Dots per inch of .png and .tiff files.", min=30, max=2400, show_default="300")
     ] = None
     font_size: Annotated[
         float | None, _option("--font-size", "Size of text in points.", min=1, max=72, show_default="8")
@@ -55,9 +55,11 @@ class FigureRequest:
 class ShapesFigureRequest(FigureRequest):
     """The same for a figure of shapes."""
 
-    columns: Annotated[int | None, _option("--columns", "Number of shapes in a row.", min=1)] = None
-    no_lines: Annotated[bool, _option("--no-lines", "Draw landmarks alone, where they follow no curve.")] = False
-    numbers: Annotated[bool, _option("--numbers", "Mark the landmarks, numbered from 1 in the first shape.")] = False
+    columns: Annotated[int | None, _option("--columns", "Number of shapes per row.", min=1)] = None
+    no_lines: Annotated[bool, _option("--no-lines", "Draw landmarks as points, without a line through them.")] = False
+    numbers: Annotated[
+        bool, _option("--numbers", "Mark the landmarks, and number those of the first shape from 1.")
+    ] = False
 
     @property
     def look(self) -> dict[str, Any]:

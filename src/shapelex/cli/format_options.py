@@ -9,7 +9,7 @@ FormatOption = Annotated[
     list[str] | None,
     typer.Option(
         "--option",
-        help="Option of the file format, such as border=drop; may repeat. See shapelex formats NAME.",
+        help="Option of the file format, such as border=drop; can be repeated. See shapelex formats NAME.",
         show_default=False,
     ),
 ]

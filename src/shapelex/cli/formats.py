@@ -26,7 +26,7 @@ def formats(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="Format whose options are listed.",
+            help="Format whose options to list.",
             show_default=False,
             autocompletion=complete_format,
         ),
@@ -35,7 +35,7 @@ def formats(
 ) -> None:
     """List the file formats that can be read and written, or the options of one of them.
 
-    Options are given to import and learn as --option NAME=VALUE, in Python as arguments of shapelex.read.
+    import, learn and impute take these options as --option NAME=VALUE, and shapelex.read takes them as arguments.
 
     Example: shapelex formats image
     """

@@ -32,39 +32,54 @@ def import_shapes(
     inputs: Annotated[
         list[str], typer.Argument(metavar="INPUT...", help="Files, folders or patterns such as '*.tps'.")
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz and .zarr keep all; .csv, .tps for others.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="File to write: .npz or .zarr (keep everything), .csv or .tps (for other programs)."
+        ),
+    ],
     space: Annotated[
-        SpaceName, typer.Option("--space", help="Points, or curves fitted to them (these need --points).")
+        SpaceName,
+        typer.Option("--space", help="Landmarks, or curves fitted to the points (these need --points)."),
     ] = SpaceName.landmarks,
     points: Annotated[
-        int | None, typer.Option("--points", min=2, help="Points of a shape, at equal steps.", show_default=False)
+        int | None,
+        typer.Option(
+            "--points",
+            min=2,
+            help="Number of points per shape, at equal steps of arc length; of curves, number of control points.",
+            show_default=False,
+        ),
     ] = None,
     closed: Annotated[
-        bool | None, typer.Option("--closed/--open", help="Whether the last point joins the first.", show_default=False)
+        bool | None,
+        typer.Option("--closed/--open", help="Read shapes as closed or as open curves.", show_default=False),
     ] = None,
     register: Annotated[
         bool, typer.Option("--register", help="Give outlines a common start point and direction.")
     ] = False,
-    reflection: Annotated[bool, typer.Option("--reflection", help="With --register: mirror shapes too.")] = False,
+    reflection: Annotated[bool, typer.Option("--reflection", help="With --register: also mirror shapes.")] = False,
     like: Annotated[
         str | None,
         typer.Option(
             "--like",
-            help="Prepare them like the set in this file: its space, points and registration.",
+            help="Prepare the shapes like the set in this file: same space, points and registration.",
             show_default=False,
         ),
     ] = None,
     label_from: Annotated[
         str | None,
         typer.Option(
-            "--label-from", help="'parent' folder, or a pattern with a group, of the file's name.", show_default=False
+            "--label-from",
+            help="Label from the file name: a regular expression with one group, or 'parent' for the folder.",
+            show_default=False,
         ),
     ] = None,
     labels: Annotated[
         Path | None,
         typer.Option("--labels", help="Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.", show_default=False),
     ] = None,
-    on: Annotated[str, typer.Option("--on", help="Column of the sheet that finds shapes: id, file, …")] = "id",
+    on: Annotated[str, typer.Option("--on", help="Column of the sheet that identifies the shapes: id, file, …")] = "id",
     label: Annotated[
         str | None, typer.Option("--label", help="Column that becomes the label.", show_default=False)
     ] = None,
@@ -72,7 +87,7 @@ def import_shapes(
         str | None,
         typer.Option(
             "--format",
-            help="Format, where the name does not tell it: one of shapelex formats.",
+            help="Format of the input, if it is not recognized; shapelex formats lists them.",
             show_default=False,
             autocompletion=complete_format,
         ),
@@ -88,7 +103,7 @@ def import_shapes(
 ) -> None:
     """Read shapes from files of any kind into one set: masks, TPS, tables, ImageJ, COCO, WCON, HDF5.
 
-    Any number of shapes goes to .npz and .zarr in little memory.
+    Sets larger than memory can be written to .npz and .zarr files.
 
     Example: shapelex import masks/ -o shapes.npz --points 100 --register --label-from parent
     """

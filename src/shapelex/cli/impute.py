@@ -32,19 +32,30 @@ class MethodName(StrEnum):
 
 def impute(
     shapes: ShapesArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz and .zarr keep all; .csv, .tps for others.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="File to write: .npz or .zarr (keep everything), .csv or .tps (for other programs)."
+        ),
+    ],
     model: Annotated[
         Path | None,
-        typer.Option("--model", help="Model file that learn wrote; else one is learned here.", show_default=False),
+        typer.Option(
+            "--model", help="Model file that learn wrote; by default a dictionary is learned here.", show_default=False
+        ),
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option("--reference", help="With --model: complete shapes that it was learned from.", show_default=False),
+        typer.Option(
+            "--reference", help="With --model: the complete shapes that the model was learned from.", show_default=False
+        ),
     ] = None,
-    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Without --model: atoms of the dictionary.")] = 10,
-    nonzero: Annotated[int, typer.Option("--nonzero", min=1, help="Without --model: maximum atoms per shape.")] = 3,
+    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Without --model: number of atoms.")] = 10,
+    nonzero: Annotated[
+        int, typer.Option("--nonzero", min=1, help="Without --model: maximum number of atoms per shape.")
+    ] = 3,
     method: Annotated[
-        MethodName, typer.Option("--method", help="Expected weights of all atoms, or a sparse code.")
+        MethodName, typer.Option("--method", help="posterior: expected weights of all atoms; sparse: a sparse code.")
     ] = MethodName.posterior,
     missing: MissingOption = MissingName.allow,
     option: FormatOption = None,
@@ -53,10 +64,10 @@ def impute(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Fill in missing landmarks, and measure how well by hiding some of those that are there.
+    """Fill in missing landmarks, and estimate the error by hiding some known landmarks.
 
-    Without --model, a dictionary is learned from the incomplete set itself, by turns of completing and learning. The
-    set that is written has the column n_imputed, and a note on what was filled in.
+    Without --model, a dictionary is learned from the incomplete set itself, by alternating completion and learning.
+    The set that is written has the column n_imputed, and a note that describes what was filled in.
 
     Example: shapelex impute skulls.tps -o complete.npz
     """

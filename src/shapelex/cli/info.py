@@ -23,10 +23,10 @@ _IMAGES = (".png", ".tif", ".tiff")
 
 
 def info(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Shapes, a model, codes, a page or figure.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Shapes, a model, codes, a page or a figure.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a file holds: shapes of any kind, a model, codes, a page or a figure; and what made it.
+    """Describe a file (shapes of any kind, a model, codes, a page or a figure) and how it was made.
 
     Example: shapelex info model.npz
     """

@@ -52,10 +52,10 @@ class CoderName(StrEnum):
 def learn(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Model file to write, .npz.")],
-    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Atoms of the dictionary.")] = 20,
+    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Number of atoms.")] = 20,
     nonzero: Annotated[int, typer.Option("--nonzero", min=1, help="Maximum number of atoms per shape.")] = 5,
     coder: Annotated[
-        CoderName, typer.Option("--coder", help="How to find the atoms of a shape; the paper uses ormp.")
+        CoderName, typer.Option("--coder", help="Algorithm that selects the atoms of a shape; the paper uses ormp.")
     ] = CoderName.auto,
     tie: Annotated[
         float,
@@ -66,15 +66,20 @@ def learn(
     swaps: Annotated[
         int | None,
         typer.Option(
-            "--swaps", min=0, help="Swaps of atoms tried before a descent; 80 or fewer by default.", show_default=False
+            "--swaps",
+            min=0,
+            help="Number of swaps of atoms that are tried before the updates begin; 80 or fewer by default.",
+            show_default=False,
         ),
     ] = None,
     distance: DistanceOption = DistanceName.full,
-    restarts: Annotated[int, typer.Option("--restarts", min=1, help="First dictionaries to try.")] = 1,
-    max_iter: Annotated[int, typer.Option("--max-iter", min=0, help="Maximum number of updates of each.")] = 100,
+    restarts: Annotated[int, typer.Option("--restarts", min=1, help="Number of initial dictionaries to try.")] = 1,
+    max_iter: Annotated[
+        int, typer.Option("--max-iter", min=0, help="Maximum number of updates of each dictionary.")
+    ] = 100,
     batch_size: Annotated[
         int | None,
-        typer.Option("--batch-size", min=1, help="Learn from batches of so many shapes.", show_default=False),
+        typer.Option("--batch-size", min=1, help="Learn from batches of this number of shapes.", show_default=False),
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -93,15 +98,15 @@ def learn(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn a dictionary: few typical shapes that add up to all.
+    """Learn a dictionary: a small set of typical shapes whose weighted sums approximate all shapes.
 
-    Arrays in .npy and .zarr files, and large sets, are read piece by piece: they may be more than memory holds.
+    Arrays in .npy and .zarr files, and large sets, are read block by block, so they may be larger than memory.
 
-    Shapes with missing landmarks are learned from the landmarks that they have; such sets are read into memory.
+    Of shapes with missing landmarks, the landmarks that are present are used; such sets are read into memory.
 
-    With --exclude, the other shapes are read into memory.
+    With --exclude, the remaining shapes are read into memory.
 
-    Interrupted with Ctrl-C, it keeps the best dictionary so far beside OUT, as NAME.interrupted.npz.
+    After Ctrl-C, the best dictionary so far is kept beside the output file, as NAME.interrupted.npz.
 
     Example: shapelex learn shapes.npz -o model.npz --atoms 10 --nonzero 3 --figure atoms.png
     """

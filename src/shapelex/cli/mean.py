@@ -24,17 +24,17 @@ from shapelex.cli.shapes import read_complete_shapes
 @with_figure
 def mean(
     shapes: ShapesArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz, .csv, .tps.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="File to write: .npz, .csv or .tps.")],
     distance: DistanceOption = DistanceName.full,
-    by_label: Annotated[bool, typer.Option("--by-label", help="A mean for each label.")] = False,
+    by_label: Annotated[bool, typer.Option("--by-label", help="Compute one mean per label.")] = False,
     figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the mean shape: the one of least summed squared distance to all.
+    """Write the mean shape, which minimizes the sum of squared distances to all shapes.
 
-    --figure draws it over the shapes; with --by-label, the means side by side.
+    --figure draws the mean over the shapes, or with --by-label the means side by side.
 
     Example: shapelex mean shapes.npz -o mean.csv --figure mean.png
     """

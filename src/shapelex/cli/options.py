@@ -36,20 +36,29 @@ def numbers_in(text: str | None, option: str) -> list[int] | None:
     return sorted(set(found))
 
 
-DeviceOption = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, or another torch device.")]
+DeviceOption = Annotated[
+    str, typer.Option("--device", help="Device to compute on: cpu, cuda, or another torch device.")
+]
 DistanceOption = Annotated[DistanceName, typer.Option("--distance", help="Procrustes distance.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is there; nothing is replaced without.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
 MissingOption = Annotated[
-    MissingName, typer.Option("--missing", help="Missing landmarks: refuse, keep, or negative ones are.")
+    MissingName,
+    typer.Option(
+        "--missing",
+        help="Missing landmarks: error refuses them, allow keeps them, negative reads negative coordinates as missing.",
+    ),
 ]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that learn wrote.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is random.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")]
 ShapesArgument = Annotated[
-    str, typer.Argument(metavar="SHAPES", help="File that import wrote, or any file, folder or pattern of shapes.")
+    str,
+    typer.Argument(
+        metavar="SHAPES", help="File that import wrote, or any file, folder or pattern that import can read."
+    ),
 ]
 SchedulerOption = Annotated[
     str | None,
-    typer.Option("--scheduler", help="Work on the Dask cluster of this address.", show_default=False),
+    typer.Option("--scheduler", help="Address of the Dask scheduler of the cluster to compute on.", show_default=False),
 ]

@@ -25,16 +25,16 @@ from shapelex.cli.shapes import load_dictionary, read_shapes_for
 def reconstruct(
     model: ModelArgument,
     shapes: ShapesArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz, .csv, .tps.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="File to write: .npz, .csv or .tps.")],
     device: DeviceOption = "cpu",
     figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the shapes that codes stand for: centered, of size about 1, each turned like its original.
+    """Write the approximations of shapes: centered, with norm about 1, rotated like the originals.
 
-    The set keeps ids, labels and series, and has the column error.
+    The set that is written keeps ids, labels and series, and has the column error.
 
     Example: shapelex reconstruct model.npz shapes.npz -o reconstructed.npz --figure overlays.pdf
     """

@@ -18,25 +18,35 @@ from shapelex.cli.stored import assembled_shapes, open_if_large
 
 def register(
     shapes: ShapesArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where to: .npz and .zarr keep all; .csv, .tps for others.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="File to write: .npz or .zarr (keep everything), .csv or .tps (for other programs)."
+        ),
+    ],
     start: Annotated[bool, typer.Option("--start/--no-start", help="Search for the start point.")] = True,
     direction: Annotated[
-        bool, typer.Option("--direction/--no-direction", help="Reverse shapes where that is closer.")
+        bool,
+        typer.Option("--direction/--no-direction", help="Reverse shapes where this brings them closer to the mean."),
     ] = True,
-    reflection: Annotated[bool, typer.Option("--reflection", help="Mirror shapes where that is closer.")] = False,
+    reflection: Annotated[
+        bool, typer.Option("--reflection", help="Mirror shapes where this brings them closer to the mean.")
+    ] = False,
     like: Annotated[
         str | None,
-        typer.Option("--like", help="Register to the mean of the set in this file, as it was.", show_default=False),
+        typer.Option(
+            "--like", help="Register to the mean of the set in this file, with the same options.", show_default=False
+        ),
     ] = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Give outlines a common start point and direction: those that bring each closest to the mean.
+    """Give outlines the start points and directions that bring them closest to their mean.
 
-    Closed outlines have both, open curves a direction alone. Any number of shapes goes to .npz and .zarr in little
-    memory; the mean of a large set is that of 10,000 of its shapes.
+    Closed outlines have a start point and a direction, open curves only a direction. Sets larger than memory can be
+    written to .npz and .zarr files; a large set is registered to the mean of 10,000 of its shapes.
 
     Example: shapelex register outlines.npz -o registered.npz --reflection
     """

@@ -16,24 +16,24 @@ from shapelex.cli.screen import Screen
 
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file that a command of shapelex wrote.")],
-    everything: Annotated[bool, typer.Option("--all", help="The commands before it too, in order.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also print the commands before it, in order.")] = False,
     again: Annotated[bool, typer.Option("--run", help="Run the command again; needs -o.")] = False,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="With --run: where the new file goes.", show_default=False)
+        Path | None, typer.Option("-o", "--out", help="With --run: file to write.", show_default=False)
     ] = None,
     allow_changed: Annotated[
-        bool, typer.Option("--allow-changed", help="With --run: also if inputs have changed or were not recorded.")
+        bool, typer.Option("--allow-changed", help="With --run: run even if inputs have changed or were not recorded.")
     ] = False,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print the command that made a file, and whether the inputs of that command are unchanged.
 
-    Paths are as they were typed: run it in the folder where the command was typed. Inputs are compared by size and
-    SHA-256; of Zarr folders the metadata, and the names and sizes of the chunks. With --all, the inputs of the commands
-    before it are compared too, as far as the files between are there.
+    Paths are recorded as they were typed, so run replay in the folder where the command was typed. Inputs are compared
+    by size and SHA-256; in Zarr folders, the metadata and the names and sizes of the chunks are compared. With --all,
+    the inputs of the earlier commands are compared too, where the files that they wrote still exist.
 
-    With --run, the command runs again and writes to -o. A figure goes beside it, under the same name.
+    With --run, the command runs again and writes to -o. A figure is written beside this file, with the same name.
 
     Example: shapelex replay model.npz --run -o again.npz
     """

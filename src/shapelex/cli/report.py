@@ -18,13 +18,20 @@ def report(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Page to write, .html.")],
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.", show_default=False)] = None,
-    lines: Annotated[bool, typer.Option("--lines/--no-lines", help="Join the points; not for anatomical ones.")] = True,
-    max_shapes: Annotated[int, typer.Option("--max-shapes", min=1, help="Most shapes that the page holds.")] = 5000,
+    lines: Annotated[
+        bool,
+        typer.Option(
+            "--lines/--no-lines", help="Draw a line through the points; use --no-lines for anatomical landmarks."
+        ),
+    ] = True,
+    max_shapes: Annotated[
+        int, typer.Option("--max-shapes", min=1, help="Maximum number of shapes on the page.")
+    ] = 5000,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write one HTML page to explore atoms, shapes and codes: it opens from disk and can be sent.
+    """Write an HTML page to explore atoms, shapes and codes: a single file that works without a server.
 
     Example: shapelex report model.npz shapes.npz -o report.html --title "Wings of bees"
     """

@@ -22,7 +22,7 @@ def reproduce(
         Path | None,
         typer.Option(
             "--data",
-            help="Take the datasets from this folder alone. By default they come from the folder that SHAPELEX_DATA "
+            help="Use only the datasets in this folder. By default they come from the folder that SHAPELEX_DATA "
             "names, from the cache, or are downloaded.",
             show_default=False,
         ),
@@ -34,17 +34,19 @@ def reproduce(
         list[str] | None,
         typer.Option("--only", help="Datasets to run, such as 2,3 or 4b; all by default.", show_default=False),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few shapes and updates: to see that it works.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use few shapes and updates, to test the installation.")
+    ] = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Rerun the paper: its table and figures, from every dataset that can be had.
+    """Repeat the experiments of the paper and write its table and figures.
 
-    Downloads the datasets on first use, with their source and license on standard error. Writes reproduction.md,
-    results.json and figures/ (PNG and SVG). Datasets that cannot be had are named and skipped, with the reason. Some
-    ten minutes on two cores for everything.
+    Downloads the datasets on first use, and prints their source and license on standard error. Writes reproduction.md,
+    results.json and figures/ (PNG and SVG). Datasets that are not available are skipped, and the reason is printed.
+    All datasets together take about ten minutes on two cores.
 
     Example: shapelex reproduce -o reproduction --only 2,3
     """

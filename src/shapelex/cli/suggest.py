@@ -30,23 +30,33 @@ LINE_SECONDS = 3.0
 def suggest(
     shapes: ShapesArgument,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Table of held-out errors to write.", show_default=False)
+        Path | None, typer.Option("-o", "--out", help="Table of the held-out errors to write.", show_default=False)
     ] = None,
     atoms: Annotated[
         str | None,
-        typer.Option("--atoms", help="Sizes to try, such as 4-12; its own choice without.", show_default=False),
+        typer.Option(
+            "--atoms",
+            help="Numbers of atoms to try, such as 4-12; chosen automatically by default.",
+            show_default=False,
+        ),
     ] = None,
     nonzero: Annotated[
-        str | None, typer.Option("--nonzero", help="Sparsities to try, such as 1-5.", show_default=False)
+        str | None,
+        typer.Option("--nonzero", help="Maximum numbers of atoms per shape to try, such as 1-5.", show_default=False),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts to hold out in turn.")] = 3,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds, each held out in turn.")] = 3,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Hold out shapes at random, even those of a recording.")
     ] = False,
     group: GroupOption = None,
-    max_shapes: Annotated[int, typer.Option("--max-shapes", min=6, help="Most shapes to use.")] = 1500,
+    max_shapes: Annotated[int, typer.Option("--max-shapes", min=6, help="Maximum number of shapes to use.")] = 1500,
     stability: Annotated[
-        int, typer.Option("--seeds", min=0, help="Dictionaries of a size to compare for stable atoms; 0: none.")
+        int,
+        typer.Option(
+            "--seeds",
+            min=0,
+            help="Number of dictionaries per size to compare for the stability of atoms; 0 skips this.",
+        ),
     ] = 3,
     seed: SeedOption = 0,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
@@ -54,10 +64,10 @@ def suggest(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Suggest --atoms and --nonzero for learn, from errors of held-out shapes, with reasons.
+    """Suggest values of --atoms and --nonzero for learn, by errors of held-out shapes, with reasons.
 
-    Time series are held out whole, and so are groups of shapes, such as those of one specimen, by --group. Without
-    these, a set that is sorted by label or file is shuffled. Progress goes to standard error.
+    Whole time series are held out. With --group, groups of shapes are held out, such as those of one specimen. Without
+    series or groups, a set that is sorted by label or file is shuffled. Progress is printed on standard error.
 
     Example: shapelex suggest shapes.npz --figure suggestion.png
     """

@@ -15,7 +15,7 @@ _CODERS = ("exact", "beam", "ormp", "omp")
 
 
 def warmup(quiet: QuietOption = False, as_json: JsonOption = False) -> None:
-    """Precompile the numerical kernels, and keep them on disk: a minute or two once, then seconds.
+    """Precompile the numerical kernels and store them on disk; takes a minute or two, only once.
 
     Example: shapelex warmup
     """
