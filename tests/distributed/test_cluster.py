@@ -90,7 +90,7 @@ def test_codes_go_to_a_file_whatever_happens(kind, client, expected, tmp_path):
         disturb, kind=kind, folder=str(tmp_path / "reads"), dtype=X.dtype, meta=np.empty((0, 0), dtype=X.dtype)
     )
     for _ in range(5 if kind == "killed" else 1):
-        path = expected.encode_to(X, tmp_path / "codes.zarr")
+        path = expected.encode_to(X, tmp_path / "codes.zarr", overwrite=True)
     if kind == "killed":
         assert len(list((tmp_path / "reads").iterdir())) > 5
     codes, errors = read_codes(path)
