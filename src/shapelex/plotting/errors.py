@@ -10,7 +10,7 @@ from shapelex._validation import as_numeric_array
 from shapelex.exceptions import ParameterError
 from shapelex.plotting.axes import label_axes, resolve_axes, size_in_inches
 from shapelex.plotting.drawing import with_defaults
-from shapelex.plotting.palette import MARKERS
+from shapelex.plotting.palette import DARK_GRAY, MARKERS
 from shapelex.plotting.style import cycle_color, styled, text_size
 
 if TYPE_CHECKING:
@@ -126,21 +126,23 @@ def plot_rmse_curves(table: Any, *, fontsize: float | None = None, ax: "Axes | N
     ax, size = resolve_axes(ax), text_size(fontsize)
     methods = list(dict.fromkeys(method for method, _ in curves))
     splits = list(dict.fromkeys(split for _, split in curves))
-    names = []
     for (method, split), (sparsities, errors) in curves.items():
         found = np.unique(sparsities)
         groups = [100 * errors[sparsities == n_nonzero] for n_nonzero in found]
         k, style = methods.index(method), _STYLES[splits.index(split) % len(_STYLES)]
         color, marker = cycle_color(k), MARKERS[k % len(MARKERS)]
         means = np.array([group.mean() for group in groups])
-        names.append(method if len(splits) == 1 else f"{method}, {split}")
-        _draw_line(ax, found, means, line, color=color, marker=marker, linestyle=style, label=names[-1])
+        # With several splits, the legend names each method and each style of lines once.
+        name = method if split == splits[0] else "_"
+        _draw_line(ax, found, means, line, color=color, marker=marker, linestyle=style, label=name)
         if len(errors) > len(found):
             least, greatest = [group.min() for group in groups], [group.max() for group in groups]
             ax.fill_between(found, least, greatest, color=color, alpha=0.15, linewidth=0)
+    for split, style in zip(splits if len(splits) > 1 else (), _STYLES, strict=False):
+        ax.plot([], [], color=DARK_GRAY, linestyle=style, label=split)
     use_log_scale(ax)
     _finish(ax, "atoms per shape", size)
-    _make_room_for_legend(ax, names, size)
+    _make_room_for_legend(ax, size)
     return ax
 
 
@@ -209,21 +211,28 @@ def use_log_scale(ax: "Axes") -> None:
     ax.yaxis.set_minor_locator(NullLocator())
 
 
-def _make_room_for_legend(ax: "Axes", names: list[str], fontsize: float) -> None:
+def _make_room_for_legend(ax: "Axes", fontsize: float) -> None:
     """Put the legend into the upper right corner, which falling curves leave free, and raise the axes until they do."""
+    names = ax.get_legend_handles_labels()[1]
     width, height = size_in_inches(ax)
     # Ticks, their labels and a title take about five lines of the height and six characters of the width.
     inner_width, inner_height = 72 * width - 4 * fontsize, 72 * height - 5 * fontsize
-    share_x = np.clip(0.57 * fontsize * (max(map(len, names)) + 4.5) / max(inner_width, fontsize), 0, 0.95)
-    share_y = np.clip(fontsize * (1.5 * len(names) + 1) / max(inner_height, fontsize), 0, 0.7)
     left, right = ax.get_xlim()
-    start = right - share_x * (right - left)
-    highest = max(_highest_from(start, line) for line in ax.lines)
     least, greatest = np.log(ax.get_ylim())
-    needed = least + (np.log(highest) - least) / (1 - share_y)
-    ax.set_ylim(top=float(np.exp(max(greatest, needed))))
+    needed = {}
+    for n_columns in (1, 2, 3):
+        n_characters, n_lines = n_columns * (max(map(len, names)) + 5.5), -(-len(names) // n_columns)
+        share_x = np.clip(0.57 * fontsize * n_characters / max(inner_width, fontsize), 0, 0.95)
+        share_y = np.clip(fontsize * (1.5 * n_lines + 1) / max(inner_height, fontsize), 0, 0.7)
+        start = right - share_x * (right - left)
+        highest = max(_highest_from(start, line) for line in ax.lines if np.size(line.get_xdata()))
+        if n_columns == 1 or share_x < 0.95:
+            needed[n_columns] = least + (np.log(highest) - least) / (1 - share_y)
+    # As many columns as leave most of the height to the curves.
+    best = min(needed, key=lambda n_columns: needed[n_columns])
+    ax.set_ylim(top=float(np.exp(max(greatest, needed[best]))))
     # A filled box, so that no grid line runs through the words.
-    ax.legend(loc="upper right", framealpha=1, edgecolor="none", fontsize=fontsize)
+    ax.legend(loc="upper right", framealpha=1, edgecolor="none", fontsize=fontsize, ncols=best)
 
 
 def _highest_from(start: float, line: "Line2D") -> float:

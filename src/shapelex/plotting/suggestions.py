@@ -95,11 +95,18 @@ def plot_suggestion(suggestion: Any, *, fontsize: float | None = None, ax: "Axes
 
 def _draw_stability(ax: "Axes", suggestion: Any, fontsize: float) -> None:
     """Draw the bars on a strip below the axes, over the same numbers of atoms."""
+    if ax.figure.get_layout_engine() is None:
+        # Nothing else makes room for the strip.
+        box = ax.get_position()
+        height = box.height / 1.36
+        ax.set_position((box.x0, box.y1 - height, box.width, height))
     strip = ax.inset_axes((0, -0.36, 1, 0.3), sharex=ax)
     sizes, values = suggestion.stability["n_atoms"], suggestion.stability["stability"]
     colors = [cycle_color(1) if size == suggestion.n_atoms else LIGHT_GRAY for size in sizes]
-    strip.bar(sizes, values, width=0.6, color=colors, edgecolor=DARK_GRAY, linewidth=0.5)
-    strip.set_ylim(0, 1)
+    bars = strip.bar(sizes, values, width=0.6, color=colors, edgecolor=DARK_GRAY, linewidth=0.5)
+    # A stability of 0 has no bar, but is a result.
+    strip.bar_label(bars, fmt="%.2f", fontsize=0.8 * fontsize)
+    strip.set_ylim(0, 1.3)
     strip.set_yticks([0, 0.5, 1])
     label_axes(strip, ax.get_xlabel(), "stability", fontsize)
     # A constrained layout takes the height of the strip from axes that it then enlarges: an empty line is the slack.
