@@ -62,7 +62,7 @@ def is_on_device(value: Any, device: str | None) -> bool:
     import torch
 
     wanted, found = torch.device(device), value.device
-    if wanted.index is None and wanted.type == "cuda":
+    if str(wanted) == "cuda":
         wanted = torch.device("cuda", torch.cuda.current_device())
     return bool(wanted == found)
 

@@ -100,7 +100,8 @@ class DeviceCoder(DictionaryCoder):
     def rows_on_device(self, rows: ComplexArray | Shapes, start: int, stop: int) -> "Tensor":
         """Return some rows on the device, in the precision of the coder; those that are there are not copied."""
         if self._is_there(rows):
-            return rows.tensor[start:stop].to(self._atoms.dtype)  # type: ignore[union-attr]
+            there: Tensor = rows.tensor[start:stop].to(self._atoms.dtype)  # type: ignore[union-attr]
+            return there
         return self.to_device(rows[start:stop])
 
     def _is_there(self, rows: ComplexArray | Shapes) -> bool:
