@@ -11,7 +11,8 @@ function overlap(a, b) {
 }
 
 /** How much of a line from the origin to a tip lies in a box, of 16 points on it. */
-function crossing(box, [x, y]) {
+function crossing(box, tip) {
+  const [x, y] = tip;
   let inside = 0;
   for (let i = 1; i <= 16; i++) if (Math.abs((i / 16) * x - box.x) < box.width / 2 && Math.abs((i / 16) * y - box.y) < box.height / 2) inside++;
   return inside;
