@@ -7,14 +7,15 @@ from typing import Any
 
 from shapelex.cli.screen import Tell
 
-# The swaps before the first descent take about as long as so many updates.
-_SWAPS_AS_UPDATES = 10
+# The search for a first dictionary takes about this part of a descent.
+_SEARCH_SHARE = 0.5
 
 
 class _FitHandler(logging.Handler):
-    def __init__(self, tell: Tell, n_swaps: int) -> None:
+    def __init__(self, tell: Tell) -> None:
         super().__init__(logging.DEBUG)
-        self._tell, self._n_swaps = tell, n_swaps
+        self._tell = tell
+        self._searched = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
         """Move the bar."""
@@ -23,20 +24,20 @@ class _FitHandler(logging.Handler):
             self._tell(self._share(iteration), "")
 
     def _share(self, iteration: Any) -> float:
-        extra = _SWAPS_AS_UPDATES if self._n_swaps else 0
-        total = max(iteration.max_iter, 1) + extra
-        if iteration.swap is not None:
-            done = extra * min(iteration.swap / max(self._n_swaps, 1), 1.0)
+        if iteration.explored is not None:
+            self._searched = _SEARCH_SHARE
+            done = _SEARCH_SHARE * iteration.explored
         else:
-            done = iteration.iteration + (extra if iteration.iteration else 0)
-        return float((iteration.restart + done / total) / iteration.n_restarts)
+            updates = iteration.iteration / max(iteration.max_iter, 1)
+            done = self._searched + (1 - self._searched) * updates if iteration.iteration else 0.0
+        return float((iteration.restart + done) / iteration.n_restarts)
 
 
 @contextmanager
-def follow_fit(tell: Tell, n_swaps: int) -> Iterator[None]:
+def follow_fit(tell: Tell) -> Iterator[None]:
     """Move a bar with the fit that goes on inside."""
     logger = logging.getLogger("shapelex")
-    handler = _FitHandler(tell, n_swaps)
+    handler = _FitHandler(tell)
     logger.addHandler(handler)
     try:
         yield

@@ -57,18 +57,35 @@ def learn(
     coder: Annotated[
         CoderName, typer.Option("--coder", help="Algorithm that selects the atoms of a shape; the paper uses ormp.")
     ] = CoderName.auto,
-    tie: Annotated[
-        float,
+    nested: Annotated[
+        bool,
         typer.Option(
-            "--tie", min=0, help="Strength of the penalty on the distance from each atom to its nearest shape."
+            "--nested/--not-nested",
+            help="Learn for all numbers of atoms per shape up to --nonzero together, so that the atoms come back with "
+            "other shapes and seeds; or for --nonzero alone, as the paper does.",
         ),
-    ] = 0.5,
+    ] = True,
+    effort: Annotated[
+        float,
+        typer.Option("--effort", min=0.01, help="How long to search for the dictionary: 4 takes four times as long."),
+    ] = 1,
+    tie: Annotated[
+        float | None,
+        typer.Option(
+            "--tie",
+            min=0,
+            help="Strength of the penalty on the distance from each atom to its nearest shape. [default: 0.25, and 0 "
+            "with one atom per shape]",
+            show_default=False,
+        ),
+    ] = None,
     swaps: Annotated[
         int | None,
         typer.Option(
             "--swaps",
             min=0,
-            help="Number of swaps of atoms that are tried before the updates begin; 80 or fewer by default.",
+            help="Number of swaps and crossovers of dictionaries that are tried before the updates begin; by default "
+            "--effort decides, and 0 tries none.",
             show_default=False,
         ),
     ] = None,
@@ -141,7 +158,9 @@ def learn(
         nonzero,
         space=found.space,
         coder=str(coder),
+        nested=nested,
         tie=tie,
+        effort=effort,
         n_swaps=swaps,
         distance=distance.value,
         n_restarts=restarts,
@@ -156,7 +175,7 @@ def learn(
         with (
             on_cluster(found, shapes, scheduler) as source,
             screen.progress("learning") as tell,
-            follow_fit(tell, _count_swaps(model)),
+            follow_fit(tell),
         ):
             model.fit(source)
     except KeyboardInterrupt:
@@ -176,12 +195,6 @@ def learn(
                  "n_excluded": 0 if exclusion is None else exclusion.n_excluded,
                  "unmatched": [] if exclusion is None else exclusion.unmatched,
                  "usage": model.usage_.tolist()})  # fmt: skip
-
-
-def _count_swaps(model: Any) -> int:
-    from shapelex.learning import LearningOptions
-
-    return 0 if model.batch_size else LearningOptions(model.n_atoms, model.n_nonzero, n_swaps=model.n_swaps).swap_count
 
 
 def _shares(model: Any) -> str:

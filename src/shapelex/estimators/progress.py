@@ -82,6 +82,7 @@ class FitProgress:
         self._root: Any = None
         self._descent: Any = None
         self._restart = 0
+        self._tenths = 0
         self.was_stopped = False
         if getattr(estimator, "_skl_callbacks", None):
             self._root = estimator._init_callback_context(max_subtasks=options.n_restarts)
@@ -89,8 +90,8 @@ class FitProgress:
 
     def __call__(self, iteration: Iteration) -> bool:
         """Report one pass; return whether a callback asks to stop."""
-        if iteration.swap is not None:
-            self._report_swap(iteration)
+        if iteration.n_trials is not None:
+            self._report_trials(iteration)
             return False
         message = (
             f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, iteration "
@@ -102,14 +103,18 @@ class FitProgress:
         self.was_stopped = self._root is not None and self._notify_callbacks(iteration)
         return self.was_stopped
 
-    def _report_swap(self, iteration: Iteration) -> None:
+    def _report_trials(self, iteration: Iteration) -> None:
+        assert iteration.explored is not None
+        tenths = int(10 * iteration.explored)
         message = (
-            f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, "
-            f"{iteration.swap} swaps tried, RMSE of the sample {iteration.rmse:.6f}"
+            f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, first "
+            f"dictionary, {10 * tenths} %: {iteration.n_trials} swaps and crossovers tried, RMSE of the sample "
+            f"{iteration.rmse:.6f}"
         )
         logger.debug(message, extra={"iteration": iteration})
-        if self._verbose > 0 and iteration.swap is not None and iteration.swap % (10 if self._verbose == 1 else 1) == 0:
+        if self._verbose > 1 or (self._verbose == 1 and tenths > self._tenths):
             write_progress(message)
+        self._tenths = tenths
 
     def finish(self) -> None:
         """Report the end of the fit, also to the callbacks."""

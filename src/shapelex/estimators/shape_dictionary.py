@@ -25,6 +25,7 @@ from shapelex.learning import (
 )
 from shapelex.learning.checkpoint import Checkpoint, describe_fit
 from shapelex.learning.incomplete_shapes import open_incomplete
+from shapelex.learning.options import default_tie
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
@@ -177,7 +178,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         coder: str = "auto",
         distance: DistanceKind = "full",
         init: str | ArrayLike = "spread",
-        tie: float = 0.5,
+        nested: bool = True,
+        tie: float | None = None,
+        effort: float = 1,
         n_swaps: int | None = None,
         n_restarts: int = 1,
         max_iter: int = 100,
@@ -195,7 +198,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self.coder = coder
         self.distance = distance
         self.init = init
+        self.nested = nested
         self.tie = tie
+        self.effort = effort
         self.n_swaps = n_swaps
         self.n_restarts = n_restarts
         self.max_iter = max_iter
@@ -356,7 +361,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     def _prepare(self, shapes: Shapes) -> LearningOptions:
         """Check the parameters and return them as options of a learner."""
         check_verbose(self.verbose)
-        options = self._options(shapes.space)
+        options = self._options(shapes.space, len(shapes))
         if isinstance(shapes, ArrayShapes):
             shapes.keep_scales()
         return options
@@ -387,7 +392,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             online.resume_run(state)
         return online
 
-    def _options(self, space: Space) -> LearningOptions:
+    def _options(self, space: Space, n_shapes: int) -> LearningOptions:
         init = self.init
         return LearningOptions(
             n_atoms=self.n_atoms,
@@ -395,7 +400,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             coder=self.coder,
             distance=self.distance,
             init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
-            tie=self.tie,
+            nested=self.nested,
+            tie=default_tie(self.n_atoms, self.n_nonzero, n_shapes) if self.tie is None else self.tie,
+            effort=self.effort,
             n_swaps=self.n_swaps,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
@@ -405,7 +412,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         )
 
     def _check_loaded(self) -> None:
-        self._options(self.space_)
+        self._options(self.space_, n_shapes=1)
         self._atom_rows()
 
     def _store(self, learned: LearnedDictionary, space: Space, preparation: Preparation | None) -> None:

@@ -135,7 +135,8 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     has_skipped = False
     has_target = limits[TARGET] >= 0
     # Sums of gains round: a support that wins by less is equal, and the first of equals is taken.
-    margin = dtype.type(1) + 4 * limits[EPS]
+    # In the precision of the rows: a product with an integer would be in double precision.
+    margin = dtype.type(1) + dtype.type(4) * limits[EPS]
     unsure = limits[UNSURE]
     for first in range(0, n_samples, LANE):
         n_here = min(LANE, n_samples - first)

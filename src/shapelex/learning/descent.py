@@ -5,15 +5,16 @@ codes all shapes and accumulates statistics (``survey``), updates the atoms and 
 best dictionary is kept. Callbacks and checkpoints are called after an iteration and never inside one.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex.learning.exploration import explore
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
+from shapelex.learning.population import Exploration, explore
 from shapelex.learning.problem import LearningProblem
 from shapelex.learning.states import Callback, Iteration, LearnedDictionary, LearnerState, Record, Saver
 from shapelex.shapes.collection import Shapes
@@ -84,7 +85,7 @@ class Learner:
             assert record.atoms is not None
             self._descend(record.atoms)
         # From given atoms and without swaps, every descent would be the same.
-        is_fixed = not isinstance(self.options.init, str) and self.options.swap_count == 0
+        is_fixed = not isinstance(self.options.init, str) and self.options.n_trials == 0
         while len(record.curves) < (1 if is_fixed else self.options.n_restarts) and not self._is_stopped:
             record.curves.append([])
             record.converged.append(False)
@@ -99,7 +100,7 @@ class Learner:
         if not curve:
             self._finish_iteration(current)
         while not self._is_done():
-            if len(curve) == 1 and self.options.swap_count > 0:
+            if len(curve) == 1 and self.options.n_trials != 0:
                 following, n_replaced = self._problem.survey(self._explore(current)), 0
             else:
                 following, n_replaced = self._problem.improve(current)  # update, replace, code, accumulate
@@ -118,15 +119,17 @@ class Learner:
         return abs(objective - self._problem.objective(after)) <= self.options.tol * objective + rounding
 
     def _explore(self, current: Survey) -> ComplexArray:
-        best = current
+        atoms = current.atoms
         try:
-            for swap, best in enumerate(explore(self.shapes, self.options, current.atoms, self.generator)):
+            for found in explore(self.shapes, self.options, atoms, self.generator):
+                atoms = found.best.atoms.astype(current.atoms.dtype)
                 if self.callback is not None:
-                    self.callback(self._describe(best, swap=swap))
+                    tried = replace(current, atoms=atoms, losses=found.best.losses)
+                    self.callback(self._describe(tried, exploration=found))
         except KeyboardInterrupt:
-            self._keep_best(self._problem.survey(best.atoms))
+            self._keep_best(self._problem.survey(atoms))
             raise
-        return best.atoms
+        return atoms
 
     def _keep_best(self, found: Survey) -> None:
         record = self._record
@@ -143,7 +146,7 @@ class Learner:
         if self.callback is not None:
             self._is_stopped = bool(self.callback(self._describe(found, n_replaced)))
 
-    def _describe(self, found: Survey, n_replaced: int = 0, swap: int | None = None) -> Iteration:
+    def _describe(self, found: Survey, n_replaced: int = 0, exploration: Exploration | None = None) -> Iteration:
         record = self._record
         assert record.best is not None
         return Iteration(
@@ -152,12 +155,13 @@ class Learner:
             iteration=len(record.curves[-1]) - 1,
             max_iter=self.options.max_iter,
             loss=found.loss,
-            objective=self._problem.objective(found),
+            objective=self._problem.objective(found) if exploration is None else exploration.best.objective,
             best_rmse=float(np.sqrt(record.best.loss)),
             best_objective=self._problem.objective(record.best),
             n_replaced=n_replaced,
             atoms=found.atoms,
-            swap=swap,
+            n_trials=None if exploration is None else exploration.n_trials,
+            explored=None if exploration is None else exploration.share,
         )
 
 

@@ -33,14 +33,17 @@ _TRAVEL_ROWS = 1 << 18
 def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> PassSums:
     """Code shapes on the torch device that the options name, and sum up what was found."""
     dtype = np.result_type(shapes.dtype, atoms.dtype)
-    coder = DeviceCoder(Coding(atoms, options.n_nonzero, options.coder, device=options.device), dtype)
+    coders = [
+        DeviceCoder(Coding(atoms, size, options.coder, device=options.device), dtype) for size in options.sparsities
+    ]
+    coder = coders[-1]
     atom_rows = coder.to_device(atoms)
     total: PassSums | None = None
     for start, large in _resident_blocks(shapes, coder):
         for first in range(start, start + len(large), coder.block_rows()):
             rows = large[first - start : first - start + coder.block_rows()]
             weights = shapes.weights_of(slice(first, first + len(rows)))
-            found = _sum_block(coder, rows, weights, atom_rows, options, keeps_values)
+            found = _sum_block(coders, rows, weights, atom_rows, options, keeps_values)
             total = found if total is None else total.add(found)
     assert total is not None
     if len(total.worst_rows):
@@ -78,7 +81,7 @@ def _room(coder: DeviceCoder) -> int:
 
 
 def _sum_block(
-    coder: DeviceCoder,
+    coders: list[DeviceCoder],
     rows: "Tensor",
     weights: FloatArray,
     atom_rows: "Tensor",
@@ -86,6 +89,36 @@ def _sum_block(
     keeps_values: bool,
 ) -> PassSums:
     """Code rows that are on the device; only sums and a few rows come back."""
+    import torch
+
+    from shapelex.kernels.torch.weights import squares
+
+    device = coders[-1].device
+    statistics, losses = [], []
+    for coder in coders:
+        found, values = _sum_codes(coder, rows, weights, atom_rows, options)
+        statistics.append(found)
+        losses.append((weights * values).sum())
+    worst = largest_values(values, weights, WORST_PER_ATOM * len(atom_rows))
+    nearest_atoms = atom_rows if options.tie > 0 else atom_rows[:0]
+    counts = torch.tensor(weights > 0, device=device)
+    closeness = torch.where(counts[:, None], squares(rows @ nearest_atoms.mH), -1)
+    nearest_squares, nearest = closeness.max(dim=0)
+    return PassSums(
+        statistics=statistics,
+        values=values if keeps_values else values[:0],
+        losses=np.array(losses),
+        worst_values=values[worst],
+        worst_rows=rows[torch.from_numpy(worst).to(device)].cpu().numpy(),
+        nearest_squares=nearest_squares.cpu().numpy().astype(np.float64),
+        nearest_rows=rows[nearest].cpu().numpy(),
+    )
+
+
+def _sum_codes(
+    coder: DeviceCoder, rows: "Tensor", weights: FloatArray, atom_rows: "Tensor", options: LearningOptions
+) -> tuple[Statistics, FloatArray]:
+    """Return the statistics of the codes of one sparsity, and the squared distances to the approximations."""
     import torch
 
     from shapelex.kernels.torch.weights import densify, squares
@@ -108,16 +141,5 @@ def _sum_block(
         gram += weighted @ codes
         products += weighted @ rows[part]
         usage += plain[part] @ used[part].to(torch.float64)
-    worst = largest_values(values, weights, WORST_PER_ATOM * n_atoms)
-    nearest_atoms = atom_rows if options.tie > 0 else atom_rows[:0]
-    closeness = torch.where(plain[:, None] > 0, squares(rows @ nearest_atoms.mH), -1)
-    nearest_squares, nearest = closeness.max(dim=0)
-    return PassSums(
-        statistics=Statistics(gram.cpu().numpy(), products.cpu().numpy(), usage.cpu().numpy(), float(weights.sum())),
-        values=values if keeps_values else values[:0],
-        loss=float((weights * values).sum()),
-        worst_values=values[worst],
-        worst_rows=rows[torch.from_numpy(worst).to(coder.device)].cpu().numpy(),
-        nearest_squares=nearest_squares.cpu().numpy().astype(np.float64),
-        nearest_rows=rows[nearest].cpu().numpy(),
-    )
+    found = Statistics(gram.cpu().numpy(), products.cpu().numpy(), usage.cpu().numpy(), float(weights.sum()))
+    return found, values

@@ -2,22 +2,33 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, DistanceKind
-from shapelex._validation import check_choice, check_count, check_not_negative
+from shapelex._validation import check_choice, check_count, check_not_negative, check_number
 from shapelex.coding.coders import CODERS
 from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.learning.initialization import INITIALIZATIONS
+from shapelex.learning.objective import Objective
 from shapelex.learning.objectives import DISTANCES
 
-DEFAULT_TIE = 0.5
-"""Default strength of the penalty on the distance from each atom to its nearest shape. At 0.5 an atom that is 0.04 from
-its nearest shape counts as much as 0.08 % of root mean squared distance."""
+DEFAULT_TIE = 0.2
+"""Default strength of the penalty on the distance from each atom to its nearest shape, for large sets. At 0.2 an atom
+that is 0.05 from its nearest shape counts as much as 0.05 % of root mean squared distance."""
 
-DEFAULT_SWAPS = 80
-"""Default number of swaps before a descent, of up to 20 atoms. It falls as ``1600 / n_atoms`` beyond: one atom of many
-makes less of a difference, and a pass over the shapes takes longer."""
+TARGET_SHARE = 2.0
+"""Weight of the highest sparsity in the objective of nested dictionaries, relative to the lower ones."""
+
+
+def default_tie(n_atoms: int, n_nonzero: int, n_shapes: int) -> float:
+    """Return the default strength of the penalty: ``0.2 + n_atoms / n_shapes``, but at most 0.5.
+
+    It is stronger for small sets, where a dictionary may approximate all shapes by atoms that look like none of them.
+    An atom that stands for shapes alone, at one atom per shape, is like them without a penalty.
+    """
+    return 0.0 if n_nonzero == 1 else min(DEFAULT_TIE + n_atoms / n_shapes, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +50,13 @@ class LearningOptions:
     tie : float, default 0.5
         Strength of the penalty: the objective is the root mean squared distance, plus `tie` times the mean over atoms
         of the squared full distance to the nearest shape.
+    nested : bool, default False
+        Whether to lower the losses of several sparsities up to `n_nonzero` together.
+    effort : float, default 1
+        How long to search for a first dictionary, see :func:`~shapelex.learning.population.explore`.
     n_swaps : int, optional
-        Number of swaps tried before a descent, see :func:`~shapelex.learning.exploration.explore`. Default: 80, fewer
-        for more than 20 atoms, none where `init` is an array.
+        Number of swaps and crossovers tried in that search. By default `effort` decides, and there is no search where
+        `init` is an array.
     n_restarts : int, default 1
         Number of descents from different first dictionaries; the best is kept.
     max_iter : int, default 100
@@ -59,7 +74,9 @@ class LearningOptions:
     coder: str = "auto"
     distance: DistanceKind = "full"
     init: str | ComplexArray = "spread"
-    tie: float = DEFAULT_TIE
+    tie: float = 0.5
+    nested: bool = False
+    effort: float = 1
     n_swaps: int | None = None
     n_restarts: int = 1
     max_iter: int = 100
@@ -79,6 +96,8 @@ class LearningOptions:
         if isinstance(self.init, str):
             check_choice(self.init, INITIALIZATIONS, "init")
         check_not_negative(self.tie, "tie")
+        if not check_number(self.effort, "effort", "a number of at least 1") > 0:
+            raise ParameterError(f"{parameter('effort')} must be positive, such as 1 or 4, got {self.effort}.")
         if self.n_swaps is not None:
             check_count(self.n_swaps, 0, "n_swaps")
         check_count(self.n_restarts, 1, "n_restarts")
@@ -96,8 +115,27 @@ class LearningOptions:
         return self if has_device(self.device) else replace(self, device="cpu")
 
     @property
-    def swap_count(self) -> int:
-        """The `n_swaps`, or its default."""
+    def sparsities(self) -> tuple[int, ...]:
+        """Sparsities whose losses are lowered together, in ascending order."""
+        if not self.nested:
+            return (int(self.n_nonzero),)
+        first, second = 1, 2
+        below = []
+        while first < self.n_nonzero:
+            below.append(first)
+            first, second = second, first + second
+        return (*below, int(self.n_nonzero))
+
+    @property
+    def objective(self) -> Objective:
+        """What the updates lower."""
+        shares = np.ones(len(self.sparsities))
+        shares[-1] = TARGET_SHARE
+        return Objective(shares / shares.sum(), float(self.tie))
+
+    @property
+    def n_trials(self) -> int | None:
+        """Number of swaps and crossovers before a descent; None where `effort` decides."""
         if self.n_swaps is not None:
             return int(self.n_swaps)
-        return min(DEFAULT_SWAPS, 20 * DEFAULT_SWAPS // self.n_atoms) if isinstance(self.init, str) else 0
+        return None if isinstance(self.init, str) else 0

@@ -35,27 +35,33 @@ class Survey:
     ----------
     atoms : ndarray of complex, shape (n_atoms, n_coordinates)
         The dictionary, whitened rows.
-    loss : float
-        Weighted mean of the squared distances from the shapes to their approximations.
+    losses : ndarray of float, shape (n_sparsities,)
+        Weighted means of the squared distances from the shapes to their approximations, for each sparsity.
     mean_nearest_distance2 : float
         Mean over atoms of the squared full distance to the nearest shape; 0 where ``tie`` is 0.
     statistics : Statistics
-        Sums over the shapes, each with the slope of its distance.
+        Sums over the shapes, each with the slope of its distance, combined as
+        :meth:`~shapelex.learning.objective.Objective.combine` says.
     worst : ndarray of complex, shape (n_candidates, n_coordinates)
         The worst approximated shapes, worst first, as configurations.
     nearest : ndarray of complex, shape (n_atoms, n_coordinates)
         The shape nearest to each atom, whitened; no row where ``tie`` is 0.
     values : ndarray of float, shape (n_shapes,), or None
-        Squared distance from each shape to its approximation, where it was asked for.
+        Squared distance from each shape to its approximation at the highest sparsity, where it was asked for.
     """
 
     atoms: ComplexArray
-    loss: float
+    losses: FloatArray
     mean_nearest_distance2: float
     statistics: Statistics
     worst: ComplexArray
     nearest: ComplexArray
     values: FloatArray | None = None
+
+    @property
+    def loss(self) -> float:
+        """The loss at the highest sparsity."""
+        return float(self.losses[-1])
 
 
 @dataclass
@@ -64,22 +70,22 @@ class PassSums:
 
     Parameters
     ----------
-    statistics : Statistics
-        Sums over the shapes.
+    statistics : list of Statistics
+        Sums over the shapes, for each sparsity.
     values : ndarray of float, shape (n_shapes,)
-        Squared distance from each shape to its approximation; no entry where they are not kept.
-    loss : float
-        Weighted sum of these.
+        Squared distance from each shape to its approximation at the highest sparsity; no entry where they are not kept.
+    losses : ndarray of float, shape (n_sparsities,)
+        Weighted sums of the squared distances at each sparsity.
     worst_values, worst_rows : ndarray
-        The largest of them among the shapes of positive weight, and these shapes as configurations.
+        The largest values among the shapes of positive weight, and these shapes as configurations.
     nearest_squares, nearest_rows : ndarray
         For each atom, the largest squared modulus of its products with the shapes, and that shape as a whitened row;
         no entry where ``tie`` is 0.
     """
 
-    statistics: Statistics
+    statistics: list[Statistics]
     values: FloatArray
-    loss: float
+    losses: FloatArray
     worst_values: FloatArray
     worst_rows: ComplexArray
     nearest_squares: FloatArray
@@ -87,11 +93,11 @@ class PassSums:
 
     def add(self, later: "PassSums") -> "PassSums":
         """Add what was found in the shapes that follow, and return the sums."""
-        self.statistics += later.statistics
-        self.loss += later.loss
+        self.statistics = [mine + other for mine, other in zip(self.statistics, later.statistics, strict=True)]
+        self.losses = self.losses + later.losses
         self.values = np.concatenate([self.values, later.values])
         values = np.concatenate([self.worst_values, later.worst_values])
-        order = np.argsort(-values, kind="stable")[: WORST_PER_ATOM * len(self.statistics.gram)]
+        order = np.argsort(-values, kind="stable")[: WORST_PER_ATOM * len(self.statistics[0].gram)]
         self.worst_values = values[order]
         self.worst_rows = np.concatenate([self.worst_rows, later.worst_rows])[order]
         nearer = later.nearest_squares > self.nearest_squares
@@ -105,11 +111,12 @@ def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, kee
     if shapes.is_remote:
         options = replace(options, n_threads=1)
     found = shapes.reduce(partial(sum_shapes, atoms=atoms, options=options, keeps_values=keeps_values), merge)
+    losses = found.losses / found.statistics[-1].weight
     return Survey(
         atoms=atoms,
-        loss=found.loss / found.statistics.weight,
+        losses=losses,
         mean_nearest_distance2=float(np.maximum(1 - found.nearest_squares, 0).mean()) if options.tie > 0 else 0.0,
-        statistics=found.statistics,
+        statistics=options.objective.combine(found.statistics, losses),
         worst=found.worst_rows,
         nearest=found.nearest_rows,
         values=found.values if keeps_values else None,
@@ -125,14 +132,17 @@ def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, ke
 
         return sum_on_device(shapes, atoms, options, keeps_values)
     dtype = np.result_type(shapes.dtype, atoms.dtype)
-    coder = RowCoder(Coding(atoms, options.n_nonzero, options.coder), shapes.space, dtype, for_learning=True)
+    coders = [
+        RowCoder(Coding(atoms, size, options.coder), shapes.space, dtype, for_learning=True)
+        for size in options.sparsities
+    ]
     total: PassSums | None = None
     for block in shapes.blocks(BLOCK_ROWS):
-        found = _sum_block(coder, block, options, keeps_values)
+        found = _sum_block(coders, block, options, keeps_values)
         total = found if total is None else total.add(found)
     assert total is not None
     # The shapes were neither centered nor whitened, so what they add up to is.
-    total.statistics = replace(total.statistics, products=shapes.space.whiten_rows(total.statistics.products))
+    total.statistics = [replace(part, products=shapes.space.whiten_rows(part.products)) for part in total.statistics]
     if len(total.nearest_rows):
         total.nearest_rows = shapes.space.whiten_rows(total.nearest_rows).astype(atoms.dtype, copy=False)
     return total
@@ -147,43 +157,48 @@ def merge(parts: list[PassSums]) -> PassSums:
     return total
 
 
-def _sum_block(coder: RowCoder, block: Block, options: LearningOptions, keeps_values: bool) -> PassSums:
+def _sum_block(coders: list[RowCoder], block: Block, options: LearningOptions, keeps_values: bool) -> PassSums:
     """Code the shapes of a block in parts, on several threads, and sum up what was found, in their own coordinates."""
-    n_rows, n_atoms = len(block), coder.n_atoms
+    n_rows, n_atoms = len(block), options.n_atoms
     n_nearest = n_atoms if options.tie > 0 else 0
     # Parts of about equal length, whatever the number of threads: the sums of parts are added in order.
     part_rows = -(-n_rows // -(-n_rows // MAX_PART_ROWS))
-    coded = coder.allocate(block.start, n_rows, with_squares=True)
-    values = np.empty(n_rows)
-    statistics: dict[int, Statistics] = {}
+    coded = [coder.allocate(block.start, n_rows, with_squares=True) for coder in coders]
+    values = np.empty((len(coders), n_rows))
+    statistics: dict[int, list[Statistics]] = {}
     nearest: dict[int, tuple[FloatArray, ComplexArray]] = {}
 
     def sum_part(start: int, stop: int) -> None:
         part = slice(start, stop)
-        rows, scales, correlations = coder.code_part(block, coded, start, stop)
-        values[part] = objective_values(coded.squares[part], options.distance)
-        slopes = None if options.distance == "full" else objective_slopes(coded.squares[part], options.distance)
-        codes = SparseCodes._from_coder(coded.support[part], coded.coefs[part, 0], n_atoms)
-        statistics[start] = Statistics.of(rows, codes, block.weights[part], slopes, scales)
+        statistics[start] = []
+        for number, (coder, found) in enumerate(zip(coders, coded, strict=True)):
+            rows, scales, correlations = coder.code_part(block, found, start, stop)
+            values[number, part] = objective_values(found.squares[part], options.distance)
+            slopes = None if options.distance == "full" else objective_slopes(found.squares[part], options.distance)
+            codes = SparseCodes._from_coder(found.support[part], found.coefs[part, 0], n_atoms)
+            statistics[start].append(Statistics.of(rows, codes, block.weights[part], slopes, scales))
         index, closeness = np.empty(n_nearest, dtype=np.int64), np.empty(n_nearest)
         nearest_batch(correlations, block.weights[part], index, closeness)
         # Of equal atoms the coder uses the first one alone.
-        originals = coder.prepared.originals[:n_nearest]
+        originals = coders[-1].prepared.originals[:n_nearest]
         index = index[originals]
         nearest[start] = closeness[originals], scales[index, None] * rows[index]
 
     # Statistics take about a nanosecond for each atom and coordinate.
-    cost_ns = coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates
+    cost_ns = sum(coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates for coder in coders)
     run_blocks(sum_part, n_rows, part_rows, count_threads(options.n_threads, cost_ns * n_rows))
     starts = sorted(statistics)
-    worst = largest_values(values, block.weights, WORST_PER_ATOM * n_atoms)
+    worst = largest_values(values[-1], block.weights, WORST_PER_ATOM * n_atoms)
     closeness, nearest_rows = (np.array([nearest[start][which] for start in starts]) for which in (0, 1))
     best = closeness.argmax(axis=0), np.arange(n_nearest)
     return PassSums(
-        statistics=sum((statistics[start] for start in starts[1:]), statistics[0]),
-        values=values if keeps_values else values[:0],
-        loss=float((block.weights * values).sum()),
-        worst_values=values[worst],
+        statistics=[
+            sum((statistics[start][number] for start in starts[1:]), statistics[0][number])
+            for number in range(len(coders))
+        ],
+        values=values[-1] if keeps_values else values[-1, :0],
+        losses=(block.weights * values).sum(axis=1),
+        worst_values=values[-1, worst],
         worst_rows=block.configurations[worst],
         nearest_squares=closeness[best],
         nearest_rows=nearest_rows[best],
@@ -199,12 +214,27 @@ def _sum_incomplete(
     the squared residuals on the landmarks present, and equal to it for the current atoms, since the residuals of the
     other landmarks are 0 there: so the update lowers the error on the landmarks present.
     """
-    coding = Coding(atoms, options.n_nonzero, options.coder, n_threads=options.n_threads, device=options.device)
+    codings = [
+        Coding(atoms, size, options.coder, n_threads=options.n_threads, device=options.device)
+        for size in options.sparsities
+    ]
     total: PassSums | None = None
     for block in shapes.blocks(BLOCK_ROWS):
-        n_rows, dtype = len(block), np.result_type(shapes.dtype, atoms.dtype)
+        found = _sum_incomplete_block(block, codings, options, keeps_values)
+        total = found if total is None else total.add(found)
+    assert total is not None
+    return total
+
+
+def _sum_incomplete_block(
+    block: Block, codings: list[Coding], options: LearningOptions, keeps_values: bool
+) -> PassSums:
+    atoms = codings[0].atom_rows
+    n_rows, dtype = len(block), np.result_type(block.configurations.dtype, atoms.dtype)
+    statistics, losses = [], []
+    for coding in codings:
         completed: ComplexArray = np.empty(block.configurations.shape, dtype=dtype)
-        support: IntArray = np.empty((n_rows, options.n_nonzero), dtype=np.int32)
+        support: IntArray = np.empty((n_rows, coding.n_nonzero or 0), dtype=np.int32)
         coefs: ComplexArray = np.empty(support.shape, dtype=dtype)
         squares = np.empty(n_rows)
         for part in masked_parts(block, ~np.isnan(block.configurations), coding, with_errors=True):
@@ -214,23 +244,21 @@ def _sum_incomplete(
         values = objective_values(squares, options.distance)
         slopes = None if options.distance == "full" else objective_slopes(squares, options.distance)
         codes = SparseCodes._from_coder(support, coefs, len(atoms))
-        units = completed / row_norms(completed)[:, None]
-        closeness = np.where(block.weights > 0, np.abs(atoms.conj() @ units.T) ** 2, -1)
-        closeness = closeness if options.tie > 0 else closeness[:0]
-        nearest = closeness.argmax(axis=1)
-        worst = largest_values(values, block.weights, WORST_PER_ATOM * len(atoms))
-        found = PassSums(
-            statistics=Statistics.of(completed, codes, block.weights, slopes),
-            values=values if keeps_values else values[:0],
-            loss=float((block.weights * values).sum()),
-            worst_values=values[worst],
-            worst_rows=completed[worst],
-            nearest_squares=closeness.max(axis=1),
-            nearest_rows=units[nearest].astype(atoms.dtype, copy=False),
-        )
-        total = found if total is None else total.add(found)
-    assert total is not None
-    return total
+        statistics.append(Statistics.of(completed, codes, block.weights, slopes))
+        losses.append((block.weights * values).sum())
+    units = completed / row_norms(completed)[:, None]
+    closeness = np.where(block.weights > 0, np.abs(atoms.conj() @ units.T) ** 2, -1)
+    closeness = closeness if options.tie > 0 else closeness[:0]
+    worst = largest_values(values, block.weights, WORST_PER_ATOM * len(atoms))
+    return PassSums(
+        statistics=statistics,
+        values=values if keeps_values else values[:0],
+        losses=np.array(losses),
+        worst_values=values[worst],
+        worst_rows=completed[worst],
+        nearest_squares=closeness.max(axis=1),
+        nearest_rows=units[closeness.argmax(axis=1)].astype(atoms.dtype, copy=False),
+    )
 
 
 def largest_values(values: FloatArray, weights: FloatArray, n_largest: int) -> IntArray:

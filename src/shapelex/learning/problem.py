@@ -10,6 +10,7 @@ from shapelex.coding import SparseCodes
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
 from shapelex.learning.statistics import Statistics
+from shapelex.learning.trials import RELAXATION
 from shapelex.learning.update import normalized, replace_atoms, update_mod
 from shapelex.shapes.collection import Shapes
 
@@ -18,14 +19,7 @@ _STEPS = (0.5, 0.25, 0.125, 0.0625)
 
 
 class LearningProblem:
-    """The objective ``sqrt(mean_k dist²(x_k, approximation_k)) + tie · mean_j d_F²(atom_j, nearest shape)``.
-
-    The first term is the root of the paper's loss (section 4, "Shape Dictionary"). The second is a penalty on the
-    distance from every atom to its nearest shape: among dictionaries that approximate equally well, and there are many,
-    it prefers atoms that look like shapes. In the update it is one more sample for each atom: its nearest shape, coded
-    by this atom alone. The weight of these samples goes to zero with the loss: a set that some dictionary approximates
-    perfectly gets that dictionary.
-    """
+    """The objective of a set of shapes, see :class:`~shapelex.learning.objective.Objective`, and its descent."""
 
     def __init__(self, shapes: Shapes, options: LearningOptions, *, keeps_values: bool = False) -> None:
         self.shapes = shapes
@@ -38,15 +32,21 @@ class LearningProblem:
 
     def objective(self, found: Survey) -> float:
         """Return the value that the descent lowers."""
-        return float(np.sqrt(found.loss) + self.options.tie * found.mean_nearest_distance2)
+        return self.options.objective.value(found.losses, found.mean_nearest_distance2)
 
     def improve(self, current: Survey) -> tuple[Survey, int]:
         """Update the atoms, replace idle ones, and return the surveyed dictionary and how many were replaced.
 
-        Where the distance is not the full one and no step lowers the objective, it returns `current` itself.
+        After a population, the update goes beyond the least-squares dictionary where that lowers the objective; without
+        one it ends there, as in the paper. Where the distance is not the full one and no step lowers the objective, it returns `current` itself.
         """
         updated = self._update(current)
         replaced, n_replaced = replace_atoms(updated, current.statistics.usage, current.worst, self.shapes.space)
+        if n_replaced == 0 and self.options.n_trials != 0:
+            beyond = normalized(updated + RELAXATION * (updated - current.atoms), updated)
+            following = self.survey(beyond)
+            if self.objective(following) < self.objective(current):
+                return following, 0
         following = self.survey(replaced)
         if self.options.distance == "full":
             return following, n_replaced
@@ -72,7 +72,5 @@ class LearningProblem:
         n_atoms = self.options.n_atoms
         coefs = np.vecdot(current.atoms, current.nearest)[:, None].astype(current.atoms.dtype)
         codes = SparseCodes._from_coder(np.arange(n_atoms, dtype=np.int32)[:, None], coefs, n_atoms)
-        # The root is concave: its tangent at the current loss bounds it from above, so an update that lowers the
-        # tangent lowers the objective.
-        share = 2 * self.options.tie * np.sqrt(current.loss) / n_atoms
-        return Statistics.of(current.nearest, codes, np.full(n_atoms, share * current.statistics.weight))
+        weight = self.options.objective.nearest_weight(current.losses, n_atoms) * current.statistics.weight
+        return Statistics.of(current.nearest, codes, np.full(n_atoms, weight))

@@ -35,9 +35,12 @@ class Iteration:
         Number of idle atoms that the last update replaced.
     atoms : ndarray of complex, shape (n_atoms, n_coordinates)
         The dictionary, whitened rows.
-    swap : int or None
-        While swaps are tried before the first update: how many were tried; loss and objective are then those of a
-        sample of the shapes, and the return value of the callback is ignored. None after a pass over the shapes.
+    n_trials : int or None
+        Before the first update: how many swaps and crossovers of dictionaries were tried. Loss and objective are then
+        those of a sample of the shapes, and the return value of the callback is ignored. None after a pass over the
+        shapes.
+    explored : float or None
+        Before the first update: which part of these trials is done.
     """
 
     restart: int
@@ -50,7 +53,8 @@ class Iteration:
     best_objective: float
     n_replaced: int
     atoms: ComplexArray
-    swap: int | None = None
+    n_trials: int | None = None
+    explored: float | None = None
 
     @property
     def rmse(self) -> float:
@@ -138,7 +142,7 @@ class Record:
         assert self.atoms is not None
         numbers, arrays = describe_statistics(self.best.statistics)
         numbers |= {
-            "loss": self.best.loss,
+            "losses": [float(loss) for loss in self.best.losses],
             "mean_nearest_distance2": self.best.mean_nearest_distance2,
             "best_restart": self.best_restart,
             "curves": [list(curve) for curve in self.curves],
@@ -154,7 +158,7 @@ class Record:
         none = arrays["best_atoms"][:0]
         best = Survey(
             atoms=arrays["best_atoms"],
-            loss=numbers["loss"],
+            losses=np.array(numbers["losses"]),
             mean_nearest_distance2=numbers["mean_nearest_distance2"],
             statistics=restore_statistics(state),
             worst=none,

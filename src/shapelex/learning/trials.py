@@ -1,0 +1,250 @@
+"""Short descents on a sample of the shapes, to compare many dictionaries.
+
+In comes a dictionary; out goes the one that a few updates make of it, with its objective on the sample. The sample
+stays in memory as whitened pre-shapes, supports are compared in single precision, and nothing is allocated between two
+updates, so that a small sample takes tenths of a millisecond per update.
+"""
+
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex.coding.coders import CODERS, KernelInputs, KernelOutputs, choose_coder, implementation, make_limits
+from shapelex.kernels.alignment import aligned_zeros
+from shapelex.kernels.sample import (
+    best_supports,
+    correlate_sample,
+    nearest_distance2,
+    solve_supports,
+    sum_sample,
+    update_sample,
+)
+from shapelex.learning.objectives import objective_slopes, objective_values
+from shapelex.learning.options import LearningOptions
+
+WEIGHT_PRICE = 0.01
+"""A dictionary is judged by the objective times ``1 + 0.01 mean_k |a_k|²``: accuracy that needs large opposite weights
+of nearly equal atoms is not worth having."""
+
+RELAXATION = 1.5
+"""How far an update goes beyond the least-squares dictionary ``D`` of the current codes: from ``A`` to
+``D + 1.5 (D − A)``, normalized. Where that does not lower the objective, the update ends at ``D``."""
+
+BEAM_WIDTH = 16
+
+# A trial is given up once so many times the last improvement would not reach the dictionary it has to beat.
+PATIENCE = 2.5
+SETTLED = 1e-5
+# Single precision tells supports apart whose squared errors differ by more than about 1e-7.
+_LEAST_LOSS_FOR_SINGLE = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A dictionary after a short descent on the sample.
+
+    Parameters
+    ----------
+    atoms : ndarray of complex, shape (n_atoms, n_coordinates)
+        The dictionary, whitened rows.
+    objective : float
+        Its objective on the sample.
+    losses : ndarray of float, shape (n_sparsities,)
+        Mean squared distances from the shapes to their approximations, for each sparsity.
+    judgement : float
+        The objective with the price of large weights.
+    values : ndarray of float, shape (n_shapes,)
+        Squared distance from each shape to its approximation, at the highest sparsity.
+    energies : ndarray of float, shape (n_atoms,)
+        Sums over the shapes of the squared moduli of the weights of each atom, at the highest sparsity.
+    n_passes : int
+        Number of passes over the sample that it took.
+    """
+
+    atoms: ComplexArray
+    objective: float
+    losses: FloatArray
+    judgement: float
+    values: FloatArray
+    energies: FloatArray
+    n_passes: int
+
+
+class Trials:
+    """A sample of shapes, and descents on it.
+
+    Parameters
+    ----------
+    rows : ndarray of complex, shape (n_shapes, n_coordinates)
+        Whitened pre-shapes.
+    weights : ndarray of float, shape (n_shapes,)
+        Their weights.
+    options : LearningOptions
+        What to learn; coders other than ``"exact"`` work in double precision.
+    """
+
+    def __init__(self, rows: ComplexArray, weights: FloatArray, options: LearningOptions) -> None:
+        self.rows: ComplexArray = np.ascontiguousarray(rows, dtype=np.complex128)
+        self.weights = np.ascontiguousarray(weights, dtype=np.float64)
+        self.total_weight = float(self.weights.sum())
+        self.options = options
+        self.rounding = float(64 * np.finfo(rows.dtype).eps) ** 2
+        self._idle: list[_Descent] = []
+        self.coders = [
+            choose_coder(options.coder, options.n_atoms, size, BEAM_WIDTH, has_target=False)
+            for size in options.sparsities
+        ]
+        # Estimated nanoseconds of a pass on one core.
+        self.cost_ns = 40_000 + len(rows) * sum(map(self._cost_ns, self.coders, options.sparsities))
+
+    def descend(self, atoms: ComplexArray, n_updates: int, limit: float = np.inf) -> Trial:
+        """Make up to `n_updates` updates; stop where they do not lower the objective, or will not reach `limit`."""
+        descent = self._idle.pop() if self._idle else _Descent(self)
+        try:
+            return descent.run(np.array(atoms, dtype=np.complex128), n_updates, limit)
+        finally:
+            self._idle.append(descent)
+
+    def _cost_ns(self, coder: str, size: int) -> float:
+        if coder == "exact":
+            return 300 + 0.55 * comb(self.options.n_atoms, size)
+        return CODERS[coder].cost_ns(self.rows.shape[1], self.options.n_atoms, size, BEAM_WIDTH)
+
+
+class _Found:
+    """What a pass over the sample found, in arrays that are filled again."""
+
+    def __init__(self, n_rows: int, n_atoms: int, n_coordinates: int, n_sparsities: int) -> None:
+        self.losses = np.empty(n_sparsities)
+        self.values = np.empty(n_rows)
+        self.grams = np.empty((n_sparsities, n_atoms, n_atoms), dtype=np.complex128)
+        self.products = np.empty((n_sparsities, n_atoms, n_coordinates), dtype=np.complex128)
+        self.correlations = np.empty((n_rows, n_atoms), dtype=np.complex128)
+        self.nearest = np.zeros(n_atoms, dtype=np.int64)
+
+
+class _Descent:
+    """Passes over the sample, with the arrays that they need."""
+
+    def __init__(self, trials: Trials) -> None:
+        self._trials, options = trials, trials.options
+        (n_rows, n_coordinates), n_atoms = trials.rows.shape, options.n_atoms
+        self._objective = options.objective
+        sizes = (n_rows, n_atoms, n_coordinates, len(options.sparsities))
+        self._last, self._kept = _Found(*sizes), _Found(*sizes)
+        self._updated, self._beyond = (np.empty((n_atoms, n_coordinates), dtype=np.complex128) for _ in range(2))
+        self._closeness, self._usage = np.empty(n_atoms), np.empty(n_atoms)
+        self._gram = aligned_zeros((n_atoms, 2, -(-n_atoms // 8) * 8), np.float64)
+        self._search_gram = aligned_zeros((n_atoms, 2, -(-n_atoms // 16) * 16), np.float32)
+        self._ones = np.ones(n_rows)
+        self._reals = trials.rows.view(np.float64)
+        self._limits = make_limits(np.dtype(np.float64), None)
+        self._search_limits = make_limits(np.dtype(np.float32), None)
+        self._outputs = [
+            KernelOutputs(
+                np.empty((n_rows, size), dtype=np.int32),
+                np.empty((n_rows, 1, 2 * size)),
+                np.empty(n_rows),
+                np.zeros(n_rows, dtype=bool),
+            )
+            for size in options.sparsities
+        ]
+        self._no_rows = np.empty((n_rows, 0))
+        self._is_single = True
+
+    def run(self, current: ComplexArray, n_updates: int, limit: float) -> Trial:
+        """Descend from a dictionary, whose array is used again."""
+        self._is_single = True
+        objective = self._survey(current)
+        self._keep()
+        n_passes = 1
+        for number in range(n_updates):
+            self._update(current)
+            following = self._beyond if number > 0 else self._updated
+            reached = self._survey(following)
+            n_passes += 1
+            if number > 0 and not reached < objective:
+                following = self._updated
+                reached = self._survey(following)
+                n_passes += 1
+            gain = objective - reached
+            if not gain > 0:
+                break
+            objective = reached
+            current[:] = following
+            self._keep()
+            if gain <= SETTLED * objective or (number > 0 and objective - PATIENCE * gain > limit):
+                break
+        found = self._kept
+        energies = found.grams[-1].diagonal().real.copy()
+        price = 1 + WEIGHT_PRICE * float(energies.sum()) / self._trials.total_weight
+        return Trial(
+            current, objective, found.losses.copy(), objective * price, found.values.copy(), energies, n_passes
+        )
+
+    def _survey(self, atoms: ComplexArray) -> float:
+        """Code the sample over a dictionary, and return the objective."""
+        trials, found, distance = self._trials, self._last, self._trials.options.distance
+        correlate_sample(trials.rows, atoms, found.correlations, self._gram, self._search_gram)
+        for number, outputs in enumerate(self._outputs):
+            self._search(trials.coders[number], atoms, outputs)
+            weights, values = trials.weights, outputs.left
+            if distance != "full":
+                weights = weights * objective_slopes(outputs.left, distance)
+                values = objective_values(outputs.left, distance)
+            sum_sample(
+                outputs.support,
+                outputs.coefs[:, 0],
+                self._reals,
+                self._ones,
+                weights,
+                found.grams[number].view(np.float64),
+                found.products[number].view(np.float64),
+                self._usage,
+            )
+            found.losses[number] = trials.weights @ values / trials.total_weight
+        found.values[:] = values
+        self._is_single = bool(found.losses[-1] > _LEAST_LOSS_FOR_SINGLE)
+        distance2 = 0.0
+        if self._objective.tie > 0:
+            correlations = found.correlations.view(np.float64)
+            distance2 = nearest_distance2(correlations, trials.weights, found.nearest, self._closeness)
+        return self._objective.value(found.losses, distance2)
+
+    def _keep(self) -> None:
+        """Take the dictionary of the last pass as the current one."""
+        self._last, self._kept = self._kept, self._last
+
+    def _update(self, atoms: ComplexArray) -> None:
+        """Compute the least-squares dictionary of the current codes, and one that goes beyond it."""
+        trials, found, objective = self._trials, self._kept, self._objective
+        update_sample(
+            found.grams,
+            found.products,
+            objective.factors(found.losses),
+            trials.total_weight * objective.nearest_weight(found.losses, len(atoms)),
+            found.nearest,
+            found.correlations,
+            trials.rows,
+            atoms,
+            RELAXATION,
+            self._updated,
+            self._beyond,
+        )
+
+    def _search(self, coder: str, atoms: ComplexArray, outputs: KernelOutputs) -> None:
+        correlations = self._last.correlations.view(np.float64)
+        if coder != "exact":
+            inputs = KernelInputs(
+                correlations, self._ones, self._gram, self._no_rows, atoms.view(np.float64), self._limits
+            )
+            implementation(coder, "numba")(inputs, outputs, BEAM_WIDTH)
+            np.maximum(outputs.left, 0, out=outputs.left)
+            return
+        if self._is_single:
+            best_supports(correlations, self._search_gram, self._search_limits, outputs.support)
+        else:
+            best_supports(correlations, self._gram, self._limits, outputs.support)
+        solve_supports(correlations, self._gram, outputs.support, self._limits, outputs.coefs[:, 0], outputs.left)
