@@ -4,8 +4,9 @@ Input: arrays with one row or one entry per shape. Output: one object that can b
 that every function and estimator takes in place of configurations.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from shapelex._validation import (
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
 from shapelex.shapes.columns import Column, as_column, column_from_values, join_columns, read_only_view
 from shapelex.shapes.preparation import Preparation, join_preparations
+from shapelex.shapes.series import SeriesNumbers
 from shapelex.shapes.sheet import Sheet, as_text, keys_of
 from shapelex.shapes.summary import Summary
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
@@ -279,7 +281,7 @@ class ShapeSet:
     def concatenate(sets: Iterable["ShapeSet"]) -> "ShapeSet":
         """Return one set with the shapes of several, in order.
 
-        Time series stay separate: where the numbers of a later set are already in use, its series are renumbered.
+        Time series stay separate: a series keeps its number, unless a series of an earlier set has it already.
         Entries of columns that a set does not have are NaN or empty text, and −1 for ``frame``. Numbers and text in one
         column become text.
 
@@ -326,7 +328,7 @@ class ShapeSet:
             first.space,
             ids=np.concatenate([part.ids for part in parts]),
             labels=join_columns([part.labels for part in parts], sizes),
-            sequence=_join_series([part.sequence for part in parts], sizes),
+            sequence=_join_series(parts),
             metadata={
                 name: join_columns([part.metadata.get(name) for part in parts], sizes, -1 if name == "frame" else None)
                 for name in names
@@ -638,28 +640,12 @@ def _same_values(mine: Column, theirs: Column) -> bool:
     return bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))
 
 
-def renumber_series(own: set[int], taken: set[int]) -> dict[int, int]:
-    """Return new numbers for the time series of a set, where earlier sets use some of them; otherwise nothing."""
-    if not own & taken:
-        return {}
-    first_free = max(taken) + 1
-    return {old: first_free + place for place, old in enumerate(sorted(own))}
-
-
-def _join_series(series: list[Column | None], sizes: list[int]) -> Column | None:
-    if all(numbers is None for numbers in series):
+def _join_series(parts: Sequence[ShapeSet]) -> Column | None:
+    if all(part.sequence is None for part in parts):
         return None
-    joined = []
-    taken: set[int] = set()
-    for numbers, size in zip(series, sizes, strict=True):
-        if numbers is None:
-            joined.append(np.full(size, -1))
-            continue
-        own = set(numbers.tolist()) - {-1}
-        renamed = renumber_series(own, taken)
-        if renamed:
-            numbers = np.array([renamed.get(number, -1) for number in numbers.tolist()], dtype=np.int64)
-            own = set(renamed.values())
-        taken |= own
-        joined.append(numbers)
+    numbers = SeriesNumbers()
+    joined = [
+        np.full(len(part), -1) if part.sequence is None else numbers.join(repeat(place), part.sequence)
+        for place, part in enumerate(parts)
+    ]
     return np.concatenate(joined)
