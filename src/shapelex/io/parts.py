@@ -15,7 +15,7 @@ import numpy as np
 from shapelex._messages import format_option, parameter
 from shapelex._typing import BoolArray, ComplexArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
-from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_swelling, mixed_note
+from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
 from shapelex.io.formats import npz
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, ColumnKind, cast_column
@@ -124,7 +124,8 @@ class Plan:
         kinds = {name: kind for name, kind in self.kinds.items() if name.startswith(METADATA)}
         n_cells = sum(kind.n_present for kind in kinds.values())
         n_characters = sum(kind.n_characters for kind in self.kinds.values())
-        check_swelling(self.n_shapes, len(kinds), n_cells, n_characters, widths)
+        check_cells(self.n_shapes, len(kinds), n_cells)
+        check_texts(self.n_shapes, n_characters, widths)
 
 
 class Parts:

@@ -375,9 +375,11 @@ def _blocks_of(path: Path) -> Iterator[ShapeSet]:
 
 def _negative_marks(points: ComplexArray) -> list[complex]:
     """Return the points with one negative number as both coordinates, in a shape that has no other negative ones."""
+    is_mark = (points.real == points.imag) & (points.real < 0)
+    if not is_mark.any():
+        return []
     is_negative = (points.real < 0) | (points.imag < 0)
-    is_mark = is_negative & (points.real == points.imag)
-    return points[is_mark].tolist() if is_mark.any() and not (is_negative & ~is_mark).any() else []
+    return [] if (is_negative & ~is_mark).any() else points[is_mark].tolist()
 
 
 def sum_up(remarks: Iterable[tuple[Path, Remark]]) -> list[str]:
