@@ -3,8 +3,8 @@
 Input: the numbers that each source gives its series. Output: numbers under which the series of all sources stay apart.
 """
 
-from collections.abc import Hashable, Iterable
-from itertools import islice
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import islice, repeat
 
 import numpy as np
 
@@ -48,3 +48,16 @@ class SeriesNumbers:
         self._numbers = dict(islice(self._numbers.items(), n_series))
         self._taken = set(self._numbers.values())
         self._next = max({-1} | self._taken) + 1
+
+
+def join_series(series: Sequence[Column | None], sizes: Sequence[int]) -> Column | None:
+    """Return the time series of several sets as one column; None where no set has any."""
+    if all(numbers is None for numbers in series):
+        return None
+    joined = SeriesNumbers()
+    return np.concatenate(
+        [
+            np.full(size, -1) if numbers is None else joined.join(repeat(place), numbers)
+            for place, (numbers, size) in enumerate(zip(series, sizes, strict=True))
+        ]
+    )
