@@ -7,12 +7,9 @@ given, on the same device. No library is imported here that the caller has not i
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-
-if TYPE_CHECKING:
-    pass
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -94,10 +94,14 @@ HEAVY = {"dask", "h5py", "matplotlib", "numba", "pandas", "scipy", "skimage", "s
         (["info", "--help"], HEAVY | {"numpy"}),
         (["info", "shapes.npz"], HEAVY),
         (["info", "model.npz"], HEAVY),
+        (["info", "codes.npz"], HEAVY),
+        (["info", "codes.csv"], HEAVY - {"pandas"}),
         (["replay", "model.npz"], HEAVY),
     ],
 )
-def test_commands_load_nothing_heavy_that_they_do_not_need(ready, arguments, not_loaded):
+def test_commands_load_nothing_heavy_that_they_do_not_need(ready, model, shapes, arguments, not_loaded):
+    for name in {"codes.npz", "codes.csv"} & set(arguments):
+        model.encode_to(shapes, name)
     code = (
         "import sys; from shapelex.cli.app import app\n"
         f"try: app({arguments})\n"

@@ -319,12 +319,14 @@ columns = st.sampled_from(
 )
 def test_sets_keep_their_columns_as_in_memory(sets, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sets")
-    files = []
+    files, in_memory = [], []
     for number, (metadata, first) in enumerate(sets):
         series = None if first is None else [first, first + 2 * number]
         shapes = sx.ShapeSet(np.eye(2, 4) + 1j, sequence=series, metadata=metadata, provenance={"number": number})
+        in_memory.append(shapes)
         files.append(sx.write(shapes, folder / f"{number}.npz"))
     check_same(files, folder)
+    np.testing.assert_array_equal(sx.read(files).sequence, sx.ShapeSet.concatenate(in_memory).sequence)
 
 
 def test_the_limit_is_that_of_what_shapes_become(tmp_path):

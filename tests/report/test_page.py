@@ -367,7 +367,8 @@ def test_codes_and_views_can_be_saved(visit, landmark_page, tmp_path):
 def test_prints_without_controls(visit, landmark_page):
     view = visit(landmark_page, color_scheme="dark")
     view.page.emulate_media(media="print")
-    assert view.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')") == "#ffffff"
+    paper = view.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')")
+    assert paper.strip() == "#ffffff"
     assert not view.page.locator("#theme").is_visible()
     assert not view.page.locator("#search-input").is_visible()
     assert view.page.locator("#sum-path").is_visible()

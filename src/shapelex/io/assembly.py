@@ -6,8 +6,9 @@ what becomes of missing landmarks.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -121,14 +122,21 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
         lines = [line[:-1] if is_repeated else line for line, is_repeated in zip(lines, repeats, strict=True)]
         n_repeated = sum(repeats)
     space, rows, note, resampling = _make_rows(found, lines, wanted, closed)
-    _check_width(found)
     records = [one.record for one in found]
+    ids, labels = [record.id for record in records], [record.label for record in records]
+    n_entries = Counter(chain.from_iterable(record.metadata for record in records))
+    check_cells(len(found), len(n_entries), n_entries.total())
     columns: dict[str, list[Any]] = {}
     for row, record in enumerate(records):
         if record.frame is not None:
-            columns.setdefault("frame", [-1] * len(found))[row] = record.frame
+            if "frame" not in columns:
+                columns["frame"] = [-1] * len(found)
+            columns["frame"][row] = record.frame
         for name, value in record.metadata.items():
-            columns.setdefault(name, [None] * len(found))[row] = value
+            if name not in columns:
+                columns[name] = [None] * len(found)
+            columns[name][row] = value
+    _check_texts(found, [("id", ids), ("label", labels), *columns.items()])
     made = {name: column_from_values(values) for name, values in columns.items()}
     mixed = [
         name
@@ -136,12 +144,11 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
         if column.dtype.kind == "U" and any(isinstance(one, int | float) and one == one for one in columns[name])
     ]
     notes = [*([note] if note else []), *(mixed_note(name) for name in mixed if _has_text(columns[name]))]
-    labels = [record.label for record in records]
     series = [-1 if record.sequence is None else record.sequence for record in records]
     part = ShapeSet(
         rows,
         space,
-        ids=np.array([record.id for record in records], dtype=np.str_),
+        ids=np.array(ids, dtype=np.str_),
         labels=np.array(labels, dtype=np.str_) if any(labels) else None,
         sequence=series if any(number != -1 for number in series) else None,
         metadata=made,
@@ -290,35 +297,33 @@ SAME_COUNTS = (
 """What to do about shapes that differ in their numbers of points."""
 
 
-def _check_width(found: Sequence[Found]) -> None:
-    """Refuse records that would need far more room as a table: keys that few records have, or a few very long texts."""
-    longest: dict[str, tuple[int, Found]] = {}
-    names: set[str] = set()
-    n_cells = n_characters = 0
-    for one in found:
-        record = one.record
-        names.update(record.metadata)
-        n_cells += len(record.metadata)
-        for name, value in (("id", record.id), ("label", record.label), *record.metadata.items()):
-            if isinstance(value, str):
-                n_characters += len(value)
-                if len(value) > longest.get(name, (0, one))[0]:
-                    longest[name] = (len(value), one)
-    widths = {f"{one.where}, {name}": length for name, (length, one) in longest.items()}
-    check_swelling(len(found), len(names), n_cells, n_characters, widths)
+def _check_texts(found: Sequence[Found], columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
+    """Refuse columns in which a few texts are far longer than the others."""
+    n_characters = 0
+    widths: dict[str, int] = {}
+    for name, values in columns:
+        lengths = [len(value) if isinstance(value, str) else 0 for value in values]
+        n_characters += sum(lengths)
+        longest = max(lengths)
+        if longest:
+            widths[f"{found[lengths.index(longest)].where}, {name}"] = longest
+    check_texts(len(found), n_characters, widths)
 
 
-def check_swelling(n_shapes: int, n_names: int, n_cells: int, n_characters: int, widths: Mapping[str, int]) -> None:
-    """Refuse a table far larger than what goes into it.
-
-    It has `n_shapes` rows and `n_names` columns, of which `n_cells` entries are present, with texts of `n_characters`
-    in all; `widths` are those of the longest texts, by what to call them.
-    """
+def check_cells(n_shapes: int, n_names: int, n_cells: int) -> None:
+    """Refuse a table of `n_shapes` rows and `n_names` columns of which far too few entries, `n_cells`, are present."""
     if n_shapes * n_names > max(_FREE_CELLS, _MOST_SWELLING * n_cells):
         raise ShapeFileError(
             f"The {n_shapes} records have {n_names} different keys, few of them in common: too many for a table; "
             "take out those that are not needed."
         )
+
+
+def check_texts(n_shapes: int, n_characters: int, widths: Mapping[str, int]) -> None:
+    """Refuse columns of text that would need far more room than the texts, which have `n_characters` in all.
+
+    `widths` are the lengths of the longest texts, by what to call them.
+    """
     if n_shapes * sum(widths.values()) > max(_FREE_CELLS, _MOST_SWELLING * n_characters):
         name = max(widths, key=lambda one: widths[one])
         raise ShapeFileError(f"{name}: one of its texts has {widths[name]} characters: shorten it.")

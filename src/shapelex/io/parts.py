@@ -15,11 +15,12 @@ import numpy as np
 from shapelex._messages import format_option, parameter
 from shapelex._typing import BoolArray, ComplexArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
-from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_swelling, mixed_note
+from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
 from shapelex.io.formats import npz
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, ColumnKind, cast_column
 from shapelex.shapes.preparation import Preparation, join_preparations
+from shapelex.shapes.series import SeriesNumbers
 from shapelex.shapes.stored_set import METADATA, column_of, join_blocks
 from shapelex.spaces import Landmarks, Space
 
@@ -123,7 +124,8 @@ class Plan:
         kinds = {name: kind for name, kind in self.kinds.items() if name.startswith(METADATA)}
         n_cells = sum(kind.n_present for kind in kinds.values())
         n_characters = sum(kind.n_characters for kind in self.kinds.values())
-        check_swelling(self.n_shapes, len(kinds), n_cells, n_characters, widths)
+        check_cells(self.n_shapes, len(kinds), n_cells)
+        check_texts(self.n_shapes, n_characters, widths)
 
 
 class Parts:
@@ -207,9 +209,7 @@ class SetBuilder:
         # Records that wait of files that came to a good end, and what was known before the file that is being read.
         self._n_kept = 0
         self._mark: tuple[Plan, int, int] | None = None
-        self._series: dict[tuple[Path, int], int] = {}
-        self._taken: set[int] = set()
-        self._next_number = 0
+        self._series = SeriesNumbers()
 
     def add(self, item: Found | ShapeSet, path: Path) -> None:
         """Take a record of a file, or a set that it holds."""
@@ -233,8 +233,7 @@ class SetBuilder:
         if self._mark is not None:
             self.plan, n_parts, n_series = self._mark
             self.parts.truncate(n_parts)
-            self._series = dict(list(self._series.items())[:n_series])
-            self._taken = set(self._series.values())
+            self._series.truncate(n_series)
         self.keep()
 
     def finish(self) -> "ShapeSet | AssembledShapes | None":
@@ -270,20 +269,10 @@ class SetBuilder:
 
     def _admit(self, part: ShapeSet, paths: Sequence[Path], where: Where, *, are_records: bool) -> None:
         if part.sequence is not None:
-            series = [self._number_series(path, one) for path, one in zip(paths, part.sequence.tolist(), strict=True)]
-            part = part.replace(sequence=series)
+            part = part.replace(sequence=self._series.join(paths, part.sequence))
         part = self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
         self.parts.append(part)
-
-    def _number_series(self, path: Path, number: int) -> int:
-        """Return the number of a time series of a file in the set: its own, unless another series has it already."""
-        key = (path, number)
-        if number != -1 and key not in self._series:
-            self._series[key] = self._next_number if number in self._taken else number
-            self._taken.add(self._series[key])
-            self._next_number = max(self._next_number, self._series[key] + 1)
-        return self._series.get(key, -1)
 
 
 class AssembledShapes:

@@ -33,7 +33,7 @@ from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
 from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.sheet import Sheet
+from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class Reading:
         label = self.label
         if self.sheet is not None:
             try:
-                part = part._join(self.sheet)
+                part = self.sheet.join(part)
             except ShapeInputError as error:
                 raise ShapeFileError(f"{paths[0]}: {marked_text(error)}") from error
             label = "label" if label is None and "label" in self.sheet.columns else label
@@ -302,7 +302,7 @@ class Reading:
             return part
         self._known_columns |= set(part.metadata)
         if label in part.metadata:
-            part = part._label_by(label)
+            part = label_by(part, label)
             assert part.labels is not None
             self._n_unlabeled += int((part.labels == "").sum())
             return part
@@ -375,9 +375,11 @@ def _blocks_of(path: Path) -> Iterator[ShapeSet]:
 
 def _negative_marks(points: ComplexArray) -> list[complex]:
     """Return the points with one negative number as both coordinates, in a shape that has no other negative ones."""
+    is_mark = (points.real == points.imag) & (points.real < 0)
+    if not is_mark.any():
+        return []
     is_negative = (points.real < 0) | (points.imag < 0)
-    is_mark = is_negative & (points.real == points.imag)
-    return points[is_mark].tolist() if is_mark.any() and not (is_negative & ~is_mark).any() else []
+    return [] if (is_negative & ~is_mark).any() else points[is_mark].tolist()
 
 
 def sum_up(remarks: Iterable[tuple[Path, Remark]]) -> list[str]:

@@ -40,5 +40,5 @@ def _read_frame(path: Path, on: str) -> "pd.DataFrame":
     for place in [place for place, name in enumerate(names) if name != on]:
         kind = CellKind(table.decimal)
         kind.see(cells[place].unique().tolist())
-        cells[place] = pd.Series(list(map(kind.convert, cells[place])), dtype=object)
+        cells[place] = pd.Series(list(map(kind.converter(), cells[place])), dtype=object)
     return cells.set_axis(names, axis=1)

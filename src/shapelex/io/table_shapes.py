@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -113,8 +113,8 @@ class CellKind:
     --------
     >>> kind = CellKind()
     >>> kind.see(["1", "-", "2.5"])
-    >>> kind.convert("3"), kind.convert("-")
-    (3.0, None)
+    >>> list(map(kind.converter(), ["3", "-"]))
+    [3.0, None]
     """
 
     def __init__(self, decimal: str = ".") -> None:
@@ -136,13 +136,23 @@ class CellKind:
                 list(map(convert, known))
             except (KeyError, ValueError):
                 self._possible.remove(convert)
+            else:
+                if convert is _as_whole:
+                    # Whole numbers are numbers.
+                    break
 
-    def convert(self, cell: str) -> Any:
-        """Return the value of a cell; None where it is missing."""
+    def converter(self) -> Callable[[str], Any]:
+        """Return a function from a cell to its value, None where it is missing; call it once all cells were seen."""
         is_text = not (self._possible and self._is_known)
-        if cell.strip().lower() in (_MISSING_TEXTS if is_text else MISSING_WORDS):
-            return None
-        return cell if is_text else self._possible[0](cell)
+        missing = _MISSING_TEXTS if is_text else MISSING_WORDS
+        parse: Callable[[str], Any] = str if is_text else self._possible[0]
+
+        # Most columns have few values.
+        @lru_cache(maxsize=1024)
+        def convert(cell: str) -> Any:
+            return None if cell.strip().lower() in missing else parse(cell)
+
+        return convert
 
 
 def parse_chunk(cells: "pd.DataFrame", lines: Sequence[Any], order: Sequence[int], decimal: str = ".") -> Chunk:
@@ -173,7 +183,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
         message = marked_text(error)
         raise ShapeFileError(message if message.startswith(name) else f"{name}: {message}") from error
     converters = {
-        name: (place, kinds[place].convert if table.n_characters else lambda value: value)
+        name: (place, kinds[place].converter() if table.n_characters else lambda value: value)
         for name, place in found.metadata.items()
         if place in kinds
     }

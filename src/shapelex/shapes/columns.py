@@ -35,6 +35,22 @@ def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
     return read_only_view(column)
 
 
+def text_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
+    """Return a read-only column of text; other values become text."""
+    column = np.asarray(values)
+    if column.dtype.kind != "U":
+        column = np.asarray([str(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
+    return as_column(column, n_shapes, name)
+
+
+def whole_number_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
+    """Return a read-only column of 64-bit integers; refuse other values."""
+    column = as_column(values, n_shapes, name)
+    if len(column) and not np.issubdtype(column.dtype, np.integer):
+        raise ShapeInputError(f"{name} must be integers, one per shape, got dtype {column.dtype}.")
+    return read_only_view(column.astype(np.int64))
+
+
 def read_only_view(array: Column) -> Column:
     """Return a read-only view of the array."""
     view = array.view()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import (
     as_complex_rows,
@@ -21,12 +20,20 @@ from shapelex._validation import (
     name_rows,
 )
 from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeInputError
-from shapelex.shapes.columns import Column, as_column, column_from_values, join_columns, read_only_view
+from shapelex.shapes.columns import (
+    Column,
+    as_column,
+    join_columns,
+    read_only_view,
+    text_column,
+    whole_number_column,
+)
 from shapelex.shapes.preparation import Preparation, join_preparations
-from shapelex.shapes.sheet import Sheet, as_text, keys_of
+from shapelex.shapes.series import join_series
+from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.shapes.summary import Summary
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
-from shapelex.spaces import Landmarks, Space, to_columns
+from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
 if TYPE_CHECKING:
@@ -121,9 +128,9 @@ class ShapeSet:
         parts: dict[str, Any] = {
             "configurations": read_only_view(rows) if isinstance(rows, np.ndarray) else rows,
             "space": Landmarks(rows.shape[1]) if given is None else given,
-            "ids": _as_text(np.arange(n_shapes) if ids is None else ids, n_shapes, "ids"),
-            "labels": None if labels is None else _as_text(labels, n_shapes, "labels"),
-            "sequence": None if sequence is None else _as_whole_numbers(sequence, n_shapes, "sequence"),
+            "ids": text_column(np.arange(n_shapes) if ids is None else ids, n_shapes, "ids"),
+            "labels": None if labels is None else text_column(labels, n_shapes, "labels"),
+            "sequence": None if sequence is None else whole_number_column(sequence, n_shapes, "sequence"),
             "metadata": {
                 str(name): as_column(column, n_shapes, f"metadata[{name!r}]")
                 for name, column in ({} if metadata is None else metadata).items()
@@ -279,7 +286,7 @@ class ShapeSet:
     def concatenate(sets: Iterable["ShapeSet"]) -> "ShapeSet":
         """Return one set with the shapes of several, in order.
 
-        Time series stay separate: where the numbers of a later set are already in use, its series are renumbered.
+        Time series stay separate: a series keeps its number, unless a series of an earlier set has it already.
         Entries of columns that a set does not have are NaN or empty text, and −1 for ``frame``. Numbers and text in one
         column become text.
 
@@ -326,7 +333,7 @@ class ShapeSet:
             first.space,
             ids=np.concatenate([part.ids for part in parts]),
             labels=join_columns([part.labels for part in parts], sizes),
-            sequence=_join_series([part.sequence for part in parts], sizes),
+            sequence=join_series([part.sequence for part in parts], sizes),
             metadata={
                 name: join_columns([part.metadata.get(name) for part in parts], sizes, -1 if name == "frame" else None)
                 for name in names
@@ -415,10 +422,9 @@ class ShapeSet:
         --------
         ShapeSet.from_dataframe : The other way.
         """
-        import pandas as pd
+        from shapelex.io.formats.frames import wide_frame
 
-        names, table = coordinate_columns(self, layout)
-        return pd.concat([pd.DataFrame(table_columns(self)), pd.DataFrame(table, columns=names)], axis=1)
+        return wide_frame(self, layout)
 
     def join(self, df: "pd.DataFrame", on: str = "id", label: str | None = None) -> "ShapeSet":
         """Return the set with the columns of a table of metadata, one row per key.
@@ -456,30 +462,10 @@ class ShapeSet:
         (['oak', 'elm'], [7, 3])
         """
         sheet = Sheet(df, on, "the data frame")
-        joined = self._join(sheet)
+        joined = sheet.join(self)
         joined = joined.replace(notes=(*joined.notes, *sheet.notes()))
         label = "label" if label is None and "label" in sheet.columns else label
-        return joined if label is None else joined._label_by(label)
-
-    def _join(self, sheet: Sheet) -> "ShapeSet":
-        """Return the set with the columns of a sheet."""
-        if sheet.on != "id" and sheet.on not in self.metadata:
-            known = ", ".join(["id", *self.metadata])
-            raise ShapeInputError(f"{parameter('on', sheet.on)} is no column of the shapes, which have {known}.")
-        sheet.check_free(list(self.metadata))
-        keys = self.ids if sheet.on == "id" else self.metadata[sheet.on]
-        rows = [sheet.row(keys_of(key, sheet.on)) for key in keys.tolist()]
-        joined = {name: column_from_values([row.get(name) for row in rows]) for name in sheet.columns}
-        return self.replace(metadata={**self.metadata, **joined})
-
-    def _label_by(self, name: str) -> "ShapeSet":
-        """Return the set with a column of its metadata as its labels."""
-        metadata = dict(self.metadata)
-        if name not in metadata:
-            raise ShapeInputError(
-                f"{parameter('label', name)} is no column of the shapes, which have {', '.join(metadata) or 'none'}."
-            )
-        return self.replace(labels=[as_text(value) for value in metadata.pop(name).tolist()], metadata=metadata)
+        return joined if label is None else label_by(joined, label)
 
     def summary(self) -> str:
         """Describe the set in words, with what to check before using it.
@@ -538,15 +524,6 @@ class ShapeSet:
         )
 
 
-def coordinate_columns(shapes: ShapeSet, layout: ColumnLayout) -> tuple[list[str], np.ndarray[Any, Any]]:
-    """Return the names and values of the coordinates as a real table, one row per shape."""
-    table = to_columns(shapes.configurations, layout=layout)
-    numbers = range(1, shapes.shape[1] + 1)
-    if layout == "blocks":
-        return [f"{axis}{number}" for axis in "xy" for number in numbers], table
-    return [f"{axis}{number}" for number in numbers for axis in "xy"], table
-
-
 def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lambda _: False) -> dict[str, Column]:
     """Return the data of each shape other than its coordinates, as named columns.
 
@@ -557,16 +534,6 @@ def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lamb
     for name, column in shapes.metadata.items():
         columns[f"meta {name}" if name in own or is_known(name) else name] = column
     return columns
-
-
-def table_columns(shapes: ShapeSet) -> dict[str, Column]:
-    """Return the data of each shape as columns of a table of shapes, from which they are read again."""
-    from shapelex.io.table_layout import is_known_name
-
-    frame = shapes.metadata.get("frame")
-    roles = ["id", "landmark", *(["label"] if shapes.labels is not None else [])]
-    is_place = frame is not None and frame.dtype.kind in "iu"
-    return description_columns(shapes, lambda name: not (name == "frame" and is_place) and is_known_name(name, roles))
 
 
 def _as_lazy_rows(configurations: Any, n_expected: int | None) -> Any:
@@ -606,20 +573,6 @@ def _as_rows(configurations: ArrayLike, n_expected: int | None, missing: str) ->
     return rows
 
 
-def _as_text(values: ArrayLike, n_shapes: int, name: str) -> Column:
-    column = np.asarray(values)
-    if column.dtype.kind != "U":
-        column = np.asarray([str(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
-    return as_column(column, n_shapes, name)
-
-
-def _as_whole_numbers(values: ArrayLike, n_shapes: int, name: str) -> Column:
-    column = as_column(values, n_shapes, name)
-    if len(column) and not np.issubdtype(column.dtype, np.integer):
-        raise ShapeInputError(f"{name} must be integers, one per shape, got dtype {column.dtype}.")
-    return read_only_view(column.astype(np.int64))
-
-
 def _as_rows_wanted(key: Any, n_shapes: int) -> Column:
     """Return row numbers or a mask; refuse keys that NumPy would take for axes or names."""
     wanted = np.asarray(key)
@@ -636,30 +589,3 @@ def _same_values(mine: Column, theirs: Column) -> bool:
     if mine.shape != theirs.shape or mine.dtype.kind != theirs.dtype.kind:
         return False
     return bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))
-
-
-def renumber_series(own: set[int], taken: set[int]) -> dict[int, int]:
-    """Return new numbers for the time series of a set, where earlier sets use some of them; otherwise nothing."""
-    if not own & taken:
-        return {}
-    first_free = max(taken) + 1
-    return {old: first_free + place for place, old in enumerate(sorted(own))}
-
-
-def _join_series(series: list[Column | None], sizes: list[int]) -> Column | None:
-    if all(numbers is None for numbers in series):
-        return None
-    joined = []
-    taken: set[int] = set()
-    for numbers, size in zip(series, sizes, strict=True):
-        if numbers is None:
-            joined.append(np.full(size, -1))
-            continue
-        own = set(numbers.tolist()) - {-1}
-        renamed = renumber_series(own, taken)
-        if renamed:
-            numbers = np.array([renamed.get(number, -1) for number in numbers.tolist()], dtype=np.int64)
-            own = set(renamed.values())
-        taken |= own
-        joined.append(numbers)
-    return np.concatenate(joined)

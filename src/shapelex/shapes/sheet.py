@@ -1,7 +1,7 @@
 """A sheet of metadata, whose rows are joined to shapes by a key.
 
-Input: a data frame, and the name of the column that shapes are found by. Output: the row of each shape, and remarks on
-rows and shapes that have no counterpart.
+Input: a data frame, and the name of the column that shapes are found by. Output: shapes with its columns, and remarks
+on rows and shapes that have no counterpart.
 """
 
 import re
@@ -16,6 +16,8 @@ from shapelex.shapes.columns import column_from_values
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from shapelex.shapes.shapeset import ShapeSet
 
 MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentation)")
 """Ends of the names of masks, after the name of the image that was segmented."""
@@ -69,24 +71,16 @@ class Sheet:
         self._alone: dict[str, None] = {}
         self._n_alone = 0
 
-    def row(self, keys: Sequence[str]) -> dict[str, Any]:
-        """Return the row of a shape, by the first of its keys that there is; nothing where there is none."""
-        for key in keys:
-            own = key if key in self._rows else self._short_names.get(key)
-            if own is not None:
-                self._used.add(own)
-                return self._rows[own]
-        self._n_alone += 1
-        if len(self._alone) < _MOST_COUNTED:
-            self._alone[keys[0]] = None
-        return {}
-
-    def check_free(self, names: Sequence[str]) -> None:
-        """Refuse a sheet with columns that shapes have already, or that say what only their file can."""
-        taken = [name for name in self.columns if name in (*names, "id", "sequence", "closed")]
-        if taken:
-            why = "the shapes have too" if taken[0] in names else "means something else in tables of shapes"
-            raise ShapeInputError(f"{self.name} has a column {taken[0]!r}, which {why}: rename it in the sheet.")
+    def join(self, shapes: "ShapeSet") -> "ShapeSet":
+        """Return a set with the columns of the sheet."""
+        if self.on != "id" and self.on not in shapes.metadata:
+            known = ", ".join(["id", *shapes.metadata])
+            raise ShapeInputError(f"{parameter('on', self.on)} is no column of the shapes, which have {known}.")
+        self._check_free(list(shapes.metadata))
+        keys = shapes.ids if self.on == "id" else shapes.metadata[self.on]
+        rows = [self._row(keys_of(key, self.on)) for key in keys.tolist()]
+        joined = {name: column_from_values([row.get(name) for row in rows]) for name in self.columns}
+        return shapes.replace(metadata={**shapes.metadata, **joined})
 
     def notes(self) -> list[str]:
         """Return remarks on what was joined and what has no counterpart; refuse a sheet of which nothing fits."""
@@ -106,6 +100,35 @@ class Sheet:
             subject = f"1 row of {self.name} fits" if len(unused) == 1 else f"{len(unused)} rows of {self.name} fit"
             notes.append(f"{subject} no shape: {_name_some(unused)}")
         return notes
+
+    def _row(self, keys: Sequence[str]) -> dict[str, Any]:
+        """Return the row of a shape, by the first of its keys that there is; nothing where there is none."""
+        for key in keys:
+            own = key if key in self._rows else self._short_names.get(key)
+            if own is not None:
+                self._used.add(own)
+                return self._rows[own]
+        self._n_alone += 1
+        if len(self._alone) < _MOST_COUNTED:
+            self._alone[keys[0]] = None
+        return {}
+
+    def _check_free(self, names: Sequence[str]) -> None:
+        """Refuse a sheet with columns that shapes have already, or that say what only their file can."""
+        taken = [name for name in self.columns if name in (*names, "id", "sequence", "closed")]
+        if taken:
+            why = "the shapes have too" if taken[0] in names else "means something else in tables of shapes"
+            raise ShapeInputError(f"{self.name} has a column {taken[0]!r}, which {why}: rename it in the sheet.")
+
+
+def label_by(shapes: "ShapeSet", name: str) -> "ShapeSet":
+    """Return a set with a column of its metadata as its labels."""
+    metadata = dict(shapes.metadata)
+    if name not in metadata:
+        raise ShapeInputError(
+            f"{parameter('label', name)} is no column of the shapes, which have {', '.join(metadata) or 'none'}."
+        )
+    return shapes.replace(labels=[as_text(value) for value in metadata.pop(name).tolist()], metadata=metadata)
 
 
 def keys_of(key: Any, on: str) -> list[str]:

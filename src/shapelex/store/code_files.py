@@ -9,19 +9,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from shapelex._extras import load_openpyxl, load_pyarrow, load_zarr
 from shapelex._typing import FloatArray
-from shapelex.coding import SparseCodes
-from shapelex.coding.code_table import OWN_COLUMNS, code_columns
 from shapelex.exceptions import CodesError, reason_of
 from shapelex.shapes.columns import as_column
 from shapelex.store.archive import check_header, read_archive, write_archive
 from shapelex.store.atomic import replace_folder, write_atomically
 from shapelex.store.table_file import TABLE_SUFFIXES, write_table
+
+if TYPE_CHECKING:
+    # At runtime it is imported where it is used: numba, which comes with it, takes longer than reading errors alone.
+    from shapelex.coding import SparseCodes
 
 FORMAT_NAME = "shapelex codes"
 FORMAT_VERSION = 1
@@ -31,7 +33,7 @@ SUFFIXES = (*TABLE_SUFFIXES, ".npz", ".zarr")
 _GROUP_ROWS = 1 << 16
 _KEYS = {"id": "ids", "label": "labels"}
 
-CodeBlock = tuple[SparseCodes, FloatArray, Mapping[str, Any]]
+CodeBlock: TypeAlias = tuple["SparseCodes", FloatArray, Mapping[str, Any]]
 
 
 def write_codes(path: str | Path, blocks: Iterable[CodeBlock], run: Mapping[str, Any], layout: str = "slots") -> Path:
@@ -39,6 +41,8 @@ def write_codes(path: str | Path, blocks: Iterable[CodeBlock], run: Mapping[str,
 
     A file that is there is replaced when the new one is complete. ``.npz`` and ``.xlsx`` are made in memory.
     """
+    from shapelex.coding.code_table import code_columns
+
     target = Path(path)
     suffix = _check_suffix(target)
     groups = _join(blocks, None if suffix == ".npz" else _GROUP_ROWS)
@@ -53,7 +57,7 @@ def write_codes(path: str | Path, blocks: Iterable[CodeBlock], run: Mapping[str,
     return target
 
 
-class StoredCodes(tuple[SparseCodes, FloatArray]):
+class StoredCodes(tuple["SparseCodes", FloatArray]):
     """What :func:`read_codes` returns: codes and errors, as a pair, with what is known of the shapes.
 
     Attributes
@@ -68,14 +72,14 @@ class StoredCodes(tuple[SparseCodes, FloatArray]):
 
     columns: dict[str, Any]
 
-    def __new__(cls, codes: SparseCodes, errors: FloatArray, columns: Mapping[str, Any]) -> "StoredCodes":
+    def __new__(cls, codes: "SparseCodes", errors: FloatArray, columns: Mapping[str, Any]) -> "StoredCodes":
         """Make the pair."""
         made = super().__new__(cls, (codes, errors))
         made.columns = dict(columns)
         return made
 
     @property
-    def codes(self) -> SparseCodes:
+    def codes(self) -> "SparseCodes":
         """The codes."""
         return self[0]
 
@@ -108,6 +112,8 @@ def read_codes(path: str | Path) -> StoredCodes:
     FileNotFoundError
         If there is no such file.
     """
+    from shapelex.coding import SparseCodes
+
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"There is no file {source}.")
@@ -161,6 +167,8 @@ def _check_suffix(path: Path) -> str:
 
 def _join(blocks: Iterable[CodeBlock], n_rows: int | None) -> Iterator[CodeBlock]:
     """Join neighboring blocks, up to `n_rows` rows or a block more; all of them for None."""
+    from shapelex.coding import SparseCodes
+
     waiting: list[CodeBlock] = []
 
     def join() -> CodeBlock:
@@ -178,7 +186,7 @@ def _join(blocks: Iterable[CodeBlock], n_rows: int | None) -> Iterator[CodeBlock
 
 
 def _describe(
-    codes: SparseCodes, errors: FloatArray, columns: Mapping[str, Any], run: Mapping[str, Any]
+    codes: "SparseCodes", errors: FloatArray, columns: Mapping[str, Any], run: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return header and arrays of codes, as archives and Zarr folders have them."""
     keys = {name: _KEYS.get(name, f"column_{place}") for place, name in enumerate(columns)}
@@ -223,8 +231,11 @@ def _as_fixed(column: Any) -> Any:
     return np.array(["" if text is None or text != text else text for text in column.tolist()], dtype=np.str_)
 
 
-def _read_table(path: Path) -> tuple[SparseCodes, dict[str, Any]]:
+def _read_table(path: Path) -> tuple["SparseCodes", dict[str, Any]]:
     """Read the codes of a table in either layout, the column ``error``, and what is known of the shapes."""
+    from shapelex.coding import SparseCodes
+    from shapelex.coding.code_table import OWN_COLUMNS
+
     frame = _read_frame(path)
 
     def parts(what: str, places: Iterable[Any]) -> Any:

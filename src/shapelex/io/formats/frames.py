@@ -5,7 +5,7 @@ In come data frames, which sheets and Parquet files are read as; out go records,
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -14,15 +14,17 @@ import numpy as np
 
 from shapelex._extras import load_pyarrow
 from shapelex._messages import format_option
+from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.io.guards import check_regular
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.table_layout import LAYOUTS, TableLayout
+from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
-from shapelex.shapes.shapeset import ShapeSet, coordinate_columns, table_columns
+from shapelex.shapes.columns import Column
+from shapelex.shapes.shapeset import ShapeSet, description_columns
 from shapelex.shapes.sheet import as_text, as_value
-from shapelex.spaces import Landmarks
+from shapelex.spaces import Landmarks, to_columns
 from shapelex.store.provenance import KEY
 
 if TYPE_CHECKING:
@@ -121,21 +123,39 @@ def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
         raise ShapeFileError(
             f"Tables hold points, but the set is in {shapes.space!r}: write .npz, or the points of space.sample."
         )
-    told = table_columns(shapes)
-    if layout == "long":
-        keys = [told[name].tolist() for name in ("id", "sequence", "frame") if name in told]
-        twice, n_times = Counter(zip(*keys, strict=True)).most_common(1)[0]
-        if n_times > 1:
-            raise ShapeFileError(
-                f"A long table tells shapes apart by their ids, but {twice[0]!r} names several: give ids that differ, "
-                "or write a wide table."
-            )
-    if shapes.closed:
-        told["closed"] = np.ones(len(shapes), dtype=bool)
-    frame = pd.DataFrame(told)
+    further = {"closed": np.ones(len(shapes), dtype=bool)} if shapes.closed else {}
     if layout != "long":
-        names, table = coordinate_columns(shapes, "blocks" if layout == "blocks" else "interleaved")
-        return pd.concat([frame, pd.DataFrame(table, columns=names)], axis=1)
+        return wide_frame(shapes, "blocks" if layout == "blocks" else "interleaved", further)
+    told = _table_columns(shapes)
+    keys = [told[name].tolist() for name in ("id", "sequence", "frame") if name in told]
+    twice, n_times = Counter(zip(*keys, strict=True)).most_common(1)[0]
+    if n_times > 1:
+        raise ShapeFileError(
+            f"A long table tells shapes apart by their ids, but {twice[0]!r} names several: give ids that differ, "
+            "or write a wide table."
+        )
     n_points, points = shapes.shape[1], shapes.configurations.ravel()
+    frame = pd.DataFrame(told | further)
     frame = frame.loc[frame.index.repeat(n_points)].reset_index(drop=True)
     return frame.assign(landmark=np.tile(np.arange(1, n_points + 1), len(shapes)), x=points.real, y=points.imag)
+
+
+def wide_frame(shapes: ShapeSet, layout: ColumnLayout, further: Mapping[str, Column] | None = None) -> "pd.DataFrame":
+    """Return a set in any space as a data frame, a shape a row, with `further` columns before the coordinates."""
+    import pandas as pd
+
+    table = to_columns(shapes.configurations, layout=layout)
+    numbers = range(1, shapes.shape[1] + 1)
+    names = [f"{axis}{number}" for number in numbers for axis in "xy"]
+    if layout == "blocks":
+        names = [f"{axis}{number}" for axis in "xy" for number in numbers]
+    told = pd.DataFrame(_table_columns(shapes) | dict(further or {}))
+    return pd.concat([told, pd.DataFrame(table, columns=names)], axis=1)
+
+
+def _table_columns(shapes: ShapeSet) -> dict[str, Column]:
+    """Return the data of each shape as columns of a table of shapes, from which they are read again."""
+    frame = shapes.metadata.get("frame")
+    roles = ["id", "landmark", *(["label"] if shapes.labels is not None else [])]
+    is_place = frame is not None and frame.dtype.kind in "iu"
+    return description_columns(shapes, lambda name: not (name == "frame" and is_place) and is_known_name(name, roles))
