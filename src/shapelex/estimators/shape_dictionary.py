@@ -17,6 +17,7 @@ from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
 from shapelex.exceptions import ParameterError
+from shapelex.geometry.atom_matching import DictionaryStability
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,
@@ -27,7 +28,7 @@ from shapelex.learning import (
 )
 from shapelex.learning.checkpoint import Checkpoint, describe_fit
 from shapelex.learning.incomplete_shapes import open_incomplete
-from shapelex.learning.stability import DictionaryStability, TrainingSample, measure_stability
+from shapelex.learning.stability import TrainingSample, measure_stability
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
