@@ -39,7 +39,7 @@ def test_finds_the_dictionary_that_made_the_shapes(n_atoms, n_nonzero, noise, n_
     found = sx.suggest(X, sizes, range(1, n_nonzero + 2), random_state=0)
     assert (found.n_atoms, found.n_nonzero) == (n_atoms, n_nonzero)
     assert found.rmse < 1.2 * noise
-    assert found.stability.of(n_atoms) > 0.8
+    assert found.stability.of(n_atoms) > 0.7
     assert found.stability["n_atoms"].tolist() == list(sizes)
 
 
@@ -104,8 +104,8 @@ def test_progress_can_stop(small):
         small, [3, 4], [1, 2], random_state=0, callback=lambda *news: seen.append(news) or len(seen) == 4
     )
     assert [done for done, _, _ in seen] == [1, 2, 3, 4]
-    # Four cells, the same four learned again as neighbors of the elbow, 3 folds; 2 sizes, 3 seeds.
-    assert all(most == (4 + 4) * 3 + 2 * 3 for _, most, _ in seen)
+    # Four cells, the same four learned again as neighbors of the elbow, 3 folds; 2 sizes, from all shapes and from halves.
+    assert all(most == (4 + 4) * 3 + 2 * 2 for _, most, _ in seen)
     assert len(found.surface) == 4
     assert found.n_atoms == 3
 
