@@ -555,7 +555,7 @@ def test_atoms_that_do_not_come_back_are_marked(visit, landmarks, landmark_page,
     model, X = landmarks
     model = copy(model)
     distances = np.linspace(0.05, 0.35, len(model.atoms_))
-    model._stability = DictionaryStability(distances, chance=0.4, between_halves=0.1, n_shapes=60)
+    model._stability = DictionaryStability(distances, np.full(len(distances), 0.4), 0.1, 0.4, n_shapes=60)
     path = sx.report.write_report(model, X, tmp_path / "stability.html")
     page = visit(Reported(path, model, X)).page
     assert model.stability_.summary() == page.locator("#stability").inner_text()
@@ -573,7 +573,7 @@ def test_too_few_shapes_for_stability(visit, landmarks, tmp_path):
     model, X = landmarks
     model = copy(model)
     unknown = np.full(len(model.atoms_), np.nan)
-    model._stability = DictionaryStability(unknown, chance=np.nan, between_halves=np.nan, n_shapes=9)
+    model._stability = DictionaryStability(unknown, unknown, np.nan, np.nan, n_shapes=9)
     page = visit(Reported(sx.report.write_report(model, X, tmp_path / "few.html"), model, X)).page
     assert "9 shapes are too few" in page.locator("#stability").inner_text()
     assert not page.locator(".atom-stability").count()

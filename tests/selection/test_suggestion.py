@@ -104,7 +104,7 @@ def test_progress_can_stop(small):
         small, [3, 4], [1, 2], random_state=0, callback=lambda *news: seen.append(news) or len(seen) == 4
     )
     assert [done for done, _, _ in seen] == [1, 2, 3, 4]
-    # Four cells, the same four learned again as neighbors of the elbow, 3 folds; 2 sizes, from all shapes and from halves.
+    # Four cells, the same four learned again as neighbors of the elbow, 3 folds; 2 sizes, all shapes and halves.
     assert all(most == (4 + 4) * 3 + 2 * 2 for _, most, _ in seen)
     assert len(found.surface) == 4
     assert found.n_atoms == 3

@@ -107,8 +107,9 @@ def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
 
             found = DictionaryStability(
                 fields.take_array("stability_distances"),
-                float(fields.result("stability_chance")),
+                fields.take_array("stability_chance"),
                 float(fields.result("stability_between_halves")),
+                float(fields.result("stability_chance_between_halves")),
                 int(fields.result("stability_n_shapes")),
             )
             facts["stability"] = found.to_json()

@@ -174,8 +174,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
                 "stability_",
                 (
                     Array("stability_distances", "float", ("n_atoms",), allows_nan=True),
-                    Number("stability_chance", allows_nan=True),
+                    Array("stability_chance", "float", ("n_atoms",), allows_nan=True),
                     Number("stability_between_halves", allows_nan=True),
+                    Number("stability_chance_between_halves", allows_nan=True),
                     Count("stability_n_shapes"),
                 ),
                 optional=True,
@@ -349,7 +350,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         result is kept, and saved with the model; the sample is dropped. It depends on `random_state`, and not on
         `n_jobs`.
 
-        Atoms with ``can_be_named`` are at most half as far from their matches as random shapes are. Halves are drawn
+        Atoms with ``can_be_named`` are at most half as far from their matches as from random shapes. Halves are drawn
         shape by shape: where a set has many similar shapes of each specimen or recording, both halves have some of
         them, and the atoms of other specimens may differ more.
 

@@ -49,11 +49,13 @@ class DictionaryStability:
     ----------
     distances : ndarray of float, shape (n_atoms,)
         Full distance from each atom to its match, averaged over the two halves.
-    chance : float
-        The same distance for random shapes: mean distance from as many random shapes of one half to their matches among
-        as many random shapes of the other, averaged over 20 draws.
+    chance : ndarray of float, shape (n_atoms,)
+        The same distance where random shapes of a half take the place of its atoms, averaged over 20 draws. It differs
+        from atom to atom: an atom like most of the shapes is near to some of any shapes.
     between_halves : float
         Mean distance from the atoms of one half to their matches in the dictionary of the other half.
+    chance_between_halves : float
+        The same for as many random shapes of each half, averaged over 20 draws.
     n_shapes : int
         Number of shapes in the two halves together.
 
@@ -66,26 +68,27 @@ class DictionaryStability:
     --------
     >>> import numpy as np
     >>> from shapelex.geometry.atom_matching import DictionaryStability
-    >>> found = DictionaryStability(np.array([0.02, 0.15]), chance=0.2, between_halves=0.09, n_shapes=300)
+    >>> found = DictionaryStability(np.array([0.02, 0.15]), np.array([0.2, 0.2]), 0.09, 0.21, n_shapes=300)
     >>> found.can_be_named
     array([ True, False])
     >>> print(found)
     1 of 2 atoms can be named: learned again from halves of 300 shapes, it is at most half as far from its match as
-    random shapes are. Mean distance 0.085 (between the halves 0.090), by chance 0.200.
-    atom  distance  ratio  can be named
-       0     0.020   0.10  yes
-       1     0.150   0.75  no
+    from random shapes. Mean distance 0.085, by chance 0.200; between the halves 0.090, by chance 0.210.
+    atom  distance  by chance  ratio  can be named
+       0     0.020      0.200   0.10  yes
+       1     0.150      0.200   0.75  no
     """
 
     distances: FloatArray
-    chance: float
+    chance: FloatArray
     between_halves: float
+    chance_between_halves: float
     n_shapes: int
 
     @property
     def ratio(self) -> FloatArray:
         """Distance of each atom divided by the distance by chance: 0 for an atom that is found again exactly."""
-        return self.distances / self.chance
+        return self.distances / np.maximum(self.chance, np.finfo(float).tiny)
 
     @property
     def can_be_named(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -95,7 +98,7 @@ class DictionaryStability:
     @property
     def is_known(self) -> bool:
         """Whether there were enough shapes to measure it."""
-        return bool(np.isfinite(self.chance))
+        return bool(np.isfinite(self.between_halves))
 
     def summary(self) -> str:
         """Describe the result in words.
@@ -114,15 +117,15 @@ class DictionaryStability:
         are = "it is" if n_named == 1 else "they are"
         match = "its match" if n_named == 1 else "their matches"
         named = f"{n_named} of {n_atoms} atoms can be named: learned again from halves of {self.n_shapes} shapes, "
-        named += f"{are} at most half as far from {match} as random shapes are."
+        named += f"{are} at most half as far from {match} as from random shapes."
         if n_named == 0:
             named = (
                 f"None of {n_atoms} atoms can be named: learned again from halves of {self.n_shapes} shapes, all are "
-                "more than half as far from their matches as random shapes are."
+                "more than half as far from their matches as from random shapes."
             )
         return (
-            f"{named} Mean distance {self.distances.mean():.3f} (between the halves {self.between_halves:.3f}), by "
-            f"chance {self.chance:.3f}."
+            f"{named} Mean distance {self.distances.mean():.3f}, by chance {self.chance.mean():.3f}; between the "
+            f"halves {self.between_halves:.3f}, by chance {self.chance_between_halves:.3f}."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -131,14 +134,15 @@ class DictionaryStability:
         Returns
         -------
         dict
-            ``summary`` in words, ``distances``, ``chance``, ``between_halves``, ``can_be_named`` and ``n_shapes``;
-            distances are None where they are not known.
+            ``summary`` in words, ``distances``, ``chance``, ``between_halves``, ``chance_between_halves``,
+            ``can_be_named`` and ``n_shapes``; distances are None where they are not known.
         """
         return {
             "summary": self.summary(),
             "distances": self.distances.tolist() if self.is_known else None,
-            "chance": self.chance if self.is_known else None,
+            "chance": self.chance.tolist() if self.is_known else None,
             "between_halves": self.between_halves if self.is_known else None,
+            "chance_between_halves": self.chance_between_halves if self.is_known else None,
             "can_be_named": self.can_be_named.tolist(),
             "n_shapes": self.n_shapes,
         }
@@ -169,17 +173,16 @@ class DictionaryStability:
             return f"<DictionaryStability: unknown, {self.n_shapes} shapes are too few for {n_atoms} atoms>"
         return (
             f"<DictionaryStability: {n_named} of {n_atoms} atoms can be named, mean distance "
-            f"{self.distances.mean():.3f}, chance {self.chance:.3f}>"
+            f"{self.distances.mean():.3f}, chance {self.chance.mean():.3f}>"
         )
 
     def __str__(self) -> str:
         lines = wrap(self.summary(), 112)
         if self.is_known:
-            lines.append("atom  distance  ratio  can be named")
-            for atom, (distance, ratio, named) in enumerate(
-                zip(self.distances, self.ratio, self.can_be_named, strict=True)
-            ):
-                lines.append(f"{atom:4}  {distance:8.3f}  {ratio:5.2f}  {'yes' if named else 'no'}")
+            lines.append("atom  distance  by chance  ratio  can be named")
+            columns = zip(self.distances, self.chance, self.ratio, self.can_be_named, strict=True)
+            for atom, (distance, chance, ratio, named) in enumerate(columns):
+                lines.append(f"{atom:4}  {distance:8.3f}  {chance:9.3f}  {ratio:5.2f}  {'yes' if named else 'no'}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -86,24 +86,27 @@ def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> Dictionary
     """
     generator = np.random.default_rng((sample.seed, 1))
     n_atoms, n_shapes = len(atoms), len(sample.configurations)
-    unknown = DictionaryStability(np.full(n_atoms, np.nan), float("nan"), float("nan"), n_shapes)
+    nothing, nan = np.full(n_atoms, np.nan), float("nan")
+    unknown = DictionaryStability(nothing, nothing, nan, nan, n_shapes)
     if n_shapes < 2 * n_atoms:
         return unknown
     halves = sample.halves(generator)
     if any(count_copies(half) < n_atoms for half in halves):
         return unknown
-    by_chance = []
+    chances, chances_between = [], []
     for _ in range(_N_CHANCE_PAIRS):
         draws = [initial_atoms(half, n_atoms, "random", generator) for half in halves]
         # Where a half has too few distinct shapes, the last ones are repeats.
         if any(len(np.unique(draw, axis=0)) < n_atoms for draw in draws):
             return unknown
-        by_chance.append(matched_distances(*draws).mean())
+        chances += [matched_distances(atoms, draw) for draw in draws]
+        chances_between.append(matched_distances(*draws).mean())
     first, second = (_learn_half(number, half, sample, generator) for number, half in enumerate(halves))
     return DictionaryStability(
         distances=(matched_distances(atoms, first) + matched_distances(atoms, second)) / 2,
-        chance=float(np.mean(by_chance)),
+        chance=np.mean(chances, axis=0),
         between_halves=float(matched_distances(first, second).mean()),
+        chance_between_halves=float(np.mean(chances_between)),
         n_shapes=n_shapes,
     )
 

@@ -302,9 +302,9 @@ class _Search:
                     learned.atoms, TrainingSample(self.rows, None, space, options, batch_size=None, seed=seed)
                 )
             if found.is_known:
-                distance, n_named = float(found.distances.mean()), int(found.can_be_named.sum())
-                measured = {"distance": distance, "chance": found.chance, "n_named": n_named}
-                stability = max(0.0, 1 - distance / found.chance)
+                distance, chance = float(found.distances.mean()), float(found.chance.mean())
+                measured = {"distance": distance, "chance": chance, "n_named": int(found.can_be_named.sum())}
+                stability = float(np.clip(1 - distance / chance, 0, 1)) if chance > 0 else 1.0
                 self.stability_rows.append({**cell, **measured, "stability": stability})
             self._report(cell)
 

@@ -89,14 +89,14 @@ def explain_stability(stability: AtomStability, n_atoms: int) -> str:
         verdict = "the same atoms are found again: they can be named and interpreted"
     elif row["n_named"]:
         verdict = (
-            f"{row['n_named']} of {n_atoms} atoms are found again, at most half as far as random shapes; stability_ of "
+            f"{row['n_named']} of {n_atoms} atoms are found again, at most half as far as by chance; stability_ of "
             "the final dictionary tells which of its atoms can be named"
         )
     else:
         verdict = "no atom is found again: use the codes and reconstructions, but do not name or interpret single atoms"
     return (
         f"Stability: learned again from random halves of the shapes, an atom is {row['distance']:.3f} from its match "
-        f"on average, where random shapes would be {row['chance']:.3f} apart; {verdict}."
+        f"on average, where it would be {row['chance']:.3f} from random shapes; {verdict}."
     )
 
 

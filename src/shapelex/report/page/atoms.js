@@ -12,7 +12,7 @@ const N_USERS = 12;
 function stabilityOf(atom) {
   const { stability } = page.atoms;
   if (!stability || !stability.distances) return null;
-  return { distance: stability.distances[atom].toFixed(2), chance: stability.chance.toFixed(2), isFound: stability.can_be_named[atom] };
+  return { distance: stability.distances[atom].toFixed(2), chance: stability.chance[atom].toFixed(2), isFound: stability.can_be_named[atom] };
 }
 
 /** The same in words. */
@@ -21,7 +21,7 @@ function stabilityWords(atom) {
   if (!found) return "";
   const { distance, chance, isFound } = found;
   return (
-    `Learned again from halves of the data, atom ${atom} is ${distance} from its match on average, and random shapes are ${chance} apart: ` +
+    `Learned again from halves of the data, atom ${atom} is ${distance} from its match on average, and would be ${chance} from random shapes: ` +
     (isFound ? "it comes back, and can be named." : "it does not come back. Do not name or interpret it.")
   );
 }
