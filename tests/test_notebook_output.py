@@ -86,7 +86,7 @@ class TestResults:
         assert "4 shapes registered" in html
 
     def test_suggestions_and_tables(self):
-        found = sx.suggest(make_shapes(30), n_atoms=[2, 3], n_nonzero=[1], n_seeds=0, random_state=0)
+        found = sx.suggest(make_shapes(30), n_atoms=[2, 3], n_nonzero=[1], stability=False, random_state=0)
         assert f"Suggested: n_atoms={found.n_atoms}" in found._repr_html_()
         assert found.surface._repr_html_().startswith("<pre")
 

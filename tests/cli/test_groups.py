@@ -37,10 +37,10 @@ def test_groups_of_a_joined_sheet_are_held_out_together(replicates):
 
 
 def test_suggest_takes_groups(replicates):
-    options = ("--atoms", "2,3", "--nonzero", "1", "--seeds", "0", "--group", "specimen", "--json")
+    options = ("--atoms", "2,3", "--nonzero", "1", "--no-stability", "--group", "specimen", "--json")
     found = sx.read("specimens.npz")
     expected = sx.suggest(
-        found, [2, 3], [1], cv=3, groups=found.metadata["specimen"], n_seeds=0, random_state=0, space=found.space
+        found, [2, 3], [1], cv=3, groups=found.metadata["specimen"], stability=False, random_state=0, space=found.space
     )
     result = facts_of(run("suggest", "specimens.npz", *options))
     assert result["rmse"] == pytest.approx(float(expected.rmse))

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from shapelex.estimators.progress import FitProgress
@@ -216,6 +217,35 @@ def test_info_of_a_model_says_what_the_loaded_one_does(ready, model):
     assert facts["usage"] == loaded.usage_.tolist()
     assert [facts[name] for name in ("n_atoms", "n_nonzero", "n_iter", "seed")] == [4, 2, loaded.n_iter_, 0]
     assert (facts["rmse"], facts["space"]) == (loaded.rmse_, repr(loaded.space_))
+
+
+def test_learn_measures_which_atoms_are_found_again(folder, shapes):
+    arguments = ("learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "5")
+    facts = facts_of(run(*arguments, "--json"))["stability"]
+    found = sx.load("m.npz").stability_
+    expected = sx.ShapeDictionary(4, 2, space=shapes.space, max_iter=5, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        expected.fit(shapes)
+    assert facts == found.to_json() == expected.stability_.to_json()
+    assert len(facts["can_be_named"]) == 4
+    told = run("info", "m.npz")
+    assert found.summary() in told.stdout
+    assert facts_of(run("info", "m.npz", "--json"))["stability"] == facts
+    result = run(*arguments, "--no-stability", "--force")
+    assert "can be named" not in result.stdout
+    assert "can be named" not in run("info", "m.npz").stdout
+    assert not hasattr(sx.load("m.npz"), "stability_")
+
+
+def test_interrupted_stability_keeps_the_dictionary(folder, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shapelex.estimators.shape_dictionary.measure_stability", interrupt)
+    result = run("learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2")
+    assert result.exit_code == 130
+    assert "m.npz has the dictionary, without the stability of its atoms" in result.stderr
+    assert len(sx.load("m.npz").atoms_) == 4
 
 
 def test_info_of_a_damaged_model(ready):

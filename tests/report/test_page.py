@@ -3,11 +3,13 @@
 import csv
 import io
 import xml.etree.ElementTree as ET
+from copy import copy
 
 import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex.geometry.atom_matching import DictionaryStability
 from shapelex.report.payload import drawing_parameters
 from shapelex.report.pose import common_pose
 from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
@@ -547,3 +549,32 @@ def test_the_error_is_named_and_says_whether_it_is_that_of_training(visit, landm
     lead = view.page.locator("#lead").inner_text()
     assert lead.endswith("on the shapes that the dictionary was learned from.")
     assert f"It was {100 * model.rmse_:.2f}" in lead
+
+
+def test_atoms_that_do_not_come_back_are_marked(visit, landmarks, landmark_page, tmp_path):
+    assert not visit(landmark_page).page.locator(".atom-stability").count()
+    model, X = landmarks
+    model = copy(model)
+    distances = np.linspace(0.05, 0.35, len(model.atoms_))
+    model._stability = DictionaryStability(distances, np.full(len(distances), 0.4), 0.1, 0.4, n_shapes=60)
+    path = sx.report.write_report(model, X, tmp_path / "stability.html")
+    page = visit(Reported(path, model, X)).page
+    assert model.stability_.summary() == page.locator("#stability").inner_text()
+    for atom, (distance, can_be_named) in enumerate(zip(distances, model.stability_.can_be_named, strict=True)):
+        card = page.locator(f".atom[data-atom='{atom}']")
+        words = card.locator(".atom-stability").inner_text()
+        assert f"distance {distance:.2f}" in words
+        assert "chance 0.40" in words
+        assert ("comes back" if can_be_named else "do not name") in words
+        assert ("unnamed" in card.get_attribute("class")) != can_be_named
+        assert ("can be named" if can_be_named else "Do not name") in card.get_attribute("aria-label")
+
+
+def test_too_few_shapes_for_stability(visit, landmarks, tmp_path):
+    model, X = landmarks
+    model = copy(model)
+    unknown = np.full(len(model.atoms_), np.nan)
+    model._stability = DictionaryStability(unknown, unknown, np.nan, np.nan, n_shapes=9)
+    page = visit(Reported(sx.report.write_report(model, X, tmp_path / "few.html"), model, X)).page
+    assert "9 shapes are too few" in page.locator("#stability").inner_text()
+    assert not page.locator(".atom-stability").count()

@@ -313,7 +313,7 @@ class TestAsConfigurations:
         options = {"n_nonzero": [1, 2], "random_state": 0}
         for method in (
             lambda X, **space: sx.compare(X, ["complex PCA", "tangent PCA"], **options, **space)["rmse"],
-            lambda X, **space: sx.suggest(X, [3, 4], n_seeds=0, **options, **space).surface["rmse"],
+            lambda X, **space: sx.suggest(X, [3, 4], stability=False, **options, **space).surface["rmse"],
         ):
             of_set = method(shapes)
             np.testing.assert_array_equal(of_set, method(shapes.configurations, space=shapes.space))

@@ -89,3 +89,27 @@ def test_what_is_missing_is_named(name):
     (fields.arrays if name in fields.arrays else fields.results).pop(name)
     with pytest.raises(ValueError, match=f"^{name} is missing"):
         read(fields)
+
+
+def test_optional_group_and_nan():
+    part = Group(
+        "_inner",
+        SimpleNamespace,
+        "inner_",
+        (Array("inner_sums", "float", ("n_sums",), allows_nan=True), Number("inner_weight", allows_nan=True)),
+        optional=True,
+    )
+    fields, made = Fields(sx.Landmarks(4)), SimpleNamespace()
+    part.write(SimpleNamespace(), fields)
+    part.read(made, fields)
+    assert not hasattr(made, "_inner")
+    part.write(SimpleNamespace(_inner=SimpleNamespace(sums=np.array([1, np.nan]), weight=np.nan)), fields)
+    part.read(made, fields)
+    np.testing.assert_array_equal(made._inner.sums, [1, np.nan])
+    assert np.isnan(made._inner.weight)
+    fields.results["inner_weight"] = np.inf
+    fields.arrays["inner_sums"] = np.ones(2)
+    with pytest.raises(ValueError, match="inner_weight must be a finite number"):
+        part.read(made, fields)
+    with pytest.raises(ValueError, match="inner_sums is missing"):
+        part.read(made, fields)

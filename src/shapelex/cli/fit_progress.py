@@ -21,7 +21,8 @@ class _FitHandler(logging.Handler):
         """Move the bar."""
         iteration: Any = getattr(record, "iteration", None)
         if iteration is not None:
-            self._tell(self._share(iteration), "")
+            share, half = self._share(iteration), getattr(record, "half", None)
+            self._tell(share if half is None else (half + share) / 2, "")
 
     def _share(self, iteration: Any) -> float:
         if iteration.explored is not None:

@@ -96,12 +96,25 @@ def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
         n_atoms, usage = len(fields.take_array("atoms_")), fields.take_array("usage_")
         facts = {"n_atoms": n_atoms, "n_nonzero": fields.result("n_nonzero"), "rmse": float(fields.result("rmse_")),
                  "n_iter": fields.result("n_iter_"), "usage": usage.tolist(),
-                 "seed": fields.result("random_state")}  # fmt: skip
-        return [
+                 "seed": fields.result("random_state"), "stability": None}  # fmt: skip
+        lines = [
             f"{n_atoms} atoms, at most {facts['n_nonzero']} per shape, coder {fields.result('coder')}",
             f"RMSE {100 * facts['rmse']:.2f} % of the shapes it was learned from, {facts['n_iter']} updates",
             f"atoms are used by {100 * usage.min():.0f} to {100 * usage.max():.0f} % of the shapes",
-        ], facts
+        ]
+        if "stability_distances" in fields.arrays:
+            from shapelex.geometry.atom_matching import DictionaryStability
+
+            found = DictionaryStability(
+                fields.take_array("stability_distances"),
+                fields.take_array("stability_chance"),
+                float(fields.result("stability_between_halves")),
+                float(fields.result("stability_chance_between_halves")),
+                int(fields.result("stability_n_shapes")),
+            )
+            facts["stability"] = found.to_json()
+            lines.append(found.summary())
+        return lines, facts
     if model.kind == "ShapeDictionaryClassifier":
         classes = fields.take_array("classes_").tolist()
         sizes = [len(fields.take_array(f"class{number}_atoms_")) for number in range(len(classes))]

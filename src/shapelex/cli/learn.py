@@ -31,6 +31,7 @@ from shapelex.cli.options import (
     SchedulerOption,
     SeedOption,
     ShapesArgument,
+    StabilityOption,
 )
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
@@ -104,6 +105,7 @@ def learn(
             "--checkpoint", help="Save progress to this file, and resume from it if it exists.", show_default=False
         ),
     ] = None,
+    stability: StabilityOption = True,
     exclude: ExcludeOption = None,
     missing: MissingOption = MissingName.allow,
     option: FormatOption = None,
@@ -122,6 +124,9 @@ def learn(
     Of shapes with missing landmarks, the landmarks that are present are used; such sets are read into memory.
 
     With --exclude, the remaining shapes are read into memory.
+
+    After that, two dictionaries are learned from halves of at most 4,000 of the shapes, to see which atoms are found
+    again and can be named; --no-stability saves this time.
 
     After Ctrl-C, the best dictionary so far is kept beside the output file, as NAME.interrupted.npz.
 
@@ -180,11 +185,15 @@ def learn(
             model.fit(source)
     except KeyboardInterrupt:
         raise Interruption(_keep_best(model, target, run, checkpoint)) from None
+    if stability:
+        _measure_stability(model, target, run, screen)
     model.save(target, overwrite=True, run=run)
     if n_incomplete:
         screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
+    if stability:
+        screen.say(model.stability_.summary())
     say_notes(found, screen)
     screen.wrote(target)
     if picture is not None:
@@ -194,7 +203,19 @@ def learn(
     screen.show({"rmse": float(model.rmse_), "n_iter": int(model.n_iter_), "n_incomplete": n_incomplete,
                  "n_excluded": 0 if exclusion is None else exclusion.n_excluded,
                  "unmatched": [] if exclusion is None else exclusion.unmatched,
-                 "usage": model.usage_.tolist()})  # fmt: skip
+                 "usage": model.usage_.tolist(),
+                 "stability": model.stability_.to_json() if stability else None})  # fmt: skip
+
+
+def _measure_stability(model: Any, target: Path, run: dict[str, Any], screen: Screen) -> None:
+    """Learn from halves of the shapes; what was learned from all of them is not lost by an interruption."""
+    try:
+        with screen.progress("learning from halves") as tell, follow_fit(tell):
+            _ = model.stability_
+    except KeyboardInterrupt:
+        model.save(target, overwrite=True, run=run)
+        current_report().note_output(target)
+        raise Interruption(f"interrupted: {target} has the dictionary, without the stability of its atoms.") from None
 
 
 def _shares(model: Any) -> str:

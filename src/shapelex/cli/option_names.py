@@ -25,7 +25,6 @@ _NAMES = {
     "n_nonzero": "--nonzero",
     "n_points": "--points",
     "n_restarts": "--restarts",
-    "n_seeds": "--seeds",
     "n_swaps": "--swaps",
     "on_error": "--skip-bad",
     "overwrite": "--force",

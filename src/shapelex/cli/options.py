@@ -40,6 +40,10 @@ DeviceOption = Annotated[
     str, typer.Option("--device", help="Device to compute on: cpu, cuda, or another torch device.")
 ]
 DistanceOption = Annotated[DistanceName, typer.Option("--distance", help="Procrustes distance.")]
+StabilityOption = Annotated[
+    bool,
+    typer.Option("--stability/--no-stability", help="Measure which atoms are found again from halves of the shapes."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
 MissingOption = Annotated[

@@ -16,6 +16,7 @@ from shapelex.cli.options import (
     QuietOption,
     SeedOption,
     ShapesArgument,
+    StabilityOption,
     numbers_in,
 )
 from shapelex.cli.outputs import claim_table, record_run
@@ -50,14 +51,7 @@ def suggest(
     ] = False,
     group: GroupOption = None,
     max_shapes: Annotated[int, typer.Option("--max-shapes", min=6, help="Maximum number of shapes to use.")] = 1500,
-    stability: Annotated[
-        int,
-        typer.Option(
-            "--seeds",
-            min=0,
-            help="Number of dictionaries per size to compare for the stability of atoms; 0 skips this.",
-        ),
-    ] = 3,
+    stability: StabilityOption = True,
     seed: SeedOption = 0,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
@@ -88,7 +82,7 @@ def suggest(
             cv=splitter(folds, shuffle, seed),
             groups=groups_of(found, group, shuffle),
             max_shapes=max_shapes,
-            n_seeds=stability,
+            stability=stability,
             random_state=seed,
             callback=_progress(tell, writes_lines=not (quiet or as_json or sys.stderr.isatty())),
         )

@@ -1,11 +1,13 @@
 """The dictionary of planar shapes, as a scikit-learn transformer."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
@@ -15,6 +17,7 @@ from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
 from shapelex.exceptions import ParameterError
+from shapelex.geometry.atom_matching import DictionaryStability
 from shapelex.learning import (
     Iteration,
     LearnedDictionary,
@@ -26,6 +29,7 @@ from shapelex.learning import (
 from shapelex.learning.checkpoint import Checkpoint, describe_fit
 from shapelex.learning.incomplete_shapes import open_incomplete
 from shapelex.learning.options import default_tie
+from shapelex.learning.stability import TrainingSample, measure_stability
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
@@ -116,6 +120,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Number of updates.
     n_features_in_ : int
         Number of coordinates.
+    stability_ : DictionaryStability
+        Which atoms are found again when the dictionary is learned from halves of the shapes, see the property.
 
     Notes
     -----
@@ -162,6 +168,19 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
                     Array("memory_usage", "float", ("n_atoms",)),
                     Number("memory_weight"),
                 ),
+            ),
+            Group(
+                "_stability",
+                DictionaryStability,
+                "stability_",
+                (
+                    Array("stability_distances", "float", ("n_atoms",), allows_nan=True),
+                    Array("stability_chance", "float", ("n_atoms",), allows_nan=True),
+                    Number("stability_between_halves", allows_nan=True),
+                    Number("stability_chance_between_halves", allows_nan=True),
+                    Count("stability_n_shapes"),
+                ),
+                optional=True,
             ),
         ),
         # The path of a checkpoint belongs to one fit, not to the model.
@@ -242,17 +261,18 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
         generator = as_generator(self.random_state)
+        sample = TrainingSample.draw(shapes, options, self.batch_size, generator)
         checkpoint = self._open_checkpoint(shapes, options)
         learner = self._learner(shapes, options, generator, progress, checkpoint)
         try:
             learned = learner.run()
         except KeyboardInterrupt:
             if learner.best is not None:
-                self._store(learner.best, space, preparation)
+                self._store(learner.best, space, preparation, sample)
             if checkpoint is not None:
                 checkpoint.flush()
             raise
-        self._store(learned, space, preparation)
+        self._store(learned, space, preparation, sample)
         if checkpoint is not None:
             checkpoint.finish()
         # The losses of batches are too noisy to tell whether the dictionary has converged.
@@ -324,6 +344,51 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self._store(online.best, shapes.space, preparation)
         self._online = online
         return self
+
+    @property
+    def stability_(self) -> DictionaryStability:
+        """Which atoms are found again when the dictionary is learned from halves of the shapes.
+
+        :meth:`fit` keeps a random sample of at most 4,000 of its shapes (20 per atom, if that is more). The first time
+        that this attribute is read, the sample is divided at random into two halves, a dictionary is learned from each
+        with the same parameters, and the atoms are matched. This takes about as long as two fits of 2,000 shapes. The
+        result is kept, and saved with the model; the sample is dropped. It depends on `random_state`, and not on
+        `n_jobs`.
+
+        Atoms with ``can_be_named`` are at most half as far from their matches as from random shapes. Halves are drawn
+        shape by shape: where a set has many similar shapes of each specimen or recording, both halves have some of
+        them, and the atoms of other specimens may differ more.
+
+        Raises
+        ------
+        NotFittedError
+            If the dictionary is not fitted.
+        AttributeError
+            If it was not computed before the model was saved, or the dictionary was changed by :meth:`partial_fit`:
+            then there are no shapes to compute it from.
+        """
+        check_is_fitted(self)
+        found: DictionaryStability | None = getattr(self, "_stability", None)
+        if found is None:
+            sample: TrainingSample | None = getattr(self, "_sample", None)
+            if sample is None:
+                raise AttributeError(
+                    "stability_ is not known, and this dictionary has no shapes to compute it from: the model was "
+                    "saved before stability_ was computed, or changed by partial_fit. Call fit with the shapes, read "
+                    "stability_, and save the model after that."
+                )
+            options = replace(sample.options, n_threads=count_jobs(self.n_jobs), device=self.device)
+            with single_blas_thread():
+                found = measure_stability(self._atom_rows(), replace(sample, options=options.for_local_shapes()))
+            self._stability = found
+            del self._sample
+        return found
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn's dir(), its HTML and debuggers read every attribute: displaying a model would learn two more.
+        is_computed = hasattr(self, "_stability")
+        names = (name for name in object.__dir__(self) if name != "stability_" or is_computed)
+        return [name for name in names if hasattr(self, name)]
 
     def explore(self, X: Any, *, height: int = 800, max_shapes: int = 1000, **options: Any) -> "InlinePage":
         """Show the dictionary and the shapes it codes as an interactive page in a notebook.
@@ -415,8 +480,17 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self._options(self.space_, n_shapes=1)
         self._atom_rows()
 
-    def _store(self, learned: LearnedDictionary, space: Space, preparation: Preparation | None) -> None:
-        self.__dict__.pop("_online", None)
+    def _store(
+        self,
+        learned: LearnedDictionary,
+        space: Space,
+        preparation: Preparation | None,
+        sample: TrainingSample | None = None,
+    ) -> None:
+        for name in ("_online", "_stability", "_sample"):
+            self.__dict__.pop(name, None)
+        if sample is not None:
+            self._sample = sample
         self.space_, self.preparation_ = space, preparation
         self.n_features_in_ = space.n_coordinates
         self._statistics = learned.statistics

@@ -153,8 +153,10 @@ def update_sample(grams, products, factors, nearest_weight, index, correlations,
 
     Parameters
     ----------
-    grams, products : ndarray of complex, shapes (n_sparsities, n_atoms, n_atoms), (n_sparsities, n_atoms, n_coordinates)
-        Statistics of the codes of each sparsity.
+    grams : ndarray of complex, shape (n_sparsities, n_atoms, n_atoms)
+        ``Σ_k w_k conj(a_k) a_kᵀ`` of the codes of each sparsity.
+    products : ndarray of complex, shape (n_sparsities, n_atoms, n_coordinates)
+        ``Σ_k w_k conj(a_k) x_kᵀ``.
     factors : ndarray of float, shape (n_sparsities,)
         Their weights.
     nearest_weight : float

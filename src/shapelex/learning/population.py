@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
-from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._typing import ComplexArray
 from shapelex.coding.threads import count_threads, run_blocks
+from shapelex.geometry.atom_matching import match_atoms
 from shapelex.learning.initialization import initial_atoms
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.sampling import draw_index, draw_rows
@@ -215,7 +215,7 @@ class Population:
         if proposal.is_crossover:
             # A copy of another member would leave nothing to exchange: it competes with that one.
             for other, member in enumerate(self.members):
-                if other != place and match_atoms(trial.atoms, member.atoms)[1].max() < _SAME_DICTIONARY:
+                if other != place and match_atoms(trial.atoms, member.atoms)[1].max() < _SAME_DICTIONARY**2:
                     if trial.judgement < member.judgement:
                         self.members[other] = trial
                     return
@@ -234,8 +234,8 @@ class Population:
     def _cross(self, first: int, second: int) -> Proposal | None:
         """Take each of the matched atoms from either of two members; return None where these are the same."""
         one, other = self.members[first], self.members[second]
-        partners, distances = match_atoms(one.atoms, other.atoms)
-        differing = np.flatnonzero(distances > _SAME_ATOM)
+        partners, squares = match_atoms(one.atoms, other.atoms)
+        differing = np.flatnonzero(squares > _SAME_ATOM**2)
         if len(differing) < 2:
             return None
         is_first = self.generator.random(len(one.atoms)) < 0.5
@@ -259,13 +259,3 @@ class Population:
         atoms = member.atoms.copy()
         atoms[outgoing] = trials.rows[incoming]
         return Proposal(atoms, place, member.objective, is_crossover=False)
-
-
-def match_atoms(atoms: ComplexArray, others: ComplexArray) -> tuple[IntArray, FloatArray]:
-    """Match the rows of two dictionaries one to one such that the sum of squared full distances is least.
-
-    Returns, for each atom, the number of its partner among the others, and the full distance between them.
-    """
-    squares: FloatArray = 1 - np.abs(atoms.conj() @ others.T) ** 2
-    mine, partners = linear_sum_assignment(squares)
-    return partners, np.sqrt(np.maximum(squares[mine, partners], 0))

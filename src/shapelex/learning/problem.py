@@ -38,7 +38,8 @@ class LearningProblem:
         """Update the atoms, replace idle ones, and return the surveyed dictionary and how many were replaced.
 
         After a population, the update goes beyond the least-squares dictionary where that lowers the objective; without
-        one it ends there, as in the paper. Where the distance is not the full one and no step lowers the objective, it returns `current` itself.
+        one it ends there, as in the paper. Where the distance is not the full one and no step lowers the objective, it
+        returns `current` itself.
         """
         updated = self._update(current)
         replaced, n_replaced = replace_atoms(updated, current.statistics.usage, current.worst, self.shapes.space)

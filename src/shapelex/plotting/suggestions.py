@@ -19,8 +19,8 @@ def plot_suggestion(suggestion: Any, *, fontsize: float | None = None, ax: "Axes
     """Draw held-out errors over the number of atoms, a curve a sparsity, and the stability of the atoms below.
 
     The curve of the suggested sparsity is blue, with its standard error over folds; a ring marks the suggested size.
-    Bars show the stability of atoms at that sparsity, where it was measured: 1 where the same atoms come back from
-    another seed, 0 where random shapes would do as well.
+    Bars show the stability of atoms at that sparsity, where it was measured: 1 where the same atoms are found
+    again from halves of the shapes, 0 where random shapes would do as well.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def plot_suggestion(suggestion: Any, *, fontsize: float | None = None, ax: "Axes
     >>> from matplotlib.figure import Figure
     >>> import shapelex as sx
     >>> X = np.random.default_rng(0).normal(size=(60, 5, 2))
-    >>> found = sx.suggest(X, n_atoms=[2, 3], n_nonzero=[1, 2], cv=2, n_seeds=2, random_state=0)
+    >>> found = sx.suggest(X, n_atoms=[2, 3], n_nonzero=[1, 2], cv=2, random_state=0)
     >>> ax = sx.plotting.plot_suggestion(found, ax=Figure().subplots())
     >>> ax.get_ylabel()
     'held-out RMSE (%)'

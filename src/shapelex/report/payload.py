@@ -99,6 +99,8 @@ def make_payload(
             "configurations": pack_array(atoms, "float64"),
             "poses": pack_array(pose_rotations(atoms, space, mean), "float64"),
             **atom_summary,
+            # Only where it is known: a page must not learn two more dictionaries.
+            "stability": model.stability_.to_json() if hasattr(model, "_stability") else None,
         },
         "shapes": {
             "rows": rows.tolist(),

@@ -1,7 +1,7 @@
 """Suggests the number of atoms of a dictionary, and the maximum number of atoms per shape.
 
 Input: configurations. Output: a suggestion with its reasons: errors of held-out shapes for many sizes and sparsities,
-their elbow, and the stability of the atoms of each size between seeds.
+their elbow, and the stability of the atoms of some sizes.
 """
 
 import logging
@@ -14,11 +14,12 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import check_count, check_number
+from shapelex._validation import check_count, check_flag, check_number
 from shapelex.estimators.base import as_generator, count_jobs
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.learning import learn
-from shapelex.selection.atom_stability import AtomStability, measure_stability
+from shapelex.learning import LearningOptions, learn
+from shapelex.learning.stability import TrainingSample, measure_stability
+from shapelex.selection.atom_stability import AtomStability
 from shapelex.selection.elbow import choose, close_sizes, most_stable
 from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
 from shapelex.selection.folds import check_counts, make_folds
@@ -34,6 +35,7 @@ from shapelex.selection.suggestion_reasons import (
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.thumbnails import html_text
 from shapelex.spaces import Space
+from shapelex.spaces.plain import PlainRows
 
 logger = logging.getLogger("shapelex")
 
@@ -60,8 +62,8 @@ class Suggestion:
         Held-out errors: a tidy table with the columns ``n_atoms``, ``n_nonzero``, ``fold``, ``rmse``, ``train_rmse``,
         ``energy`` and ``seconds``.
     stability : AtomStability
-        Stability of the atoms: a tidy table with the columns ``n_atoms``, ``n_nonzero``, ``distance``, ``chance`` and
-        ``stability``.
+        Stability of the atoms: a tidy table with the columns ``n_atoms``, ``n_nonzero``, ``distance``, ``chance``,
+        ``n_named`` and ``stability``.
     reasons : list of str
         Reasons as sentences, the most important first.
     """
@@ -90,8 +92,8 @@ class Suggestion:
         lines += ["", "Held-out error in percent", str(self.surface)]
         if len(self.stability):
             n_nonzero = self.stability["n_nonzero"][0]
-            lines += ["", f"Distance from atoms to their partners of another seed, at most {n_nonzero} atoms per shape"]
-            lines.append(str(self.stability))
+            matches = "their matches in dictionaries learned from random halves of the shapes"
+            lines += ["", f"Distance from atoms to {matches}, at most {n_nonzero} atoms per shape", str(self.stability)]
         return "\n".join(lines)
 
 
@@ -104,7 +106,7 @@ def suggest(
     cv: Any = 3,
     groups: ArrayLike | None = None,
     max_shapes: int = 1500,
-    n_seeds: int = 3,
+    stability: bool = True,
     min_gain: float = 0.03,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -138,10 +140,10 @@ def suggest(
         Group of each shape, such as a recording or a specimen; a group is held out as a whole.
     max_shapes : int, default 1500
         Maximum number of shapes to use, evenly spaced over the rows.
-    n_seeds : int, default 3
-        Number of dictionaries of a size that are compared for the stability of their atoms; none for 0 or 1, and for
-        fewer than 30 shapes. It is measured for all given `n_atoms`, otherwise for the elbow and for smaller sizes
-        of nearly the same error.
+    stability : bool, default True
+        Whether to measure which atoms are found again from halves of the shapes, as
+        :attr:`ShapeDictionary.stability_ <shapelex.ShapeDictionary.stability_>` does. It is measured for all given
+        `n_atoms`, otherwise for the elbow and for smaller sizes of nearly the same error; not for fewer than 30 shapes.
     min_gain : float, default 0.03
         Fraction of the held-out error by which a further atom of the dictionary must lower it.
     n_jobs : int, optional
@@ -182,7 +184,7 @@ def suggest(
     >>> pairs = np.array([rng.choice(4, 2, replace=False) for _ in range(200)])
     >>> weights = rng.normal(size=(200, 2, 2)) @ [1, 1j]
     >>> X = np.einsum("ks,ksn->kn", weights, atoms[pairs]) + 0.02 * rng.normal(size=(200, 9))
-    >>> found = sx.suggest(X, n_atoms=[3, 4, 5], n_nonzero=[1, 2, 3], n_seeds=0, random_state=0)
+    >>> found = sx.suggest(X, n_atoms=[3, 4, 5], n_nonzero=[1, 2, 3], stability=False, random_state=0)
     >>> found.n_atoms, found.n_nonzero
     (4, 2)
     """
@@ -207,15 +209,17 @@ def suggest(
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     sizes = _check_sizes(n_atoms, most)
     sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
-    seeds = generator.integers(2**31, size=len(folds) + check_count(n_seeds, 0, "n_seeds"))
-    search = _Search(rows[chosen], folds, seeds, generator, count_jobs(n_jobs), callback)
+    measures_stability = check_flag(stability, "stability")
+    seeds = generator.integers(2**31, size=len(folds) + 1)
+    search = _Search(rows[chosen], folds, seeds, count_jobs(n_jobs), callback)
     n_cells = sum(min(size, len(sparsities)) for size in sizes) + min(_N_REFINED, len(sizes) * len(sparsities))
     n_compared = 1 if n_atoms is None else len(sizes)
-    search.n_at_most = n_cells * len(folds) + (n_compared * n_seeds if n_seeds > 1 else 0)
+    search.n_at_most = n_cells * len(folds) + (2 * n_compared if measures_stability else 0)
     try:
         search.measure(sizes, sparsities, stops_early=n_nonzero is None)
         search.refine(gain, range(1, most + 1) if n_atoms is None else sizes, sparsities)
-        search.compare_seeds(gain, None if n_atoms is None else sizes)
+        if measures_stability:
+            search.measure_stability(gain, None if n_atoms is None else sizes)
     except _StoppedError:
         logger.info("suggest: stopped after %d dictionaries", search.n_done)
     explained_order = order.explain(folds, groups is not None, is_shuffled)
@@ -234,7 +238,6 @@ class _Search:
         rows: ComplexArray,
         folds: Sequence[Any],
         seeds: Any,
-        generator: np.random.Generator,
         n_threads: int | None,
         callback: Progress | None,
     ) -> None:
@@ -242,11 +245,10 @@ class _Search:
         self.n_done = 0
         self.n_at_most = 0
         self.stability_rows: list[dict[str, Any]] = []
-        self._seeds = seeds[len(folds) :]
-        self._generator = generator
+        self._stability_seed = int(seeds[-1])
         self._n_threads = n_threads
         self._callback = callback
-        self.measurer = SurfaceMeasurer(rows, folds, seeds[: len(folds)], n_threads, self._report)
+        self.measurer = SurfaceMeasurer(rows, folds, seeds[:-1], n_threads, self._report)
 
     def _report(self, row: dict[str, Any]) -> None:
         self.n_done += 1
@@ -277,26 +279,34 @@ class _Search:
             self.measurer.measure(*missing[0], is_decisive=True)
             refined.add(missing[0])
 
-    def compare_seeds(self, gain: float, sizes: Sequence[int] | None) -> None:
-        """Learn sizes from several seeds, at the sparsity of the elbow and with the defaults of an estimator.
+    def measure_stability(self, gain: float, sizes: Sequence[int] | None) -> None:
+        """Learn sizes again from halves, at the sparsity of the elbow and with the defaults of an estimator.
 
         Without given sizes, only those between which stability decides.
         """
-        if len(self._seeds) < 2 or len(self.rows) < FEW_SHAPES:
+        if len(self.rows) < FEW_SHAPES:
             return
         surface = self.measurer.surface
         elbow, n_nonzero = choose(surface, gain)
+        seed, space = self._stability_seed, PlainRows(self.rows.shape[1])
         for size in close_sizes(surface, elbow, n_nonzero) if sizes is None else sizes:
             if n_nonzero not in surface.sparsities(size):
                 continue
-            dictionaries = []
-            for seed in self._seeds:
-                with single_blas_thread():
-                    learned = learn(self.rows, size, n_nonzero, generator=int(seed), n_threads=self._n_threads)
-                dictionaries.append(learned.atoms)
-                self._report({"n_atoms": size, "n_nonzero": n_nonzero, "seed": int(seed), "train_rmse": learned.rmse})
-            found = measure_stability(dictionaries, self.rows, self._generator)
-            self.stability_rows.append({"n_atoms": size, "n_nonzero": n_nonzero, **found})
+            cell = {"n_atoms": size, "n_nonzero": n_nonzero}
+            with single_blas_thread():
+                learned = learn(self.rows, size, n_nonzero, generator=seed, n_threads=self._n_threads)
+            self._report({**cell, "train_rmse": learned.rmse})
+            options = LearningOptions(size, n_nonzero, n_threads=self._n_threads)
+            with single_blas_thread():
+                found = measure_stability(
+                    learned.atoms, TrainingSample(self.rows, None, space, options, batch_size=None, seed=seed)
+                )
+            if found.is_known:
+                distance, chance = float(found.distances.mean()), float(found.chance.mean())
+                measured = {"distance": distance, "chance": chance, "n_named": int(found.can_be_named.sum())}
+                stability = float(np.clip(1 - distance / chance, 0, 1)) if chance > 0 else 1.0
+                self.stability_rows.append({**cell, **measured, "stability": stability})
+            self._report(cell)
 
 
 def _conclude(
@@ -311,7 +321,7 @@ def _conclude(
         explain_error(learned, n_atoms, n_nonzero, n_folds, has_groups, len(search.rows), n_shapes),
         explain_sparsity(learned, n_atoms, n_nonzero),
         explain_size(learned, n_atoms, n_nonzero, elbow, gain),
-        explain_stability(stability, n_atoms, len(search.rows)),
+        explain_stability(stability, n_atoms),
         explained_order,
     ]
     return Suggestion(n_atoms, n_nonzero, learned, stability, [reason for reason in reasons if reason])

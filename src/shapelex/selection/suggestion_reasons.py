@@ -13,9 +13,6 @@ from shapelex.selection.error_surface import LEAST_STEP, PRECISION, ErrorSurface
 FEW_SHAPES = 30
 """Sets of fewer shapes do not allow conclusions on a size or on the stability of atoms."""
 
-# With fewer shapes per atom, atoms that are found again from another seed may still depend on these very shapes.
-_SHAPES_PER_ATOM = 10
-
 
 def explain_error(
     surface: ErrorSurface, n_atoms: int, n_nonzero: int, n_folds: int, has_groups: bool, n_used: int, n_shapes: int
@@ -83,26 +80,23 @@ def explain_few_shapes(n_used: int) -> str:
     )
 
 
-def explain_stability(stability: AtomStability, n_atoms: int, n_used: int) -> str:
-    """Return a sentence on the stability of the atoms; empty where it was not measured."""
-    value = stability.of(n_atoms)
-    if np.isnan(value):
+def explain_stability(stability: AtomStability, n_atoms: int) -> str:
+    """Return a sentence on which atoms can be named; empty where it was not measured."""
+    row = next((row for row in stability.rows() if row["n_atoms"] == n_atoms), None)
+    if row is None:
         return ""
-    row = next(row for row in stability.rows() if row["n_atoms"] == n_atoms)
-    if value <= 0.5:
-        verdict = "atoms change from seed to seed: use the codes and reconstructions, but do not interpret single atoms"
-    elif n_used < _SHAPES_PER_ATOM * n_atoms:
-        verdict = (
-            f"but {n_used} shapes are too few for {n_atoms} atoms to say whether other shapes of the same kind would "
-            "give the same atoms: do not interpret single atoms"
-        )
-    elif value <= 0.8:
-        verdict = "most atoms are found again, some change: interpret those that are found again"
-    else:
+    if row["n_named"] == n_atoms:
         verdict = "the same atoms are found again: they can be named and interpreted"
+    elif row["n_named"]:
+        verdict = (
+            f"{row['n_named']} of {n_atoms} atoms are found again, at most half as far as by chance; stability_ of "
+            "the final dictionary tells which of its atoms can be named"
+        )
+    else:
+        verdict = "no atom is found again: use the codes and reconstructions, but do not name or interpret single atoms"
     return (
-        f"Stability: learned again from another seed, an atom is {row['distance']:.3f} from its partner on average, "
-        f"where random shapes would be {row['chance']:.3f} apart; {verdict}."
+        f"Stability: learned again from random halves of the shapes, an atom is {row['distance']:.3f} from its match "
+        f"on average, where it would be {row['chance']:.3f} from random shapes; {verdict}."
     )
 
 

@@ -65,11 +65,15 @@ class Part(ABC):
 
 @dataclass(frozen=True)
 class Array(Part):
-    """An array of finite numbers; a size in `shape` that is not known yet is set by the first array that has it."""
+    """An array of finite numbers; a size in `shape` that is not known yet is set by the first array that has it.
+
+    NaN is allowed only where `allows_nan` says so; infinity never is.
+    """
 
     kind: Literal["complex", "complex128", "float"]
     shape: tuple[str, ...]
     optional: bool = False
+    allows_nan: bool = False
 
     def write(self, owner: Any, fields: Fields) -> None:
         """Put the array among the fields, where there is one."""
@@ -88,7 +92,7 @@ class Array(Part):
         if array.shape != expected or array.dtype not in _DTYPES[self.kind]:
             sizes = ", ".join(f"{size}={fields.sizes.get(size, 'any')}" for size in self.shape)
             raise ValueError(f"{self.name} must be {self.kind} ({sizes}), got {array.dtype} {array.shape}")
-        if not np.isfinite(array).all():
+        if not _is_sound(array, self.allows_nan):
             raise ValueError(f"{self.name} must be finite, but holds NaN or infinity")
         setattr(owner, self.name, array)
 
@@ -123,7 +127,9 @@ class Labels(Part):
 
 @dataclass(frozen=True)
 class Number(Part):
-    """A finite number."""
+    """A finite number, or NaN where `allows_nan` says so."""
+
+    allows_nan: bool = False
 
     def write(self, owner: Any, fields: Fields) -> None:
         """Put the number among the fields."""
@@ -132,7 +138,7 @@ class Number(Part):
     def read(self, owner: Any, fields: Fields) -> None:
         """Check the number."""
         value = fields.result(self.name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _is_sound(value, self.allows_nan):
             raise ValueError(f"{self.name} must be a finite number, got {value!r}")
         setattr(owner, self.name, float(value))
 
@@ -157,9 +163,12 @@ class Group(Part):
     make: Callable[..., Any]
     prefix: str
     parts: tuple[Part, ...]
+    optional: bool = False
 
     def write(self, owner: Any, fields: Fields) -> None:
-        """Put the parts of the object among the fields."""
+        """Put the parts of the object among the fields, where there is one."""
+        if self.optional and not hasattr(owner, self.name):
+            return
         made = getattr(owner, self.name)
         named = {part.name: getattr(made, part.name.removeprefix(self.prefix)) for part in self.parts}
         for part in self.parts:
@@ -167,6 +176,8 @@ class Group(Part):
 
     def read(self, owner: Any, fields: Fields) -> None:
         """Make the object of its parts."""
+        if self.optional and not any(part.name in fields.arrays or part.name in fields.results for part in self.parts):
+            return
         named = SimpleNamespace()
         for part in self.parts:
             part.read(named, fields)
@@ -216,3 +227,7 @@ class Schema:
     parts: tuple[Part, ...]
     left_out: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+
+
+def _is_sound(value: Any, allows_nan: bool) -> bool:
+    return bool(np.all(np.isfinite(value) | (allows_nan & np.isnan(value))))

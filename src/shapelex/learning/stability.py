@@ -1,0 +1,125 @@
+"""Whether the atoms of a dictionary are found again when it is learned from other shapes of the same kind.
+
+In come atoms and a sample of the shapes that they were learned from; out go the distances from the atoms to their
+matches in dictionaries learned from two halves of the sample, and the distance between random shapes to compare with.
+"""
+
+import logging
+from copy import deepcopy
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex.geometry.atom_matching import DictionaryStability, matched_distances
+from shapelex.learning.descent import Learner
+from shapelex.learning.incomplete_shapes import IncompleteShapes
+from shapelex.learning.initialization import initial_atoms
+from shapelex.learning.online import OnlineLearner
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.sampling import count_copies, draw_rows
+from shapelex.learning.states import Iteration
+from shapelex.shapes.collection import ArrayShapes, Shapes
+from shapelex.spaces import Space
+
+logger = logging.getLogger("shapelex")
+
+SAMPLE_ROWS = 4000
+"""Number of shapes that both halves have together at most, or 20 for each atom if that is more."""
+
+# Pairs of random draws of shapes whose matched distances are averaged.
+_N_CHANCE_PAIRS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSample:
+    """Some of the shapes of a fit, and how it learned from them: all that is needed to learn from halves of them.
+
+    `configurations` are in memory, NaN where landmarks are missing; `batch_size` is None where every update saw all
+    shapes. All draws of :func:`measure_stability` follow from `seed`.
+    """
+
+    configurations: ComplexArray
+    weights: FloatArray | None
+    space: Space
+    options: LearningOptions
+    batch_size: int | None
+    seed: int
+
+    @classmethod
+    def draw(
+        cls, shapes: Shapes, options: LearningOptions, batch_size: int | None, generator: np.random.Generator
+    ) -> "TrainingSample":
+        """Draw a sample; the generator stays in its state, so that what follows does not depend on it."""
+        seed = int(deepcopy(generator).integers(2**63))
+        chosen = draw_rows(shapes, max(SAMPLE_ROWS, 20 * options.n_atoms), np.random.default_rng((seed, 0)))
+        return cls(
+            configurations=shapes.configurations[chosen]
+            if isinstance(shapes, IncompleteShapes)
+            else shapes.take(chosen),
+            weights=None if shapes.weights is None else shapes.weights[chosen],
+            space=shapes.space,
+            # The runs are independent: none begins with given atoms.
+            options=options if isinstance(options.init, str) else replace(options, init="spread"),
+            batch_size=batch_size,
+            seed=seed,
+        )
+
+    def halves(self, generator: np.random.Generator) -> tuple[ArrayShapes, ArrayShapes]:
+        """Return the shapes in two random halves."""
+        order, middle = generator.permutation(len(self.configurations)), len(self.configurations) // 2
+        return self._take(np.sort(order[:middle])), self._take(np.sort(order[middle:]))
+
+    def _take(self, rows: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> ArrayShapes:
+        weights = None if self.weights is None else self.weights[rows]
+        chosen = self.configurations[rows]
+        kind = IncompleteShapes if np.isnan(chosen).any() else ArrayShapes
+        half = kind(chosen, self.space, weights)
+        half.keep_scales()
+        return half
+
+
+def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> DictionaryStability:
+    """Learn dictionaries from two halves of the sample and compare whitened atoms with them, and them with each other.
+
+    Progress is logged at level DEBUG, with the attributes ``iteration`` and ``half`` of the records.
+    """
+    generator = np.random.default_rng((sample.seed, 1))
+    n_atoms, n_shapes = len(atoms), len(sample.configurations)
+    nothing, nan = np.full(n_atoms, np.nan), float("nan")
+    unknown = DictionaryStability(nothing, nothing, nan, nan, n_shapes)
+    if n_shapes < 2 * n_atoms:
+        return unknown
+    halves = sample.halves(generator)
+    if any(count_copies(half) < n_atoms for half in halves):
+        return unknown
+    chances, chances_between = [], []
+    for _ in range(_N_CHANCE_PAIRS):
+        draws = [initial_atoms(half, n_atoms, "random", generator) for half in halves]
+        # Where a half has too few distinct shapes, the last ones are repeats.
+        if any(len(np.unique(draw, axis=0)) < n_atoms for draw in draws):
+            return unknown
+        chances += [matched_distances(atoms, draw) for draw in draws]
+        chances_between.append(matched_distances(*draws).mean())
+    first, second = (_learn_half(number, half, sample, generator) for number, half in enumerate(halves))
+    return DictionaryStability(
+        distances=(matched_distances(atoms, first) + matched_distances(atoms, second)) / 2,
+        chance=np.mean(chances, axis=0),
+        between_halves=float(matched_distances(first, second).mean()),
+        chance_between_halves=float(np.mean(chances_between)),
+        n_shapes=n_shapes,
+    )
+
+
+def _learn_half(number: int, half: ArrayShapes, sample: TrainingSample, generator: np.random.Generator) -> ComplexArray:
+    def report(iteration: Iteration) -> None:
+        logger.debug(
+            "stability: half %d of 2, RMSE %.6f",
+            number + 1,
+            iteration.rmse,
+            extra={"iteration": iteration, "half": number},
+        )
+
+    if sample.batch_size is None:
+        return Learner(half, sample.options, generator, report).run().atoms
+    return OnlineLearner(sample.options, generator, half, sample.batch_size, report).run().atoms

@@ -1,0 +1,231 @@
+"""Atoms that are found again from halves of the shapes, and those that are not."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import shapelex as sx
+from shapelex.geometry.atom_matching import NAMED_RATIO, DictionaryStability, matched_distances
+from shapelex.learning import LearningOptions
+from shapelex.learning.stability import SAMPLE_ROWS, TrainingSample, measure_stability
+from tests.learning.samples import plain_shapes, planted, random_rows
+
+
+def draw_sample(rows, n_atoms, n_nonzero, seed=0, **options):
+    shapes = plain_shapes(rows)
+    return TrainingSample.draw(
+        shapes, LearningOptions(n_atoms, n_nonzero, **options), None, np.random.default_rng(seed)
+    )
+
+
+def fit(X, n_atoms=4, n_nonzero=2, **options):
+    return sx.ShapeDictionary(n_atoms, n_nonzero, **{"random_state": 0, "tol": 1e-3, "n_swaps": 10} | options).fit(X)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return np.random.default_rng(0).normal(size=(60, 8, 2))
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32))
+def test_the_matching_is_the_best_of_all(n_atoms, seed):
+    first, second = random_rows(n_atoms, 6, seed), random_rows(n_atoms, 6, seed + 1)
+    squares = 1 - np.abs(first.conj() @ second.T) ** 2
+    best = min(sum(squares[i, j] for i, j in enumerate(order)) for order in itertools.permutations(range(n_atoms)))
+    assert np.sum(matched_distances(first, second) ** 2) == pytest.approx(best, abs=1e-9)
+
+
+@given(st.permutations(range(5)), st.integers(0, 2**32))
+def test_order_and_phases_of_atoms_do_not_matter(order, seed):
+    rng = np.random.default_rng(seed)
+    first, second = random_rows(5, 7, seed), random_rows(5, 7, seed + 1)
+    turned = np.exp(2j * np.pi * rng.random((5, 1))) * second[list(order)]
+    np.testing.assert_allclose(matched_distances(first, turned), matched_distances(first, second), atol=1e-9)
+    np.testing.assert_allclose(matched_distances(second, turned), 0, atol=1e-7)
+
+
+def test_a_true_dictionary_is_found_again():
+    rows, atoms = planted(n_rows=1200, n_atoms=6, n_coordinates=10, noise=0.02, seed=3)
+    found = measure_stability(atoms, draw_sample(rows, 6, 2))
+    assert found.distances.max() < 0.05
+    assert found.between_halves < 0.05
+    assert found.can_be_named.all()
+    assert found.n_shapes == 1200
+
+
+def test_shapes_in_all_directions_have_no_true_dictionary():
+    rows = random_rows(200, 16)
+    sample = draw_sample(rows, 5, 2)
+    found = measure_stability(random_rows(5, 16, seed=9), sample)
+    assert found.ratio.min() > 0.75
+    assert found.between_halves / found.chance_between_halves > 0.75
+    assert not found.can_be_named.any()
+
+
+def test_chance_is_the_distance_of_random_shapes():
+    """Of six isolated shapes, many times each, a draw of six distinct ones is always all of them."""
+    atoms = random_rows(6, 8)
+    found = measure_stability(atoms, draw_sample(np.repeat(atoms, 30, axis=0), 6, 1))
+    assert found.chance.max() < 1e-6
+    assert found.chance_between_halves < 1e-6
+    rows = random_rows(3000, 8, seed=4)
+    one = measure_stability(rows[:1], draw_sample(rows, 1, 1, max_iter=0, n_swaps=0))
+    expected = np.sqrt(1 - np.abs(rows[:300].conj() @ rows[300:600].T) ** 2).mean()
+    assert one.chance_between_halves == pytest.approx(expected, abs=0.05)
+    assert one.chance[0] == pytest.approx(expected, abs=0.05)
+
+
+def test_the_rule():
+    found = DictionaryStability(np.array([0.1, 0.5, 1.02]), np.array([1.0, 1.0, 2.0]), 0.4, 0.9, 100)
+    assert NAMED_RATIO == 0.5
+    assert found.can_be_named.tolist() == [True, True, False]
+    assert found.ratio.tolist() == [0.1, 0.5, 0.51]
+    assert list(found.to_dataframe().columns) == ["atom", "distance", "chance", "ratio", "can_be_named"]
+    assert "2 of 3 atoms can be named" in repr(found)
+    assert str(found).endswith("\n   2     1.020      2.000   0.51  no")
+    assert "<pre" in found._repr_html_()
+    assert found.to_json()["can_be_named"] == [True, True, False]
+
+
+def test_same_seed_same_result_whatever_the_threads(small):
+    model = fit(small)
+    found = model.stability_
+    assert model.stability_ is found
+    again = fit(small, n_jobs=1).stability_
+    assert again.distances.tolist() == found.distances.tolist()
+    assert again.chance.tolist() == found.chance.tolist()
+    assert again.between_halves == found.between_halves
+    assert fit(small, random_state=1).stability_.chance.tolist() != found.chance.tolist()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_draws_of_a_fit_do_not_change(small, make):
+    """The generator ends where it ended before, and the global state of NumPy is not touched."""
+    generator, before = make(3), np.random.get_state()[1].tolist()  # noqa: NPY002
+    model = fit(small, random_state=generator)
+    following = generator.integers(100) if hasattr(generator, "integers") else generator.randint(100)
+    _ = model.stability_
+    other = make(3)
+    fit(small, random_state=other)
+    assert following == (other.integers(100) if hasattr(other, "integers") else other.randint(100))
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+def test_nothing_is_computed_unasked(small, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("computed")
+
+    monkeypatch.setattr("shapelex.estimators.shape_dictionary.measure_stability", refuse)
+    assert not hasattr(sx.ShapeDictionary(), "stability_")
+    model = fit(small)
+    assert "stability_" not in dir(model)
+    assert "atoms_" in dir(model)
+    model._repr_html_()
+    repr(model)
+    clone(model)
+
+
+def test_it_survives_pickle_and_is_listed_once_computed(small):
+    model = fit(small)
+    later = pickle.loads(pickle.dumps(model)).stability_
+    assert later.distances.tolist() == model.stability_.distances.tolist()
+    assert not hasattr(model, "_sample")
+    assert "stability_" in dir(model)
+    assert pickle.loads(pickle.dumps(model)).stability_.chance.tolist() == later.chance.tolist()
+    assert not hasattr(clone(model), "stability_")
+
+
+def test_parameters_that_change_after_the_fit_do_not_matter(small):
+    model, expected = fit(small), fit(small).stability_
+    assert model.set_params(n_atoms=9, n_nonzero=1).stability_.distances.tolist() == expected.distances.tolist()
+
+
+def test_files(small, tmp_path):
+    model = fit(small)
+    before = sx.load(model.save(tmp_path / "before.npz"))
+    with pytest.raises(AttributeError, match="saved before stability_ was computed"):
+        _ = before.stability_
+    found = model.stability_
+    after = sx.load(model.save(tmp_path / "after.npz"))
+    assert after.stability_.distances.tolist() == found.distances.tolist()
+    assert after.stability_.to_json() == found.to_json()
+
+
+def test_more_batches_change_the_dictionary(small):
+    model = fit(small)
+    _ = model.stability_
+    model.partial_fit(small[:20])
+    with pytest.raises(AttributeError, match="partial_fit"):
+        _ = model.stability_
+
+
+@pytest.mark.parametrize(("n_distinct", "n_copies"), [(7, 1), (3, 20)])
+def test_too_few_distinct_shapes(small, tmp_path, n_distinct, n_copies):
+    model = fit(np.repeat(small[:n_distinct], n_copies, axis=0))
+    found = model.stability_
+    assert np.isnan(found.distances).all()
+    assert not found.can_be_named.any()
+    assert "too few" in str(found)
+    assert "too few" in repr(found)
+    assert found.to_json()["distances"] is None
+    loaded = sx.load(model.save(tmp_path / "few.npz")).stability_
+    assert not loaded.is_known
+    assert loaded.n_shapes == n_distinct * n_copies
+
+
+@pytest.mark.parametrize("kind", ["list", "function", "dask", "missing", "batches", "weights", "init"])
+def test_kinds_of_input(small, kind):
+    Z = small @ [1, 1j]
+    options, fit_options, given = {}, {}, Z
+    if kind == "list":
+        given = [Z[:25], Z[25:]]
+    elif kind == "function":
+        given = lambda: iter([Z[:25], Z[25:]])  # noqa: E731
+    elif kind == "dask":
+        given = pytest.importorskip("dask.array").from_array(Z, chunks=(30, -1))
+    elif kind == "missing":
+        holes = Z.copy()
+        holes[::5, 2] = np.nan
+        given = sx.ShapeSet(holes, missing="allow")
+    elif kind == "batches":
+        options = {"batch_size": 15, "max_iter": 3}
+    elif kind == "weights":
+        fit_options = {"sample_weight": np.arange(60) % 3}
+    else:
+        options = {"init": Z[:4]}
+    model = sx.ShapeDictionary(4, 2, **{"random_state": 0, "tol": 1e-2, "n_swaps": 5} | options)
+    found = model.fit(given, **fit_options).stability_
+    assert found.n_shapes == (40 if kind == "weights" else 60)
+    assert np.isfinite(found.distances).all()
+    if kind in ("list", "function", "dask"):
+        np.testing.assert_allclose(
+            found.distances, fit(Z, tol=1e-2, n_swaps=5).stability_.distances, rtol=1e-3, atol=1e-3
+        )
+
+
+def test_large_sets_are_sampled():
+    rows = random_rows(SAMPLE_ROWS + 500, 3)
+    sample = draw_sample(rows, 4, 1)
+    assert len(sample.configurations) == SAMPLE_ROWS
+    assert len(draw_sample(rows, 215, 1).configurations) == 20 * 215
+    first, second = sample.halves(np.random.default_rng(0))
+    together = np.concatenate([first.configurations, second.configurations])
+    np.testing.assert_array_equal(np.sort_complex(together[:, 0]), np.sort_complex(sample.configurations[:, 0]))
+
+
+def test_an_interruption_keeps_the_sample(small, monkeypatch):
+    model, expected = fit(small), fit(small).stability_
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shapelex.learning.stability.Learner.run", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            _ = model.stability_
+    assert model.stability_.distances.tolist() == expected.distances.tolist()
