@@ -97,7 +97,8 @@ def explore(
                 starts = [[member.atoms for member in populations[0].members]]
             first_passes = 0.0
         else:
-            n_members = min(max(round(n_passes / n_islands / 330), 4), 8)
+            # From given atoms all dictionaries would begin alike.
+            n_members = min(max(round(n_passes / n_islands / 330), 4), 8) if isinstance(options.init, str) else 1
             starts = [[_draw_start(sample, options, generator) for _ in range(n_members)] for _ in range(n_islands)]
             starts[0][0] = atoms
             first_passes = FIRST_SHARE * n_passes
