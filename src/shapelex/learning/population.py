@@ -28,10 +28,10 @@ SAMPLE_ROWS = 2000
 TRIAL_UPDATES = 8
 """Maximum number of updates after a swap or crossover."""
 
-FIRST_SHARE = 0.2
+FIRST_SHARE = 0.1
 """Part of the passes that the dictionaries of a population take before they exchange atoms."""
 
-CROSSOVER_SHARE = 0.8
+CROSSOVER_SHARE = 0.85
 """Part of the trials that are crossovers, once the dictionaries exchange atoms; the others are swaps."""
 
 ISLANDS_FROM = 4
@@ -40,6 +40,7 @@ ISLANDS_FROM = 4
 # Passes over a sample at effort 1, where a pass takes as long as the second number says; more of shorter ones.
 _PASSES, _PASS_NS = 500, 13e6
 _CHAMPIONS_SHARE = 0.25
+_SERIAL_NS = 2e5
 _ONE_PASSES = 2.0
 _NESTED_PASSES = 0.25
 # Trials of a population that start from the same dictionaries. The number does not depend on that of the threads, so
@@ -173,7 +174,8 @@ class Search:
             atoms, limit = dictionaries[number]
             tried[number] = self.trials.descend(atoms, TRIAL_UPDATES, limit)
 
-        work_ns = len(dictionaries) * TRIAL_UPDATES * self.trials.cost_ns
+        # Between two kernels a thread holds the lock of the interpreter: short passes gain nothing from a second one.
+        work_ns = len(dictionaries) * TRIAL_UPDATES * max(self.trials.cost_ns - _SERIAL_NS, 0)
         run_blocks(try_one, len(dictionaries), 1, count_threads(self._n_threads, work_ns))
         self.n_passes += sum(trial.n_passes for trial in tried.values())
         return [tried[number] for number in range(len(dictionaries))]

@@ -35,7 +35,7 @@ RELAXATION = 1.5
 BEAM_WIDTH = 16
 
 # A trial is given up once so many times the last improvement would not reach the dictionary it has to beat.
-PATIENCE = 2.5
+PATIENCE = 4.0
 SETTLED = 1e-5
 # Single precision tells supports apart whose squared errors differ by more than about 1e-7.
 _LEAST_LOSS_FOR_SINGLE = 1e-5
