@@ -9,7 +9,7 @@ from shapelex.coding.prepared import prepare_atoms
 from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.pursuit import pursue_batch
 from shapelex.kernels.pursuit_lanes import pursue_lanes_batch
-from shapelex.kernels.support_tree import unrank
+from shapelex.kernels.support_tree import count_supports, unrank
 from tests.coding_oracles import random_rows
 
 
@@ -67,5 +67,5 @@ def test_a_beam_of_one_takes_the_steps_of_the_wide_kernel(n_atoms):
 def test_ranks_of_supports():
     out = np.empty(3, np.int64)
     for rank, support in enumerate(combinations(range(7), 3)):
-        unrank(rank, 7, 3, out)
+        unrank(rank, count_supports(7, 3), 3, out)
         assert tuple(out) == support

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.support_tree import LANE, enumerate_lane, unrank
+from shapelex.kernels.support_tree import LANE, count_supports, enumerate_lane, unrank
 from shapelex.kernels.triangle import (
     EPS,
     FAST,
@@ -132,6 +132,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     best_support = np.empty(n_nonzero, dtype=np.int64)
     chosen = allocate_chosen(n_nonzero, rows)
 
+    counts = count_supports(n_atoms, n_nonzero)
     has_skipped = False
     has_target = limits[TARGET] >= 0
     # Sums of gains round: a support that wins by less is equal, and the first of equals is taken.
@@ -169,7 +170,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
                     is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits[EPS] * norm2
                 if is_found:
                     found = best_support[:size]
-                    unrank(np.int64(best[LANE + s]), n_atoms, size, found)
+                    unrank(np.int64(best[LANE + s]), counts, size, found)
                     n_chosen = pursue_among(correlations[k], norm2, gram, found, limits, size, basis, state, chosen)
                 solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
                 out_left[k] = norm2 - sum_of_squares(chosen.target, n_chosen)

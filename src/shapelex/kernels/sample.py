@@ -10,7 +10,7 @@ from numba import njit
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.nearest import nearest_batch
 from shapelex.kernels.statistics import accumulate_batch
-from shapelex.kernels.support_tree import LANE, enumerate_lane, unrank
+from shapelex.kernels.support_tree import LANE, count_supports, enumerate_lane, unrank
 from shapelex.kernels.triangle import EPS, FAST, INDEPENDENT
 
 
@@ -59,6 +59,7 @@ def best_supports(correlations, gram, limits, out_support):
     following = np.empty(n_nonzero + 1, dtype=np.int64)
     best = aligned_like(2 * LANE, gram)
     margin = dtype.type(1) + dtype.type(4) * limits[EPS]
+    counts = count_supports(n_atoms, n_nonzero)
     for first in range(0, n_rows, LANE):
         n_here = min(LANE, n_rows - first)
         if n_here < LANE:
@@ -69,7 +70,7 @@ def best_supports(correlations, gram, limits, out_support):
                 corr[0, j, LANE + s] = correlations[first + s, 2 * j + 1]
         enumerate_lane(gram, limits[INDEPENDENT], margin, n_nonzero, basis, left, corr, along, following, best)
         for s in range(n_here):
-            unrank(np.int64(best[LANE + s]), n_atoms, n_nonzero, out_support[first + s])
+            unrank(np.int64(best[LANE + s]), counts, n_nonzero, out_support[first + s])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -147,6 +148,39 @@ def nearest_distance2(correlations, weights, out_index, out_closeness):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def solve_positive(gram, rows):
+    """Solve ``gram X = rows`` by Cholesky, in place; a pivot that is not positive leaves out its row.
+
+    For the few unknowns of a dictionary, LAPACK would take longer to call than this takes to compute.
+    """
+    n_atoms, n_coordinates = rows.shape
+    for i in range(n_atoms):
+        for j in range(i + 1):
+            entry = gram[i, j]
+            for k in range(j):
+                entry -= gram[i, k] * np.conj(gram[j, k])
+            if j < i:
+                gram[i, j] = entry * gram[j, j].real
+            else:
+                # The inverse of the pivot stays on the diagonal.
+                gram[i, i] = 1 / np.sqrt(entry.real) if entry.real > 1e-12 else 0.0
+    for i in range(n_atoms):
+        for k in range(i):
+            factor = gram[i, k]
+            for n in range(n_coordinates):
+                rows[i, n] -= factor * rows[k, n]
+        for n in range(n_coordinates):
+            rows[i, n] *= gram[i, i].real
+    for i in range(n_atoms - 1, -1, -1):
+        for k in range(i + 1, n_atoms):
+            factor = np.conj(gram[k, i])
+            for n in range(n_coordinates):
+                rows[i, n] -= factor * rows[k, n]
+        for n in range(n_coordinates):
+            rows[i, n] *= gram[i, i].real
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def update_sample(grams, products, factors, nearest_weight, index, correlations, rows, atoms, relaxation, out_updated,
                   out_beyond):  # fmt: skip
     """Write the normalized least-squares dictionary of several sparsities, and one that goes beyond it.
@@ -193,7 +227,8 @@ def update_sample(grams, products, factors, nearest_weight, index, correlations,
         gram[i, i] = 1 + 1e-10
         for n in range(n_coordinates):
             product[i, n] *= scale[i]
-    solution = np.linalg.solve(gram, product)
+    solve_positive(gram, product)
+    solution = product
     for j in range(n_atoms):
         norm2 = 0.0
         for n in range(n_coordinates):

@@ -185,20 +185,27 @@ def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, fo
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def unrank(rank, n_atoms, size, out_support):
-    """Support with a lexicographic rank among the supports of `size` atoms."""
+def count_supports(n_atoms, size):
+    """Table of the numbers of supports: entry ``[n, k]`` is ``comb(n, k)``."""
+    counts = np.zeros((n_atoms + 1, size + 1), dtype=np.int64)
+    counts[:, 0] = 1
+    for n in range(1, n_atoms + 1):
+        for k in range(1, size + 1):
+            counts[n, k] = counts[n - 1, k - 1] + counts[n - 1, k]
+    return counts
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def unrank(rank, counts, size, out_support):
+    """Support with a lexicographic rank among the supports of `size` atoms; `counts` as :func:`count_supports`."""
+    n_atoms = len(counts) - 1
     atom = 0
     for level in range(size):
-        while True:
-            # Supports that go on with `atom` here: comb(n_atoms - atom - 1, size - level - 1).
-            count = 1
-            below = n_atoms - atom - 1
-            chosen = size - level - 1
-            for i in range(chosen):
-                count = count * (below - i) // (i + 1)
-            if rank < count:
-                break
+        # Supports that go on with `atom` here.
+        count = counts[n_atoms - atom - 1, size - level - 1]
+        while rank >= count:
             rank -= count
             atom += 1
+            count = counts[n_atoms - atom - 1, size - level - 1]
         out_support[level] = atom
         atom += 1

@@ -41,6 +41,8 @@ ISLANDS_FROM = 4
 _PASSES, _PASS_NS = 500, 13e6
 _CHAMPIONS_SHARE = 0.25
 _SERIAL_NS = 2e5
+_SAMPLE_GROWTH = 0.5
+_EFFORT_PER_ISLAND = 2
 _ONE_PASSES = 2.0
 _NESTED_PASSES = 0.25
 # Trials of a population that start from the same dictionaries. The number does not depend on that of the threads, so
@@ -79,9 +81,10 @@ def explore(
     seeds lead to similar atoms; all sparsities follow. From the effort ``ISLANDS_FROM`` on, several populations do not
     exchange anything at first; then one population of the best dictionary of each goes on.
     """
-    chosen = draw_rows(shapes, max(SAMPLE_ROWS, 20 * options.n_atoms), generator)
+    n_rows = int(SAMPLE_ROWS * max(options.effort, 1) ** _SAMPLE_GROWTH)
+    chosen = draw_rows(shapes, max(n_rows, 20 * options.n_atoms), generator)
     sample = ArrayShapes(shapes.preshape_rows(chosen), PlainRows(shapes.shape[1]), shapes.weights_of(chosen))
-    n_islands = max(int(options.effort) // 2, 1) if options.effort >= ISLANDS_FROM and options.n_trials is None else 1
+    n_islands = max(int(options.effort / _EFFORT_PER_ISLAND), 2) if options.effort >= ISLANDS_FROM and options.n_trials is None else 1
     phases = [(options, 1.0)]
     if len(options.sparsities) > 1:
         phases = [(replace(options, n_nonzero=1, nested=False, tie=0.0), _ONE_PASSES), (options, _NESTED_PASSES)]
@@ -118,7 +121,7 @@ def explore(
 def count_passes(trials: Trials) -> float:
     """Return how many passes over a sample a search makes: more where a pass is short."""
     ratio = _PASS_NS / trials.cost_ns
-    return float(trials.options.effort * _PASSES * ratio ** (0.3 if ratio > 1 else 0.5))
+    return float(trials.options.effort * _PASSES * ratio ** (0.34 if ratio > 1 else 0.5))
 
 
 def _draw_start(sample: ArrayShapes, options: LearningOptions, generator: np.random.Generator) -> ComplexArray:
