@@ -6,8 +6,9 @@ dictionary of a population and the others from another one. Each is followed by 
 is better than the dictionary whose place it takes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -84,7 +85,11 @@ def explore(
     n_rows = int(SAMPLE_ROWS * max(options.effort, 1) ** _SAMPLE_GROWTH)
     chosen = draw_rows(shapes, max(n_rows, 20 * options.n_atoms), generator)
     sample = ArrayShapes(shapes.preshape_rows(chosen), PlainRows(shapes.shape[1]), shapes.weights_of(chosen))
-    n_islands = max(int(options.effort / _EFFORT_PER_ISLAND), 2) if options.effort >= ISLANDS_FROM and options.n_trials is None else 1
+    n_islands = (
+        max(int(options.effort / _EFFORT_PER_ISLAND), 2)
+        if options.effort >= ISLANDS_FROM and options.n_trials is None
+        else 1
+    )
     phases = [(options, 1.0)]
     if len(options.sparsities) > 1:
         phases = [(replace(options, n_nonzero=1, nested=False, tie=0.0), _ONE_PASSES), (options, _NESTED_PASSES)]
@@ -106,7 +111,7 @@ def explore(
             starts = [[_draw_start(sample, options, generator) for _ in range(n_members)] for _ in range(n_islands)]
             starts[0][0] = atoms
             first_passes = FIRST_SHARE * n_passes
-        search = Search(trials, starts, generator, options.n_threads)
+        search = Search(trials, starts, generator, _runner(shapes, trials))
         populations = search.populations
         limit = None if options.n_trials is None else round(share * options.n_trials)
         while True:
@@ -128,6 +133,32 @@ def _draw_start(sample: ArrayShapes, options: LearningOptions, generator: np.ran
     return initial_atoms(sample, options.n_atoms, options.init, generator)
 
 
+Runner = Callable[[list[tuple[ComplexArray, int, float]]], list[Trial]]
+"""Makes descents, each from atoms, with a maximum number of updates and an objective to reach."""
+
+
+def _runner(shapes: Shapes, trials: Trials) -> Runner:
+    """Return what makes the descents: the workers that hold the shapes, or threads."""
+    if shapes.is_remote:
+        from shapelex.shapes.dask import DaskShapes
+
+        assert isinstance(shapes, DaskShapes)
+        return partial(shapes.run_tasks, Trials.descend, shapes.share(trials))
+    return partial(_run_threads, trials)
+
+
+def _run_threads(trials: Trials, inputs: list[tuple[ComplexArray, int, float]]) -> list[Trial]:
+    tried: dict[int, Trial] = {}
+
+    def try_one(number: int, _: int) -> None:
+        tried[number] = trials.descend(*inputs[number])
+
+    # Between two kernels a thread holds the lock of the interpreter: short passes gain nothing from a second one.
+    work_ns = len(inputs) * TRIAL_UPDATES * max(trials.cost_ns - _SERIAL_NS, 0)
+    run_blocks(try_one, len(inputs), 1, count_threads(trials.options.n_threads, work_ns))
+    return [tried[number] for number in range(len(inputs))]
+
+
 class Search:
     """Populations that are improved side by side, and do not exchange anything with each other.
 
@@ -139,17 +170,17 @@ class Search:
         The first dictionaries of each population.
     generator : numpy.random.Generator
         Source of all draws.
-    n_threads : int or None
-        Maximum number of threads; results do not depend on it.
+    run : callable
+        Makes descents side by side; results do not depend on how.
     """
 
     def __init__(
-        self, trials: Trials, starts: list[list[ComplexArray]], generator: np.random.Generator, n_threads: int | None
+        self, trials: Trials, starts: list[list[ComplexArray]], generator: np.random.Generator, run: Runner
     ) -> None:
         self.trials = trials
         self.n_passes = 0
         self.n_trials = 0
-        self._n_threads = n_threads
+        self._run = run
         members = iter(self._try_all([(atoms, np.inf) for group in starts for atoms in group]))
         self.populations = [Population(trials, [next(members) for _ in group], generator) for group in starts]
 
@@ -171,17 +202,9 @@ class Search:
         self.n_trials += len(tried)
 
     def _try_all(self, dictionaries: list[tuple[ComplexArray, float]]) -> list[Trial]:
-        tried: dict[int, Trial] = {}
-
-        def try_one(number: int, _: int) -> None:
-            atoms, limit = dictionaries[number]
-            tried[number] = self.trials.descend(atoms, TRIAL_UPDATES, limit)
-
-        # Between two kernels a thread holds the lock of the interpreter: short passes gain nothing from a second one.
-        work_ns = len(dictionaries) * TRIAL_UPDATES * max(self.trials.cost_ns - _SERIAL_NS, 0)
-        run_blocks(try_one, len(dictionaries), 1, count_threads(self._n_threads, work_ns))
-        self.n_passes += sum(trial.n_passes for trial in tried.values())
-        return [tried[number] for number in range(len(dictionaries))]
+        tried = self._run([(atoms, TRIAL_UPDATES, limit) for atoms, limit in dictionaries])
+        self.n_passes += sum(trial.n_passes for trial in tried)
+        return tried
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ updates, so that a small sample takes tenths of a millisecond per update.
 
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 import numpy as np
 
@@ -106,6 +107,9 @@ class Trials:
             return descent.run(np.array(atoms, dtype=np.complex128), n_updates, limit)
         finally:
             self._idle.append(descent)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_idle": []}
 
     def _cost_ns(self, coder: str, size: int) -> float:
         if coder == "exact":

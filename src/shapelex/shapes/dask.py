@@ -4,7 +4,7 @@ Input: a Dask array, complex (n_shapes, n_coordinates) or real (n_shapes, n_poin
 opened, except unknown chunk sizes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,16 @@ class DaskShapes(Shapes):
             task(chunk, None if self.weights is None else self.weights[start:stop], int(start), shared)
             for chunk, start, stop in zip(self._chunks, self._starts[:-1], self._starts[1:], strict=True)
         ]
+
+    def share(self, value: Any) -> Any:
+        """Send a value to the workers once; return what stands for it in :meth:`run_tasks`."""
+        (shared,) = dask.persist(dask.delayed(value, traverse=False))
+        return shared
+
+    def run_tasks(self, work: Callable[..., Result], shared: Any, inputs: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Return ``work(value, *one)`` for each of the inputs, computed by the workers; the value was shared before."""
+        task = dask.delayed(work, pure=False)
+        return list(dask.compute(*(task(shared, *one) for one in inputs)))
 
     def reduce(self, sum_part: Callable[[Shapes], Result], merge: Callable[[list[Result]], Result]) -> Result:
         """Apply a function to all chunks and merge the results by a fixed tree; only results are transferred."""
