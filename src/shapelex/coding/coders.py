@@ -18,6 +18,7 @@ from shapelex._validation import check_choice
 from shapelex.exceptions import DeviceError, SearchTooLargeError
 from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.exact import enumerate_batch
+from shapelex.kernels.polish import polish_batch
 from shapelex.kernels.pursuit import pursue_batch
 from shapelex.kernels.pursuit_lanes import MAX_ENTRIES, pursue_lanes_batch
 from shapelex.kernels.triangle import EPS, TARGET
@@ -31,6 +32,9 @@ EXACT_MAX_SUPPORTS = 10_000_000
 
 AUTO_MAX_SUPPORTS = 50_000
 """Maximum number of supports for which ``"auto"`` is ``"exact"``: 40 µs per shape and core, about as long as a beam."""
+
+AUTO_WIDTH = 4
+"""Width of the beam of ``"auto"``, whose supports are polished."""
 
 TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
 """``(independent, gain, refine)`` by precision, see :mod:`shapelex.kernels.triangle`.
@@ -111,13 +115,25 @@ class Coder:
     torch: "Callable[[Problem], TorchCoder] | None" = None
 
 
-def choose_coder(method: str, n_atoms: int, n_nonzero: int, width: int, has_target: bool) -> str:
-    """Name in ``CODERS``: resolve ``"auto"``, and refuse unknown names and searches that would take too long."""
+class Search(NamedTuple):
+    """What a method does: a coder of ``CODERS``, the width of a beam, and whether its supports are polished."""
+
+    coder: str
+    width: int
+    polishes: bool
+
+
+def choose_search(
+    method: str, n_atoms: int, n_nonzero: int, width: int, has_target: bool, polish: bool | None = None
+) -> Search:
+    """Resolve ``"auto"``, and refuse unknown names and searches that would take too long."""
     check_choice(method, ("auto", *CODERS), "method")
     sizes = range(1, n_nonzero + 1) if has_target else [n_nonzero]
     n_supports = sum(comb(n_atoms, size) for size in sizes)
     if method == "auto":
-        return "exact" if n_supports <= AUTO_MAX_SUPPORTS else "beam"
+        if n_supports <= AUTO_MAX_SUPPORTS:
+            return Search("exact", width, False)
+        return Search("beam", AUTO_WIDTH, polish is not False)
     if method == "exact" and n_supports > EXACT_MAX_SUPPORTS:
         what = (
             f"the supports of up to {n_nonzero} of {n_atoms} atoms are {n_supports}"
@@ -128,7 +144,8 @@ def choose_coder(method: str, n_atoms: int, n_nonzero: int, width: int, has_targ
             f"{parameter('method', 'exact')} searches at most {EXACT_MAX_SUPPORTS} supports, but {what}: use "
             f"{parameter('method', 'beam')}, fewer atoms or a smaller {parameter('n_nonzero')}."
         )
-    return "ormp" if method == "beam" and width == 1 else method
+    # An exact search leaves nothing to polish.
+    return Search("ormp" if method == "beam" and width == 1 else method, width, bool(polish) and method != "exact")
 
 
 def implementation(name: str, backend: str) -> Any:
@@ -157,6 +174,11 @@ def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_
 
 def _numba_beam(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:
     beam_batch(*inputs, width, _score_workspace(inputs), *outputs)
+
+
+def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
+    """Improve the codes that a search found by exchanges of one atom for another."""
+    polish_batch(*inputs, _score_workspace(inputs), *outputs)
 
 
 def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:

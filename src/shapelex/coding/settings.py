@@ -8,7 +8,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number
-from shapelex.coding.coders import CODERS, choose_coder, implementation, make_limits
+from shapelex.coding.coders import CODERS, choose_search, implementation, make_limits
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
@@ -24,6 +24,7 @@ class Coding:
     width: int = 16
     tol: float | None = None
     path: bool = False
+    polish: bool | None = None
     n_threads: int | None = None
     device: str = "cpu"
 
@@ -73,10 +74,12 @@ class DictionaryCoder:
         self.n_nonzero = check_nonzero(coding.n_nonzero, self.n_atoms, self.n_coordinates, coding.tol)
         self.n_levels = self.n_nonzero if coding.path else 1
         width = check_count(coding.width, 1, "width")
-        method = _check_nested(coding.method) if coding.path else coding.method
-        name = choose_coder(method, self.n_atoms, self.n_nonzero, width, coding.tol is not None)
-        self.implementation = implementation(name, backend)
-        self.cost_ns = CODERS[name].cost_ns(self.n_coordinates, self.n_atoms, self.n_nonzero, width)
+        method = _check_nested(coding.method, coding.polish) if coding.path else coding.method
+        has_target = coding.tol is not None
+        self.search = choose_search(method, self.n_atoms, self.n_nonzero, width, has_target, coding.polish)
+        self.implementation = implementation(self.search.coder, backend)
+        sizes = self.n_coordinates, self.n_atoms, self.n_nonzero, self.search.width
+        self.cost_ns = CODERS[self.search.coder].cost_ns(*sizes)
         with single_blas_thread():
             self.prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
         norms = self.prepared.norms
@@ -116,8 +119,13 @@ def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: 
     return int(n_nonzero)
 
 
-def _check_nested(method: str) -> str:
+def _check_nested(method: str, polish: bool | None) -> str:
     """Return the pursuit to use for a path of codes; refuse methods that give none."""
+    if polish:
+        raise ParameterError(
+            f"{parameter('path', True)} needs supports that contain each other, and polishing exchanges atoms: leave "
+            f"out {parameter('path')} or {parameter('polish')}."
+        )
     if method == "auto":
         return "ormp"
     if method in CODERS and not CODERS[method].is_nested:
