@@ -33,6 +33,8 @@ def encode(
     width: int = ...,
     tol: float | None = ...,
     path: Literal[False] = ...,
+    polish: bool | None = ...,
+    max_weight: float | None = ...,
     mask: ArrayLike | None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
@@ -50,6 +52,8 @@ def encode(
     width: int = ...,
     tol: float | None = ...,
     path: Literal[True],
+    polish: Literal[False] | None = ...,
+    max_weight: None = ...,
     mask: None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
@@ -66,6 +70,8 @@ def encode(
     width: int = 16,
     tol: float | None = None,
     path: bool = False,
+    polish: bool | None = None,
+    max_weight: float | None = None,
     mask: ArrayLike | None = None,
     space: Space | None = None,
     n_threads: int | None = None,
@@ -170,7 +176,9 @@ def encode(
     shapes = as_shapes(X, space)
     shapes.space.check_space_of(atoms, "atoms")
     atom_rows = shapes.space.whiten(as_configurations(atoms, name="atoms", n_coordinates=shapes.shape[1])[0])
-    coding = Coding(atom_rows, n_nonzero, method, width, tol, path, n_threads, device)
+    coding = Coding(
+        atom_rows, n_nonzero, method, width, tol, path, polish, max_weight, n_threads=n_threads, device=device
+    )
     return code_all(shapes, coding) if mask is None else encode_masked(shapes, mask, coding)
 
 

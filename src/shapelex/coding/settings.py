@@ -25,6 +25,7 @@ class Coding:
     tol: float | None = None
     path: bool = False
     polish: bool | None = None
+    max_weight: float | None = None
     n_threads: int | None = None
     device: str = "cpu"
 

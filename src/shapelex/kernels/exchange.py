@@ -253,35 +253,24 @@ def best_exchange(size, limits, least_gain, exchange):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def replace_row(dropped, new, beta_re, beta_im, b_re, b_im, out):
-    """Subtract multiples of the dropped and of the new row from another row of ``combined``."""
-    old_re, old_im, new_re, new_im = dropped[0], dropped[1], new[0], new[1]
-    out_re, out_im = out[0], out[1]
-    for j in range(out_re.shape[0]):
-        s, t = old_re[j], old_im[j]
-        u, v = new_re[j], new_im[j]
-        re = out_re[j] - (beta_re * s - beta_im * t + b_re * u - b_im * v)
-        im = out_im[j] - (beta_re * t + beta_im * s + b_re * v + b_im * u)
-        out_re[j] = re
-        out_im[j] = im
+def subtract_rows(first, second, a, b, c, d, out):
+    """Subtract ``a first[0] + b first[1] + c second[0] + d second[1]``: one part of multiples of complex rows."""
+    # Both parts in one loop would touch more arrays than LLVM checks for overlap, and would not be vectorized.
+    first_re, first_im, second_re, second_im = first[0], first[1], second[0], second[1]
+    for j in range(out.shape[0]):
+        out[j] -= a * first_re[j] + b * first_im[j] + c * second_re[j] + d * second_im[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def replace_state(dropped, inv_pivot, x_re, x_im, new, norm2, alpha_re, alpha_im, state):
-    """Put the dropped atom back into correlations and norms, and take the new one out.
-
-    `new` is the new row of ``combined``: what the kept atoms leave of the Gram row of the new atom, divided by
-    `norm2`.
-    """
-    old_re, old_im, new_re, new_im = dropped[0], dropped[1], new[0], new[1]
+def put_back(row, factor, x_re, x_im, state):
+    """Add ``conj(row) x`` to the correlations of all atoms, and ``factor |row|^2`` to their norms."""
+    row_re, row_im = row[0], row[1]
     r_re, r_im, left = state[0], state[1], state[2]
-    t_re, t_im = alpha_re * norm2, alpha_im * norm2
-    for j in range(left.shape[0]):
-        s, t = old_re[j], old_im[j]
-        u, v = new_re[j], new_im[j]
-        r_re[j] += (s * x_re + t * x_im) - (u * t_re + v * t_im)
-        r_im[j] += (s * x_im - t * x_re) - (u * t_im - v * t_re)
-        left[j] += (s * s + t * t) * inv_pivot - (u * u + v * v) * norm2
+    for j in range(row_re.shape[0]):
+        u, v = row_re[j], row_im[j]
+        r_re[j] += u * x_re + v * x_im
+        r_im[j] += u * x_im - v * x_re
+        left[j] += (u * u + v * v) * factor
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -322,11 +311,14 @@ def apply_exchange(gram, size, place, atom, limits, exchange):
     r_re = state[0, atom] + (drop_re * x_re + drop_im * x_im)
     r_im = state[1, atom] + (drop_re * x_im - drop_im * x_re)
     alpha_re, alpha_im = r_re * inv_norm2, r_im * inv_norm2
-    replace_state(dropped, inv_pivot, x_re, x_im, new, norm2, alpha_re, alpha_im, state)
+    put_back(dropped, inv_pivot, x_re, x_im, state)
+    # The new row times `norm2` is what the kept atoms leave of the Gram row of the new atom.
+    put_back(new, -norm2, -r_re, -r_im, state)
     a_re, a_im = weights[0, place], weights[1, place]
     for q in range(size):
         if q != place:
-            replace_row(dropped, new, beta_re[q], beta_im[q], b_re[q], b_im[q], combined[q])
+            subtract_rows(dropped, new, beta_re[q], -beta_im[q], b_re[q], -b_im[q], combined[q, 0])
+            subtract_rows(dropped, new, beta_im[q], beta_re[q], b_im[q], b_re[q], combined[q, 1])
             weights[0, q] -= beta_re[q] * a_re - beta_im[q] * a_im + b_re[q] * alpha_re - b_im[q] * alpha_im
             weights[1, q] -= beta_re[q] * a_im + beta_im[q] * a_re + b_re[q] * alpha_im + b_im[q] * alpha_re
     weights[0, place] = alpha_re

@@ -50,6 +50,8 @@ def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verifie
     """
     margin = 16 * limits[EPS] * norm2
     left = norm2
+    promised = norm2
+    is_done = False
     for turn in range(MAX_FACTORS):
         is_independent = factor_support(correlations, gram, limits[INDEPENDENT], size, exchange)
         now = norm2 - sum_of_squares(exchange.target, size)
@@ -60,13 +62,19 @@ def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verifie
             return norm2
         left = now
         verified[:size] = exchange.support[:size]
+        # Updates without visible drift have seen all exchanges of this support.
+        if is_done and abs(now - promised) <= limits[UNSURE] * norm2:
+            return left
+        promised = now
         invert_factor(correlations, size, exchange)
         combine(correlations, gram, atom_norms2, size, exchange)
         n_done = 0
         while n_done < EXCHANGES_PER_FACTOR:
-            place, atom, _ = best_exchange(size, limits, margin, exchange)
-            if place < 0 or not apply_exchange(gram, size, place, atom, limits, exchange):
+            place, atom, gain = best_exchange(size, limits, margin, exchange)
+            is_done = place < 0
+            if is_done or not apply_exchange(gram, size, place, atom, limits, exchange):
                 break
+            promised -= gain
             n_done += 1
         if n_done == 0:
             return left
