@@ -8,7 +8,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number
-from shapelex.coding.coders import CODERS, choose_search, implementation, make_limits
+from shapelex.coding.coders import CODERS, choose_search, implementation, make_limits, polish_cost_ns
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
@@ -21,7 +21,7 @@ class Coding:
     atom_rows: ComplexArray
     n_nonzero: int | None = None
     method: str = "auto"
-    width: int = 16
+    width: int | None = None
     tol: float | None = None
     path: bool = False
     polish: bool | None = None
@@ -74,13 +74,22 @@ class DictionaryCoder:
         self.n_atoms, self.n_coordinates = atoms.shape
         self.n_nonzero = check_nonzero(coding.n_nonzero, self.n_atoms, self.n_coordinates, coding.tol)
         self.n_levels = self.n_nonzero if coding.path else 1
-        width = check_count(coding.width, 1, "width")
+        width = None if coding.width is None else check_count(coding.width, 1, "width")
         method = _check_nested(coding.method, coding.polish) if coding.path else coding.method
-        has_target = coding.tol is not None
-        self.search = choose_search(method, self.n_atoms, self.n_nonzero, width, has_target, coding.polish)
+        self.search = choose_search(
+            method,
+            self.n_atoms,
+            self.n_nonzero,
+            width,
+            has_target=coding.tol is not None,
+            polish=coding.polish,
+            backend=backend,
+        )
         self.implementation = implementation(self.search.coder, backend)
         sizes = self.n_coordinates, self.n_atoms, self.n_nonzero, self.search.width
         self.cost_ns = CODERS[self.search.coder].cost_ns(*sizes)
+        if self.search.polishes:
+            self.cost_ns += polish_cost_ns(self.n_atoms, self.n_nonzero)
         with single_blas_thread():
             self.prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
         norms = self.prepared.norms
