@@ -17,6 +17,7 @@ from shapelex._typing import BoolArray, FloatArray, IntArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import DeviceError, SearchTooLargeError
 from shapelex.kernels.beam import beam_batch
+from shapelex.kernels.bounded import bound_batch
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
 from shapelex.kernels.pursuit import pursue_batch
@@ -32,6 +33,9 @@ EXACT_MAX_SUPPORTS = 10_000_000
 
 AUTO_MAX_SUPPORTS = 50_000
 """Maximum number of supports for which ``"auto"`` is ``"exact"``: 40 µs per shape and core, about as long as a beam."""
+
+AUTO_MAX_BOUNDED_SUPPORTS = 1_000
+"""Maximum number of supports that ``"auto"`` searches for bounded weights, whose solution takes microseconds each."""
 
 BEAM_WIDTH = 16
 """Default width of ``"beam"``."""
@@ -119,11 +123,15 @@ class Coder:
 
 
 class Search(NamedTuple):
-    """What a method does: a coder of ``CODERS``, the width of a beam, and whether its supports are polished."""
+    """What a method does: a coder of ``CODERS``, the width of a beam, and whether its supports are polished.
+
+    With bounded weights, `tries_all` tells whether all supports are searched for the least bounded error.
+    """
 
     coder: str
     width: int
     polishes: bool
+    tries_all: bool
 
 
 def choose_search(
@@ -145,6 +153,7 @@ def choose_search(
         )
     sizes = range(1, n_nonzero + 1) if has_target else [n_nonzero]
     n_supports = sum(comb(n_atoms, size) for size in sizes)
+    tries_all = method == "exact" or (method == "auto" and n_supports <= AUTO_MAX_BOUNDED_SUPPORTS)
     if method == "auto" and n_supports <= AUTO_MAX_SUPPORTS:
         method = "exact"
     elif method == "auto":
@@ -163,7 +172,8 @@ def choose_search(
             f"{parameter('method', 'beam')}, fewer atoms or a smaller {parameter('n_nonzero')}."
         )
     # An exact search leaves nothing to polish.
-    return Search("ormp" if method == "beam" and width == 1 else method, width, bool(polish) and method != "exact")
+    polishes = bool(polish) and method != "exact"
+    return Search("ormp" if method == "beam" and width == 1 else method, width, polishes, tries_all)
 
 
 def implementation(name: str, backend: str) -> Any:
@@ -196,6 +206,11 @@ def _numba_beam(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> Non
 
 def _numba_polish(inputs: KernelInputs, outputs: KernelOutputs) -> None:
     polish_batch(*inputs, _score_workspace(inputs), *outputs)
+
+
+def bound_on_cpu(inputs: KernelInputs, outputs: KernelOutputs, bounds: FloatArray, tries_all: bool) -> None:
+    """Code again the rows whose weights exceed the `bounds` of their atoms."""
+    bound_batch(*inputs, bounds, int(tries_all), _score_workspace(inputs), *outputs)
 
 
 def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:

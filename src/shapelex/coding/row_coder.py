@@ -8,7 +8,7 @@ import numpy as np
 
 from shapelex._blas import single_blas_thread
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex.coding.coders import POLISHERS, KernelInputs, KernelOutputs
+from shapelex.coding.coders import POLISHERS, KernelInputs, KernelOutputs, bound_on_cpu
 from shapelex.coding.settings import CodedBlock, Coding, DictionaryCoder
 from shapelex.kernels.reconstruction import squared_residuals_batch
 from shapelex.kernels.triangle import REFINE
@@ -122,4 +122,6 @@ class RowCoder(DictionaryCoder):
         self.implementation(inputs, outputs, self.search.width)
         if self._polish is not None:
             self._polish(inputs, outputs)
+        if self.bounds is not None:
+            bound_on_cpu(inputs, outputs, self.bounds, self.search.tries_all)
         return left, needs_row

@@ -11,12 +11,15 @@ from shapelex._validation import check_count, check_number
 from shapelex.coding.coders import CODERS, choose_search, implementation, make_limits, polish_cost_ns
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
-from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
+from shapelex.exceptions import DeviceError, ParameterError, ParameterTypeError, ShapeInputError
 
 
 @dataclass(frozen=True)
 class Coding:
-    """How to code: the dictionary as whitened rows of any norm, and the arguments of :func:`shapelex.encode`."""
+    """How to code: the dictionary as whitened rows of any norm, and the arguments of :func:`shapelex.encode`.
+
+    A `max_weight` of its own for each atom is what shapes with missing landmarks need.
+    """
 
     atom_rows: ComplexArray
     n_nonzero: int | None = None
@@ -25,7 +28,7 @@ class Coding:
     tol: float | None = None
     path: bool = False
     polish: bool | None = None
-    max_weight: float | None = None
+    max_weight: float | FloatArray | None = None
     n_threads: int | None = None
     device: str = "cpu"
 
@@ -94,6 +97,10 @@ class DictionaryCoder:
             self.prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
         norms = self.prepared.norms
         self.limits = make_limits(norms.dtype, coding.tol)
+        self.bounds: FloatArray | None = None
+        if coding.max_weight is not None:
+            _check_max_weight(coding, backend)
+            self.bounds = np.full(self.n_atoms, coding.max_weight, dtype=norms.dtype)
         # Weights are divided by the norms that the atoms had.
         factors: FloatArray = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0).astype(norms.dtype)
         self.factors = factors if (factors != 1).any() else None
@@ -127,6 +134,27 @@ def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: 
             f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', n_atoms)}, got {n_nonzero}."
         )
     return int(n_nonzero)
+
+
+def _check_max_weight(coding: Coding, backend: str) -> None:
+    """Refuse bounds that are none, and what does not go with bounded weights."""
+    name = parameter("max_weight")
+    if np.ndim(coding.max_weight) == 0:
+        bound = check_number(coding.max_weight, "max_weight", "a positive number")
+        if not (np.isfinite(bound) and bound > 0):
+            raise ParameterError(f"{name} must be a positive number, the largest modulus of a weight, got {bound}.")
+    if coding.path:
+        raise ParameterError(f"{name} has no path of codes: leave out {parameter('path')} or {name}.")
+    if coding.tol is not None:
+        raise ParameterError(
+            f"{name} codes with a number of atoms, not with an error target: give {parameter('n_nonzero')}, and leave "
+            f"out {parameter('tol')} or {name}."
+        )
+    if backend != "numba":
+        raise DeviceError(
+            f"{name} has no implementation for the {backend} backend: use {parameter('device', 'cpu')}, or leave it "
+            "out."
+        )
 
 
 def _check_nested(method: str, polish: bool | None) -> str:
