@@ -7,7 +7,7 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count, check_number
+from shapelex._validation import check_count, check_number, check_positive
 from shapelex.coding.coders import CODERS, choose_search, implementation, make_limits, polish_cost_ns
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
@@ -140,9 +140,7 @@ def _check_max_weight(coding: Coding, backend: str) -> None:
     """Refuse bounds that are none, and what does not go with bounded weights."""
     name = parameter("max_weight")
     if np.ndim(coding.max_weight) == 0:
-        bound = check_number(coding.max_weight, "max_weight", "a positive number")
-        if not (np.isfinite(bound) and bound > 0):
-            raise ParameterError(f"{name} must be a positive number, the largest modulus of a weight, got {bound}.")
+        check_positive(coding.max_weight, "max_weight")  # type: ignore[arg-type]
     if coding.path:
         raise ParameterError(f"{name} has no path of codes: leave out {parameter('path')} or {name}.")
     if coding.tol is not None:

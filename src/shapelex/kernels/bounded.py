@@ -29,6 +29,8 @@ from shapelex.kernels.triangle import EPS, FAST, GAIN, INDEPENDENT
 
 # Newton steps for one support; ten are usual, and a bound that is not met only leaves a gap in the last digits.
 MAX_STEPS = 60
+# Sweeps over the weights of one support, where Newton steps do not reach the last digits.
+MAX_SWEEPS = 2000
 # Halvings of a Newton step that does not raise the dual.
 MAX_HALVINGS = 30
 # Exchanges that are solved before a support counts as good, those of the lowest bound first.
@@ -113,6 +115,38 @@ def newton_step(bounds, size, exchange, matrix, step):
     return True
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def descend_weights(correlations, gram, bounds, limits, size, support, error, norm2, coef):
+    """Minimize over one weight after the other until the error stands still; return it.
+
+    It converges from any weights, slowly for similar atoms, and takes over where rounding ends the Newton steps.
+    """
+    one = gram.dtype.type(1)
+    for _ in range(MAX_SWEEPS):
+        gain = gram.dtype.type(0)
+        for p in range(size):
+            atom = support[p]
+            re, im = correlations[2 * atom], correlations[2 * atom + 1]
+            for q in range(size):
+                if q != p:
+                    g_re, g_im = gram[atom, 0, support[q]], gram[atom, 1, support[q]]
+                    re -= g_re * coef[0, q] - g_im * coef[1, q]
+                    im -= g_re * coef[1, q] + g_im * coef[0, q]
+            modulus = np.sqrt(re * re + im * im)
+            bound = bounds[atom] * (one - 4 * limits[EPS])
+            scale = bound / modulus if modulus > bound else one
+            new_re, new_im = re * scale, im * scale
+            # Of ``|a|^2 - 2 Re(conj(a) t)``, with atoms of norm 1, before and after.
+            d_re, d_im = coef[0, p] - new_re, coef[1, p] - new_im
+            gain += d_re * (coef[0, p] + new_re - 2 * re) + d_im * (coef[1, p] + new_im - 2 * im)
+            coef[0, p] = new_re
+            coef[1, p] = new_im
+        error -= gain
+        if not gain > limits[EPS] * norm2:
+            break
+    return error
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def solve_bounded(correlations, norm2, gram, bounds, limits, size, exchange, matrix, step, start, out_coef):
     """Weights of ``exchange.support`` within their bounds, and the squared error; infinity for dependent atoms.
@@ -155,10 +189,11 @@ def solve_bounded(correlations, norm2, gram, bounds, limits, size, exchange, mat
                     break
             scale /= 2
         if not has_risen:
-            # Nothing but rounding is left of the gap.
             exchange.extra[:size] = start[:size]
             factor_support(correlations, gram, independent, size, exchange)
             break
+    if error - value > 8 * limits[EPS] * norm2:
+        error = descend_weights(correlations, gram, bounds, limits, size, exchange.support, error, norm2, out_coef)
     return error
 
 
