@@ -210,7 +210,8 @@ def _numba_polish(inputs: KernelInputs, outputs: KernelOutputs) -> None:
 
 def bound_on_cpu(inputs: KernelInputs, outputs: KernelOutputs, bounds: FloatArray, tries_all: bool) -> None:
     """Code again the rows whose weights exceed the `bounds` of their atoms."""
-    bound_batch(*inputs, bounds, int(tries_all), _score_workspace(inputs), *outputs)
+    problem = inputs.correlations, inputs.norms2, inputs.gram, inputs.limits
+    bound_batch(*problem, bounds, int(tries_all), _score_workspace(inputs), *outputs)
 
 
 def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:

@@ -139,8 +139,8 @@ def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: 
 def _check_max_weight(coding: Coding, backend: str) -> None:
     """Refuse bounds that are none, and what does not go with bounded weights."""
     name = parameter("max_weight")
-    if np.ndim(coding.max_weight) == 0:
-        check_positive(coding.max_weight, "max_weight")  # type: ignore[arg-type]
+    if coding.max_weight is not None and not isinstance(coding.max_weight, np.ndarray):
+        check_positive(coding.max_weight, "max_weight")
     if coding.path:
         raise ParameterError(f"{name} has no path of codes: leave out {parameter('path')} or {name}.")
     if coding.tol is not None:

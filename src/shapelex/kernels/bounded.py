@@ -38,7 +38,7 @@ MAX_TRIES = 32
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def dual_value(correlations, norm2, bounds, size, exchange):
+def dual_value(norm2, bounds, size, exchange):
     """Value of the dual for ``exchange.extra``, whose factor must be there; a lower bound of the squared error."""
     value = norm2
     for level in range(size):
@@ -160,7 +160,7 @@ def solve_bounded(correlations, norm2, gram, bounds, limits, size, exchange, mat
     if not factor_support(correlations, gram, independent, size, exchange):
         exchange.extra[:size] = zero
         return infinity
-    value = dual_value(correlations, norm2, bounds, size, exchange)
+    value = dual_value(norm2, bounds, size, exchange)
     error = infinity
     for _ in range(MAX_STEPS):
         invert_factor(correlations, size, exchange)
@@ -182,7 +182,7 @@ def solve_bounded(correlations, norm2, gram, bounds, limits, size, exchange, mat
             for i in range(size):
                 exchange.extra[i] = max(start[i] + scale * step[i], zero)
             if factor_support(correlations, gram, independent, size, exchange):
-                now = dual_value(correlations, norm2, bounds, size, exchange)
+                now = dual_value(norm2, bounds, size, exchange)
                 if now > value:
                     has_risen = True
                     value = now
@@ -229,7 +229,7 @@ def exchange_bounded(
             bound = bounds[exchange.support[p]]
             costs[p] = score_place(size, p, limits, exchange) + exchange.extra[p] * bound * bound
             scores[p] = score
-        value = dual_value(correlations, norm2, bounds, size, exchange)
+        value = dual_value(norm2, bounds, size, exchange)
         for _ in range(MAX_TRIES):
             place = -1
             atom = -1
@@ -357,14 +357,14 @@ def write_by_weight(norm2, limits, size, support, coef, out_support, out_coefs):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def bound_batch(
-    correlations, norms2, gram, rows, atoms, limits, bounds, tries_all, score_bits,
+    correlations, norms2, gram, limits, bounds, tries_all, score_bits,
     out_support, out_coefs, out_left, out_needs_row,
 ):  # fmt: skip
     """Code again the rows of a block whose weights exceed their bounds.
 
     Parameters
     ----------
-    correlations, norms2, gram, rows, atoms, limits, score_bits
+    correlations, norms2, gram, limits, score_bits
         As in :func:`shapelex.kernels.pursuit.pursue_batch`; there is no error target, and rows that
         need their coordinates are skipped.
     bounds : ndarray of float, shape (n_atoms,)
