@@ -13,8 +13,8 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-import shapelex as sx
 import measure
+import shapelex as sx
 from shape_data import open_set
 
 Array = np.ndarray[Any, Any]
@@ -142,21 +142,26 @@ def _bounded_cells(X: Array, space: Any, atoms: Array, n_nonzero: int) -> list[s
 
 
 def _draw(curves: dict[str, Curve]) -> None:
-    """Draw error, relative to that of ORMP, against time; saved where results are kept."""
+    """Draw error against time relative to ORMP; saved where results are kept."""
     if not measure.keeps_results():
         return
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, -(-len(curves) // 2), figsize=(14, 5.5), layout="constrained")
+    figure, axes = plt.subplots(2, -(-len(curves) // 2), figsize=(14, 6), layout="constrained")
     for axis, (name, curve) in zip(axes.flat, curves.items(), strict=False):
+        unit = curve["ormp"][1]
         for words, style in (("", "o--"), (" + polish", "o-")):
-            labels = [f"{search}{words}" for search in ("ormp", *(f"beam {width}" for width in WIDTHS))]
-            times, errors = ([curve[label][part] for label in labels] for part in (1, 0))
-            axis.plot(times, errors, style, label=f"ORMP, beams of {', '.join(map(str, WIDTHS))}{words}")
-        axis.plot(*reversed(curve["auto"]), "k*", markersize=12, label="auto")
-        axis.set(xscale="log", title=_label(name), xlabel="µs per shape", ylabel="RMSE in %")
-    axes.flat[0].legend(fontsize="small")
-    figure.savefig(measure.RESULTS.parent / "images" / "coding-curve.png", dpi=110)
+            points = [curve[f"{search}{words}"] for search in ("ormp", *(f"beam {width}" for width in WIDTHS))]
+            label = f"ORMP, beams of {', '.join(map(str, WIDTHS))}{words}"
+            axis.plot([time / unit for _, time in points], [error for error, _ in points], style, label=label)
+        axis.plot(curve["auto"][1] / unit, curve["auto"][0], "k*", markersize=12, label="auto")
+        axis.set_xscale("log", base=2)
+        axis.set(xticks=[1, 2, 4, 8, 16, 32], xticklabels=["1", "2", "4", "8", "16", "32"])
+        axis.set_title(_label(name).replace(" (held back)", "\n(held back)"), fontsize="medium")
+    figure.supxlabel("time relative to ORMP")
+    figure.supylabel("RMSE in %")
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    figure.savefig(measure.RESULTS.parent / "images" / "coding-curve.png", dpi=80)
 
 
 if __name__ == "__main__":

@@ -118,8 +118,8 @@ def test_a_path_is_not_polished():
     ("name", "n_nonzero", "n_atoms", "ratio"),
     [("leaves_Bsplines", 5, 20, 0.98), ("mpeg7_outlines_200", 10, 100, 0.96), ("mpeg7_outlines_200", 30, 230, 0.91)],
 )
-def test_polishing_lowers_the_error_of_ormp_on_real_shapes(realdata, name, n_nonzero, n_atoms, ratio):
-    shapes = sx.load(realdata / f"{name}.npz")
+def test_polishing_lowers_the_error_of_ormp_on_real_shapes(name, n_nonzero, n_atoms, ratio):
+    shapes = sx.datasets.fetch(name)
     X, space = shapes.configurations, shapes.space
     settings = {"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 10, "tol": 0.1, "random_state": 1}
     atoms = sx.ShapeDictionary(n_atoms, n_nonzero, space=space, **settings).fit(X).atoms_

@@ -119,7 +119,8 @@ def encode(
         stable, at the price of a larger error. Supports are chosen by the bounded error: ``"exact"`` gives its true
         minimum over all supports of `n_nonzero` atoms, other methods exchange atoms of the supports that they find, and
         ``"auto"`` is exact up to 1,000 supports. On the CPU, without `path` and `tol`. With `mask` the weights of the
-        landmarks present obey the bound, and so do those of the completed shape.
+        landmarks present obey the bound, and so do those of the completed shape. Atoms of codes that the bound changes
+        are in order of their numbers.
     mask : array_like of bool, shape (n_samples, n_coordinates), optional
         True for the landmarks that are present; the others may be NaN. Each shape is coded from the landmarks that
         it has, with shape and atoms re-centered on these, and at least three. Its weights are scaled for the

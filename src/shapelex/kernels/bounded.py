@@ -334,25 +334,26 @@ def enumerate_bounded(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def write_by_weight(norm2, limits, size, support, coef, out_support, out_coefs):
-    """Write atoms and weights, the largest weights first, without those that are rounding."""
-    n_nonzero = out_support.shape[0]
+def write_by_number(norm2, limits, size, support, coef, out_support, out_coefs):
+    """Write atoms and weights in order of the numbers of the atoms, without weights that are rounding.
+
+    Several weights may be equal to their bounds, so an order by weight would depend on rounding.
+    """
     out_support[:] = -1
     out_coefs[:] = 0
-    for level in range(n_nonzero):
-        largest = limits[GAIN] * norm2
-        best = -1
+    last = -1
+    for level in range(out_support.shape[0]):
+        first = -1
         for p in range(size):
-            modulus2 = coef[0, p] ** 2 + coef[1, p] ** 2
-            if support[p] >= 0 and modulus2 > largest:
-                largest = modulus2
-                best = p
-        if best < 0:
+            is_used = coef[0, p] ** 2 + coef[1, p] ** 2 > limits[GAIN] * norm2
+            if is_used and support[p] > last and (first < 0 or support[p] < support[first]):
+                first = p
+        if first < 0:
             return
-        out_support[level] = support[best]
-        out_coefs[2 * level] = coef[0, best]
-        out_coefs[2 * level + 1] = coef[1, best]
-        support[best] = -1
+        last = support[first]
+        out_support[level] = last
+        out_coefs[2 * level] = coef[0, first]
+        out_coefs[2 * level + 1] = coef[1, first]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -411,5 +412,5 @@ def bound_batch(
                 basis, levels, following, coef, trial_coef,
             )  # fmt: skip
             size = n_nonzero
-        write_by_weight(norm2, limits, size, exchange.support, coef, out_support[k], out_coefs[k, 0])
+        write_by_number(norm2, limits, size, exchange.support, coef, out_support[k], out_coefs[k, 0])
         out_left[k] = error
