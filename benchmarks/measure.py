@@ -45,6 +45,11 @@ def keep_results() -> None:
     _kept["writes"] = True
 
 
+def keeps_results() -> bool:
+    """Tell whether the published results are written."""
+    return _kept["writes"]
+
+
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], file: str | None = None) -> None:
     """Print a Markdown table, or nothing where every row was skipped; `file` is its name in docs/results."""
     if not rows:

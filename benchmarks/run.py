@@ -37,6 +37,7 @@ BENCHMARKS = {
     "import": Benchmark("import_time", "time of import shapelex; not published"),
     "geometry": Benchmark("geometry_speed", "geometry beside geomstats; not published"),
     "coding": Benchmark("coding_speed", "README, Speed; docs/how-to/dictionaries.md"),
+    "curve": Benchmark("coding_curve", "docs/theory/coding.md"),
     "reference": Benchmark("against.reference", "README, Speed"),
     "accuracy": Benchmark("accuracy", "README, What is here"),
     "align_first": Benchmark("against.align_first", "align-first beside SPAMS; not published"),

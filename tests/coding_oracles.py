@@ -47,3 +47,29 @@ def omp_support(row: np.ndarray, atoms: np.ndarray, n_nonzero: int) -> list[int]
         scores[chosen] = -1
         chosen.append(int(np.argmax(scores)))
     return chosen
+
+
+def best_exchange_error(row: np.ndarray, atoms: np.ndarray, support: list[int]) -> float:
+    """Least error after one atom of the support is exchanged for another."""
+    others = [j for j in range(len(atoms)) if j not in support]
+    exchanged = ([*support[:p], j, *support[p + 1 :]] for p in range(len(support)) for j in others)
+    return min((project(row, atoms[chosen])[1] for chosen in exchanged), default=np.inf)
+
+
+def bounded_error(row: np.ndarray, atoms: np.ndarray, bound: float, n_steps: int = 5000) -> float:
+    """Least error with weights of modulus at most `bound`, by accelerated projected gradient steps."""
+    gram, products = atoms.conj() @ atoms.T, atoms.conj() @ row
+    step = 1 / np.linalg.eigvalsh(gram)[-1]
+    weights = ahead = np.zeros(len(atoms), complex)
+    for n in range(n_steps):
+        new = ahead - step * (gram @ ahead - products)
+        new = new / np.maximum(np.abs(new) / bound, 1)
+        ahead = new + n / (n + 3) * (new - weights)
+        weights = new
+    return float(np.linalg.norm(row - weights @ atoms))
+
+
+def best_bounded_error(row: np.ndarray, atoms: np.ndarray, n_nonzero: int, bound: float) -> float:
+    """Least error over all supports, with weights of modulus at most `bound`."""
+    supports = combinations(range(len(atoms)), n_nonzero)
+    return min(bounded_error(row, atoms[list(chosen)], bound) for chosen in supports)

@@ -129,6 +129,16 @@ def encode_over_atoms(X, cell):
     return {"support": codes.support, "coefs": codes.coefs}
 
 
+def encode_polished(X, cell):
+    codes = sx.encode(X, cell.fitted().atoms_, 2, "omp", polish=True, space=cell.space)
+    return {"support": codes.support, "coefs": codes.coefs}
+
+
+def encode_bounded(X, cell):
+    codes = sx.encode(X, cell.fitted().atoms_, 2, max_weight=0.6, space=cell.space)
+    return {"support": codes.support, "coefs": codes.coefs}
+
+
 def transform(X, cell):
     return {"codes": np.asarray(cell.fitted().transform(X))}
 
@@ -223,6 +233,8 @@ BY_DISTANCE_AND_DEVICE = [fit, partial_fit]
 BY_DISTANCE = [mean_shape]
 BY_DEVICE = [fit_batches, encode, encode_over_atoms, transform, reconstruct, errors, score, features]
 OTHERS = [
+    encode_polished,
+    encode_bounded,
     realism,
     align_to_mean,
     register,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shapelex.coding import coders as coders_module
 from shapelex.coding import encode as encode_function
 from shapelex.coding import encode_path_rows, encode_rows, residual_norms
-from shapelex.coding.coders import CODERS, EXACT_MAX_SUPPORTS, choose_coder
+from shapelex.coding.coders import CODERS, EXACT_MAX_SUPPORTS, choose_search
 from shapelex.exceptions import CoordinateCountError, NonFiniteError, SearchTooLargeError, ShapeInputError
 from tests.coding_oracles import best_error, omp_support, ormp_support, project, random_rows
 from tests.rounding import assert_close_codes
@@ -344,11 +344,14 @@ def test_auto_with_a_path_is_ormp():
 
 
 def test_auto_rule():
-    assert choose_coder("auto", 10, 5, 16, False) == "exact"
-    assert choose_coder("auto", 20, 5, 16, False) == "exact"
-    assert choose_coder("auto", 30, 5, 16, False) == "beam"
-    assert choose_coder("auto", 230, 30, 16, False) == "beam"
-    assert choose_coder("beam", 30, 5, 1, False) == "ormp"
+    assert choose_search("auto", 10, 5).coder == "exact"
+    assert choose_search("auto", 20, 5) == ("exact", 16, False, False)
+    assert choose_search("auto", 230, 30) == ("beam", 8, True, False)
+    assert choose_search("auto", 230, 30, 4) == ("beam", 4, True, False)
+    assert choose_search("auto", 230, 30, polish=False) == ("beam", 16, False, False)
+    assert choose_search("beam", 30, 5) == ("beam", 16, False, False)
+    assert choose_search("beam", 30, 5, 1) == ("ormp", 1, False, False)
+    assert choose_search("ormp", 30, 5, polish=True) == ("ormp", 16, True, False)
 
 
 def test_exact_refuses_with_the_count():

@@ -58,6 +58,10 @@ def learn(
     coder: Annotated[
         CoderName, typer.Option("--coder", help="Algorithm that selects the atoms of a shape; the paper uses ormp.")
     ] = CoderName.auto,
+    max_weight: Annotated[
+        float | None,
+        typer.Option("--max-weight", help="Largest modulus of a weight, so that atoms do not cancel each other."),
+    ] = None,
     nested: Annotated[
         bool,
         typer.Option(
@@ -163,6 +167,7 @@ def learn(
         nonzero,
         space=found.space,
         coder=str(coder),
+        max_weight=max_weight,
         nested=nested,
         tie=tie,
         effort=effort,

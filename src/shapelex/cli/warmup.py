@@ -57,4 +57,4 @@ def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda
             sx.register(rows, sx.Landmarks(8, closed=True))
             # Dictionaries of many atoms have a kernel of their own.
             many = generator.normal(size=(40, 8)) + 1j * generator.normal(size=(40, 8))
-            sx.encode(rows, many.astype(dtype), 2, "ormp")
+            sx.encode(rows, many.astype(dtype), 2, "ormp", polish=True, max_weight=0.5)

@@ -30,9 +30,11 @@ def encode(
     n_nonzero: int | None = ...,
     method: str = ...,
     *,
-    width: int = ...,
+    width: int | None = ...,
     tol: float | None = ...,
     path: Literal[False] = ...,
+    polish: bool | None = ...,
+    max_weight: float | None = ...,
     mask: ArrayLike | None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
@@ -47,9 +49,11 @@ def encode(
     n_nonzero: int | None = ...,
     method: str = ...,
     *,
-    width: int = ...,
+    width: int | None = ...,
     tol: float | None = ...,
     path: Literal[True],
+    polish: Literal[False] | None = ...,
+    max_weight: None = ...,
     mask: None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
@@ -63,9 +67,11 @@ def encode(
     n_nonzero: int | None = None,
     method: str = "auto",
     *,
-    width: int = 16,
+    width: int | None = None,
     tol: float | None = None,
     path: bool = False,
+    polish: bool | None = None,
+    max_weight: float | None = None,
     mask: ArrayLike | None = None,
     space: Space | None = None,
     n_threads: int | None = None,
@@ -95,14 +101,26 @@ def encode(
         - ``"beam"``: ORMP that keeps the best `width` supports at each step, its own path always among them.
         - ``"exact"``: the true minimum over all supports, by enumeration.
         - ``"auto"``: ``"exact"`` where ``comb(n_atoms, n_nonzero)`` is at most 50,000 (up to 40 µs per shape),
-          otherwise ``"beam"``.
-    width : int, default 16
-        Number of supports that ``"beam"`` keeps; 1 is ORMP, bit for bit.
+          otherwise ``"beam"`` of width 8 with `polish`.
+    width : int, optional
+        Number of supports that a beam keeps; 1 is ORMP, bit for bit. Default: 16 for ``"beam"``, 8 for ``"auto"``.
     tol : float, optional
         Stop at this full distance: a shape gets no more atoms once ``|z - sum_j alpha_j atoms_j| <= tol``.
     path : bool, default False
         Give the codes of every sparsity up to `n_nonzero`, from one pursuit: ``"ormp"``, which ``"auto"`` means
         here, or ``"omp"``.
+    polish : bool, optional
+        Improve the atoms that a search found: as long as the error falls, exchange one of them for another atom, the
+        best of all pairs. By default only ``"auto"`` does so, where its search is not exact; a method that is named
+        gives what its name says. With `tol`, a shape that reaches it also tries fewer atoms, and never gets more. Not
+        possible with `path`, because exchanged supports do not contain each other.
+    max_weight : float, optional
+        Largest modulus of the weights, for atoms of norm 1. Sums of atoms then cannot cancel: the codes are
+        stable, at the price of a larger error. Supports are chosen by the bounded error: ``"exact"`` gives its true
+        minimum over all supports of `n_nonzero` atoms, other methods exchange atoms of the supports that they find, and
+        ``"auto"`` is exact up to 1,000 supports. On the CPU, without `path` and `tol`. With `mask` the weights of the
+        landmarks present obey the bound, and so do those of the completed shape. Atoms of codes that the bound changes
+        are in order of their numbers.
     mask : array_like of bool, shape (n_samples, n_coordinates), optional
         True for the landmarks that are present; the others may be NaN. Each shape is coded from the landmarks that
         it has, with shape and atoms re-centered on these, and at least three. Its weights are scaled for the
@@ -170,7 +188,9 @@ def encode(
     shapes = as_shapes(X, space)
     shapes.space.check_space_of(atoms, "atoms")
     atom_rows = shapes.space.whiten(as_configurations(atoms, name="atoms", n_coordinates=shapes.shape[1])[0])
-    coding = Coding(atom_rows, n_nonzero, method, width, tol, path, n_threads, device)
+    coding = Coding(
+        atom_rows, n_nonzero, method, width, tol, path, polish, max_weight, n_threads=n_threads, device=device
+    )
     return code_all(shapes, coding) if mask is None else encode_masked(shapes, mask, coding)
 
 

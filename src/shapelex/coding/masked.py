@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, BoolArray, ComplexArray, IntArray
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_present, name_rows
 from shapelex.coding.blocks import coded_blocks
 from shapelex.coding.codes import SparseCodes
@@ -99,8 +99,21 @@ def masked_parts(block: Block, present: BoolArray, coding: Coding, *, with_error
     for numbers, landmarks in equal_masks(present):
         atoms = Landmarks(len(landmarks)).whiten(coding.atom_rows[:, landmarks]).astype(dtype)
         rows = _preshapes_on(block, numbers, landmarks)
-        (coded,) = coded_blocks(ArrayShapes(rows), replace(coding, atom_rows=atoms), with_errors=with_errors)
+        here = replace(coding, atom_rows=atoms, max_weight=_bounds_on(atoms, coding))
+        (coded,) = coded_blocks(ArrayShapes(rows), here, with_errors=with_errors)
         yield MaskedPart(numbers, landmarks, rows, coded)
+
+
+def _bounds_on(atoms: ComplexArray, coding: Coding) -> float | FloatArray | None:
+    """Return the bounds of the weights of atoms of norm 1 on some landmarks: those of the complete atoms of norm 1.
+
+    A completed shape has at least the norm of the landmarks that are present, so its weights obey the bounds too.
+    """
+    if coding.max_weight is None:
+        return None
+    norms = row_norms(coding.atom_rows)
+    bounds: FloatArray = coding.max_weight * row_norms(atoms) / np.where(norms > 0, norms, 1)
+    return bounds
 
 
 def equal_masks(present: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from shapelex._blas import single_blas_thread
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex.coding.coders import KernelInputs, KernelOutputs
+from shapelex.coding.coders import POLISHERS, KernelInputs, KernelOutputs, bound_on_cpu
 from shapelex.coding.settings import CodedBlock, Coding, DictionaryCoder
 from shapelex.kernels.reconstruction import squared_residuals_batch
 from shapelex.kernels.triangle import REFINE
@@ -50,7 +50,7 @@ class RowCoder(DictionaryCoder):
         if for_learning:
             self._small_residual = _SMALL_FOR_LEARNING[self._real_dtype.char]
             self.limits[REFINE] = _REFINE_FOR_LEARNING[self._real_dtype.char]
-        self._width = coding.width
+        self._polish = POLISHERS["numba"] if self.search.polishes else None
         row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
         self.part_rows = min(max(_PART_BYTES // row_bytes // 128 * 128, 128), MAX_PART_ROWS)
         self._no_rows = np.empty((MAX_PART_ROWS, 0), dtype=self._real_dtype)
@@ -119,5 +119,9 @@ class RowCoder(DictionaryCoder):
         norms2 = np.ones(n_rows, dtype=self._real_dtype)
         inputs = KernelInputs(correlations, norms2, self.prepared.gram, rows, self.prepared.atoms, self.limits)
         outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
-        self.implementation(inputs, outputs, self._width)
+        self.implementation(inputs, outputs, self.search.width)
+        if self._polish is not None:
+            self._polish(inputs, outputs)
+        if self.bounds is not None:
+            bound_on_cpu(inputs, outputs, self.bounds, self.search.tries_all)
         return left, needs_row

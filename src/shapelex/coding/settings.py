@@ -7,23 +7,28 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count, check_number
-from shapelex.coding.coders import CODERS, choose_coder, implementation, make_limits
+from shapelex._validation import check_count, check_number, check_positive
+from shapelex.coding.coders import CODERS, choose_search, implementation, make_limits, polish_cost_ns
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
-from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
+from shapelex.exceptions import DeviceError, ParameterError, ParameterTypeError, ShapeInputError
 
 
 @dataclass(frozen=True)
 class Coding:
-    """How to code: the dictionary as whitened rows of any norm, and the arguments of :func:`shapelex.encode`."""
+    """How to code: the dictionary as whitened rows of any norm, and the arguments of :func:`shapelex.encode`.
+
+    A `max_weight` of its own for each atom is what shapes with missing landmarks need.
+    """
 
     atom_rows: ComplexArray
     n_nonzero: int | None = None
     method: str = "auto"
-    width: int = 16
+    width: int | None = None
     tol: float | None = None
     path: bool = False
+    polish: bool | None = None
+    max_weight: float | FloatArray | None = None
     n_threads: int | None = None
     device: str = "cpu"
 
@@ -72,15 +77,30 @@ class DictionaryCoder:
         self.n_atoms, self.n_coordinates = atoms.shape
         self.n_nonzero = check_nonzero(coding.n_nonzero, self.n_atoms, self.n_coordinates, coding.tol)
         self.n_levels = self.n_nonzero if coding.path else 1
-        width = check_count(coding.width, 1, "width")
-        method = _check_nested(coding.method) if coding.path else coding.method
-        name = choose_coder(method, self.n_atoms, self.n_nonzero, width, coding.tol is not None)
-        self.implementation = implementation(name, backend)
-        self.cost_ns = CODERS[name].cost_ns(self.n_coordinates, self.n_atoms, self.n_nonzero, width)
+        width = None if coding.width is None else check_count(coding.width, 1, "width")
+        method = _check_nested(coding.method, coding.polish) if coding.path else coding.method
+        self.search = choose_search(
+            method,
+            self.n_atoms,
+            self.n_nonzero,
+            width,
+            has_target=coding.tol is not None,
+            polish=coding.polish,
+            backend=backend,
+        )
+        self.implementation = implementation(self.search.coder, backend)
+        sizes = self.n_coordinates, self.n_atoms, self.n_nonzero, self.search.width
+        self.cost_ns = CODERS[self.search.coder].cost_ns(*sizes)
+        if self.search.polishes:
+            self.cost_ns += polish_cost_ns(self.n_atoms, self.n_nonzero)
         with single_blas_thread():
             self.prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
         norms = self.prepared.norms
         self.limits = make_limits(norms.dtype, coding.tol)
+        self.bounds: FloatArray | None = None
+        if coding.max_weight is not None:
+            _check_max_weight(coding, backend)
+            self.bounds = np.full(self.n_atoms, coding.max_weight, dtype=norms.dtype)
         # Weights are divided by the norms that the atoms had.
         factors: FloatArray = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0).astype(norms.dtype)
         self.factors = factors if (factors != 1).any() else None
@@ -116,8 +136,32 @@ def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: 
     return int(n_nonzero)
 
 
-def _check_nested(method: str) -> str:
+def _check_max_weight(coding: Coding, backend: str) -> None:
+    """Refuse bounds that are none, and what does not go with bounded weights."""
+    name = parameter("max_weight")
+    if coding.max_weight is not None and not isinstance(coding.max_weight, np.ndarray):
+        check_positive(coding.max_weight, "max_weight")
+    if coding.path:
+        raise ParameterError(f"{name} has no path of codes: leave out {parameter('path')} or {name}.")
+    if coding.tol is not None:
+        raise ParameterError(
+            f"{name} codes with a number of atoms, not with an error target: give {parameter('n_nonzero')}, and leave "
+            f"out {parameter('tol')} or {name}."
+        )
+    if backend != "numba":
+        raise DeviceError(
+            f"{name} has no implementation for the {backend} backend: use {parameter('device', 'cpu')}, or leave it "
+            "out."
+        )
+
+
+def _check_nested(method: str, polish: bool | None) -> str:
     """Return the pursuit to use for a path of codes; refuse methods that give none."""
+    if polish:
+        raise ParameterError(
+            f"{parameter('path', True)} needs supports that contain each other, and polishing exchanges atoms: leave "
+            f"out {parameter('path')} or {parameter('polish')}."
+        )
     if method == "auto":
         return "ormp"
     if method in CODERS and not CODERS[method].is_nested:

@@ -44,6 +44,7 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
 
     n_nonzero: int
     coder: str
+    max_weight: float | None = None
     device: str
     n_jobs: int | None
     atoms_: ComplexArray
@@ -242,7 +243,14 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
     def _coding(self) -> Coding:
         check_choice(self.coder, ("auto", *CODERS), "coder")
         n_threads = count_jobs(self.n_jobs)
-        return Coding(self._atom_rows(), self.n_nonzero, self.coder, n_threads=n_threads, device=self.device)
+        return Coding(
+            self._atom_rows(),
+            self.n_nonzero,
+            self.coder,
+            max_weight=self.max_weight,
+            n_threads=n_threads,
+            device=self.device,
+        )
 
     def _coded_blocks(self, X: ArrayLike) -> Iterator[CodedBlock]:
         """Code shapes block by block, wherever they are."""

@@ -64,7 +64,10 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Space of the configurations; landmarks when not given.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``; ``"auto"`` finds the
-        true minimum where that is cheap, and uses a beam search elsewhere.
+        true minimum where that is cheap, and uses a beam search with polishing elsewhere.
+    max_weight : float, optional
+        Largest modulus of a weight, see :func:`shapelex.encode`, in learning and in all codes: atoms then cannot
+        cancel each other. Not bounded by default.
     distance : {"full", "partial", "geodesic"}, default "full"
         Distance whose squares are summed.
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
@@ -195,6 +198,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         *,
         space: Space | None = None,
         coder: str = "auto",
+        max_weight: float | None = None,
         distance: DistanceKind = "full",
         init: str | ArrayLike = "spread",
         nested: bool = True,
@@ -215,6 +219,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self.n_nonzero = n_nonzero
         self.space = space
         self.coder = coder
+        self.max_weight = max_weight
         self.distance = distance
         self.init = init
         self.nested = nested
@@ -463,6 +468,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             n_atoms=self.n_atoms,
             n_nonzero=self.n_nonzero,
             coder=self.coder,
+            max_weight=self.max_weight,
             distance=self.distance,
             init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
             nested=self.nested,

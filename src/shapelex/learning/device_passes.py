@@ -34,7 +34,8 @@ def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions,
     """Code shapes on the torch device that the options name, and sum up what was found."""
     dtype = np.result_type(shapes.dtype, atoms.dtype)
     coders = [
-        DeviceCoder(Coding(atoms, size, options.coder, device=options.device), dtype) for size in options.sparsities
+        DeviceCoder(Coding(atoms, size, options.coder, max_weight=options.max_weight, device=options.device), dtype)
+        for size in options.sparsities
     ]
     coder = coders[-1]
     atom_rows = coder.to_device(atoms)

@@ -6,7 +6,7 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, DistanceKind
-from shapelex._validation import check_choice, check_count, check_not_negative, check_number
+from shapelex._validation import check_choice, check_count, check_not_negative, check_number, check_positive
 from shapelex.coding.coders import CODERS
 from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError
@@ -43,6 +43,8 @@ class LearningOptions:
         Maximum number of atoms per shape.
     coder : str, default "auto"
         A method of :func:`shapelex.coding.encode_rows`.
+    max_weight : float, optional
+        Largest modulus of a weight.
     distance : {"full", "partial", "geodesic"}
         Distance whose squares are summed (paper, section 4, "Shape Dictionary").
     init : {"spread", "random"} or ndarray of complex, shape (n_atoms, n_coordinates)
@@ -72,6 +74,7 @@ class LearningOptions:
     n_atoms: int
     n_nonzero: int
     coder: str = "auto"
+    max_weight: float | None = None
     distance: DistanceKind = "full"
     init: str | ComplexArray = "spread"
     tie: float = 0.5
@@ -92,6 +95,8 @@ class LearningOptions:
                 f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', n_atoms)}, got {n_nonzero}."
             )
         check_choice(self.coder, ("auto", *CODERS), "coder")
+        if self.max_weight is not None:
+            check_positive(self.max_weight, "max_weight")
         check_choice(self.distance, DISTANCES, "distance")
         if isinstance(self.init, str):
             check_choice(self.init, INITIALIZATIONS, "init")

@@ -133,7 +133,9 @@ def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, ke
         return sum_on_device(shapes, atoms, options, keeps_values)
     dtype = np.result_type(shapes.dtype, atoms.dtype)
     coders = [
-        RowCoder(Coding(atoms, size, options.coder), shapes.space, dtype, for_learning=True)
+        RowCoder(
+            Coding(atoms, size, options.coder, max_weight=options.max_weight), shapes.space, dtype, for_learning=True
+        )
         for size in options.sparsities
     ]
     total: PassSums | None = None
@@ -215,7 +217,14 @@ def _sum_incomplete(
     other landmarks are 0 there: so the update lowers the error on the landmarks present.
     """
     codings = [
-        Coding(atoms, size, options.coder, n_threads=options.n_threads, device=options.device)
+        Coding(
+            atoms,
+            size,
+            options.coder,
+            max_weight=options.max_weight,
+            n_threads=options.n_threads,
+            device=options.device,
+        )
         for size in options.sparsities
     ]
     total: PassSums | None = None

@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.coding.coders import CODERS, KernelInputs, KernelOutputs, choose_coder, implementation, make_limits
+from shapelex.coding.coders import (
+    CODERS,
+    POLISHERS,
+    KernelInputs,
+    KernelOutputs,
+    Search,
+    bound_on_cpu,
+    choose_search,
+    implementation,
+    make_limits,
+    polish_cost_ns,
+)
 from shapelex.kernels.alignment import aligned_zeros
 from shapelex.kernels.sample import (
     best_supports,
@@ -22,6 +33,7 @@ from shapelex.kernels.sample import (
     sum_sample,
     update_sample,
 )
+from shapelex.kernels.triangle import REFINE
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
 
@@ -32,8 +44,6 @@ of nearly equal atoms is not worth having."""
 RELAXATION = 1.5
 """How far an update goes beyond the least-squares dictionary ``D`` of the current codes: from ``A`` to
 ``D + 1.5 (D − A)``, normalized. Where that does not lower the objective, the update ends at ``D``."""
-
-BEAM_WIDTH = 16
 
 # A trial is given up once so many times the last improvement would not reach the dictionary it has to beat.
 PATIENCE = 4.0
@@ -93,12 +103,9 @@ class Trials:
         self.options = options
         self.rounding = float(64 * np.finfo(rows.dtype).eps) ** 2
         self._idle: list[_Descent] = []
-        self.coders = [
-            choose_coder(options.coder, options.n_atoms, size, BEAM_WIDTH, has_target=False)
-            for size in options.sparsities
-        ]
+        self.searches = [choose_search(options.coder, options.n_atoms, size) for size in options.sparsities]
         # Estimated nanoseconds of a pass on one core.
-        self.cost_ns = 40_000 + len(rows) * sum(map(self._cost_ns, self.coders, options.sparsities))
+        self.cost_ns = 40_000 + len(rows) * sum(map(self._cost_ns, self.searches, options.sparsities))
 
     def descend(self, atoms: ComplexArray, n_updates: int, limit: float = np.inf) -> Trial:
         """Make up to `n_updates` updates; stop where they do not lower the objective, or will not reach `limit`."""
@@ -111,10 +118,12 @@ class Trials:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_idle": []}
 
-    def _cost_ns(self, coder: str, size: int) -> float:
-        if coder == "exact":
+    def _cost_ns(self, search: Search, size: int) -> float:
+        if search.coder == "exact":
             return 300 + 0.55 * comb(self.options.n_atoms, size)
-        return CODERS[coder].cost_ns(self.rows.shape[1], self.options.n_atoms, size, BEAM_WIDTH)
+        n_atoms = self.options.n_atoms
+        cost_ns = CODERS[search.coder].cost_ns(self.rows.shape[1], n_atoms, size, search.width)
+        return cost_ns + (polish_cost_ns(n_atoms, size) if search.polishes else 0)
 
 
 class _Found:
@@ -145,6 +154,10 @@ class _Descent:
         self._ones = np.ones(n_rows)
         self._reals = trials.rows.view(np.float64)
         self._limits = make_limits(np.dtype(np.float64), None)
+        # Correlations give the weights of nearly dependent atoms well enough to compare dictionaries.
+        self._limits[REFINE] = 0
+        max_weight = options.max_weight
+        self._bounds = None if max_weight is None else np.full(n_atoms, float(max_weight))
         self._search_limits = make_limits(np.dtype(np.float32), None)
         self._outputs = [
             KernelOutputs(
@@ -193,7 +206,7 @@ class _Descent:
         trials, found, distance = self._trials, self._last, self._trials.options.distance
         correlate_sample(trials.rows, atoms, found.correlations, self._gram, self._search_gram)
         for number, outputs in enumerate(self._outputs):
-            self._search(trials.coders[number], atoms, outputs)
+            self._search(trials.searches[number], atoms, outputs)
             weights, values = trials.weights, outputs.left
             if distance != "full":
                 weights = weights * objective_slopes(outputs.left, distance)
@@ -238,17 +251,20 @@ class _Descent:
             self._beyond,
         )
 
-    def _search(self, coder: str, atoms: ComplexArray, outputs: KernelOutputs) -> None:
+    def _search(self, search: Search, atoms: ComplexArray, outputs: KernelOutputs) -> None:
         correlations = self._last.correlations.view(np.float64)
-        if coder != "exact":
-            inputs = KernelInputs(
-                correlations, self._ones, self._gram, self._no_rows, atoms.view(np.float64), self._limits
-            )
-            implementation(coder, "numba")(inputs, outputs, BEAM_WIDTH)
-            np.maximum(outputs.left, 0, out=outputs.left)
-            return
-        if self._is_single:
-            best_supports(correlations, self._search_gram, self._search_limits, outputs.support)
+        inputs = KernelInputs(correlations, self._ones, self._gram, self._no_rows, atoms.view(np.float64), self._limits)
+        polish = POLISHERS["numba"] if search.polishes else None
+        if search.coder != "exact":
+            implementation(search.coder, "numba")(inputs, outputs, search.width)
+            if polish is not None:
+                polish(inputs, outputs)
         else:
-            best_supports(correlations, self._gram, self._limits, outputs.support)
-        solve_supports(correlations, self._gram, outputs.support, self._limits, outputs.coefs[:, 0], outputs.left)
+            if self._is_single:
+                best_supports(correlations, self._search_gram, self._search_limits, outputs.support)
+            else:
+                best_supports(correlations, self._gram, self._limits, outputs.support)
+            solve_supports(correlations, self._gram, outputs.support, self._limits, outputs.coefs[:, 0], outputs.left)
+        if self._bounds is not None:
+            bound_on_cpu(inputs, outputs, self._bounds, search.tries_all)
+        np.maximum(outputs.left, 0, out=outputs.left)

@@ -147,9 +147,9 @@ def _codes_of_every_sparsity(model: ShapeDictionary, kept: ComplexArray) -> list
     levels = []
     for n_nonzero in range(1, model.n_nonzero + 1):
         try:
-            codes = encode_rows(rows, atom_rows, n_nonzero, method=model.coder)
+            codes = encode_rows(rows, atom_rows, n_nonzero, method=model.coder, max_weight=model.max_weight)
         except SearchTooLargeError:
-            codes = encode_rows(rows, atom_rows, n_nonzero, method="auto")
+            codes = encode_rows(rows, atom_rows, n_nonzero, method="auto", max_weight=model.max_weight)
         levels.append((codes, residual_norms(rows, atom_rows, codes)))
     return levels
 
