@@ -155,7 +155,8 @@ def _run_threads(trials: Trials, inputs: list[tuple[ComplexArray, int, float]]) 
 
     # Between two kernels a thread holds the lock of the interpreter: short passes gain nothing from a second one.
     work_ns = len(inputs) * TRIAL_UPDATES * max(trials.cost_ns - _SERIAL_NS, 0)
-    run_blocks(try_one, len(inputs), 1, count_threads(trials.options.n_threads, work_ns))
+    n_threads = count_threads(trials.options.n_threads, work_ns) if trials.options.device == "cpu" else 1
+    run_blocks(try_one, len(inputs), 1, n_threads)
     return [tried[number] for number in range(len(inputs))]
 
 

@@ -10,8 +10,7 @@ from shapelex.coding import SparseCodes
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
 from shapelex.learning.statistics import Statistics
-from shapelex.learning.trials import RELAXATION
-from shapelex.learning.update import normalized, replace_atoms, update_mod
+from shapelex.learning.update import RELAXATION, normalized, replace_atoms, update_mod
 from shapelex.shapes.collection import Shapes
 
 # Shorter and shorter steps towards an update that would raise the objective, before none is taken.
@@ -41,7 +40,7 @@ class LearningProblem:
         one it ends there, as in the paper. Where the distance is not the full one and no step lowers the objective, it
         returns `current` itself.
         """
-        updated = self._update(current)
+        updated = self.update(current)
         replaced, n_replaced = replace_atoms(updated, current.statistics.usage, current.worst, self.shapes.space)
         if n_replaced == 0 and self.options.n_trials != 0:
             beyond = normalized(updated + RELAXATION * (updated - current.atoms), updated)
@@ -62,7 +61,8 @@ class LearningProblem:
                 return following, 0
         return current, 0
 
-    def _update(self, current: Survey) -> ComplexArray:
+    def update(self, current: Survey) -> ComplexArray:
+        """Return the least-squares dictionary of the codes that a pass found, with the penalty."""
         statistics = current.statistics
         if len(current.nearest):
             statistics += self._penalty(current)

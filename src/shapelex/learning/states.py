@@ -163,6 +163,7 @@ class Record:
             statistics=restore_statistics(state),
             worst=none,
             nearest=none,
+            energies=np.zeros(len(arrays["best_atoms"])),
         )
         restore_generator(generator, numbers["generator"])
         curves = [list(curve) for curve in numbers["curves"]]

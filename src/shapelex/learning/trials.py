@@ -5,7 +5,8 @@ stays in memory as whitened pre-shapes, supports are compared in single precisio
 updates, so that a small sample takes tenths of a millisecond per update.
 """
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
 
@@ -36,14 +37,18 @@ from shapelex.kernels.sample import (
 from shapelex.kernels.triangle import REFINE
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
+from shapelex.learning.passes import Survey
+from shapelex.learning.problem import LearningProblem
+from shapelex.learning.update import RELAXATION, normalized
+from shapelex.shapes.collection import ArrayShapes
+from shapelex.spaces.plain import PlainRows
 
 WEIGHT_PRICE = 0.01
 """A dictionary is judged by the objective times ``1 + 0.01 mean_k |a_k|²``: accuracy that needs large opposite weights
 of nearly equal atoms is not worth having."""
 
-RELAXATION = 1.5
-"""How far an update goes beyond the least-squares dictionary ``D`` of the current codes: from ``A`` to
-``D + 1.5 (D − A)``, normalized. Where that does not lower the objective, the update ends at ``D``."""
+LEAST_DEVICE_NS = 10_000_000.0
+"""A pass over a sample that takes less on one core of the CPU is made there, whatever the device: 10 ms."""
 
 # A trial is given up once so many times the last improvement would not reach the dictionary it has to beat.
 PATIENCE = 4.0
@@ -106,17 +111,23 @@ class Trials:
         self.searches = [choose_search(options.coder, options.n_atoms, size) for size in options.sparsities]
         # Estimated nanoseconds of a pass on one core.
         self.cost_ns = 40_000 + len(rows) * sum(map(self._cost_ns, self.searches, options.sparsities))
+        if self.cost_ns < LEAST_DEVICE_NS or options.device == "torch":
+            self.options = replace(options, device="cpu")
+        self.kept: dict[Any, Any] = {}
 
     def descend(self, atoms: ComplexArray, n_updates: int, limit: float = np.inf) -> Trial:
         """Make up to `n_updates` updates; stop where they do not lower the objective, or will not reach `limit`."""
-        descent = self._idle.pop() if self._idle else _Descent(self)
+        descent = self._idle.pop() if self._idle else self._make_descent()
         try:
             return descent.run(np.array(atoms, dtype=np.complex128), n_updates, limit)
         finally:
             self._idle.append(descent)
 
+    def _make_descent(self) -> "_Descent":
+        return _HostDescent(self) if self.options.device == "cpu" else _DeviceDescent(self)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_idle": []}
+        return {**self.__dict__, "_idle": [], "kept": {}}
 
     def _cost_ns(self, search: Search, size: int) -> float:
         if search.coder == "exact":
@@ -124,6 +135,90 @@ class Trials:
         n_atoms = self.options.n_atoms
         cost_ns = CODERS[search.coder].cost_ns(self.rows.shape[1], n_atoms, size, search.width)
         return cost_ns + (polish_cost_ns(n_atoms, size) if search.polishes else 0)
+
+
+class _Descent(ABC):
+    """Passes over the sample; a pass is kept before the update that follows from it."""
+
+    def __init__(self, trials: Trials) -> None:
+        self._trials = trials
+        self._updated: ComplexArray
+        self._beyond: ComplexArray
+        # Whether single precision is enough to compare supports, by the loss of the last pass.
+        self._is_single = True
+
+    @abstractmethod
+    def _survey(self, atoms: ComplexArray) -> float:
+        """Code the sample over a dictionary, and return the objective."""
+
+    @abstractmethod
+    def _keep(self) -> None:
+        """Take the dictionary of the last pass as the current one."""
+
+    @abstractmethod
+    def _update(self, atoms: ComplexArray) -> None:
+        """Compute the least-squares dictionary of the current codes, and one that goes beyond it."""
+
+    @abstractmethod
+    def _describe(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return losses, values and energies of the current dictionary."""
+
+    def run(self, current: ComplexArray, n_updates: int, limit: float) -> Trial:
+        """Descend from a dictionary, whose array is used again."""
+        self._is_single = True
+        objective = self._survey(current)
+        self._keep()
+        n_passes = 1
+        for number in range(n_updates):
+            self._update(current)
+            following = self._beyond if number > 0 else self._updated
+            reached = self._survey(following)
+            n_passes += 1
+            if number > 0 and not reached < objective:
+                following = self._updated
+                reached = self._survey(following)
+                n_passes += 1
+            gain = objective - reached
+            if not gain > 0:
+                break
+            objective = reached
+            current[:] = following
+            self._keep()
+            if gain <= SETTLED * objective or (number > 0 and objective - PATIENCE * gain > limit):
+                break
+        losses, values, energies = self._describe()
+        price = 1 + WEIGHT_PRICE * float(energies.sum()) / self._trials.total_weight
+        return Trial(current, objective, losses, objective * price, values, energies, n_passes)
+
+
+class _DeviceDescent(_Descent):
+    """Passes on a torch device."""
+
+    def __init__(self, trials: Trials) -> None:
+        super().__init__(trials)
+        sample = ArrayShapes(trials.rows, PlainRows(trials.rows.shape[1]), trials.weights)
+        sample.kept = trials.kept
+        self._problem = LearningProblem(sample, trials.options, keeps_values=True)
+        self._last: Survey | None = None
+        self._kept: Survey | None = None
+
+    def _survey(self, atoms: ComplexArray) -> float:
+        self._last = self._problem.survey(atoms.copy())
+        return self._problem.objective(self._last)
+
+    def _keep(self) -> None:
+        self._kept = self._last
+
+    def _update(self, atoms: ComplexArray) -> None:
+        assert self._kept is not None
+        self._updated = self._problem.update(self._kept)
+        self._beyond = normalized(self._updated + RELAXATION * (self._updated - atoms), self._updated)
+
+    def _describe(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        found = self._kept
+        assert found is not None
+        assert found.values is not None
+        return found.losses, found.values, found.energies
 
 
 class _Found:
@@ -138,11 +233,12 @@ class _Found:
         self.nearest = np.zeros(n_atoms, dtype=np.int64)
 
 
-class _Descent:
-    """Passes over the sample, with the arrays that they need."""
+class _HostDescent(_Descent):
+    """Passes by compiled kernels, with the arrays that they need."""
 
     def __init__(self, trials: Trials) -> None:
-        self._trials, options = trials, trials.options
+        super().__init__(trials)
+        options = trials.options
         (n_rows, n_coordinates), n_atoms = trials.rows.shape, options.n_atoms
         self._objective = options.objective
         sizes = (n_rows, n_atoms, n_coordinates, len(options.sparsities))
@@ -169,40 +265,8 @@ class _Descent:
             for size in options.sparsities
         ]
         self._no_rows = np.empty((n_rows, 0))
-        self._is_single = True
-
-    def run(self, current: ComplexArray, n_updates: int, limit: float) -> Trial:
-        """Descend from a dictionary, whose array is used again."""
-        self._is_single = True
-        objective = self._survey(current)
-        self._keep()
-        n_passes = 1
-        for number in range(n_updates):
-            self._update(current)
-            following = self._beyond if number > 0 else self._updated
-            reached = self._survey(following)
-            n_passes += 1
-            if number > 0 and not reached < objective:
-                following = self._updated
-                reached = self._survey(following)
-                n_passes += 1
-            gain = objective - reached
-            if not gain > 0:
-                break
-            objective = reached
-            current[:] = following
-            self._keep()
-            if gain <= SETTLED * objective or (number > 0 and objective - PATIENCE * gain > limit):
-                break
-        found = self._kept
-        energies = found.grams[-1].diagonal().real.copy()
-        price = 1 + WEIGHT_PRICE * float(energies.sum()) / self._trials.total_weight
-        return Trial(
-            current, objective, found.losses.copy(), objective * price, found.values.copy(), energies, n_passes
-        )
 
     def _survey(self, atoms: ComplexArray) -> float:
-        """Code the sample over a dictionary, and return the objective."""
         trials, found, distance = self._trials, self._last, self._trials.options.distance
         correlate_sample(trials.rows, atoms, found.correlations, self._gram, self._search_gram)
         for number, outputs in enumerate(self._outputs):
@@ -231,11 +295,9 @@ class _Descent:
         return self._objective.value(found.losses, distance2)
 
     def _keep(self) -> None:
-        """Take the dictionary of the last pass as the current one."""
         self._last, self._kept = self._kept, self._last
 
     def _update(self, atoms: ComplexArray) -> None:
-        """Compute the least-squares dictionary of the current codes, and one that goes beyond it."""
         trials, found, objective = self._trials, self._kept, self._objective
         update_sample(
             found.grams,
@@ -250,6 +312,10 @@ class _Descent:
             self._updated,
             self._beyond,
         )
+
+    def _describe(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        found = self._kept
+        return found.losses.copy(), found.values.copy(), found.grams[-1].diagonal().real.copy()
 
     def _search(self, search: Search, atoms: ComplexArray, outputs: KernelOutputs) -> None:
         correlations = self._last.correlations.view(np.float64)

@@ -20,6 +20,10 @@ and a code that tells them apart needs opposite weights of up to 32."""
 UNUSED_SHARE = 0.01
 """An atom counts as unused where fewer shapes use it than this share of the average atom's."""
 
+RELAXATION = 1.5
+"""How far an update goes beyond the least-squares dictionary ``D`` of the current codes: from ``A`` to
+``D + 1.5 (D − A)``, normalized. Where that does not lower the objective, the update ends at ``D``."""
+
 # Relative to a diagonal of ones. Above it, Cholesky loses at most ten of its sixteen digits; below it, the rank is in
 # question, and eigenvalues decide.
 _LEAST_PIVOT = 1e-10
