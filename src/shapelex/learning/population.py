@@ -40,9 +40,9 @@ ISLANDS_FROM = 4
 
 # Passes over a sample at effort 1, where a pass takes as long as the second number says; more of shorter ones.
 _PASSES, _PASS_NS = 500, 13e6
-_CHAMPIONS_SHARE = 0.25
+_CHAMPIONS_SHARE = 0.5
 _SERIAL_NS = 2e5
-_SAMPLE_GROWTH = 0.5
+_SAMPLE_GROWTH = 0.25
 _EFFORT_PER_ISLAND = 2
 _ONE_PASSES = 2.0
 _NESTED_PASSES = 0.25
