@@ -25,6 +25,7 @@ OURS, ALIGN_FIRST, COMPLEX_PCA = "shape dictionary", "align-first", "complex PCA
 
 PAPER_ALGORITHM: Mapping[str, Any] = {
     "coder": "ormp",
+    "nested": False,
     "tie": 0.0,
     "n_swaps": 0,
     "init": "random",
