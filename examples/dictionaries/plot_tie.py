@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import shapelex as sx
 
 worms = sx.datasets.make_worms(500, random_state=0)
-figure, axes = plt.subplots(3, 1, figsize=(6.4, 5), layout="constrained")
+figure, axes = plt.subplots(3, 1, figsize=(6.4, 3.6), layout="constrained")
 for ax, tie in zip(axes, (0, 0.5, 2), strict=True):
     model = sx.ShapeDictionary(8, 3, nested=False, tie=tie, random_state=0, tol=1e-3).fit(worms)
     sx.plotting.plot_atoms(model.atoms_, model.space_, usage=model.usage_, n_columns=8, ax=ax)
