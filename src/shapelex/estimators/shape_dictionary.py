@@ -80,8 +80,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         First dictionary: shapes far from each other, random shapes (as in the paper), or given configurations.
     nested : bool, default True
         Whether to lower the errors at several sparsities up to `n_nonzero` together, or the error at `n_nonzero` alone.
-        Without it, the training error at `n_nonzero` is usually a little smaller, those at lower sparsities are larger,
-        and atoms differ more from sample to sample and from seed to seed.
+        Without it, the training error at `n_nonzero` is smaller on small sets and about the same on large ones, errors
+        at lower sparsities are larger, and atoms differ more from sample to sample and from seed to seed.
     tie : float, optional
         Strength of the penalty on the distance from each atom to its nearest shape; 0 for none. By default ``0.2 +
         n_atoms / n_shapes``, but at most 0.5, and 0 at one atom per shape, where atoms are averages of similar shapes.
