@@ -241,7 +241,7 @@ PAPER_SETS: tuple[PaperSet, ...] = (
         n_deformations=10,
         n_seeds=1,
         batch_size=4096,
-        settings={"coder": "ormp", "nested": False, "tie": 0.0, "n_swaps": 0, "max_iter": 30},
+        settings={"coder": "ormp", "tie": 0.0, "n_swaps": 0, "max_iter": 30},
         refinement={"coder": "beam", "max_iter": 5},
         cost=200,
     ),
