@@ -66,21 +66,25 @@ def learn(
         bool,
         typer.Option(
             "--nested/--not-nested",
-            help="Learn for all numbers of atoms per shape up to --nonzero together, so that the atoms come back with "
-            "other shapes and seeds; or for --nonzero alone, as the paper does.",
+            help="Learn for several numbers of atoms per shape up to --nonzero together, so that other shapes and "
+            "seeds give similar atoms; or for --nonzero alone, as the paper does.",
         ),
     ] = True,
     effort: Annotated[
         float,
-        typer.Option("--effort", min=0.01, help="How long to search for the dictionary: 4 takes four times as long."),
+        typer.Option(
+            "--effort",
+            min=0.01,
+            help="How long to search for a good dictionary before the updates: 4 for four times as long.",
+        ),
     ] = 1,
     tie: Annotated[
         float | None,
         typer.Option(
             "--tie",
             min=0,
-            help="Strength of the penalty on the distance from each atom to its nearest shape. [default: 0.25, and 0 "
-            "with one atom per shape]",
+            help="Strength of the penalty on the distance from each atom to its nearest shape. By default 0.2 + "
+            "atoms / shapes, but at most 0.5, and 0 at one atom per shape.",
             show_default=False,
         ),
     ] = None,

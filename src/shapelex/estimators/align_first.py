@@ -53,12 +53,12 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
     tie : float, default 0.5
         Strength of the penalty on the distance from each atom to its nearest shape; 0 for none.
     n_swaps : int, optional
-        Number of swaps tried before a descent, see :class:`ShapeDictionary`. By default 80, fewer for more than 20
-        atoms, and none where `init` is an array.
+        Number of swaps and crossovers tried in the search before a descent, see :class:`ShapeDictionary`; 0 for no
+        search. By default as many as there with ``effort=1``, and none where `init` is an array.
     n_restarts : int, default 1
         Number of descents from different first dictionaries; the best result is kept.
     max_iter : int, default 100
-        Maximum number of updates per descent; the swaps before a descent count as one.
+        Maximum number of updates per descent; the search before a descent counts as one.
     tol : float, default 1e-5
         A descent ends when an update changes the objective by no more than this fraction of it.
     n_jobs : int, optional

@@ -46,13 +46,19 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     approximated by ``Σ_j a_kj d_j``, with pre-shape atoms ``d_j`` and at most `n_nonzero` complex weights ``a_kj`` per
     shape. Atoms and weights minimize
 
-    ``RMSE + tie · mean_j d_F²(d_j, nearest shape)``, where ``RMSE² = mean_k |z_k − Σ_j a_kj d_j|²_Phi``.
+    ``Π_s RMSE_s^(w_s) + tie · mean_j d_F²(d_j, nearest shape)``, where ``RMSE_s² = mean_k |z_k − Σ_j a_kj d_j|²_Phi``
+    with at most ``s`` weights per shape.
 
-    The first term is the root mean squared full Procrustes distance from the shapes to their approximations, so nothing
-    has to be aligned first. The second is a penalty on the squared full Procrustes distance ``d_F²`` from each atom to
-    its nearest shape: of the many dictionaries that approximate equally well, it prefers atoms that look like shapes.
-    The paper [1]_ minimizes the first term alone (section 4, "Shape Dictionary", equation 28); its algorithm is
-    ``coder="ormp", tie=0, n_swaps=0, init="random"``.
+    ``RMSE_s`` is the root mean squared full Procrustes distance from the shapes to their approximations, so nothing has
+    to be aligned first. The first term is the weighted geometric mean of these errors at the sparsities ``s`` = 1, 2,
+    3, 5, 8, … (Fibonacci numbers) below `n_nonzero`, and at `n_nonzero`, which has twice the weight of each of the
+    others. Such a *nested* dictionary is also good where shapes are coded with fewer atoms, and its atoms are similar
+    for other samples of shapes and other seeds. With ``nested=False``, the first term is the error at `n_nonzero`
+    alone. The second term is a penalty on the squared full Procrustes distance ``d_F²`` from each atom to its nearest
+    shape: of the many dictionaries that approximate equally well, it prefers atoms that look like shapes.
+
+    The paper [1]_ minimizes the error at `n_nonzero` alone (section 4, "Shape Dictionary", equation 28); its algorithm
+    is ``coder="ormp", nested=False, tie=0, n_swaps=0, init="random"``.
 
     Parameters
     ----------
@@ -72,23 +78,33 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Distance whose squares are summed.
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
         First dictionary: shapes far from each other, random shapes (as in the paper), or given configurations.
-    tie : float, default 0.5
-        Strength of the penalty on the distance from each atom to its nearest shape; 0 for none.
+    nested : bool, default True
+        Whether to lower the errors at several sparsities up to `n_nonzero` together, or the error at `n_nonzero` alone.
+        Without it, the training error at `n_nonzero` is smaller on small sets and about the same on large ones, errors
+        at lower sparsities are larger, and atoms differ more from sample to sample and from seed to seed.
+    tie : float, optional
+        Strength of the penalty on the distance from each atom to its nearest shape; 0 for none. By default ``0.2 +
+        n_atoms / n_shapes``, but at most 0.5, and 0 at one atom per shape, where atoms are averages of similar shapes.
+    effort : float, default 1
+        How long to search for a good dictionary before a descent: the search makes as many times more passes over a
+        sample of the shapes. It improves a population of dictionaries by *swaps* (a badly approximated shape takes the
+        place of an atom) and *crossovers* (some atoms of one dictionary are combined with the others of another one).
+        From 4 on, several independent populations are followed by one of their best dictionaries.
     n_swaps : int, optional
-        Number of swaps tried before a descent: an atom is replaced by a badly approximated shape, and the swap is kept
-        if it lowers the objective on a sample of the shapes. By default 80, fewer for more than 20 atoms, and none
-        where `init` is an array.
+        Number of trials of that search, swaps and crossovers together; 0 for no search. By default `effort` decides,
+        and there is no search where `init` is an array.
     n_restarts : int, default 1
-        Number of descents from different first dictionaries; the best result is kept.
+        Number of descents from different first dictionaries; the best result is kept. A larger `effort` is usually a
+        better use of the same time.
     max_iter : int, default 100
-        Maximum number of updates per descent; the swaps before a descent count as one.
+        Maximum number of updates per descent; the search before a descent counts as one.
     tol : float, default 1e-5
         A descent ends when an update changes the objective by no more than this fraction of it (or by no more than
         rounding, 8e-6 in complex64).
     batch_size : int, optional
         Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
-        :meth:`partial_fit` does: without swaps, penalty and restarts, and keeping the last dictionary. By default every
-        update sees all shapes.
+        :meth:`partial_fit` does: without search, penalty and restarts, and keeping the last dictionary. By default
+        every update sees all shapes.
     device : str, default "cpu"
         Where to compute: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on
         the CPU. All give the same codes up to rounding; a loaded model may use another device than the one it was
@@ -113,12 +129,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     space_ : Space
         Space of the configurations.
     rmse_ : float
-        Root mean squared distance from the shapes to their reconstructions, of the kind `distance`; :meth:`errors` and
-        :meth:`score` always use the full distance.
+        Root mean squared distance from the shapes to their reconstructions from at most `n_nonzero` atoms, of the kind
+        `distance`; :meth:`errors` and :meth:`score` always use the full distance.
     usage_ : ndarray of float, shape (n_atoms,)
         Fraction of the shapes that use each atom.
     loss_curve_ : ndarray of float, shape (n_losses,)
-        Mean squared distance of the dictionary after each update, preceded by that of the first dictionary.
+        Mean squared distance at `n_nonzero` atoms per shape: of the first dictionary, of the one that the search found,
+        and after each update. With ``nested=True`` or a penalty it may rise while the objective falls.
     n_iter_ : int
         Number of updates.
     n_features_in_ : int
@@ -130,10 +147,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     -----
     An interrupted fit (Ctrl-C) leaves the best dictionary so far on the estimator and raises.
 
+    The search uses a random sample of 2,000 shapes, or of 20 per atom if that is more. The updates after it use all
+    shapes.
+
     Shapes with missing landmarks are centered and scaled to norm 1 on the landmarks that they have. Each update takes
     their other landmarks from the current approximations; the squared errors of shapes completed in this way are an
     upper bound of those on the landmarks present, with equality at the current atoms, so an update lowers both. The
-    first dictionary, and the swaps before the updates, use shapes that are completed by the mean.
+    first dictionary, and the search before the updates, use shapes that are completed by the mean.
 
     References
     ----------
@@ -306,7 +326,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         updated once. Before batch ``t = 2, 3, …`` the previous statistics are multiplied by ``1 − t^(−0.7)``, so that
         early batches, coded over poor dictionaries, lose influence. A fitted or loaded dictionary is continued, with
         its `n_iter_` iterations counted as batches. Otherwise the first dictionary comes from the first batch, which
-        must have at least `n_atoms` shapes. `n_swaps` and `tie` do not apply.
+        must have at least `n_atoms` shapes. `nested` applies; `tie`, `effort` and `n_swaps` do not.
 
         Parameters
         ----------

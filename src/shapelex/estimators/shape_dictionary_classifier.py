@@ -66,7 +66,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
     tie : float, default 0.5
         Strength of the penalty on the distance from each atom to its nearest shape, see :class:`ShapeDictionary`.
     n_swaps : int, optional
-        Number of swaps tried before the descent of each dictionary, see :class:`ShapeDictionary`.
+        Number of swaps and crossovers tried before the descent of each dictionary, see :class:`ShapeDictionary`; 0 for
+        none.
     temperature : float, optional
         Squared distance that makes a class less probable by a factor ``e``, see :meth:`predict_proba`. By default a
         quarter of the mean squared error of the training shapes in the nearest class that is not theirs. With `cv`

@@ -68,8 +68,9 @@ def list_settings(model: Any) -> list[list[str]]:
         ["Update", "all atoms at once (method of optimal directions)"],
         ["Distance", f"{model.distance} Procrustes distance"],
         ["Start", model.init if isinstance(model.init, str) else "a given dictionary"],
-        ["Penalty", f"{model.tie:g} times the mean squared distance from the atoms to their nearest shapes"],
-        ["Swaps", "default number" if model.n_swaps is None else str(model.n_swaps)],
+        ["Learned for", _describe_sparsities(model)],
+        ["Penalty", f"{_describe_tie(model)} times the mean squared distance from the atoms to their nearest shapes"],
+        ["Search", _describe_search(model)],
         ["Restarts", str(model.n_restarts)],
         [
             "Iterations",
@@ -81,6 +82,22 @@ def list_settings(model: Any) -> list[list[str]]:
     if model.batch_size is not None:
         rows.append(["Batches", f"of {model.batch_size} shapes"])
     return rows
+
+
+def _describe_sparsities(model: Any) -> str:
+    if model.nested and model.n_nonzero > 1:
+        return f"several numbers of atoms per shape together, from 1 to {model.n_nonzero} (nested)"
+    return f"{model.n_nonzero} atoms per shape" if model.n_nonzero > 1 else "1 atom per shape"
+
+
+def _describe_tie(model: Any) -> str:
+    return "default strength" if model.tie is None else f"{model.tie:g}"
+
+
+def _describe_search(model: Any) -> str:
+    if model.n_swaps is None:
+        return f"swaps and crossovers of dictionaries before the updates, effort {model.effort:g}"
+    return f"{model.n_swaps} swaps and crossovers of dictionaries before the updates"
 
 
 def list_provenance(provenance: Mapping[str, Any] | None) -> list[list[str]]:

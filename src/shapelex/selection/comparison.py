@@ -156,9 +156,9 @@ def compare(
     methods : iterable of str, or mapping of str to estimator, optional
         Among ``"shape dictionary"``, ``"align-first"``, ``"complex PCA"``, ``"complex PCA, centered"`` and
         ``"tangent PCA"``; all of them by default. A mapping gives names to estimators, such as
-        ``{"paper": ShapeDictionary(10, coder="ormp", tie=0)}``: any estimator with a parameter `n_nonzero` and a method
-        ``errors``, or one of the two principal component analyses. They are cloned; `space`, `random_state` and
-        `n_jobs` are set where they are None.
+        ``{"nested": ShapeDictionary(10), "not nested": ShapeDictionary(10, nested=False)}``: any estimator with a
+        parameter `n_nonzero` and a method ``errors``, or one of the two principal component analyses. They are cloned;
+        `space`, `random_state` and `n_jobs` are set where they are None.
     n_nonzero : int or iterable of int, optional
         Maximum numbers of atoms per shape; by default 1 to the smaller of 10 and `n_atoms`. For principal component
         analyses, see Notes.
@@ -196,10 +196,12 @@ def compare(
     TypeError
         If an estimator has no parameter `n_nonzero`.
 
-    Notes ----- `n_nonzero` counts complex weights for the shape dictionary and for complex principal component analysis
-    (its first modes), and real weights for align-first. Tangent principal component analysis uses twice as many real
-    modes, that is the same number of real numbers as the complex methods. The average of the centered analyses is not
-    counted. Where the shapes span fewer modes, all are used.
+    Notes
+    -----
+    `n_nonzero` counts complex weights for the shape dictionary and for complex principal component analysis (its first
+    modes), and real weights for align-first. Tangent principal component analysis uses twice as many real modes, that
+    is the same number of real numbers as the complex methods. The average of the centered analyses is not counted.
+    Where the shapes span fewer modes, all are used.
 
     References
     ----------
