@@ -10,11 +10,14 @@ from shapelex.coding import SparseCodes
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey, survey
 from shapelex.learning.statistics import Statistics
-from shapelex.learning.update import RELAXATION, normalized, replace_atoms, update_mod
+from shapelex.learning.update import DUPLICATE_COHERENCE, RELAXATION, normalized, replace_atoms, update_mod
 from shapelex.shapes.collection import Shapes
 
 # Shorter and shorter steps towards an update that would raise the objective, before none is taken.
 _STEPS = (0.5, 0.25, 0.125, 0.0625)
+
+# Copies to rounding are duplicates even where shapes are approximated perfectly.
+_LEAST_DUPLICATE_DISTANCE2 = 1e-8
 
 
 class LearningProblem:
@@ -41,7 +44,13 @@ class LearningProblem:
         returns `current` itself.
         """
         updated = self.update(current)
-        replaced, n_replaced = replace_atoms(updated, current.statistics.usage, current.worst, self.shapes.space)
+        replaced, n_replaced = replace_atoms(
+            updated,
+            current.statistics.usage,
+            current.worst,
+            self.shapes.space,
+            duplicate_coherence=self._duplicate_coherence(current),
+        )
         if n_replaced == 0 and self.options.n_trials != 0:
             beyond = normalized(updated + RELAXATION * (updated - current.atoms), updated)
             following = self.survey(beyond)
@@ -60,6 +69,17 @@ class LearningProblem:
             if self.objective(following) <= limit:
                 return following, 0
         return current, 0
+
+    def _duplicate_coherence(self, current: Survey) -> float:
+        """Return the coherence above which two atoms are duplicates.
+
+        Atoms that stand for shapes alone may be close where all shapes are: they are duplicates where they are closer
+        than a quarter of the distance from the shapes to them.
+        """
+        if self.options.sparsities[0] > 1:
+            return DUPLICATE_COHERENCE
+        square = max(current.losses[0] / 16, _LEAST_DUPLICATE_DISTANCE2)
+        return max(DUPLICATE_COHERENCE, float(np.sqrt(max(1 - square, 0.0))))
 
     def update(self, current: Survey) -> ComplexArray:
         """Return the least-squares dictionary of the codes that a pass found, with the penalty."""

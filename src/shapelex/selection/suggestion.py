@@ -18,6 +18,7 @@ from shapelex._validation import check_count, check_flag, check_number
 from shapelex.estimators.base import as_generator, count_jobs
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning import LearningOptions, learn
+from shapelex.learning.options import default_tie
 from shapelex.learning.stability import TrainingSample, measure_stability
 from shapelex.selection.atom_stability import AtomStability
 from shapelex.selection.elbow import choose, close_sizes, most_stable
@@ -293,13 +294,20 @@ class _Search:
             if n_nonzero not in surface.sparsities(size):
                 continue
             cell = {"n_atoms": size, "n_nonzero": n_nonzero}
+            options: dict[str, Any] = {
+                "nested": True,
+                "tie": default_tie(size, n_nonzero, len(self.rows)),
+                "n_threads": self._n_threads,
+            }
             with single_blas_thread():
-                learned = learn(self.rows, size, n_nonzero, generator=seed, n_threads=self._n_threads)
+                learned = learn(self.rows, size, n_nonzero, generator=seed, **options)
             self._report({**cell, "train_rmse": learned.rmse})
-            options = LearningOptions(size, n_nonzero, n_threads=self._n_threads)
             with single_blas_thread():
                 found = measure_stability(
-                    learned.atoms, TrainingSample(self.rows, None, space, options, batch_size=None, seed=seed)
+                    learned.atoms,
+                    TrainingSample(
+                        self.rows, None, space, LearningOptions(size, n_nonzero, **options), batch_size=None, seed=seed
+                    ),
                 )
             if found.is_known:
                 distance, chance = float(found.distances.mean()), float(found.chance.mean())
