@@ -36,13 +36,13 @@ class LabelledShapes:
     registers: bool = False
 
 
-def _specimens(wings: sx.ShapeSet) -> Array:
+def specimens(wings: sx.ShapeSet) -> Array:
     """Return the specimen of each wing: its image without the side and what follows."""
     images = wings.metadata["image"].tolist()
     return np.array([image.split("_L")[0].split("_R")[0].split("_dup")[0] for image in images])
 
 
-def _trees(leaves: sx.ShapeSet) -> Array:
+def trees(leaves: sx.ShapeSet) -> Array:
     """Return locality and tree: the same codes of trees occur in both localities."""
     return np.char.add(np.asarray(leaves.labels), leaves.metadata["tree"].astype(str))
 
@@ -51,7 +51,7 @@ def _trees(leaves: sx.ShapeSet) -> Array:
 SETS = {
     "hearts": [LabelledSet("hearts_outlines_80")],
     "mpeg7": [LabelledSet("mpeg7_outlines_200")],
-    "bee wings": [LabelledSet("bee_wings_9", is_outline=False, groups=_specimens)],
+    "bee wings": [LabelledSet("bee_wings_9", is_outline=False, groups=specimens)],
     "plethodon": [LabelledSet("plethodon_12", is_outline=False)],
     "cells": [LabelledSet("cells_osteosarcoma_outlines_100")],
     "grains": [LabelledSet("charring_grain_outlines_120", view=view) for view in "dlp"],
@@ -69,7 +69,7 @@ CHECK_SETS = {
     "mice": [LabelledSet("mice_vertebrae_outlines_60")],
     "molars": [LabelledSet("molars_outlines_79", groups=lambda molars: molars.metadata["individual"])],
     "trilobites": [LabelledSet("trilobite_cephala_outlines_64")],
-    "oak leaves": [LabelledSet("oak_leaves_11", is_outline=False, groups=_trees)],
+    "oak leaves": [LabelledSet("oak_leaves_11", is_outline=False, groups=trees)],
     "olive stones": [LabelledSet("olive_stones_open_80", is_outline=False, view=view) for view in ("VD", "VL")],
 }
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,33 @@ def median_times(calls: Mapping[str, Callable[[], Any]], n_rounds: int = 15) -> 
     return {name: median(values) for name, values in seconds.items()}
 
 
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds that a text such as ``0-4`` or ``3,7,10-12`` lists.
+
+    >>> parse_seeds("3,7,10-12")
+    (3, 7, 10, 11, 12)
+    """
+    spans = [[int(end) for end in part.split("-")] for part in text.split(",")]
+    return tuple(seed for span in spans for seed in range(span[0], span[-1] + 1))
+
+
+def format_seeds(seeds: Sequence[int]) -> str:
+    """Return seeds as a text: a span where they are consecutive.
+
+    >>> format_seeds((10, 11, 12)), format_seeds((3, 7))
+    ('10–12', '3, 7')
+    """
+    if len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]}–{seeds[-1]}"
+    return ", ".join(map(str, seeds))
+
+
+def prefer_source_tree(folder: str | None) -> None:
+    """Import shapelex from the given folder in this process, which must not have imported it yet."""
+    if folder is not None:
+        sys.path.insert(0, folder)
+
+
 def describe_machine(packages: Sequence[str]) -> str:
     """Return one line on processor and versions."""
     versions = []
@@ -37,6 +65,7 @@ def describe_machine(packages: Sequence[str]) -> str:
 
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
+IMAGES = RESULTS.parent / "images"
 _kept = {"writes": False}
 
 
@@ -66,6 +95,12 @@ def print_result(title: str, text: str, file: str | None = None) -> None:
     print(text)
     if _kept["writes"] and file is not None:
         RESULTS.joinpath(file).write_text(text + "\n", encoding="utf-8")
+
+
+def keep_figure(figure: Any, file: str) -> None:
+    """Save a figure of matplotlib to docs/images, where results are written."""
+    if _kept["writes"]:
+        import_module("shapelex.plotting").save_figure(figure, IMAGES / file, dpi=200)
 
 
 def print_title(title: str) -> None:

@@ -13,8 +13,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
-from measure import describe_machine, keep_results
+from measure import describe_machine, keep_results, parse_seeds
 
 PACKAGES = ("numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn", "pyefd")
 
@@ -39,7 +40,11 @@ BENCHMARKS = {
     "coding": Benchmark("coding_speed", "README, Speed; docs/how-to/dictionaries.md"),
     "curve": Benchmark("coding_curve", "docs/theory/coding.md"),
     "reference": Benchmark("against.reference", "README, Speed"),
-    "accuracy": Benchmark("accuracy", "README, What is here"),
+    "accuracy": Benchmark("accuracy", "README, What is here; docs/how-to/evaluation.md", ("seeds", "baseline")),
+    "sparsities": Benchmark("sparsities", "docs/how-to/evaluation.md", ("seeds",)),
+    "stability": Benchmark("atom_stability", "docs/how-to/evaluation.md", ("seeds",)),
+    "held_out": Benchmark("held_out", "docs/how-to/evaluation.md", ("seeds",)),
+    "recovery": Benchmark("against.recovery", "docs/how-to/evaluation.md", ("seeds",)),
     "align_first": Benchmark("against.align_first", "align-first beside SPAMS; not published"),
     "outlines": Benchmark("outlines", "outlines from masks; not published", ("masks",)),
     "registration": Benchmark("registration", "docs/how-to/registration.md"),
@@ -59,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.largest < 4:
         parser.error(f"--largest must be at least 4, got {given.largest}.")
+    if given.baseline is not None and not Path(given.baseline, "shapelex", "__init__.py").is_file():
+        parser.error(f"--baseline must be a folder that holds the package shapelex, got {given.baseline}.")
     unknown = sorted(set(given.names) - set(BENCHMARKS))
     if unknown:
         raise SystemExit(f"unknown benchmarks: {', '.join(unknown)}; known are {', '.join(BENCHMARKS)}.")
@@ -90,6 +97,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--largest", type=int, default=7, help="scaling and importing: up to 10**LARGEST shapes; 7 by default"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=parse_seeds,
+        default=parse_seeds("0-4"),
+        help="accuracy, sparsities, stability, held_out, recovery: seeds such as 3,7,10-12; 0-4 by default",
+    )
+    parser.add_argument(
+        "--baseline", metavar="FOLDER", help="accuracy: folder src of another checkout, measured in turn with this one"
     )
     parser.add_argument("--masks", type=int, default=100, help="outlines: number of masks; 100 by default")
     parser.add_argument("--device", default="cuda", help='device: torch device; "cuda" by default, or "torch"')
