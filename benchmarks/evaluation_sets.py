@@ -82,10 +82,9 @@ SETS = {
 }
 
 
-def load(name: str, table: str) -> EvaluationShapes | None:
-    """Return the shapes of one of `SETS`; None, with a line on why, without the data."""
-    chosen = SETS[name]
-    found = _digits(table) if chosen.file == "digits" else open_set(chosen.file, f"{table}, {name}")
+def load(chosen: EvaluationSet, rows: str) -> EvaluationShapes | None:
+    """Return the shapes of a set; None, with a line on why, without the data."""
+    found = _digits(rows) if chosen.file == "digits" else open_set(chosen.file, rows)
     if found is None:
         return None
     if chosen.view is not None:
@@ -94,10 +93,10 @@ def load(name: str, table: str) -> EvaluationShapes | None:
     return EvaluationShapes(found, np.unique(keys, return_inverse=True)[1])
 
 
-def _digits(table: str) -> sx.ShapeSet | None:
+def _digits(rows: str) -> sx.ShapeSet | None:
     try:
         digits: sx.ShapeSet = sx.datasets.load_digits_outlines()
     except ImportError as error:
-        skip(f"{table}, digits", error)
+        skip(rows, error)
         return None
     return digits

@@ -29,7 +29,7 @@ def main(seeds: Sequence[int]) -> None:
     learners = make_learners(LEARNERS, "held out")
     rows = []
     for name, chosen in SETS.items():
-        shapes = load(name, "held out")
+        shapes = load(chosen, f"held out, {name}")
         if shapes is None:
             continue
         for learner in learners.values():

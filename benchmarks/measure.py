@@ -49,8 +49,11 @@ def format_seeds(seeds: Sequence[int]) -> str:
 
 def prefer_source_tree(folder: str | None) -> None:
     """Import shapelex from the given folder in this process, which must not have imported it yet."""
-    if folder is not None:
-        sys.path.insert(0, folder)
+    if folder is None:
+        return
+    if "shapelex" in sys.modules:
+        raise RuntimeError(f"shapelex must be imported from {folder}, but another one is imported already.")
+    sys.path.insert(0, folder)
 
 
 def describe_machine(packages: Sequence[str]) -> str:

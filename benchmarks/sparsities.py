@@ -38,7 +38,7 @@ def main(seeds: Sequence[int]) -> None:
     }
     rows = []
     for name in NAMES:
-        shapes = load(name, "sparsities")
+        shapes = load(SETS[name], f"sparsities, {name}")
         if shapes is None:
             continue
         for n_nonzero in SPARSITIES:
