@@ -18,11 +18,14 @@ from sklearn.base import clone
 import shapelex as sx
 from evaluation_sets import SETS, Array, EvaluationShapes, load
 from learners import LEARNERS, make_learners
-from measure import format_seeds, print_table
+from measure import format_seeds, print_result, print_table
 from shapelex.selection.atom_stability import matched_distances
 
 SPARSITIES = (1, 2, 3, 5)
 N_CHANCE_PAIRS = 20
+# Below it, atoms of the two halves are called the same.
+LARGEST_RATIO = 0.5
+PAGE = "docs/how-to/evaluation.md, Atoms that are found again"
 # Both kinds of halves, for sets with groups of nearly the same shapes: halves that share groups are more alike.
 HALVED = {
     **SETS,
@@ -44,6 +47,7 @@ def main(seeds: Sequence[int]) -> None:
     start = time.perf_counter()
     learners = make_learners(LEARNERS, "atom stability", n_jobs=1)
     rows = []
+    ratios: dict[str, dict[str, float]] = {label: {} for label in learners}
     for name, chosen in HALVED.items():
         shapes = load(chosen, f"atom stability, {name}")
         if shapes is None:
@@ -57,12 +61,25 @@ def main(seeds: Sequence[int]) -> None:
             held_out = np.mean([run.held_out for run in runs], axis=0)
             errors = [f"{error:.2f}" for error in held_out] + [""] * (len(SPARSITIES) - len(held_out))
             title = f"{name}: {len(shapes.X)} shapes, {chosen.n_nonzero} of {chosen.n_atoms}"
-            ratio = f"{halves / chance:.2f}"
-            rows.append([title, label, f"{chance:.3f}", f"{halves:.3f}", ratio, f"{between_seeds:.3f}", *errors])
+            ratio = ratios[label][name] = float(halves / chance)
+            distances = [f"{chance:.3f}", f"{halves:.3f}", f"{ratio:.2f}", f"{between_seeds:.3f}"]
+            rows.append([title, label, *distances, *errors])
         print(f"{time.perf_counter() - start:.0f} s, {name}", file=sys.stderr, flush=True)
     header = [f"seeds {format_seeds(seeds)}", "learner", "chance", "halves", "halves / chance", "seeds"]
     errors = [f"held out at {count}, RMSE %" for count in SPARSITIES]
-    print_table("docs/how-to/evaluation.md, Atoms that are found again", [*header, *errors], rows, "atom-stability")
+    print_table(PAGE, [*header, *errors], rows, "atom-stability")
+    if rows:
+        print_result(f"{PAGE}: summary", "\n".join(map(_summarize, ratios.items())), "atom-stability-summary.md")
+
+
+def _summarize(learner: tuple[str, dict[str, float]]) -> str:
+    label, ratios = learner
+    near = [name for name, ratio in ratios.items() if ratio <= LARGEST_RATIO]
+    far = [name for name, ratio in ratios.items() if ratio > LARGEST_RATIO]
+    return (
+        f"- `{label}`: the distance between halves is at most {LARGEST_RATIO} times that of chance on {len(near)} of "
+        f"{len(ratios)} rows ({'; '.join(near) or 'none'}), and larger on the others ({'; '.join(far) or 'none'})."
+    )
 
 
 def _measure(shapes: EvaluationShapes, learner: sx.ShapeDictionary, sparsities: Sequence[int], seed: int) -> Stability:
