@@ -76,10 +76,14 @@ def _summarize(learner: tuple[str, dict[str, float]]) -> str:
     label, ratios = learner
     near = [name for name, ratio in ratios.items() if ratio <= LARGEST_RATIO]
     far = [name for name, ratio in ratios.items() if ratio > LARGEST_RATIO]
-    return (
+    counted = (
         f"- `{label}`: the distance between halves is at most {LARGEST_RATIO} times that of chance on {len(near)} of "
-        f"{len(ratios)} rows ({'; '.join(near) or 'none'}), and larger on the others ({'; '.join(far) or 'none'})."
     )
+    # The shorter list says as much as both.
+    named = (
+        "" if not near or not far else f": not on {'; '.join(far)}" if len(far) <= len(near) else f": {'; '.join(near)}"
+    )
+    return f"{counted}{len(ratios)} rows{named}."
 
 
 def _measure(shapes: EvaluationShapes, learner: sx.ShapeDictionary, sparsities: Sequence[int], seed: int) -> Stability:

@@ -64,13 +64,10 @@ def _errors(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             table = sx.compare(shapes.X, methods, n_nonzero=sparsities, cv=folds, n_jobs=1, random_state=seed)
-        tables.append(table.to_dataframe().query("split == 'held out'"))
-    found: dict[int, dict[str, Array]] = {}
-    for count in sparsities:
-        for label in methods:
-            chosen = [table.query("n_nonzero == @count and method == @label")["rmse"].to_numpy() for table in tables]
-            found.setdefault(count, {})[label] = 100 * np.mean(chosen, axis=0)
-    return found
+        rows = table.to_dataframe().query("split == 'held out'")
+        tables.append(rows.pivot(index="fold", columns=["n_nonzero", "method"], values="rmse"))
+    means = 100 * sum(tables) / len(tables)
+    return {count: {label: means[count, label].to_numpy() for label in methods} for count in sparsities}
 
 
 def _summarize(differences: Mapping[str, Array]) -> str:

@@ -9,7 +9,8 @@ if a learned atom is within a full distance of 0.05. There are two kinds of weig
 - *real*: the atoms of a sum keep their pose, as in the model of the peers. The peers get the shapes aligned to their
   mean, or, as nobody could in practice, the shapes in their true poses.
 
-All methods start from random shapes or their own default, once. SPAMS makes 1000 iterations, K-SVD 100.
+Every method runs once per seed, the peers from random shapes. SPAMS makes 1000 iterations, K-SVD 100; none was tuned.
+The settings ``tie=0`` were added when the default failed on seeds 0 and 1.
 """
 
 import sys
@@ -17,6 +18,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,9 @@ from shapelex.plotting.palette import BLUE, DASHES, GREEN, MARKERS, ORANGE, PURP
 N_ATOMS = 20
 N_POINTS = 20
 MAX_DISTANCE = 0.05
+
+PAGE = "docs/how-to/evaluation.md, Known dictionaries"
+HARD_CASES = (("noise", 0.1), ("noise", 0.2), ("n_nonzero", 4), ("n_nonzero", 5), ("n_shapes", 100))
 
 Array = np.ndarray[Any, Any]
 Learn = Callable[["Known", int], Array]
@@ -80,8 +85,30 @@ def main(seeds: Sequence[int]) -> None:
                     tables.setdefault(weights, {}).setdefault(parameter, {}).setdefault(label, []).append(share)
                 print(f"{time.perf_counter() - start:.0f} s, {weights}, {title} {value}", file=sys.stderr, flush=True)
     header = [f"share of atoms found, seeds {format_seeds(seeds)}: weights", "varied", "value"]
-    print_table("docs/how-to/evaluation.md, Known dictionaries", [*header, *names], rows, "recovery")
+    print_table(PAGE, [*header, *names], rows, "recovery")
     keep_figure(_draw(tables), "recovery.png")
+    header = [f"default, seed {seeds[0]}: weights", "varied", "value", "atoms found", "median distance to true atoms"]
+    header += ["objective", "objective of a fit from the true atoms"]
+    print_table(f"{PAGE}: reasons", header, _explain_failures(seeds[0]), "recovery-reasons")
+
+
+def _explain_failures(seed: int) -> list[list[str]]:
+    """Tell displaced atoms from a search that ends in a local minimum, by a fit that starts at the true atoms."""
+    rows = []
+    for weights, (parameter, value) in product(("complex", "real"), HARD_CASES):
+        changed: dict[str, Any] = {parameter: value}
+        known = _simulate(replace(Case(), **changed), weights, seed)
+        size: dict[str, Any] = {"n_atoms": N_ATOMS, "n_nonzero": known.n_nonzero, "n_jobs": 1, "random_state": seed}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = sx.ShapeDictionary(**size).fit(known.rotated)
+            informed = sx.ShapeDictionary(**size, init=known.atoms).fit(known.rotated)
+        nearest = sx.pairwise_distances(known.atoms, model.atoms_).min(axis=1)
+        objectives = [fit.rmse_ + fit.tie * np.mean(fit.realism(known.rotated) ** 2) for fit in (model, informed)]
+        cells = [f"{_share(known.atoms, model.atoms_):.2f}", f"{np.median(nearest):.3f}"]
+        cells += [f"{objective:.3f}" for objective in objectives]
+        rows.append([weights, VARIED[parameter][0], f"{value:g}", *cells])
+    return rows
 
 
 def _shares(case: Case, weights: str, learners: Mapping[str, Learn], seeds: Sequence[int]) -> dict[str, float]:
@@ -188,7 +215,7 @@ def _fit_ksvd(dictlearn: Any, rows: Array, first: Array, n_nonzero: int) -> Arra
 def _draw(tables: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]) -> Any:
     from matplotlib.figure import Figure
 
-    colors = {"SPAMS": ORANGE, "K-SVD": GREEN}
+    peers = {"SPAMS": (ORANGE, MARKERS[1]), "K-SVD": (GREEN, MARKERS[2])}
     with sx.plotting.style():
         figure = Figure(figsize=sx.plotting.figure_size("double", 120), layout="constrained")
         panels = figure.subplots(len(tables), len(VARIED), sharey=True)
@@ -198,18 +225,21 @@ def _draw(tables: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]) -> 
                 own = iter(((BLUE, "-", "o"), (SKY, DASHES[1], "D"), (PURPLE, DASHES[2], "v")))
                 for label, curve in shares.items():
                     name, _, variant = label.partition(", ")
-                    peer_look = (colors.get(name), "-" if variant == "aligned" else DASHES[1], MARKERS[1])
-                    color, dashes, marker = peer_look if name in colors else next(own)
+                    if name in peers:
+                        (color, marker), dashes = peers[name], "-" if variant == "aligned" else DASHES[1]
+                    else:
+                        color, dashes, marker = next(own)
                     ax.plot(
                         values, curve, color=color, linestyle=dashes, marker=marker, markersize=3, label=label,
                         clip_on=False,
                     )  # fmt: skip
                 if parameter == "n_shapes":
                     ax.set_xscale("log")
-                    ax.set_xticks(values, [f"{value:g}" for value in values])
                     ax.minorticks_off()
+                if parameter != "noise":
+                    ax.set_xticks(values, [f"{value:g}" for value in values])
                 ax.set_xlabel(title)
                 ax.set_ylim(0, 1)
             line[0].set_ylabel(f"share of atoms found\n{weights} weights")
-            line[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+            line[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, handlelength=4)
     return figure
