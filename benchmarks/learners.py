@@ -8,7 +8,7 @@ from measure import skip
 
 Settings = Mapping[str, Any]
 
-PAPER: Settings = {"coder": "ormp", "tie": 0, "n_swaps": 0, "init": "random"}
+PAPER: Settings = {"coder": "ormp", "tie": 0, "n_swaps": 0, "init": "random", "nested": False}
 
 # Learned at one sparsity is what a version without the parameter `nested` does.
 LEARNERS: dict[str, Settings] = {"default": {}, "nested=False": {"nested": False}, "nested=True": {"nested": True}}
