@@ -5,6 +5,7 @@ shapes of ``Σ_j |a_j|²``. Times are CPU times of one thread. ``--baseline`` na
 of shapelex, which is measured in turn with this one. The paper's algorithm is ORMP from random first atoms, 30 updates.
 """
 
+import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -64,6 +65,7 @@ def _measure_in_turns(
                 found.setdefault(label, []).append(measured)
             elif seed == seeds[0]:
                 skip(f"accuracy, {name}, {label}", f"this version has not all of {', '.join(settings)}")
+            print(f"{name}, seed {seed}, {label}: {measured}", file=sys.stderr, flush=True)
     return found
 
 
