@@ -5,7 +5,7 @@ atoms ``(B, 1, n_nonzero)``, or ``(B, n_nonzero, n_nonzero)`` for a path. The lo
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Protocol
 
@@ -14,9 +14,10 @@ from torch import Tensor
 
 from shapelex.kernels.torch.beam import search
 from shapelex.kernels.torch.exact import SUPPORTS_AT_ONCE, best_supports, prepare_supports
+from shapelex.kernels.torch.fused import FusedPursuit, fused_pursuit
+from shapelex.kernels.torch.fused_exact import FusedExact, fused_exact
 from shapelex.kernels.torch.pursuit import pursue
-from shapelex.kernels.torch.pursuit_cuda import fused_pursuit
-from shapelex.kernels.torch.weights import Block, Problem, refine_weights, solve_support, squared_errors
+from shapelex.kernels.torch.weights import Block, Problem, refine_path, solve_support, squared_errors
 
 
 class TorchCoder(Protocol):
@@ -34,15 +35,24 @@ class PursuitCoder:
 
     def __init__(self, problem: Problem, by_correlation: bool) -> None:
         self._problem, self._by_correlation = problem, by_correlation
-        self._fused = fused_pursuit(problem, by_correlation)
+        self._fused = fused_pursuit(problem, problem.n_nonzero, by_correlation=by_correlation)
         self.values_per_row = 2 * problem.n_nonzero * len(problem.atoms) if self._fused is None else 0
 
     def code(self, block: Block) -> tuple[Tensor, Tensor]:
         """Supports and weights of a block."""
         if self._fused is None:
             return pursue(block, self._problem, self._problem.n_nonzero, by_correlation=self._by_correlation)
-        support, coefs, lowest = self._fused(block)
-        return support, refine_weights(block, self._problem, support, coefs, lowest)[:, None]
+        found = self._fused(block)
+        coefs = refine_path(block, self._problem, found.support, found.coefs, found.lowest)
+        if self._problem.has_target:
+            # Within rounding of the target the true residual decides.
+            unsure = torch.nonzero(found.lowest < 0)[:, 0]
+            if len(unsure):
+                support, weights = pursue(
+                    block[unsure], self._problem, self._problem.n_nonzero, by_correlation=self._by_correlation
+                )
+                found.support[unsure], coefs[unsure] = support.int(), weights
+        return found.support, coefs
 
 
 class BeamCoder:
@@ -63,15 +73,21 @@ class BeamCoder:
 
 
 class ExactCoder:
-    """The best of all supports."""
+    """The best of all supports: fused kernels where they apply."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._without_target = replace(problem, limits=replace(problem.limits, target=-1.0))
-        self._tables, has_skipped = prepare_supports(problem)
         n_atoms, n_nonzero = len(problem.atoms), problem.n_nonzero
-        n_scored = min(comb(n_atoms, n_nonzero), SUPPORTS_AT_ONCE)
-        self.values_per_row = 4 * n_scored + 2 * comb(n_atoms, n_nonzero - 1) + n_nonzero * n_atoms
+        sizes = range(1, n_nonzero + 1) if problem.has_target else [n_nonzero]
+        self._fused = {size: _FusedSearch.of(self._without_target, size) for size in sizes}
+        if all(self._fused.values()):
+            has_skipped = any(search.has_skipped for search in self._fused.values() if search is not None)
+            self.values_per_row = 0
+        else:
+            self._tables, has_skipped = prepare_supports(problem)
+            n_scored = min(comb(n_atoms, n_nonzero), SUPPORTS_AT_ONCE)
+            self.values_per_row = 4 * n_scored + 2 * comb(n_atoms, n_nonzero - 1) + n_nonzero * n_atoms
         # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration,
         # so it may use supports that the enumeration skipped. With an error target the smallest support that meets it
         # is wanted, and a beam might use more atoms.
@@ -84,15 +100,20 @@ class ExactCoder:
         return _code_to_target(block, self._problem, self._code_size)
 
     def _code_size(self, block: Block, size: int) -> tuple[Tensor, Tensor]:
-        limits = self._problem.limits
-        best = best_supports(block, self._tables[:size], limits.eps)
+        limits, fused = self._problem.limits, self._fused[size]
         # The support is pursued by itself, so that atoms without use drop out, and the rest comes in order of gain.
-        allowed = torch.zeros_like(block.correlations, dtype=torch.bool).scatter_(1, best, True)
-        support, coefs = pursue(block, self._without_target, size, allowed=allowed)
-        # Where hardly anything is left, gains tie to rounding: there the support must beat a plain pursuit.
-        errors = squared_errors(block.rows, self._problem.atoms, support, coefs[:, 0])
-        unsure = torch.nonzero(errors <= limits.unsure * block.norms2)[:, 0]
-        if len(unsure):
+        if fused is not None:
+            support, coefs, suspects = fused.code(block)
+        else:
+            best = best_supports(block, self._tables[:size], limits.eps)
+            allowed = torch.zeros_like(block.correlations, dtype=torch.bool).scatter_(1, best, True)
+            support, coefs = pursue(block, self._without_target, size, allowed=allowed)
+            suspects = torch.arange(len(support), device=support.device)
+        if len(suspects):
+            # Where hardly anything is left, gains tie to rounding: there the support must beat a plain pursuit.
+            part = block[suspects]
+            errors = squared_errors(part.rows, self._problem.atoms, support[suspects], coefs[suspects, 0])
+            unsure = suspects[errors <= limits.unsure * part.norms2]
             part = block[unsure]
             found, pursued = (support[unsure], coefs[unsure]), pursue(part, self._without_target, size)
             support[unsure], coefs[unsure] = self._better(part, found, pursued, 0)
@@ -108,8 +129,39 @@ class ExactCoder:
             squared_errors(block.rows, self._problem.atoms, support, coefs[:, 0]) for support, coefs in (first, second)
         )
         is_better = others <= errors - margin * block.norms2
-        support = torch.where(is_better[:, None], second[0], first[0])
+        support = torch.where(is_better[:, None], second[0], first[0]).to(first[0].dtype)
         return support, torch.where(is_better[:, None, None], second[1], first[1])
+
+
+@dataclass(frozen=True)
+class _FusedSearch:
+    """Finds the best supports of one size by one fused kernel, and their weights by another."""
+
+    problem: Problem
+    find: FusedExact | None
+    pursue: FusedPursuit
+
+    @classmethod
+    def of(cls, problem: Problem, size: int) -> "_FusedSearch | None":
+        """Return the search in supports of `size` atoms, or None where the kernels do not apply."""
+        # The best support of one atom is what a pursuit finds.
+        find = fused_exact(problem, size) if size > 1 else None
+        if size > 1 and find is None:
+            return None
+        pursuit = fused_pursuit(problem, size, n_candidates=size if size > 1 else 0)
+        return None if pursuit is None else cls(problem, find, pursuit)
+
+    @property
+    def has_skipped(self) -> bool:
+        """Whether some supports were skipped."""
+        return self.find is not None and self.find.has_skipped
+
+    def code(self, block: Block) -> tuple[Tensor, Tensor, Tensor]:
+        """Supports, weights, and the rows whose residual may be unsure by rounding."""
+        found = self.pursue(block, None if self.find is None else self.find(block))
+        coefs = refine_path(block, self.problem, found.support, found.coefs, found.lowest)
+        suspects = torch.nonzero(found.left <= 2 * self.problem.limits.unsure)[:, 0]
+        return found.support, coefs, suspects
 
 
 def _code_to_target(

@@ -123,6 +123,15 @@ def refine_weights(block: Block, problem: Problem, support: Tensor, coefs: Tenso
     return coefs
 
 
+def refine_path(block: Block, problem: Problem, support: Tensor, coefs: Tensor, lowest: Tensor) -> Tensor:
+    """Correct weights ``(B, 1, S)``, or ``(B, S, S)`` of a path, as :func:`refine_weights` does, in place."""
+    n_levels, size = coefs.shape[1:]
+    for level in range(n_levels):
+        n_chosen = size if n_levels == 1 else level + 1
+        refine_weights(block, problem, support[:, :n_chosen], coefs[:, level, :n_chosen], lowest)
+    return coefs
+
+
 def _solve_factor(factor: Tensor, correlations: Tensor, support: Tensor) -> Tensor:
     """Solve the normal equations of every support by a Cholesky factor; 0 where the support is padded."""
     used = support >= 0

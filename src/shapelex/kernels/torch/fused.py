@@ -1,0 +1,197 @@
+"""Fused kernels for NVIDIA GPUs: compiled by CuPy for one dictionary size, and launched on tensors of torch.
+
+CuPy keeps what it compiled in files, so a size is compiled once per machine. The kernels are in ``pursuit.cu`` and
+``exact.cu``; :mod:`shapelex.kernels.torch.pursuit` and :mod:`shapelex.kernels.torch.exact` do the same by torch
+operations wherever a kernel does not apply: on other devices, without CuPy, and for dictionaries that are too large.
+"""
+
+import logging
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from shapelex.kernels.torch.weights import Block, Problem
+
+_LOGGER = logging.getLogger(__name__)
+
+# Shared memory that a block may have on the GPUs that this is tuned for is more, but not by much on older ones.
+_MOST_SHARED_BYTES = 99 * 1024
+_MOST_STATIC_BYTES = 48 * 1024
+_MOST_THREADS = 1024
+_BLOCK_THREADS = 128
+# Registers of a thread that hold the numbers of its atoms; the compiler needs the others.
+_REGISTERS = 200
+_FEW_REGISTERS = 112
+# Every thread of a small dictionary holds the whole triangular factor.
+_MOST_SMALL_NONZERO = 8
+_MOST_NONZERO = 128
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the atoms of a row are distributed, see ``pursuit.cu``: the definitions in capitals there."""
+
+    threads: int
+    slots: int
+    reg_levels: int
+    rows: int
+
+
+def choose_layout(n_atoms: int, n_nonzero: int, n_bytes: int, n_kept: int) -> Layout | None:
+    """Return the layout for a dictionary size in a precision of `n_bytes`; None for too large dictionaries.
+
+    `n_kept` is the number of levels of the basis that are kept.
+    """
+    words = n_bytes // 4
+    if n_nonzero <= _MOST_SMALL_NONZERO:
+        factor = n_nonzero * (n_nonzero + 2)
+        for threads in (1, 2, 4, 8, 16):
+            slots = -(-n_atoms // threads)
+            if words * (slots * (2 * n_nonzero + 3) + factor) + 30 <= _REGISTERS:
+                return Layout(threads, slots, n_nonzero - 1, _BLOCK_THREADS // threads)
+    threads = 32 * max(1, min(_MOST_THREADS // 32, -(-n_atoms // 128)))
+    slots = -(-n_atoms // threads)
+    reg_levels = min(n_kept, max(1, (_FEW_REGISTERS - 7 * words * slots) // (2 * words * slots)))
+    n_shared = 2 * n_bytes * (n_kept - reg_levels) * (threads * slots + 2)
+    if n_shared > _MOST_SHARED_BYTES or n_nonzero > _MOST_NONZERO:
+        return None
+    rows = max(1, min(_BLOCK_THREADS // threads, _MOST_SHARED_BYTES // max(n_shared, 1)))
+    return Layout(threads, slots, reg_levels, rows)
+
+
+@cache
+def _cupy() -> Any:
+    """Return the module of CuPy; None where it is not installed, with a message."""
+    try:
+        import cupy
+    except ImportError as error:
+        _LOGGER.warning(
+            "coding on a GPU is many times faster with CuPy: pip install cupy-cuda%sx, see the documentation (%s)",
+            (torch.version.cuda or "12").partition(".")[0],
+            error,
+        )
+        return None
+    return cupy
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel; calling it launches it on the current stream of torch."""
+
+    function: Any
+    n_threads: int
+    n_shared: int
+    device: torch.device
+
+    def __call__(self, n_blocks: int, *arguments: Any) -> None:
+        """Launch `n_blocks` blocks; tensors are passed as pointers, integers as ``long long``."""
+        cupy = _cupy()
+        pointers = tuple(value.data_ptr() if isinstance(value, Tensor) else value for value in arguments)
+        stream = torch.cuda.current_stream(self.device)
+        with cupy.cuda.Device(self.device.index), cupy.cuda.Stream.from_external(stream):
+            self.function((n_blocks,), (self.n_threads,), pointers, shared_mem=self.n_shared)
+
+
+def compile_kernel(name: str, file: str, defines: dict[str, Any], device: torch.device) -> Kernel | None:
+    """Return a kernel of a file for the given definitions; None where it does not compile."""
+    if device.type != "cuda" or torch.version.hip is not None or _cupy() is None:
+        return None
+    index = torch.cuda.current_device() if device.index is None else device.index
+    return _compile(name, file, tuple(defines.items()), index)
+
+
+@cache
+def _compile(name: str, file: str, defines: tuple[tuple[str, Any], ...], device_index: int) -> Kernel | None:
+    cupy = _cupy()
+    folder = files("shapelex.kernels.torch")
+    sizes = "".join(f"#define {key} {value}\n" for key, value in defines)
+    source = sizes + "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in ("group.cuh", file))
+    values = dict(defines)
+    try:
+        with cupy.cuda.Device(device_index):
+            module = cupy.RawModule(code=source, options=("-std=c++17",))
+            function = module.get_function(name)
+            n_shared = values["ROWS"] * int(cupy.ndarray(1, cupy.int32, module.get_global("row_bytes"))[0])
+            if n_shared > _MOST_STATIC_BYTES:
+                function.max_dynamic_shared_size_bytes = n_shared
+    # What can go wrong here depends on driver, toolkit and CuPy; the slower twin always works.
+    except Exception as error:
+        _LOGGER.warning("a fused GPU kernel does not compile here, coding goes on without it: %s", error)
+        return None
+    n_threads = values["ROWS"] * values["THREADS"]
+    return Kernel(function, n_threads, n_shared, torch.device("cuda", device_index))
+
+
+@dataclass(frozen=True)
+class Pursued:
+    """What the kernel of ``pursuit.cu`` gives: supports, weights before refinement, and two numbers for each row."""
+
+    support: Tensor
+    coefs: Tensor
+    lowest: Tensor
+    left: Tensor
+
+
+class FusedPursuit:
+    """Greedy pursuits by the kernel of ``pursuit.cu``."""
+
+    def __init__(self, problem: Problem, kernel: Kernel, layout: Layout, gram: Tensor, size: int) -> None:
+        self._problem, self._kernel, self._layout, self._gram, self._size = problem, kernel, layout, gram, size
+        limits = problem.limits
+        kept = [limits.independent, limits.gain, limits.target, limits.unsure]
+        self._limits = torch.tensor(kept, dtype=gram.real.dtype, device=gram.device)
+
+    def __call__(self, block: Block, subset: Tensor | None = None) -> Pursued:
+        """Code a block; rows choose among all atoms, or among the candidates ``(B, n)`` of `subset`, of int32."""
+        n_rows, size, real = len(block.rows), self._size, self._gram.real.dtype
+        n_levels = size if self._problem.path else 1
+        device = block.rows.device
+        support = torch.empty((n_rows, size), dtype=torch.int32, device=device)
+        coefs = torch.empty((n_rows, n_levels, size), dtype=block.rows.dtype, device=device)
+        lowest, left = torch.empty((2, n_rows), dtype=real, device=device)
+        if n_rows:
+            inputs = block.rows, block.correlations, self._gram, self._limits, 0 if subset is None else subset
+            n_blocks = -(-n_rows // self._layout.rows)
+            self._kernel(n_blocks, *inputs, n_rows, support, coefs, lowest, left)
+        return Pursued(support, coefs, lowest, left)
+
+
+def fused_pursuit(
+    problem: Problem, size: int, *, by_correlation: bool = False, n_candidates: int = 0, layout: Layout | None = None
+) -> FusedPursuit | None:
+    """Return a function that codes blocks by ORMP or OMP; None where the kernel does not apply or compile.
+
+    Rows choose up to `size` of all atoms, or of `n_candidates` atoms each. A layout is given for measurements.
+    """
+    gram = problem.gram
+    n_atoms, n_coordinates = problem.atoms.shape
+    n_bytes = torch.finfo(gram.real.dtype).bits // 8
+    layout = layout or choose_layout(n_candidates or n_atoms, size, n_bytes, size - 1)
+    if gram.device.type != "cuda" or layout is None:
+        return None
+    stride = n_atoms if n_candidates or layout.threads < 32 else layout.threads * layout.slots
+    defines = {
+        "REAL": "float" if n_bytes == 4 else "double",
+        "N_ATOMS": n_candidates or n_atoms,
+        "N_NONZERO": size,
+        "N_COORDINATES": n_coordinates,
+        "THREADS": layout.threads,
+        "SLOTS": layout.slots,
+        "REG_LEVELS": layout.reg_levels,
+        "ROWS": layout.rows,
+        "CORR_STRIDE": n_atoms,
+        "GRAM_STRIDE": stride,
+        "GRAM_SHARED": int(layout.threads < 32 and 2 * n_bytes * n_atoms * n_atoms <= _MOST_STATIC_BYTES // 3),
+        "BY_CORRELATION": int(by_correlation),
+        "SUBSET": int(n_candidates > 0),
+        "HAS_TARGET": int(problem.has_target),
+        "PATH": int(problem.path),
+        "POLISH": 0,
+    }
+    kernel = compile_kernel("pursue", "pursuit.cu", defines, gram.device)
+    padded = torch.nn.functional.pad(torch.view_as_real(gram), (0, 0, 0, stride - n_atoms))
+    return None if kernel is None else FusedPursuit(problem, kernel, layout, torch.view_as_complex(padded), size)
