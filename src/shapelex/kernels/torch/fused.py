@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -29,6 +29,8 @@ _FEW_REGISTERS = 112
 # Every thread of a small dictionary holds the whole triangular factor.
 _MOST_SMALL_NONZERO = 8
 _MOST_NONZERO = 128
+# Rank-one updates add up their roundings: after so many exchanges all is computed again.
+EXCHANGES_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,19 @@ def choose_layout(n_atoms: int, n_nonzero: int, n_bytes: int, n_kept: int) -> La
     slots = -(-n_atoms // threads)
     reg_levels = min(n_kept, max(1, (_FEW_REGISTERS - 7 * words * slots) // (2 * words * slots)))
     n_shared = 2 * n_bytes * (n_kept - reg_levels) * (threads * slots + 2)
+    if n_shared > _MOST_SHARED_BYTES or n_nonzero > _MOST_NONZERO:
+        return None
+    rows = max(1, min(_BLOCK_THREADS // threads, _MOST_SHARED_BYTES // max(n_shared, 1)))
+    return Layout(threads, slots, reg_levels, rows)
+
+
+def choose_polish_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> Layout | None:
+    """Return the layout of ``polish.cu``, which has a column for each atom and one for each of those chosen."""
+    words, n_columns = n_bytes // 4, n_atoms + n_nonzero
+    threads = 32 * max(1, min(_MOST_THREADS // 32, -(-n_columns // 96)))
+    slots = -(-n_columns // threads)
+    reg_levels = min(n_nonzero, max(1, (_FEW_REGISTERS - 9 * words * slots) // (2 * words * slots)))
+    n_shared = 2 * n_bytes * (n_nonzero - reg_levels) * (threads * slots + 2)
     if n_shared > _MOST_SHARED_BYTES or n_nonzero > _MOST_NONZERO:
         return None
     rows = max(1, min(_BLOCK_THREADS // threads, _MOST_SHARED_BYTES // max(n_shared, 1)))
@@ -126,8 +141,7 @@ def _compile(name: str, file: str, defines: tuple[tuple[str, Any], ...], device_
     return Kernel(function, n_threads, n_shared, torch.device("cuda", device_index))
 
 
-@dataclass(frozen=True)
-class Pursued:
+class Pursued(NamedTuple):
     """What the kernel of ``pursuit.cu`` gives: supports, weights before refinement, and two numbers for each row."""
 
     support: Tensor
@@ -139,11 +153,9 @@ class Pursued:
 class FusedPursuit:
     """Greedy pursuits by the kernel of ``pursuit.cu``."""
 
-    def __init__(self, problem: Problem, kernel: Kernel, layout: Layout, gram: Tensor, size: int) -> None:
-        self._problem, self._kernel, self._layout, self._gram, self._size = problem, kernel, layout, gram, size
-        limits = problem.limits
-        kept = [limits.independent, limits.gain, limits.target, limits.unsure]
-        self._limits = torch.tensor(kept, dtype=gram.real.dtype, device=gram.device)
+    def __init__(self, problem: Problem, kernel: Kernel, layout: Layout, size: int) -> None:
+        self._problem, self._kernel, self._layout, self._size = problem, kernel, layout, size
+        self._gram, self._limits = _padded_gram(problem, layout), _limits(problem)
 
     def __call__(self, block: Block, subset: Tensor | None = None) -> Pursued:
         """Code a block; rows choose among all atoms, or among the candidates ``(B, n)`` of `subset`, of int32."""
@@ -167,16 +179,78 @@ def fused_pursuit(
 
     Rows choose up to `size` of all atoms, or of `n_candidates` atoms each. A layout is given for measurements.
     """
-    gram = problem.gram
-    n_atoms, n_coordinates = problem.atoms.shape
-    n_bytes = torch.finfo(gram.real.dtype).bits // 8
-    layout = layout or choose_layout(n_candidates or n_atoms, size, n_bytes, size - 1)
-    if gram.device.type != "cuda" or layout is None:
+    n_bytes = torch.finfo(problem.gram.real.dtype).bits // 8
+    layout = layout or choose_layout(n_candidates or len(problem.atoms), size, n_bytes, size - 1)
+    if problem.gram.device.type != "cuda" or layout is None:
         return None
-    stride = n_atoms if n_candidates or layout.threads < 32 else layout.threads * layout.slots
-    defines = {
-        "REAL": "float" if n_bytes == 4 else "double",
-        "N_ATOMS": n_candidates or n_atoms,
+    n_shared = 2 * n_bytes * len(problem.gram) ** 2
+    defines = _sizes(problem, size, layout) | {
+        "N_ATOMS": n_candidates or len(problem.atoms),
+        "GRAM_SHARED": int(layout.threads < 32 and n_shared <= _MOST_STATIC_BYTES // 3),
+        "BY_CORRELATION": int(by_correlation),
+        "SUBSET": int(n_candidates > 0),
+        "HAS_TARGET": int(problem.has_target),
+        "PATH": int(problem.path),
+    }
+    kernel = compile_kernel("pursue", "pursuit.cu", defines, problem.gram.device)
+    return None if kernel is None else FusedPursuit(problem, kernel, layout, size)
+
+
+class Polished(NamedTuple):
+    """What the kernel of ``polish.cu`` gives.
+
+    `first` are the supports of ORMP, which leave `left` of the squared norms, `support` those after `n_exchanges`.
+    """
+
+    first: Tensor
+    support: Tensor
+    left: Tensor
+    n_exchanges: Tensor
+
+
+class FusedPolish:
+    """ORMP with exchanges of atoms, or exchanges of atoms of given supports, by the kernel of ``polish.cu``."""
+
+    def __init__(self, problem: Problem, kernel: Kernel, layout: Layout) -> None:
+        self._problem, self._kernel, self._layout = problem, kernel, layout
+        self._gram, self._limits = _padded_gram(problem, layout), _limits(problem)
+
+    def __call__(self, block: Block, support: Tensor | None = None) -> Polished:
+        """Polish the supports of ORMP, or the given ones ``(B, n_nonzero)``, where the kernel was made for these."""
+        n_rows, size, device = len(block.rows), self._problem.n_nonzero, block.rows.device
+        polished = torch.empty((n_rows, size), dtype=torch.int32, device=device)
+        if support is not None:
+            polished.copy_(support)
+        first = torch.empty_like(polished) if support is None else polished.clone()
+        left = torch.empty(n_rows, dtype=self._limits.dtype, device=device)
+        n_exchanges = torch.empty(n_rows, dtype=torch.int32, device=device)
+        if n_rows:
+            inputs = block.rows, block.correlations, self._gram, self._limits, n_rows
+            self._kernel(-(-n_rows // self._layout.rows), *inputs, first, polished, left, n_exchanges)
+        return Polished(first, polished, left, n_exchanges)
+
+
+def fused_polish(problem: Problem, *, is_given: bool = False, layout: Layout | None = None) -> FusedPolish | None:
+    """Return a function that polishes supports; None where the kernel does not apply or compile.
+
+    The supports are those of ORMP, or given. A layout is given for measurements.
+    """
+    n_bytes = torch.finfo(problem.gram.real.dtype).bits // 8
+    size = problem.n_nonzero
+    layout = layout or choose_polish_layout(len(problem.atoms), size, n_bytes)
+    if problem.gram.device.type != "cuda" or layout is None:
+        return None
+    defines = _sizes(problem, size, layout) | {"FORCED": int(is_given), "MOST_EXCHANGES": EXCHANGES_AT_ONCE}
+    kernel = compile_kernel("polish", "polish.cu", defines, problem.gram.device)
+    return None if kernel is None else FusedPolish(problem, kernel, layout)
+
+
+def _sizes(problem: Problem, size: int, layout: Layout) -> dict[str, Any]:
+    """The definitions that the kernels of ``pursuit.cu`` and ``polish.cu`` share."""
+    n_atoms, n_coordinates = problem.atoms.shape
+    return {
+        "REAL": "float" if problem.gram.dtype == torch.complex64 else "double",
+        "N_ATOMS": n_atoms,
         "N_NONZERO": size,
         "N_COORDINATES": n_coordinates,
         "THREADS": layout.threads,
@@ -184,14 +258,22 @@ def fused_pursuit(
         "REG_LEVELS": layout.reg_levels,
         "ROWS": layout.rows,
         "CORR_STRIDE": n_atoms,
-        "GRAM_STRIDE": stride,
-        "GRAM_SHARED": int(layout.threads < 32 and 2 * n_bytes * n_atoms * n_atoms <= _MOST_STATIC_BYTES // 3),
-        "BY_CORRELATION": int(by_correlation),
-        "SUBSET": int(n_candidates > 0),
-        "HAS_TARGET": int(problem.has_target),
-        "PATH": int(problem.path),
-        "POLISH": 0,
+        "GRAM_STRIDE": _gram_stride(problem, layout),
     }
-    kernel = compile_kernel("pursue", "pursuit.cu", defines, gram.device)
-    padded = torch.nn.functional.pad(torch.view_as_real(gram), (0, 0, 0, stride - n_atoms))
-    return None if kernel is None else FusedPursuit(problem, kernel, layout, torch.view_as_complex(padded), size)
+
+
+def _gram_stride(problem: Problem, layout: Layout) -> int:
+    """Length of a row of the Gram matrix: threads read it without a test where there is one for each atom."""
+    n_atoms = len(problem.gram)
+    return n_atoms if layout.threads < 32 else max(n_atoms, layout.threads * layout.slots)
+
+
+def _padded_gram(problem: Problem, layout: Layout) -> Tensor:
+    n_more = _gram_stride(problem, layout) - len(problem.gram)
+    return torch.view_as_complex(torch.nn.functional.pad(torch.view_as_real(problem.gram), (0, 0, 0, n_more)))
+
+
+def _limits(problem: Problem) -> Tensor:
+    limits = problem.limits
+    kept = [limits.independent, limits.gain, limits.target, limits.unsure, limits.eps]
+    return torch.tensor(kept, dtype=problem.gram.real.dtype, device=problem.gram.device)

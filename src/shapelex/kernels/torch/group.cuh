@@ -10,18 +10,23 @@ struct __align__(2 * sizeof(REAL)) Complex {
 
 #define FULL 0xffffffffu
 
-// a + conj(b) * c, a - conj(b) * c and a - b * c.
-__device__ __forceinline__ void add_conj(Complex& a, Complex b, Complex c) {
-    a.re += b.re * c.re + b.im * c.im;
-    a.im += b.re * c.im - b.im * c.re;
-}
+// a - conj(b) * c and a - b * c, as four multiply-adds: products that are added up first would take six operations.
 __device__ __forceinline__ void sub_conj(Complex& a, Complex b, Complex c) {
-    a.re -= b.re * c.re + b.im * c.im;
-    a.im -= b.re * c.im - b.im * c.re;
+    a.re -= b.re * c.re;
+    a.im -= b.re * c.im;
+    a.re -= b.im * c.im;
+    a.im += b.im * c.re;
 }
 __device__ __forceinline__ void sub(Complex& a, Complex b, Complex c) {
-    a.re -= b.re * c.re - b.im * c.im;
-    a.im -= b.re * c.im + b.im * c.re;
+    a.re -= b.re * c.re;
+    a.im -= b.re * c.im;
+    a.re += b.im * c.im;
+    a.im -= b.im * c.re;
+}
+// a - |b|^2.
+__device__ __forceinline__ void sub_square(REAL& a, Complex b) {
+    a -= b.re * b.re;
+    a -= b.im * b.im;
 }
 __device__ __forceinline__ Complex scale(Complex a, REAL factor) { return {a.re * factor, a.im * factor}; }
 __device__ __forceinline__ REAL square(Complex a) { return a.re * a.re + a.im * a.im; }

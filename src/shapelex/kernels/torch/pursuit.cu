@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) pursue(
         const REAL inv_norm = going ? rsqrt(best_left) : REAL(0);
         inv_diag[level] = inv_norm;
         target[level] = scale(best_corr, inv_norm);
-        residual -= square(target[level]);
+        sub_square(residual, target[level]);
         if (going) lowest = min(lowest, best_left);
         Complex own[SLOTS];
 #pragma unroll
@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) pursue(
                 own[a] = scale(own[a], inv_norm);
                 basis[level][a] = own[a];
                 sub_conj(corr[a], own[a], target[level]);
-                left[a] -= square(own[a]);
+                sub_square(left[a], own[a]);
                 if (going && thread + THREADS * a == best) left[a] = 0;
             }
         }
@@ -200,10 +200,11 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) pursue(
 #define N_SLOTS (THREADS * SLOTS)
 // Two adjacent atoms per thread make one load of 16 bytes.
 #define TOGETHER (SLOTS % 2 == 0 && sizeof(REAL) == 4 ? 2 : 1)
-// Rows of the basis start in different banks of shared memory, and at multiples of 16 bytes.
-#define STRIDE (N_SLOTS + TOGETHER)
-#define KEPT_LEVELS (POLISH ? N_NONZERO : LAST)
-#define SHARED_LEVELS (KEPT_LEVELS > REG_LEVELS ? KEPT_LEVELS - REG_LEVELS : 0)
+// Levels of the basis start in different banks of shared memory, and at multiples of 16 bytes. Slots beyond the atoms
+// are not kept there, and what such threads read instead is never used.
+#define N_KEPT ((N_ATOMS + TOGETHER - 1) / TOGETHER)
+#define STRIDE (TOGETHER * (N_KEPT + 1))
+#define SHARED_LEVELS (LAST > REG_LEVELS ? LAST - REG_LEVELS : 0)
 #define COLUMN (REG_LEVELS > 0 ? REG_LEVELS : 1)
 
 struct __align__(2 * TOGETHER * sizeof(REAL)) Atoms {
@@ -218,7 +219,7 @@ struct Candidate {
 };
 
 struct __align__(16) Shared {
-    Atoms basis[SHARED_LEVELS > 0 ? SHARED_LEVELS * STRIDE / TOGETHER : 1];
+    Atoms basis[(SHARED_LEVELS > 0 ? SHARED_LEVELS * STRIDE + N_SLOTS - N_ATOMS : 0) / TOGETHER + 1];
     Complex triangle[N_NONZERO * COLUMN];
     Complex columns[2][WARPS][COLUMN];
     Complex target[N_NONZERO];
@@ -226,9 +227,6 @@ struct __align__(16) Shared {
     Candidate candidates[2][WARPS];
     REAL norm2[WARPS];
     int ids[N_NONZERO], places[N_NONZERO];
-#if POLISH
-    Polishing polishing;
-#endif
 };
 
 extern "C" __device__ int row_bytes = sizeof(Shared);
@@ -361,7 +359,7 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) pursue(
         const Complex* column = shared.columns[turn][from];
         const REAL inv_norm = rsqrt(chosen.left);
         const Complex target = scale(chosen.corr, inv_norm);
-        residual -= square(target);
+        sub_square(residual, target);
         lowest = min(lowest, chosen.left);
         n_chosen = level + 1;
         if (thread < REG_LEVELS) shared.triangle[level * COLUMN + thread] = column[thread];
@@ -371,7 +369,7 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) pursue(
             shared.ids[level] = chosen.id;
             shared.places[level] = best;
         }
-        if (level >= KEPT_LEVELS) return true;
+        if (level == LAST) return true;
         Complex own[SLOTS], sums[SLOTS];
         const Complex* gram_row = gram + (long long)chosen.id * GRAM_STRIDE;
 #pragma unroll
@@ -404,7 +402,7 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) pursue(
         for (int a = 0; a < SLOTS; a++) {
             own[a] = {(own[a].re + sums[a].re) * inv_norm, (own[a].im + sums[a].im) * inv_norm};
             sub_conj(corr[a], own[a], target);
-            left[a] -= square(own[a]);
+            sub_square(left[a], own[a]);
             if (atom_of(thread, a) == best) left[a] = 0;
         }
         if (in_registers) {
@@ -416,7 +414,8 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) pursue(
                 Atoms q;
 #pragma unroll
                 for (int e = 0; e < TOGETHER; e++) q.of[e] = own[TOGETHER * b + e];
-                shared.basis[(level - REG_LEVELS) * (STRIDE / TOGETHER) + thread + THREADS * b] = q;
+                if (thread + THREADS * b < N_KEPT)
+                    shared.basis[(level - REG_LEVELS) * (STRIDE / TOGETHER) + thread + THREADS * b] = q;
             }
         }
         return true;
