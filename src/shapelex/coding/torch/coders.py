@@ -99,7 +99,7 @@ class _Polish:
         self._from_given, self._from_ormp = fused_polish(problem, is_given=True), fused_polish(problem)
         self._among = fused_pursuit(problem, problem.n_nonzero, n_candidates=problem.n_nonzero)
         self.is_fused = not (self._from_given is None or self._from_ormp is None or self._among is None)
-        self.values_per_row = 0 if self.is_fused else 8 * problem.n_nonzero * len(problem.atoms)
+        self.values_per_row = 0 if self.is_fused else 20 * problem.n_nonzero * len(problem.atoms)
 
     def pursue(self, block: Block) -> tuple[Tensor, Tensor]:
         """Supports of ORMP after exchanges, and their weights, by fused kernels."""
@@ -108,7 +108,7 @@ class _Polish:
         support = self._continue(block, found.support, found.n_exchanges)
         codes = self._among(block, support)
         # What many rank-one updates promise may be lost to rounding.
-        is_broken = (found.n_exchanges > 0) & ~(codes.left < found.left - 16 * self._problem.limits.eps)
+        is_broken = (found.n_exchanges > 0) & ~(codes.left <= found.left + 16 * self._problem.limits.eps)
         if bool(is_broken.any()):
             broken = torch.nonzero(is_broken)[:, 0]
             again = self._among(block[broken], found.first[broken])
@@ -137,8 +137,7 @@ class _Polish:
             allowed[:, 0] = (chosen == 0).any(dim=1)
             found_codes = pursue(part, self._problem, self._problem.n_nonzero, allowed=allowed)
         given = support[changed], coefs[changed]
-        margin = 16 * self._problem.limits.eps
-        support[changed], coefs[changed] = better_codes(part, self._problem, given, found_codes, margin)
+        support[changed], coefs[changed] = better_codes(part, self._problem, given, found_codes, 0)
         return support, coefs
 
     def _continue(self, block: Block, support: Tensor, n_exchanges: Tensor) -> Tensor:
@@ -265,7 +264,7 @@ def _code_to_target(
             break
         part = block[going]
         found, weights = code_size(part, size)
-        support[going, :size], coefs[going, :, :size] = found, weights
+        support[going, :size], coefs[going, :, :size] = found.to(support.dtype), weights
         errors = squared_errors(part.rows, problem.atoms, found, weights[:, 0])
         going = going[errors > stop[going]]
     return support, coefs

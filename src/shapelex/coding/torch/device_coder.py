@@ -109,7 +109,7 @@ class DeviceCoder(DictionaryCoder):
 
     def block_rows(self) -> int:
         """Rows whose coding fits in the scratch memory; the same for all devices of a kind."""
-        n_values = 4 * self.n_coordinates + 6 * self.n_atoms + 4 * self.n_nonzero + self._coder.values_per_row
+        n_values = 2 * self.n_coordinates + 3 * self.n_atoms + 4 * self.n_nonzero + self._coder.values_per_row
         scratch = _GPU_SCRATCH_BYTES if self.device.type == "cuda" else _CPU_SCRATCH_BYTES
         return int(max(1, min(_MOST_BLOCK_ROWS, scratch // (n_values * self.dtype.itemsize))))
 

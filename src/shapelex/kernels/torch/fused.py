@@ -9,6 +9,7 @@ import logging
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import gcd
 from typing import Any, NamedTuple
 
 import torch
@@ -18,14 +19,16 @@ from shapelex.kernels.torch.weights import Block, Problem
 
 _LOGGER = logging.getLogger(__name__)
 
-# Shared memory that a block may have on the GPUs that this is tuned for is more, but not by much on older ones.
-_MOST_SHARED_BYTES = 99 * 1024
 _MOST_STATIC_BYTES = 48 * 1024
 _MOST_THREADS = 1024
 _BLOCK_THREADS = 128
-# Registers of a thread that hold the numbers of its atoms; the compiler needs the others.
-_REGISTERS = 200
-_FEW_REGISTERS = 112
+# Of a multiprocessor of recent GPUs: registers, bytes of shared memory for all blocks and for one, and what a block needs
+# beside its own. On other GPUs the choices that follow from them are slower, or do not compile.
+_ALL_REGISTERS = 65536
+_ALL_SHARED_BYTES = 228 * 1024
+_MOST_SHARED_BYTES = 227 * 1024
+_BLOCK_BYTES = 1024
+_MOST_REGISTERS = 255
 # Every thread of a small dictionary holds the whole triangular factor.
 _MOST_SMALL_NONZERO = 8
 _MOST_NONZERO = 128
@@ -43,39 +46,50 @@ class Layout:
     rows: int
 
 
-def choose_layout(n_atoms: int, n_nonzero: int, n_bytes: int, n_kept: int) -> Layout | None:
-    """Return the layout for a dictionary size in a precision of `n_bytes`; None for too large dictionaries.
-
-    `n_kept` is the number of levels of the basis that are kept.
-    """
+def choose_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> Layout | None:
+    """Return the layout of ``pursuit.cu`` in a precision of `n_bytes`; None for too large dictionaries."""
     words = n_bytes // 4
     if n_nonzero <= _MOST_SMALL_NONZERO:
         factor = n_nonzero * (n_nonzero + 2)
-        for threads in (1, 2, 4, 8, 16):
+        for threads in (1, 2, 4, 8):
             slots = -(-n_atoms // threads)
-            if words * (slots * (2 * n_nonzero + 3) + factor) + 30 <= _REGISTERS:
+            if words * (slots * (2 * n_nonzero + 3) + factor) + 20 <= _MOST_REGISTERS:
                 return Layout(threads, slots, n_nonzero - 1, _BLOCK_THREADS // threads)
-    threads = 32 * max(1, min(_MOST_THREADS // 32, -(-n_atoms // 128)))
-    slots = -(-n_atoms // threads)
-    reg_levels = min(n_kept, max(1, (_FEW_REGISTERS - 7 * words * slots) // (2 * words * slots)))
-    n_shared = 2 * n_bytes * (n_kept - reg_levels) * (threads * slots + 2)
-    if n_shared > _MOST_SHARED_BYTES or n_nonzero > _MOST_NONZERO:
-        return None
-    rows = max(1, min(_BLOCK_THREADS // threads, _MOST_SHARED_BYTES // max(n_shared, 1)))
-    return Layout(threads, slots, reg_levels, rows)
+    # A multiprocessor has four schedulers, which share the warps of a block.
+    return _spread(n_atoms, n_nonzero - 1, n_bytes, 4 if n_atoms <= 256 else 8, (40, 8), 4)
 
 
 def choose_polish_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> Layout | None:
     """Return the layout of ``polish.cu``, which has a column for each atom and one for each of those chosen."""
-    words, n_columns = n_bytes // 4, n_atoms + n_nonzero
-    threads = 32 * max(1, min(_MOST_THREADS // 32, -(-n_columns // 96)))
+    return _spread(n_atoms + n_nonzero, n_nonzero, n_bytes, 3, (50, 10), 1)
+
+
+def _spread(
+    n_columns: int, n_levels: int, n_bytes: int, most_slots: int, registers: tuple[int, int], n_warps: int
+) -> Layout | None:
+    """Return the layout of whole warps with which most rows are on a multiprocessor at a time.
+
+    A thread needs `registers` beside those for its levels: some, and some for each slot. A block has a multiple of
+    `n_warps` warps, or fewer. Of layouts that are equal otherwise, that with most levels in registers is taken.
+    """
+    words = n_bytes // 4
+    threads = 32 * -(-n_columns * words // (32 * most_slots))
     slots = -(-n_columns // threads)
-    reg_levels = min(n_nonzero, max(1, (_FEW_REGISTERS - 9 * words * slots) // (2 * words * slots)))
-    n_shared = 2 * n_bytes * (n_nonzero - reg_levels) * (threads * slots + 2)
-    if n_shared > _MOST_SHARED_BYTES or n_nonzero > _MOST_NONZERO:
+    if threads > _MOST_THREADS or n_levels >= _MOST_NONZERO:
         return None
-    rows = max(1, min(_BLOCK_THREADS // threads, _MOST_SHARED_BYTES // max(n_shared, 1)))
-    return Layout(threads, slots, reg_levels, rows)
+    most_rows = n_warps // gcd(n_warps, threads // 32)
+    layouts = []
+    for reg_levels in range(n_levels + 1):
+        n_registers = words * (2 * slots * reg_levels + registers[0] + registers[1] * slots)
+        if n_registers > _MOST_REGISTERS:
+            break
+        row_bytes = 2 * n_bytes * ((n_levels - reg_levels) * (n_columns + 2) + (n_levels + 6) * max(reg_levels, 1) + n_levels)
+        for rows in range(1, most_rows + 1):
+            n_by_registers = _ALL_REGISTERS // (n_registers * threads * rows)
+            n_blocks = min(n_by_registers, _ALL_SHARED_BYTES // (rows * row_bytes + _BLOCK_BYTES))
+            layouts.append((n_blocks * rows, rows, reg_levels))
+    n_together, rows, reg_levels = max(layouts)
+    return Layout(threads, slots, reg_levels, rows) if n_together else None
 
 
 @cache
@@ -180,7 +194,7 @@ def fused_pursuit(
     Rows choose up to `size` of all atoms, or of `n_candidates` atoms each. A layout is given for measurements.
     """
     n_bytes = torch.finfo(problem.gram.real.dtype).bits // 8
-    layout = layout or choose_layout(n_candidates or len(problem.atoms), size, n_bytes, size - 1)
+    layout = layout or choose_layout(n_candidates or len(problem.atoms), size, n_bytes)
     if problem.gram.device.type != "cuda" or layout is None:
         return None
     n_shared = 2 * n_bytes * len(problem.gram) ** 2

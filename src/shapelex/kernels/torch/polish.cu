@@ -12,7 +12,8 @@
 //   FORCED           1 where the first support is given: what `support` has comes in and goes out
 //   MOST_EXCHANGES   exchanges after which the kernel stops
 // Out: the first support and the last one, the part of the squared norm that ORMP leaves, and the number of exchanges.
-// What rank-one updates promise is checked by the caller.
+// What rank-one updates promise is checked by the caller. The correlations r_j are known to roundings of the norm of the
+// row, so a gain is known to roundings of that norm times the root of what is gained before the loss is subtracted.
 
 #define WARPS (THREADS / 32)
 #define N_COLUMNS (N_ATOMS + N_NONZERO)
@@ -21,6 +22,8 @@
 #define STRIDE (TOGETHER * (N_KEPT + 1))
 #define SHARED_LEVELS (N_NONZERO > REG_LEVELS ? N_NONZERO - REG_LEVELS : 0)
 #define COLUMN (REG_LEVELS > 0 ? REG_LEVELS : 1)
+// What is left of a column that must not be chosen: an atom that is, or one of M. Nothing that is added makes it positive.
+#define NEVER REAL(-1e30)
 
 struct __align__(2 * TOGETHER * sizeof(REAL)) Atoms {
     Complex of[TOGETHER];
@@ -49,8 +52,8 @@ struct __align__(16) Place {
 struct __align__(16) Shared {
     Atoms combined[(SHARED_LEVELS > 0 ? SHARED_LEVELS * STRIDE + THREADS * SLOTS - N_COLUMNS : 0) / TOGETHER + 1];
     Place places[N_NONZERO];
-    // Multiples of the dropped row, of the new row, and of all rows in the new one.
-    Complex beta[N_NONZERO], b[N_NONZERO], w[N_NONZERO];
+    // Multiples of the dropped row and of the new row in all others.
+    Complex beta[N_NONZERO], b[N_NONZERO];
     Complex of_atom[COLUMN], of_place[COLUMN];
     Complex weights[N_NONZERO];
     REAL pivots[N_NONZERO];
@@ -185,8 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) polish(
     for (int a = 0; a < SLOTS; a++) {
         const int j = column_of(thread, a);
         corr[a] = j < N_ATOMS ? correlations[row * CORR_STRIDE + j] : Complex{0, 0};
-        // Columns that are no atoms are never chosen: nothing that is added makes this positive.
-        left[a] = j < N_ATOMS ? gram[(long long)j * (GRAM_STRIDE + 1)].re : REAL(-1e30);
+        left[a] = j < N_ATOMS ? gram[(long long)j * (GRAM_STRIDE + 1)].re : NEVER;
 #pragma unroll
         for (int i = 0; i < COLUMN; i++) levels[i][a] = {0, 0};
     }
@@ -235,7 +237,11 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) polish(
         if (drops && thread == thread_of(N_ATOMS + place))
             publish(levels, slot_of(N_ATOMS + place), n_chosen, shared.of_place);
         Place dropped = {{0, 0}, 0, 0};
-        if (drops) dropped = shared.places[place];
+        int its_atom = -1;
+        if (drops) {
+            dropped = shared.places[place];
+            its_atom = shared.support[place];
+        }
         wait_for_row(group);
         Complex corner = {0, 0};
         if (drops) corner = place < REG_LEVELS ? shared.of_atom[place] : combined[(place - REG_LEVELS) * STRIDE + atom];
@@ -248,7 +254,6 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) polish(
             const Complex new_weight = scale(its_corr, inverse), old_weight = drops ? shared.weights[place] : Complex{0, 0};
             const REAL old_pivot = drops ? shared.pivots[place] : REAL(0);
             __syncwarp();
-            Complex sum = {0, 0};
             for (int q = lane; q < n_chosen; q += 32) {
                 if (drops && q == place) continue;
                 Complex b = q < REG_LEVELS ? shared.of_atom[q] : combined[(q - REG_LEVELS) * STRIDE + atom];
@@ -258,23 +263,18 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) polish(
                                                 : combined[(q - REG_LEVELS) * STRIDE + N_ATOMS + place],
                                  dropped.inv_pivot);
                 sub(b, beta, corner);
-                const Complex w = gram[(long long)atom * GRAM_STRIDE + shared.support[q]];
-                sub(sum, w, beta);
                 Complex weight = shared.weights[q];
                 sub(weight, beta, old_weight);
                 sub(weight, b, new_weight);
                 const REAL pivot = shared.pivots[q] + square(b) * inverse - square(beta) * old_pivot;
                 shared.beta[q] = beta;
                 shared.b[q] = b;
-                shared.w[q] = w;
                 shared.weights[q] = weight;
                 shared.pivots[q] = pivot;
                 shared.places[q] = {scale(weight, 1 / pivot), 1 / pivot, square(weight) / pivot};
             }
-            sum = {sum_lanes(sum.re, 32), sum_lanes(sum.im, 32)};
             if (lane == 0) {
                 shared.beta[place] = shared.b[place] = {0, 0};
-                shared.w[place] = sum;
                 shared.weights[place] = new_weight;
                 shared.pivots[place] = inverse;
                 shared.places[place] = {its_corr, its_left, square(its_corr) * inverse};
@@ -282,37 +282,41 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) polish(
             }
         }
         wait_for_row(group);
+        // The new row is G_jl - sum_q conj(b_q) G_ql: from rows of B, whose roundings grow with every choice, it would soon
+        // be wrong in single precision.
         Complex fresh[SLOTS], old[SLOTS];
-        const Complex* gram_row = gram + (long long)atom * GRAM_STRIDE;
+        const Atoms* gram_here = reinterpret_cast<const Atoms*>(gram) + thread;
 #pragma unroll
         for (int a = 0; a < SLOTS; a++) {
-            const int j = column_of(thread, a);
-            fresh[a] = {j == N_ATOMS + place ? REAL(1) : REAL(0), 0};
-            if (j < N_ATOMS) fresh[a] = gram_row[j];
+            const int m = column_of(thread, a) - N_ATOMS;
+            fresh[a] = gram_here[(long long)atom * (GRAM_STRIDE / TOGETHER) + THREADS * (a / TOGETHER)].of[a % TOGETHER];
+            if (m == place) fresh[a] = {1, 0};
+            if (m >= 0 && m < n_chosen && m != place) fresh[a] = {-shared.b[m].re, shared.b[m].im};
             old[a] = {0, 0};
         }
+#pragma unroll 4
+        for (int q = 0; q < n_chosen; q++) {
+            const Complex b = shared.b[q];
+            const Atoms* of_chosen = gram_here + (long long)shared.support[q] * (GRAM_STRIDE / TOGETHER);
 #pragma unroll
-        for (int q = 0; q < REG_LEVELS; q++)
-            if (q < n_chosen) {
-                const Complex w = shared.w[q];
-                const bool is_old = drops && q == place;
+            for (int c = 0; c < SLOTS / TOGETHER; c++) {
+                const Atoms values = of_chosen[THREADS * c];
 #pragma unroll
-                for (int a = 0; a < SLOTS; a++) {
-                    sub(fresh[a], w, levels[q][a]);
-                    if (is_old) old[a] = levels[q][a];
-                }
+                for (int e = 0; e < TOGETHER; e++) sub_conj(fresh[TOGETHER * c + e], b, values.of[e]);
             }
-#pragma unroll 2
-        for (int q = REG_LEVELS; q < n_chosen; q++) {
-            const Complex w = shared.w[q];
-            const Atoms* level = shared.combined + (q - REG_LEVELS) * (STRIDE / TOGETHER) + thread;
-#pragma unroll
-            for (int a = 0; a < SLOTS; a++) sub(fresh[a], w, level[THREADS * (a / TOGETHER)].of[a % TOGETHER]);
         }
-        if (drops && place >= REG_LEVELS) {
-            const Atoms* level = shared.combined + (place - REG_LEVELS) * (STRIDE / TOGETHER) + thread;
+        if (drops) {
 #pragma unroll
-            for (int a = 0; a < SLOTS; a++) old[a] = level[THREADS * (a / TOGETHER)].of[a % TOGETHER];
+            for (int q = 0; q < REG_LEVELS; q++)
+                if (q == place) {
+#pragma unroll
+                    for (int a = 0; a < SLOTS; a++) old[a] = levels[q][a];
+                }
+            if (place >= REG_LEVELS) {
+                const Atoms* level = shared.combined + (place - REG_LEVELS) * (STRIDE / TOGETHER) + thread;
+#pragma unroll
+                for (int a = 0; a < SLOTS; a++) old[a] = level[THREADS * (a / TOGETHER)].of[a % TOGETHER];
+            }
         }
 #pragma unroll
         for (int a = 0; a < SLOTS; a++) {
@@ -320,8 +324,9 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) polish(
             corr[a].re += old[a].re * dropped.x.re + old[a].im * dropped.x.im;
             corr[a].im += old[a].re * dropped.x.im - old[a].im * dropped.x.re;
             sub_conj(corr[a], fresh[a], its_corr);
+            if (column_of(thread, a) == its_atom) left[a] = 0;
             left[a] += square(old[a]) * dropped.inv_pivot - square(fresh[a]) * its_left;
-            if (column_of(thread, a) == atom) left[a] = 0;
+            if (column_of(thread, a) == atom) left[a] = NEVER;
         }
         if (!drops) n_chosen++;
         return visit_rows<true, DROPS, DROPS>(
@@ -371,7 +376,7 @@ extern "C" __global__ void __launch_bounds__(THREADS* ROWS) polish(
             levels, shared, thread, n_chosen, 0, none, none, corr, left, independent);
         while (n_exchanges < MOST_EXCHANGES &&
                agree(best.gain, best.place * N_COLUMNS + column_of(thread, best.slot), found) &&
-               found.gain > 16 * limits[4] * norm2) {
+               found.gain > 16 * limits[4] * sqrt(norm2 * (found.gain + shared.places[found.place].loss))) {
             best = choose(found, Exchanging());
             n_exchanges++;
         }

@@ -2,7 +2,8 @@
 
 In: a block of rows with their correlations, a dictionary, and supports. Out: supports that no exchange of one atom for
 another improves. All pairs of a chosen and another atom are scored at once, and the best is exchanged while the error
-falls by more than rounding. With ``M`` the inverse of the Gram matrix of the chosen atoms, ``a = M c_S``,
+falls by more than rounding: a gain is known to roundings of the norm of the row, times the root of what is gained before
+the cost is subtracted. With ``M`` the inverse of the Gram matrix of the chosen atoms, ``a = M c_S``,
 ``B = M G_S.``, ``r = c - G_.S a`` and ``left_j = G_jj - G_jS M G_Sj``, dropping the atom at place `p` costs
 ``|a_p|² / M_pp``. Then ``r_j`` becomes ``r_j + conj(B_pj) a_p / M_pp``, ``left_j`` becomes
 ``left_j + |B_pj|² / M_pp``, and adding atom `j` gains ``|r_j|² / left_j``.
@@ -26,21 +27,21 @@ def polish(block: Block, problem: Problem, support: Tensor) -> Tensor:
         if not len(active):
             break
         part, chosen = block[active], support[active]
-        gain, place, atom = _best_exchange(part, problem, chosen)
-        improves = gain > 16 * problem.limits.eps * part.norms2
+        gain, cost, place, atom = _best_exchange(part, problem, chosen)
+        improves = gain > 16 * problem.limits.eps * (part.norms2 * (gain + cost).clamp_min(0)).sqrt()
         active = active[improves]
         support[active, place[improves]] = atom[improves].to(support.dtype)
     return support
 
 
-def _best_exchange(block: Block, problem: Problem, support: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Gain, place and atom of the best exchange of every row, the first of those that are equal."""
-    gram, limits = problem.gram, problem.limits
+def _best_exchange(block: Block, problem: Problem, support: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Gain, cost of the drop, place and atom of the best exchange of every row, the first of those that are equal."""
+    # The inverse of a Gram matrix has the square of the condition number of the atoms: too much for single precision.
+    gram, corr, limits = problem.gram.to(torch.complex128), block.correlations.to(torch.complex128), problem.limits
     n_atoms = len(gram)
     used, places = support >= 0, support.clamp_min(0).long()
     inverse = torch.linalg.inv(gather_gram(gram, support))
     gram_rows = gram[places] * used[:, :, None]
-    corr = block.correlations
     weights = torch.einsum("bpq,bq->bp", inverse, corr.gather(1, places) * used)
     combined = inverse @ gram_rows
     remaining = corr - torch.einsum("bqj,bq->bj", gram_rows.conj(), weights)
@@ -55,4 +56,5 @@ def _best_exchange(block: Block, problem: Problem, support: Tensor) -> tuple[Ten
     is_open &= ~is_chosen[:, None, :n_atoms]
     gains = torch.where(is_open, squares(new_corr) / torch.where(is_open, new_left, 1) - costs[:, :, None], -torch.inf)
     gain, number = first_largest(gains.flatten(1))
-    return gain, number // n_atoms, number % n_atoms
+    place = number // n_atoms
+    return gain, costs.gather(1, place[:, None])[:, 0], place, number % n_atoms
