@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from math import comb
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def make_coder(atoms: ComplexArray, n_nonzero: int, method: str, device: str) ->
     from shapelex.coding.torch.coders import PursuitCoder
 
     coder = DeviceCoder(Coding(atoms, n_nonzero, "ormp", device=device), atoms.dtype)
-    coder._coder = PursuitCoder(replace(coder._coder._problem, polishes=True), by_correlation=False)  # type: ignore[attr-defined]
+    coder._coder = PursuitCoder(replace(coder._coder._problem, polishes=True), by_correlation=False)
     return coder
 
 
@@ -234,8 +235,16 @@ def sums_of_atoms(n_shapes: int, n_coordinates: int, n_atoms: int, n_nonzero: in
 
 def whole_fits(device: str, scale: float) -> None:
     n_shapes = int(1_000_000 * scale)
-    plain = {"coder": "ormp", "nested": False, "tie": 0, "n_swaps": 0, "init": "random", "max_iter": 30, "tol": 0}
-    fits = [
+    plain: dict[str, Any] = {
+        "coder": "ormp",
+        "nested": False,
+        "tie": 0,
+        "n_swaps": 0,
+        "init": "random",
+        "max_iter": 30,
+        "tol": 0,
+    }
+    fits: list[tuple[str, tuple[int, int, int, int], dict[str, Any]]] = [
         ("40 shapes of 12 points", (40, 12, 4, 2), {}),
         (f"{n_shapes:,} shapes of 40 points", (n_shapes, 40, 20, 5), {}),
         (f"{n_shapes:,} shapes of 200 points, 30 passes", (n_shapes, 200, 230, 30), plain),

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LEAST_PASS_NS = 10_000_000.0
-"""A pass that takes less on one core of the CPU, by the estimate that decides on threads, is made there: 10 ms. A pass on
-a GPU takes a few milliseconds even without any shapes."""
+"""A pass that takes less on one core of the CPU, by the estimate that decides on threads, is made there: 10 ms.
+
+A pass on a GPU takes a few milliseconds even over few shapes.
+"""
 
 # Part of the free memory that resident rows may fill; blocks of codes need the rest. Rows that do not fit are sent
 # again in each pass, in the same blocks, so results do not depend on it.
@@ -63,7 +65,9 @@ def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions,
     return total
 
 
-def _is_small(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, dtype: "np.dtype[np.complexfloating]") -> bool:
+def _is_small(
+    shapes: Shapes, atoms: ComplexArray, options: LearningOptions, dtype: "np.dtype[np.complexfloating]"
+) -> bool:
     """Tell whether the compiled kernels of the CPU make a pass over these shapes in less time than a device."""
     # Whatever the coder, a shape takes a tenth of a microsecond.
     if isinstance(shapes, TensorShapes) or 100.0 * len(shapes) >= LEAST_PASS_NS:
@@ -176,7 +180,8 @@ def _sum_codes(
         codes = weighted[part]
         if len(codes):
             left, others, of_rows = (
-                block.reshape(-1, min(len(codes), _SUM_ROWS), block.shape[1]) for block in (codes, dense[part], rows[part])
+                block.reshape(-1, min(len(codes), _SUM_ROWS), block.shape[1])
+                for block in (codes, dense[part], rows[part])
             )
             gram += (left.mH @ others).to(torch.complex128).sum(dim=0)
             products += (left.mH @ of_rows).to(torch.complex128).sum(dim=0)

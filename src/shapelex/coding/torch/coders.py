@@ -103,7 +103,8 @@ class _Polish:
 
     def pursue(self, block: Block) -> tuple[Tensor, Tensor]:
         """Supports of ORMP after exchanges, and their weights, by fused kernels."""
-        assert self._from_ormp is not None and self._among is not None
+        assert self._from_ormp is not None
+        assert self._among is not None
         found = self._from_ormp(block)
         support = self._continue(block, found.support, found.n_exchanges)
         codes = self._among(block, support)

@@ -19,11 +19,13 @@ from shapelex.kernels.torch.weights import Block, Problem
 
 _LOGGER = logging.getLogger(__name__)
 
-_MOST_STATIC_BYTES = 48 * 1024
+MOST_STATIC_BYTES = 48 * 1024
+"""Bytes of shared memory that a block may have without a request."""
+
 _MOST_THREADS = 1024
 _BLOCK_THREADS = 128
-# Of a multiprocessor of recent GPUs: registers, bytes of shared memory for all blocks and for one, and what a block needs
-# beside its own. On other GPUs the choices that follow from them are slower, or do not compile.
+# Of a multiprocessor of recent GPUs: registers, bytes of shared memory for all blocks and for one, and what a block
+# needs beside its own. On other GPUs the choices that follow from them are slower, or do not compile.
 _ALL_REGISTERS = 65536
 _ALL_SHARED_BYTES = 228 * 1024
 _MOST_SHARED_BYTES = 227 * 1024
@@ -61,7 +63,7 @@ def choose_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> Layout | None:
 
 def choose_polish_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> Layout | None:
     """Return the layout of ``polish.cu``, which has a column for each atom and one for each of those chosen."""
-    return _spread(n_atoms + n_nonzero, n_nonzero, n_bytes, 3, (50, 10), 1)
+    return _spread(n_atoms + n_nonzero, n_nonzero, n_bytes, 3, (60, 12), 1)
 
 
 def _spread(
@@ -83,7 +85,9 @@ def _spread(
         n_registers = words * (2 * slots * reg_levels + registers[0] + registers[1] * slots)
         if n_registers > _MOST_REGISTERS:
             break
-        row_bytes = 2 * n_bytes * ((n_levels - reg_levels) * (n_columns + 2) + (n_levels + 6) * max(reg_levels, 1) + n_levels)
+        row_bytes = (
+            2 * n_bytes * ((n_levels - reg_levels) * (n_columns + 2) + (n_levels + 6) * max(reg_levels, 1) + n_levels)
+        )
         for rows in range(1, most_rows + 1):
             n_by_registers = _ALL_REGISTERS // (n_registers * threads * rows)
             n_blocks = min(n_by_registers, _ALL_SHARED_BYTES // (rows * row_bytes + _BLOCK_BYTES))
@@ -120,17 +124,21 @@ class Kernel:
         """Launch `n_blocks` blocks; tensors are passed as pointers, integers as ``long long``."""
         cupy = _cupy()
         pointers = tuple(value.data_ptr() if isinstance(value, Tensor) else value for value in arguments)
-        stream = torch.cuda.current_stream(self.device)
-        with cupy.cuda.Device(self.device.index), cupy.cuda.Stream.from_external(stream):
+        stream: Any = torch.cuda.current_stream(self.device)
+        if hasattr(cupy.cuda.Stream, "from_external") and hasattr(stream, "__cuda_stream__"):
+            stream = cupy.cuda.Stream.from_external(stream)
+        else:
+            # Releases of CuPy before 14, and of torch before the protocol of streams.
+            stream = cupy.cuda.ExternalStream(stream.cuda_stream)
+        with cupy.cuda.Device(self.device.index), stream:
             self.function((n_blocks,), (self.n_threads,), pointers, shared_mem=self.n_shared)
 
 
 def compile_kernel(name: str, file: str, defines: dict[str, Any], device: torch.device) -> Kernel | None:
     """Return a kernel of a file for the given definitions; None where it does not compile."""
-    if device.type != "cuda" or torch.version.hip is not None or _cupy() is None:
+    if device.type != "cuda" or getattr(torch.version, "hip", None) is not None or _cupy() is None:
         return None
-    index = torch.cuda.current_device() if device.index is None else device.index
-    return _compile(name, file, tuple(defines.items()), index)
+    return _compile(name, file, tuple(defines.items()), device.index)
 
 
 @cache
@@ -145,7 +153,7 @@ def _compile(name: str, file: str, defines: tuple[tuple[str, Any], ...], device_
             module = cupy.RawModule(code=source, options=("-std=c++17",))
             function = module.get_function(name)
             n_shared = values["ROWS"] * int(cupy.ndarray(1, cupy.int32, module.get_global("row_bytes"))[0])
-            if n_shared > _MOST_STATIC_BYTES:
+            if n_shared > MOST_STATIC_BYTES:
                 function.max_dynamic_shared_size_bytes = n_shared
     # What can go wrong here depends on driver, toolkit and CuPy; the slower twin always works.
     except Exception as error:
@@ -200,7 +208,7 @@ def fused_pursuit(
     n_shared = 2 * n_bytes * len(problem.gram) ** 2
     defines = _sizes(problem, size, layout) | {
         "N_ATOMS": n_candidates or len(problem.atoms),
-        "GRAM_SHARED": int(layout.threads < 32 and n_shared <= _MOST_STATIC_BYTES // 3),
+        "GRAM_SHARED": int(layout.threads < 32 and n_shared <= MOST_STATIC_BYTES // 3),
         "BY_CORRELATION": int(by_correlation),
         "SUBSET": int(n_candidates > 0),
         "HAS_TARGET": int(problem.has_target),

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from shapelex.kernels.torch.exact import extend_supports
-from shapelex.kernels.torch.fused import Kernel, compile_kernel
+from shapelex.kernels.torch.fused import MOST_STATIC_BYTES, Kernel, compile_kernel
 from shapelex.kernels.torch.weights import Block, Problem, squares
 
-_MOST_STATIC_BYTES = 48 * 1024
 # Memory of the tree while it is prepared; the tree of all supports that "auto" searches takes a hundredth.
 _MOST_TREE_BYTES = 1 << 31
 
@@ -37,10 +36,10 @@ class FusedExact:
 
 
 def fused_exact(problem: Problem, size: int) -> FusedExact | None:
-    """Return a function that finds the best supports of `size` atoms; None where the kernel does not apply or compile."""
+    """Return a function that finds the best supports of `size` atoms; None where there is no kernel for them."""
     n_atoms, n_coordinates = problem.atoms.shape
     n_bytes = torch.finfo(problem.gram.real.dtype).bits // 8
-    n_rows = next((n for n in (128, 64, 32) if 2 * n_bytes * n_atoms * n < _MOST_STATIC_BYTES), 0)
+    n_rows = next((n for n in (128, 64, 32) if 2 * n_bytes * n_atoms * n < MOST_STATIC_BYTES), 0)
     n_tree = comb(n_atoms - 1, size - 1) * n_atoms * (size + 4) * 16
     if problem.gram.device.type != "cuda" or size < 2 or not n_rows or n_tree > _MOST_TREE_BYTES:
         return None
@@ -103,5 +102,8 @@ def _nodes(n_atoms: int, size: int, device: torch.device) -> list[tuple[Tensor |
         begins = supports[:, -1] <= n_atoms - 1 - (size - n_chosen)
         supports, parents = supports[begins], parents[begins]
         later = places > supports[:, -1:]
-        nodes.append(tuple(torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (parents, supports[:, -1], later)))  # fmt: skip
+        places_of, last, is_later = (
+            torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (parents, supports[:, -1], later)
+        )
+        nodes.append((places_of, last, is_later))
     return nodes

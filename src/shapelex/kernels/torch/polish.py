@@ -2,11 +2,13 @@
 
 In: a block of rows with their correlations, a dictionary, and supports. Out: supports that no exchange of one atom for
 another improves. All pairs of a chosen and another atom are scored at once, and the best is exchanged while the error
-falls by more than rounding: a gain is known to roundings of the norm of the row, times the root of what is gained before
-the cost is subtracted. With ``M`` the inverse of the Gram matrix of the chosen atoms, ``a = M c_S``,
-``B = M G_S.``, ``r = c - G_.S a`` and ``left_j = G_jj - G_jS M G_Sj``, dropping the atom at place `p` costs
-``|a_p|² / M_pp``. Then ``r_j`` becomes ``r_j + conj(B_pj) a_p / M_pp``, ``left_j`` becomes
-``left_j + |B_pj|² / M_pp``, and adding atom `j` gains ``|r_j|² / left_j``.
+falls by more than rounding. A gain is known to roundings of the norm of the row, times the root of what is gained
+before the cost is subtracted.
+
+With ``M`` the inverse of the Gram matrix of the chosen atoms, ``a = M c_S``, ``B = M G_S.``, ``r = c - G_.S a`` and
+``left_j = G_jj - G_jS M G_Sj``, dropping the atom at place `p` costs ``|a_p|² / M_pp``. Then ``r_j`` becomes
+``r_j + conj(B_pj) a_p / M_pp``, ``left_j`` becomes ``left_j + |B_pj|² / M_pp``, and adding atom `j` gains
+``|r_j|² / left_j``.
 """
 
 import torch
