@@ -6,7 +6,6 @@ row and writing each code once.
 """
 
 import time
-from dataclasses import replace
 from math import comb
 from statistics import median
 from typing import Any
@@ -73,14 +72,9 @@ def measure_rate(coder: DeviceCoder, rows: "object", n_rows: int, device: str, n
 
 
 def make_coder(atoms: ComplexArray, n_nonzero: int, method: str, device: str) -> DeviceCoder:
-    """Return a coder of normalized atoms; with the method "polish", ORMP whose supports are improved by exchanges."""
-    if method != "polish":
-        return DeviceCoder(Coding(atoms, n_nonzero, method, device=device), atoms.dtype)
-    from shapelex.coding.torch.coders import PursuitCoder
-
-    coder = DeviceCoder(Coding(atoms, n_nonzero, "ormp", device=device), atoms.dtype)
-    coder._coder = PursuitCoder(replace(coder._coder._problem, polishes=True), by_correlation=False)
-    return coder
+    """Return a coder; with the method "polish", that of ORMP whose supports are improved by exchanges."""
+    name, polish = ("ormp", True) if method == "polish" else (method, False)
+    return DeviceCoder(Coding(atoms, n_nonzero, name, polish=polish, device=device), atoms.dtype)
 
 
 def throughput(device: str, scale: float) -> None:

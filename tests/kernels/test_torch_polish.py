@@ -1,15 +1,11 @@
 """Exchange polish on torch devices: no exchange of one atom for another improves what it returns."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
-from shapelex.coding import residual_norms
-from shapelex.coding.codes import SparseCodes
-from shapelex.coding.settings import Coding
-from shapelex.coding.torch.device_coder import DeviceCoder
+from shapelex.coding import encode_rows, residual_norms
 from tests.coding_oracles import random_rows
 from tests.devices import on_devices
 
@@ -19,15 +15,7 @@ SIZES = [(8, 7, 3), (12, 20, 4), (20, 33, 6), (40, 120, 8)]
 
 def polished(rows, atoms, n_nonzero, device, method="ormp", polishes=True):
     """Codes of rows by a coder of a device, with or without exchanges."""
-    from shapelex.coding.torch.coders import BeamCoder, PursuitCoder
-    from shapelex.kernels.torch.weights import Block
-
-    coder = DeviceCoder(Coding(atoms, n_nonzero, "ormp", device=device), rows.dtype)
-    problem = replace(coder._coder._problem, polishes=polishes, width=2)
-    made = BeamCoder(problem) if method == "beam" else PursuitCoder(problem, by_correlation=method == "omp")
-    there = coder.to_device(rows)
-    support, coefs = made.code(Block(there, there @ problem.atoms.mH))
-    return SparseCodes._from_coder(support.cpu().int().numpy(), coefs[:, 0].cpu().numpy(), len(atoms))
+    return encode_rows(rows, atoms, n_nonzero, method=method, width=2, polish=polishes, device=device)
 
 
 def least_error(row, atoms, support):

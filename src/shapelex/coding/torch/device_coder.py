@@ -75,7 +75,10 @@ class DeviceCoder(DictionaryCoder):
         self._factors = None if self.factors is None else self.to_device(self.factors.astype(self.dtype)).real
         self._atoms = self.to_device(self.prepared.atoms.view(self.dtype))
         limits = Limits(*self.limits.tolist())
-        problem = Problem(self._atoms, self.to_device(gram), limits, self.n_nonzero, self.search.width, coding.path)
+        search = self.search
+        problem = Problem(
+            self._atoms, self.to_device(gram), limits, self.n_nonzero, search.width, coding.path, search.polishes
+        )
         self._coder = self.implementation(problem)
 
     def to_device(self, rows: ComplexArray) -> "Tensor":
