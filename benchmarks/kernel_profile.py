@@ -42,7 +42,7 @@ def main() -> None:
         cells = [f"{value:.0f} %" if value >= 1 else f"{value:.1f} %" for value in _profile(ncu, size)]
         table.append([", ".join(map(str, size)), *cells])
     header = ["N, atoms, nonzero", *METRICS]
-    print_table("docs/how-to/gpu.md, How fast: what bounds the fused kernel", header, table, "kernel-profile")
+    print_table("what bounds the fused kernel of the pursuits", header, table)
 
 
 def _profile(ncu: str, size: tuple[int, int, int]) -> list[float]:

@@ -52,8 +52,8 @@ BENCHMARKS = {
     "choosing": Benchmark("choosing", "docs/how-to/choosing.md"),
     "scaling": Benchmark("scaling", "docs/how-to/scale.md", ("largest",)),
     "importing": Benchmark("importing", "docs/how-to/scale.md", ("largest",)),
-    "device": Benchmark("device_speed", "docs/how-to/gpu.md; needs torch and a GPU", ("device",)),
-    "kernel": Benchmark("kernel_profile", "docs/how-to/gpu.md; needs torch, a GPU and Nsight Compute"),
+    "device": Benchmark("device_speed", "docs/how-to/gpu.md; needs torch, CuPy and a GPU", ("device",)),
+    "kernel": Benchmark("kernel_profile", "counters of the fused kernel; needs torch, CuPy, a GPU and Nsight Compute"),
     "reproduce": Benchmark("reproduction", "docs/how-to/reproduce.md"),
     "classification": Benchmark("classification", "docs/how-to/classification.md"),
 }

@@ -11,6 +11,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.cli.warmup import precompile
+from shapelex.learning import device_passes
 
 # No test reaches the network: nothing listens at this address.
 os.environ["SHAPELEX_DATA_URL"] = "http://127.0.0.1:1"
@@ -65,6 +66,12 @@ def drawn_space(request: pytest.FixtureRequest) -> sx.spaces.Space:
 @pytest.fixture(params=CURVE_SPACES, ids=repr)
 def curve_space(request: pytest.FixtureRequest) -> sx.spaces.Space:
     return request.param
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _small_sets_stay_on_devices() -> None:
+    """Let devices make the passes over the sets of the tests, which the CPU makes otherwise: they are all small."""
+    device_passes.LEAST_PASS_NS = 0.0
 
 
 @pytest.fixture

@@ -137,9 +137,21 @@ def test_polishing_lowers_the_error_of_ormp_on_real_shapes(name, n_nonzero, n_at
 
 
 @on_devices
-def test_polishing_is_refused_where_the_backend_has_none(device, monkeypatch):
-    monkeypatch.setitem(sx.coding.coders.POLISHERS, "torch", None)
+def test_polishing_with_a_target_is_refused_where_the_backend_has_none(device):
     rows, atoms = problem(8, 20, 30, 60)
-    with pytest.raises(DeviceError, match="polish"):
-        sx.encode(rows, atoms, 8, "ormp", polish=True, device=device)
-    assert len(sx.encode(rows, atoms, 8, device=device)) == 20
+    with pytest.raises(DeviceError, match="polish=True with an error target"):
+        sx.encode(rows, atoms, 8, "ormp", polish=True, tol=0.1, device=device)
+    assert len(sx.encode(rows, atoms, 8, tol=0.1, device=device)) == 20
+
+
+@on_devices
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("method", ["ormp", "beam", "auto"])
+def test_devices_polish_as_the_cpu_does(method, dtype, device):
+    rows, atoms = (part.astype(dtype) for part in problem(9, 60, 20, 40))
+    polish = None if method == "auto" else True
+    errors = [
+        np.square(errors_of(encode_rows(rows, atoms, 6, method=method, polish=polish, device=name), rows, atoms)).mean()
+        for name in ("cpu", device)
+    ]
+    assert errors[1] == pytest.approx(errors[0], rel=1e-10 if dtype == np.complex128 else 1e-3)

@@ -103,3 +103,13 @@ def test_a_missing_device_leaves_a_fitted_model_as_it_was():
     with pytest.raises(DeviceError, match="device"):
         model.set_params(device="toaster").fit(shapes)
     assert np.array_equal(model.atoms_, atoms)
+
+
+@on_devices
+def test_the_cpu_makes_passes_over_small_sets(device, monkeypatch):
+    rows = clustered(40, 12)
+    monkeypatch.setattr(device_passes, "LEAST_PASS_NS", 1e7)
+    fits = [sx.ShapeDictionary(6, 3, random_state=0, device=name).fit(rows) for name in ("cpu", device)]
+    np.testing.assert_array_equal(fits[0].atoms_, fits[1].atoms_)
+    with pytest.raises(DeviceError, match="'cuda:9'"):
+        sx.ShapeDictionary(6, 3, device="cuda:9").fit(rows)

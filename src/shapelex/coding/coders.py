@@ -146,10 +146,12 @@ def choose_search(
 ) -> Search:
     """Resolve ``"auto"`` and defaults; refuse unknown names and searches that would take too long, or have no twin."""
     check_choice(method, ("auto", *CODERS), "method")
-    if polish and POLISHERS[backend] is None:
+    # The torch coders polish supports themselves, but do not look for smaller ones that meet a target.
+    can_polish = backend == "numba" or not has_target
+    if polish and not can_polish:
         raise DeviceError(
-            f"{parameter('polish', True)} has no implementation for the {backend} backend: use "
-            f"{_OTHER_DEVICE[backend]}, or leave out {parameter('polish')}."
+            f"{parameter('polish', True)} with an error target has no implementation for the {backend} backend: use "
+            f"{_OTHER_DEVICE[backend]}, or leave out {parameter('polish')} or {parameter('tol')}."
         )
     sizes = range(1, n_nonzero + 1) if has_target else [n_nonzero]
     n_supports = sum(comb(n_atoms, size) for size in sizes)
@@ -158,7 +160,7 @@ def choose_search(
         method = "exact"
     elif method == "auto":
         method = "beam"
-        if polish is None and POLISHERS[backend] is not None:
+        if polish is None and can_polish:
             polish, width = True, width or AUTO_WIDTH
     width = width or BEAM_WIDTH
     if method == "exact" and n_supports > EXACT_MAX_SUPPORTS:
@@ -204,7 +206,8 @@ def _numba_beam(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> Non
     beam_batch(*inputs, width, _score_workspace(inputs), *outputs)
 
 
-def _numba_polish(inputs: KernelInputs, outputs: KernelOutputs) -> None:
+def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
+    """Improve the codes of a search by exchanges of atoms."""
     polish_batch(*inputs, _score_workspace(inputs), *outputs)
 
 
@@ -278,6 +281,3 @@ CODERS: dict[str, Coder] = {
     "beam": Coder(_cost_beam, is_nested=False, numba=_numba_beam, torch=_torch_beam),
     "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=_torch_exact),
 }
-
-POLISHERS: dict[str, Callable[[KernelInputs, KernelOutputs], None] | None] = {"numba": _numba_polish, "torch": None}
-"""For each backend, what improves the codes of a search by exchanges of atoms; None where there is nothing."""

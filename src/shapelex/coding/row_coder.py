@@ -8,7 +8,7 @@ import numpy as np
 
 from shapelex._blas import single_blas_thread
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex.coding.coders import POLISHERS, KernelInputs, KernelOutputs, bound_on_cpu
+from shapelex.coding.coders import KernelInputs, KernelOutputs, bound_on_cpu, polish_on_cpu
 from shapelex.coding.settings import CodedBlock, Coding, DictionaryCoder
 from shapelex.kernels.reconstruction import squared_residuals_batch
 from shapelex.kernels.triangle import REFINE
@@ -50,7 +50,7 @@ class RowCoder(DictionaryCoder):
         if for_learning:
             self._small_residual = _SMALL_FOR_LEARNING[self._real_dtype.char]
             self.limits[REFINE] = _REFINE_FOR_LEARNING[self._real_dtype.char]
-        self._polish = POLISHERS["numba"] if self.search.polishes else None
+        self._polish = polish_on_cpu if self.search.polishes else None
         row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
         self.part_rows = min(max(_PART_BYTES // row_bytes // 128 * 128, 128), MAX_PART_ROWS)
         self._no_rows = np.empty((MAX_PART_ROWS, 0), dtype=self._real_dtype)

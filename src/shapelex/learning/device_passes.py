@@ -4,35 +4,48 @@ Pre-shapes that fit in a part of the device's memory stay there from pass to pas
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, FloatArray
-from shapelex.coding.settings import Coding
-from shapelex.coding.torch.device_coder import DeviceCoder
+from shapelex._typing import ComplexArray
+from shapelex.coding.settings import Coding, DictionaryCoder
+from shapelex.coding.torch.device_coder import DeviceCoder, open_device
 from shapelex.coding.torch.whitening import DeviceWhitening
 from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.passes import WORST_PER_ATOM, PassSums, largest_values
+from shapelex.learning.passes import WORST_PER_ATOM, PassSums, sum_shapes
 from shapelex.learning.statistics import Statistics
 from shapelex.shapes.collection import Shapes
+from shapelex.shapes.tensors import TensorShapes
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+LEAST_PASS_NS = 10_000_000.0
+"""A pass that takes less on one core of the CPU, by the estimate that decides on threads, is made there: 10 ms.
+
+A pass on a GPU takes a few milliseconds even over few shapes.
+"""
 
 # Part of the free memory that resident rows may fill; blocks of codes need the rest. Rows that do not fit are sent
 # again in each pass, in the same blocks, so results do not depend on it.
 _RESIDENT_SHARE = 0.4
 # Products are summed in the precision of the rows over so many rows, then in double precision.
-_SUM_ROWS = 1 << 16
+_SUM_ROWS = 1 << 14
 # Rows that are sent to the device in one go.
 _TRAVEL_ROWS = 1 << 18
 
 
 def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, keeps_values: bool) -> PassSums:
-    """Code shapes on the torch device that the options name, and sum up what was found."""
+    """Code shapes on the torch device that the options name, and sum up what was found.
+
+    Small sets are left to the compiled kernels of the CPU, see :data:`LEAST_PASS_NS`.
+    """
     dtype = np.result_type(shapes.dtype, atoms.dtype)
+    if _is_small(shapes, atoms, options, dtype):
+        return sum_shapes(shapes, atoms, replace(options, device="cpu"), keeps_values)
     coders = [
         DeviceCoder(Coding(atoms, size, options.coder, max_weight=options.max_weight, device=options.device), dtype)
         for size in options.sparsities
@@ -43,13 +56,37 @@ def sum_on_device(shapes: Shapes, atoms: ComplexArray, options: LearningOptions,
     for start, large in _resident_blocks(shapes, coder):
         for first in range(start, start + len(large), coder.block_rows()):
             rows = large[first - start : first - start + coder.block_rows()]
-            weights = shapes.weights_of(slice(first, first + len(rows)))
+            weights = _weights_on_device(shapes, coder, slice(first, first + len(rows)))
             found = _sum_block(coders, rows, weights, atom_rows, options, keeps_values)
             total = found if total is None else total.add(found)
     assert total is not None
     if len(total.worst_rows):
         total.worst_rows = shapes.space.unwhiten(total.worst_rows)
     return total
+
+
+def _is_small(
+    shapes: Shapes, atoms: ComplexArray, options: LearningOptions, dtype: "np.dtype[np.complexfloating]"
+) -> bool:
+    """Tell whether the compiled kernels of the CPU make a pass over these shapes in less time than a device."""
+    # Whatever the coder, a shape takes a tenth of a microsecond.
+    if isinstance(shapes, TensorShapes) or 100.0 * len(shapes) >= LEAST_PASS_NS:
+        return False
+    # Also refuses devices that are not there.
+    open_device(options.device)
+    codings = (Coding(atoms, size, options.coder) for size in options.sparsities)
+    cost_ns = sum(DictionaryCoder(coding, "numba", dtype).cost_ns for coding in codings)
+    return cost_ns * len(shapes) < LEAST_PASS_NS
+
+
+def _weights_on_device(shapes: Shapes, coder: DeviceCoder, rows: slice) -> "Tensor":
+    """Return the weights of some shapes on the device, in double precision."""
+    import torch
+
+    if shapes.weights is None:
+        n_rows = len(range(*rows.indices(len(shapes))))
+        return torch.ones(n_rows, dtype=torch.float64, device=coder.device)
+    return torch.tensor(shapes.weights_of(rows), dtype=torch.float64, device=coder.device)
 
 
 def _resident_blocks(shapes: Shapes, coder: DeviceCoder) -> "Iterator[tuple[int, Tensor]]":
@@ -84,7 +121,7 @@ def _room(coder: DeviceCoder) -> int:
 def _sum_block(
     coders: list[DeviceCoder],
     rows: "Tensor",
-    weights: FloatArray,
+    weights: "Tensor",
     atom_rows: "Tensor",
     options: LearningOptions,
     keeps_values: bool,
@@ -94,31 +131,30 @@ def _sum_block(
 
     from shapelex.kernels.torch.weights import squares
 
-    device = coders[-1].device
     statistics, losses = [], []
     for coder in coders:
         found, values = _sum_codes(coder, rows, weights, atom_rows, options)
         statistics.append(found)
-        losses.append((weights * values).sum())
-    worst = largest_values(values, weights, WORST_PER_ATOM * len(atom_rows))
+        losses.append(float((weights * values).sum()))
+    counted = torch.where(weights > 0, values, -1)
+    worst_values, worst = counted.topk(min(WORST_PER_ATOM * len(atom_rows), int((weights > 0).sum())))
     nearest_atoms = atom_rows if options.tie > 0 else atom_rows[:0]
-    counts = torch.tensor(weights > 0, device=device)
-    closeness = torch.where(counts[:, None], squares(rows @ nearest_atoms.mH), -1)
+    closeness = torch.where(weights[:, None] > 0, squares(rows @ nearest_atoms.mH), -1)
     nearest_squares, nearest = closeness.max(dim=0)
     return PassSums(
         statistics=statistics,
-        values=values if keeps_values else values[:0],
+        values=values.cpu().numpy() if keeps_values else np.empty(0),
         losses=np.array(losses),
-        worst_values=values[worst],
-        worst_rows=rows[torch.from_numpy(worst).to(device)].cpu().numpy(),
+        worst_values=worst_values.cpu().numpy(),
+        worst_rows=rows[worst].cpu().numpy(),
         nearest_squares=nearest_squares.cpu().numpy().astype(np.float64),
         nearest_rows=rows[nearest].cpu().numpy(),
     )
 
 
 def _sum_codes(
-    coder: DeviceCoder, rows: "Tensor", weights: FloatArray, atom_rows: "Tensor", options: LearningOptions
-) -> tuple[Statistics, FloatArray]:
+    coder: DeviceCoder, rows: "Tensor", weights: "Tensor", atom_rows: "Tensor", options: LearningOptions
+) -> tuple[Statistics, "Tensor"]:
     """Return the statistics of the codes of one sparsity, and the squared distances to the approximations."""
     import torch
 
@@ -127,20 +163,27 @@ def _sum_codes(
     n_atoms, n_coordinates = atom_rows.shape
     support, coefs = coder.code(rows)
     dense = densify(support, coefs[:, 0], n_atoms)
-    errors = squares(rows - dense @ atom_rows).sum(dim=1).cpu().numpy()
-    values = objective_values(errors, options.distance)
-    slopes = objective_slopes(errors, options.distance)
-    plain, sloped = (torch.tensor(part, device=coder.device) for part in (weights, weights * slopes))
+    errors = squares(rows - dense @ atom_rows).sum(dim=1)
+    values, sloped = errors.to(torch.float64).clamp(0, 1), weights
+    if options.distance != "full":
+        on_host = errors.cpu().numpy()
+        values = torch.tensor(objective_values(on_host, options.distance), device=coder.device)
+        sloped = weights * torch.tensor(objective_slopes(on_host, options.distance), device=coder.device)
+    used = densify(support, torch.ones_like(coefs[:, 0].real), n_atoms)
+    usage = (used * weights[:, None]).sum(dim=0)
+    weighted = dense * sloped[:, None].to(errors.dtype)
     gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
     products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
-    usage = torch.zeros(n_atoms, dtype=torch.float64, device=coder.device)
-    used = densify(support, torch.ones_like(coefs[:, 0].real), n_atoms)
-    for start in range(0, len(rows), _SUM_ROWS):
-        part = slice(start, start + _SUM_ROWS)
-        codes = dense[part]
-        weighted = (codes * sloped[part, None].to(codes.real.dtype)).mH
-        gram += weighted @ codes
-        products += weighted @ rows[part]
-        usage += plain[part] @ used[part].to(torch.float64)
+    # All full parts are one batch of products.
+    n_full = len(rows) // _SUM_ROWS * _SUM_ROWS
+    for part in (slice(0, n_full), slice(n_full, len(rows))):
+        codes = weighted[part]
+        if len(codes):
+            left, others, of_rows = (
+                block.reshape(-1, min(len(codes), _SUM_ROWS), block.shape[1])
+                for block in (codes, dense[part], rows[part])
+            )
+            gram += (left.mH @ others).to(torch.complex128).sum(dim=0)
+            products += (left.mH @ of_rows).to(torch.complex128).sum(dim=0)
     found = Statistics(gram.cpu().numpy(), products.cpu().numpy(), usage.cpu().numpy(), float(weights.sum()))
     return found, values

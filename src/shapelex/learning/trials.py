@@ -15,7 +15,6 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.coding.coders import (
     CODERS,
-    POLISHERS,
     KernelInputs,
     KernelOutputs,
     Search,
@@ -24,6 +23,7 @@ from shapelex.coding.coders import (
     implementation,
     make_limits,
     polish_cost_ns,
+    polish_on_cpu,
 )
 from shapelex.kernels.alignment import aligned_zeros
 from shapelex.kernels.sample import (
@@ -320,7 +320,7 @@ class _HostDescent(_Descent):
     def _search(self, search: Search, atoms: ComplexArray, outputs: KernelOutputs) -> None:
         correlations = self._last.correlations.view(np.float64)
         inputs = KernelInputs(correlations, self._ones, self._gram, self._no_rows, atoms.view(np.float64), self._limits)
-        polish = POLISHERS["numba"] if search.polishes else None
+        polish = polish_on_cpu if search.polishes else None
         if search.coder != "exact":
             implementation(search.coder, "numba")(inputs, outputs, search.width)
             if polish is not None:

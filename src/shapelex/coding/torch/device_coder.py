@@ -75,7 +75,10 @@ class DeviceCoder(DictionaryCoder):
         self._factors = None if self.factors is None else self.to_device(self.factors.astype(self.dtype)).real
         self._atoms = self.to_device(self.prepared.atoms.view(self.dtype))
         limits = Limits(*self.limits.tolist())
-        problem = Problem(self._atoms, self.to_device(gram), limits, self.n_nonzero, self.search.width, coding.path)
+        search = self.search
+        problem = Problem(
+            self._atoms, self.to_device(gram), limits, self.n_nonzero, search.width, coding.path, search.polishes
+        )
         self._coder = self.implementation(problem)
 
     def to_device(self, rows: ComplexArray) -> "Tensor":
@@ -109,7 +112,7 @@ class DeviceCoder(DictionaryCoder):
 
     def block_rows(self) -> int:
         """Rows whose coding fits in the scratch memory; the same for all devices of a kind."""
-        n_values = 4 * self.n_coordinates + 6 * self.n_atoms + 4 * self.n_nonzero + self._coder.values_per_row
+        n_values = 2 * self.n_coordinates + 3 * self.n_atoms + 4 * self.n_nonzero + self._coder.values_per_row
         scratch = _GPU_SCRATCH_BYTES if self.device.type == "cuda" else _CPU_SCRATCH_BYTES
         return int(max(1, min(_MOST_BLOCK_ROWS, scratch // (n_values * self.dtype.itemsize))))
 

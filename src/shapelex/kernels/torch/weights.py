@@ -27,7 +27,8 @@ class Limits:
 class Problem:
     """A dictionary on a device, and what is asked of codes over it.
 
-    ``atoms`` is ``(J, N)`` with rows of norm 1 or 0, and ``gram[i, j] = d_i^H d_j``.
+    ``atoms`` is ``(J, N)`` with rows of norm 1 or 0, and ``gram[i, j] = d_i^H d_j``. With `polishes`, supports of
+    searches that are not exact are improved by exchanges of atoms; not those of paths, nor with an error target.
     """
 
     atoms: Tensor
@@ -36,6 +37,7 @@ class Problem:
     n_nonzero: int
     width: int
     path: bool
+    polishes: bool = False
 
     @property
     def has_target(self) -> bool:
@@ -112,14 +114,24 @@ def refine_weights(block: Block, problem: Problem, support: Tensor, coefs: Tenso
 
     The steps come from the true residuals (the corrected seminormal equations).
     """
-    unsure = torch.nonzero(lowest < problem.limits.refine)[:, 0]
-    if len(unsure):
+    # One number tells whether there are such rows at all, faster than a list of them.
+    if len(lowest) and float(lowest.amin()) < problem.limits.refine:
+        unsure = torch.nonzero(lowest < problem.limits.refine)[:, 0]
         chosen = support[unsure]
         remaining = residuals(block.rows[unsure], problem.atoms, chosen, coefs[unsure])
         factor, _ = torch.linalg.cholesky_ex(gather_gram(problem.gram, chosen))
         steps = _solve_factor(factor, remaining @ problem.atoms.mH, chosen)
         # A factor that broke down has no correction to offer.
         coefs[unsure] += torch.where(torch.isfinite(steps.real) & torch.isfinite(steps.imag), steps, 0)
+    return coefs
+
+
+def refine_path(block: Block, problem: Problem, support: Tensor, coefs: Tensor, lowest: Tensor) -> Tensor:
+    """Correct weights ``(B, 1, S)``, or ``(B, S, S)`` of a path, as :func:`refine_weights` does, in place."""
+    n_levels, size = coefs.shape[1:]
+    for level in range(n_levels):
+        n_chosen = size if n_levels == 1 else level + 1
+        refine_weights(block, problem, support[:, :n_chosen], coefs[:, level, :n_chosen], lowest)
     return coefs
 
 
