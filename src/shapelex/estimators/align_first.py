@@ -20,6 +20,7 @@ from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.preshapes import rotations_onto
 from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions
+from shapelex.learning.options import default_tie
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
@@ -33,7 +34,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
     ``a_kj``, at most `n_nonzero` per shape, that minimize ``RMSE + tie · mean_j e_j²``. ``RMSE²`` is the mean of
     ``|z~_k − Σ_j a_kj d_j|²_Phi``, and ``e_j`` the distance from atom ``d_j`` to the nearest aligned shape, which may
-    be scaled by any real number. The paper [1]_ minimizes the first term alone (section 6, "Computational results",
+    be scaled by any real number. There is no nested form: atoms are learned for `n_nonzero` alone. The paper [1]_ minimizes the first term alone (section 6, "Computational results",
     equation 38). :class:`ShapeDictionary` is compared with this method: weights that cannot rotate an atom leave larger
     errors.
 
@@ -50,8 +51,9 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
         First dictionary: shapes far from each other, random shapes, or given configurations, which are rotated onto
         the mean like the shapes.
-    tie : float, default 0.5
-        Strength of the penalty on the distance from each atom to its nearest shape; 0 for none.
+    tie : float, optional
+        Strength of the penalty on the distance from each atom to its nearest shape; 0 for none. The default is that of
+        :class:`ShapeDictionary`.
     n_swaps : int, optional
         Number of swaps and crossovers tried in the search before a descent, see :class:`ShapeDictionary`; 0 for no
         search. By default as many as there with ``effort=1``, and none where `init` is an array.
@@ -137,7 +139,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         space: Space | None = None,
         coder: str = "auto",
         init: str | ArrayLike = "spread",
-        tie: float = 0.5,
+        tie: float | None = None,
         n_swaps: int | None = None,
         n_restarts: int = 1,
         max_iter: int = 100,
@@ -186,7 +188,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         # mean_shape would call the argument "weights" in its error message.
         check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
         mean = mean_shape(configurations, weights=sample_weight, space=space)
-        options = self._options(space, mean)
+        options = self._options(space, mean, len(rows))
         rotated = _as_real_rows(_rotated(rows, mean, space))
         shapes = as_shapes(rotated, PlainRows(rotated.shape[1]), sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -309,7 +311,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         rotated = _rotated(self._read_new_rows(X), self.mean_, self.space_)
         return residual_norms(_as_real_rows(rotated), self._atom_rows(), self._encode(rotated))
 
-    def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
+    def _options(self, space: Space, mean: ComplexArray, n_shapes: int) -> LearningOptions:
         init = self.init
         if not isinstance(init, str):
             init = _as_real_rows(_rotated(space.whitened_preshapes(init, "init"), mean, space))
@@ -318,7 +320,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
             n_nonzero=self.n_nonzero,
             coder=self.coder,
             init=init,
-            tie=self.tie,
+            tie=default_tie(self.n_atoms, self.n_nonzero, n_shapes) if self.tie is None else self.tie,
             n_swaps=self.n_swaps,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
@@ -349,7 +351,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
 
     def _check_loaded(self) -> None:
         check_verbose(self.verbose)
-        self._options(self.space_, self.mean_)
+        self._options(self.space_, self.mean_, n_shapes=1)
         self.errors(self.atoms_[:1])
 
     @property

@@ -209,6 +209,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         # The path of a checkpoint belongs to one fit, not to the model.
         left_out=("checkpoint",),
         removed=("update", "checkpoint_every"),
+        added={"nested": False},
     )
 
     def __init__(

@@ -35,7 +35,8 @@ _SHARED_PARAMETERS = ("coder", "tie", "n_swaps", "n_restarts", "max_iter", "tol"
 class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     """Classify shapes by the class whose dictionary reconstructs them best.
 
-    Learns one :class:`ShapeDictionary` from the shapes of each class. The error of class ``c`` for a shape is the full
+    Learns one :class:`ShapeDictionary` from the shapes of each class, with ``nested=False``: only the error at
+    `n_nonzero` matters here. The error of class ``c`` for a shape is the full
     Procrustes distance ``d_c`` to its reconstruction from at most `n_nonzero` atoms of that class. The class of least
     error is predicted (sparse representation classification); the frequency of a class has no influence unless `cv` is
     given.
@@ -63,8 +64,9 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         class has too few, fewer folds are used, or none for a class of 2 shapes, with a warning.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`.
-    tie : float, default 0.5
-        Strength of the penalty on the distance from each atom to its nearest shape, see :class:`ShapeDictionary`.
+    tie : float, optional
+        Strength of the penalty on the distance from each atom to its nearest shape, with the default of
+        :class:`ShapeDictionary`.
     n_swaps : int, optional
         Number of swaps and crossovers tried before the descent of each dictionary, see :class:`ShapeDictionary`; 0 for
         none.
@@ -152,7 +154,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         shrinkage: float | Literal["auto"] = "auto",
         cv: int | None = None,
         coder: str = "auto",
-        tie: float = 0.5,
+        tie: float | None = None,
         n_swaps: int | None = None,
         temperature: float | None = None,
         n_restarts: int = 1,
@@ -353,7 +355,9 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         n_atoms = min(self.n_atoms, int(is_member.sum()))
         shared = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
         n_nonzero = min(self.n_nonzero, n_atoms)
-        return ShapeDictionary(n_atoms, n_nonzero, space=self.metric_space_, random_state=seed, **shared)
+        return ShapeDictionary(
+            n_atoms, n_nonzero, space=self.metric_space_, nested=False, random_state=seed, **shared
+        )
 
     def _class_errors(self, configurations: Any) -> FloatArray:
         return np.stack([np.asarray(dictionary.errors(configurations)) for dictionary in self.dictionaries_], axis=1)

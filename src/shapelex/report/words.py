@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shapelex import __version__
+from shapelex.learning import LearningOptions
+from shapelex.learning.options import DEFAULT_TIE
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
 _CODERS = {
@@ -68,9 +70,9 @@ def list_settings(model: Any) -> list[list[str]]:
         ["Update", "all atoms at once (method of optimal directions)"],
         ["Distance", f"{model.distance} Procrustes distance"],
         ["Start", model.init if isinstance(model.init, str) else "a given dictionary"],
-        ["Learned for", _describe_sparsities(model)],
-        ["Penalty", f"{_describe_tie(model)} times the mean squared distance from the atoms to their nearest shapes"],
-        ["Search", _describe_search(model)],
+        ["Learned for", _name_sparsities(model)],
+        ["Penalty", _name_penalty(model)],
+        ["Search", f"effort {model.effort:g}" if model.n_swaps is None else f"{model.n_swaps} swaps and crossovers"],
         ["Restarts", str(model.n_restarts)],
         [
             "Iterations",
@@ -84,20 +86,19 @@ def list_settings(model: Any) -> list[list[str]]:
     return rows
 
 
-def _describe_sparsities(model: Any) -> str:
-    if model.nested and model.n_nonzero > 1:
-        return f"several numbers of atoms per shape together, from 1 to {model.n_nonzero} (nested)"
-    return f"{model.n_nonzero} atoms per shape" if model.n_nonzero > 1 else "1 atom per shape"
+def _name_sparsities(model: Any) -> str:
+    *lower, highest = LearningOptions(model.n_atoms, model.n_nonzero, nested=model.nested).sparsities
+    if not lower:
+        return f"at most {highest} per shape"
+    return f"at most {', '.join(map(str, lower))} and {highest} per shape together (nested)"
 
 
-def _describe_tie(model: Any) -> str:
-    return "default strength" if model.tie is None else f"{model.tie:g}"
-
-
-def _describe_search(model: Any) -> str:
-    if model.n_swaps is None:
-        return f"swaps and crossovers of dictionaries before the updates, effort {model.effort:g}"
-    return f"{model.n_swaps} swaps and crossovers of dictionaries before the updates"
+def _name_penalty(model: Any) -> str:
+    tie = model.tie
+    if model.batch_size is not None or tie == 0 or (tie is None and model.n_nonzero == 1):
+        return "none"
+    strength = f"{DEFAULT_TIE:g} (for small sets up to 0.5)" if tie is None else f"{tie:g}"
+    return f"{strength} times the mean squared distance from the atoms to their nearest shapes"
 
 
 def list_provenance(provenance: Mapping[str, Any] | None) -> list[list[str]]:

@@ -5,7 +5,7 @@ against the table: kind, shape in terms of named sizes, finite numbers.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -222,11 +222,15 @@ class Schema:
         Parameters that are not saved.
     removed : tuple of str
         Parameters that files of earlier versions hold, and that the estimator no longer has.
+    added : mapping of str to object
+        Parameters that files of earlier versions do not hold, with the value that their estimators had in effect,
+        where that is not the default.
     """
 
     parts: tuple[Part, ...]
     left_out: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    added: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _is_sound(value: Any, allows_nan: bool) -> bool:
