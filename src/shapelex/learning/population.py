@@ -96,7 +96,7 @@ def explore(
     elif n_islands > 1:
         phases = [(options, 1 - _CHAMPIONS_SHARE), (options, _CHAMPIONS_SHARE)]
     populations: list[Population] = []
-    n_trials, done = 0, 0.0
+    n_trials, done, total = 0, 0.0, sum(share for _, share in phases)
     for phase, share in phases:
         trials = Trials(sample.configurations, sample.weights_of(slice(None)), phase)
         n_passes = share * count_passes(trials)
@@ -113,14 +113,15 @@ def explore(
             first_passes = FIRST_SHARE * n_passes
         search = Search(trials, starts, generator, _runner(shapes, trials))
         populations = search.populations
-        limit = None if options.n_trials is None else round(share * options.n_trials)
+        part = share / total
+        limit = None if options.n_trials is None else round((done + part) * options.n_trials) - n_trials
         while True:
             progress = search.n_passes / max(n_passes, 1) if limit is None else search.n_trials / max(limit, 1)
-            yield Exploration(search.best, n_trials + search.n_trials, done + share * min(progress, 1.0))
+            yield Exploration(search.best, n_trials + search.n_trials, done + part * min(progress, 1.0))
             if progress >= 1 or n_passes == 0 or limit == 0 or search.best.losses[-1] <= trials.rounding:
                 break
             search.make_round(exchanges=search.n_passes >= first_passes, n_most=limit)
-        n_trials, done = n_trials + search.n_trials, done + share
+        n_trials, done = n_trials + search.n_trials, done + part
 
 
 def count_passes(trials: Trials) -> float:
