@@ -270,7 +270,8 @@ class Population:
         if len(differing) < 2:
             return None
         is_first = self.generator.random(len(one.atoms)) < 0.5
-        is_first[differing[self.generator.integers(len(differing))]] = True
+        # At least one atom of each, or the child would be a copy.
+        is_first[self.generator.choice(differing, 2, replace=False)] = True, False
         atoms = np.where(is_first[:, None], one.atoms, other.atoms[partners])
         worse = first if one.objective > other.objective else second
         return Proposal(atoms, worse, self.members[worse].objective, is_crossover=True)
