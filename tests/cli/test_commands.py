@@ -3,6 +3,7 @@
 import json
 import logging
 
+import numpy as np
 import pytest
 
 import shapelex as sx
@@ -214,6 +215,22 @@ def test_warmup_says_that_it_is_ready(monkeypatch):
     assert run("warmup").stdout.startswith("ready, after ")
     assert facts_of(run("warmup", "--json"))["seconds"] > 0
     assert not [handler for handler in logging.getLogger("shapelex").handlers if "Bar" in type(handler).__name__]
+
+
+def test_warmup_compiles_the_search_in_both_precisions(monkeypatch):
+    from shapelex.cli.warmup import precompile
+    from shapelex.kernels.sample import best_supports
+    from shapelex.learning import trials
+
+    precisions = set()
+
+    def record(correlations, gram, *others):
+        precisions.add(gram.dtype)
+        best_supports(correlations, gram, *others)
+
+    monkeypatch.setattr(trials, "best_supports", record)
+    precompile([np.complex128])
+    assert precisions == {np.dtype(np.float32), np.dtype(np.float64)}
 
 
 def test_compare_holds_out_whole_series(ready, shapes, monkeypatch):

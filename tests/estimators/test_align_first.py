@@ -65,7 +65,8 @@ class TestFit:
         np.testing.assert_allclose(space.norm(fitted.atoms_), 1, atol=1e-12)
         np.testing.assert_allclose(space.center(fitted.atoms_), 0, atol=1e-12)
         assert fitted.usage_.sum() == pytest.approx(fitted.encode(shapes).counts().mean())
-        assert fitted.loss_curve_.shape == (fitted.n_iter_ + 1,) == (21,)
+        assert fitted.loss_curve_.shape == (fitted.n_iter_ + 1,)
+        assert 2 <= fitted.n_iter_ <= 20
         assert fitted.n_features_in_ == 8
         assert fitted.rmse_ == pytest.approx(np.sqrt(np.mean(fitted.errors(shapes) ** 2)), rel=1e-9)
         assert fitted.score(shapes) == pytest.approx(-fitted.rmse_, rel=1e-9)
@@ -158,6 +159,7 @@ class TestFit:
         weights = np.random.default_rng(0).integers(0, 4, len(shapes))
         weights[0] = 1  # The first shape sets the pose of the mean.
         settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "init": shapes[:4], "max_iter": 8, "tol": 0}
+        settings["tie"] = 0.3  # the default depends on the number of shapes
         weighted = sx.AlignFirstDictionary(**settings).fit(shapes, sample_weight=weights)
         repeated = sx.AlignFirstDictionary(**settings).fit(np.repeat(shapes, weights, axis=0))
         np.testing.assert_allclose(weighted.mean_, repeated.mean_, atol=1e-10)

@@ -109,7 +109,8 @@ class TestShrinkage:
         X, y = classes
         rng = np.random.default_rng(5)
         poses = rng.uniform(0.5, 2, (60, 1)) * np.exp(1j * rng.uniform(0, 6, (60, 1)))
-        one, other = make_model().fit(X, y), make_model().fit(poses * X + rng.normal(size=(60, 1)), y)
+        # Rounding may decide between trials that are nearly equally good.
+        one, other = (make_model(n_swaps=0).fit(shapes, y) for shapes in (X, poses * X + rng.normal(size=(60, 1))))
         np.testing.assert_allclose(other.metric_space_.gram, one.metric_space_.gram, atol=1e-8)
         np.testing.assert_allclose(other.class_errors(X), one.class_errors(X), atol=1e-6)
 

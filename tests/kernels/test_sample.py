@@ -32,9 +32,7 @@ def correlate(rows, atoms):
 def solve(rows, atoms, support):
     correlations, grams = correlate(rows, atoms)
     coefs, squares = np.full((len(rows), 2 * support.shape[1]), np.nan), np.full(len(rows), np.nan)
-    solve_supports(
-        correlations.view(float), grams[np.float64], support, LIMITS[np.float64], coefs, squares
-    )
+    solve_supports(correlations.view(float), grams[np.float64], support, LIMITS[np.float64], coefs, squares)
     return coefs.view(complex), squares
 
 
@@ -117,7 +115,14 @@ def test_sums_begin_at_zero():
     dense[:, [0, 2]] = coefs
     gram, products, usage = np.full((4, 4), 9j), np.full((4, 5), 9j), np.full(4, 9.0)
     sum_sample(
-        support, coefs.view(float), rows.view(float), np.ones(12), weights, gram.view(float), products.view(float), usage
+        support,
+        coefs.view(float),
+        rows.view(float),
+        np.ones(12),
+        weights,
+        gram.view(float),
+        products.view(float),
+        usage,
     )
     np.testing.assert_allclose(gram, (weights[:, None] * dense).conj().T @ dense, atol=1e-13)
     np.testing.assert_allclose(products, (weights[:, None] * dense).conj().T @ rows, atol=1e-13)
@@ -148,9 +153,7 @@ def test_updates_are_least_squares_of_all_samples(nearest_weight):
     products = np.array([code.conj().T @ rows for code in codes])
     index = np.abs(correlations).argmax(axis=0)
     updated, beyond = np.empty((2, 4, 6), dtype=complex)
-    update_sample(
-        grams, products, factors, nearest_weight, index, correlations, rows, atoms, 0.5, updated, beyond
-    )
+    update_sample(grams, products, factors, nearest_weight, index, correlations, rows, atoms, 0.5, updated, beyond)
     roots = np.sqrt([*np.repeat(factors, 60), *np.full(4, nearest_weight)])[:, None]
     samples = np.concatenate([rows, rows, rows[index]])
     all_codes = np.concatenate([*codes, np.diag(correlations[index].diagonal())])

@@ -20,8 +20,9 @@ from shapelex.store.checkpoint_file import previous_path, read_checkpoint
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 WAYS = {
-    "plain": {"coder": "ormp", "tie": 0, "n_swaps": 0},
-    "swaps": {"coder": "beam", "n_nonzero": 1},
+    "plain": {"coder": "ormp", "nested": False, "tie": 0, "n_swaps": 0},
+    "swaps": {"coder": "beam", "n_nonzero": 1, "n_swaps": 20},
+    "nested": {"coder": "exact", "n_nonzero": 3, "n_swaps": 9},
     "restarts": {"coder": "ormp", "tie": 0, "n_swaps": 0, "n_restarts": 3, "init": "random", "max_iter": 3},
     "batches": {"coder": "ormp", "batch_size": 40, "max_iter": 3},
 }

@@ -156,9 +156,12 @@ def test_callback_sees_every_pass_and_can_stop():
     rows = clustered()
     seen = []
     found = learn(rows, **QUICK, generator=0, tol=0, callback=seen.append)
-    swaps = [step.swap for step in seen if step.swap is not None]
-    assert swaps == list(range(len(swaps)))
-    seen = [step for step in seen if step.swap is None]
+    tried = [step for step in seen if step.n_trials is not None]
+    assert [step.n_trials for step in tried] == [0, 4]
+    assert [step.explored for step in tried] == [0, 1]
+    assert [step.iteration for step in tried] == [0, 0]
+    seen = [step for step in seen if step.n_trials is None]
+    assert all(step.explored is None for step in seen)
     assert [step.iteration for step in seen] == list(range(9))
     np.testing.assert_array_equal([step.loss for step in seen], found.loss_curve)
     assert (np.diff([step.best_objective for step in seen]) <= 0).all()
@@ -178,7 +181,7 @@ def test_interruption_leaves_the_best(when):
         if step.iteration == when:
             raise KeyboardInterrupt
 
-    learner = Learner(plain_shapes(rows), LearningOptions(**QUICK), np.random.default_rng(0), interrupt)
+    learner = Learner(plain_shapes(rows), LearningOptions(**QUICK, tie=0), np.random.default_rng(0), interrupt)
     assert learner.best is None
     with pytest.raises(KeyboardInterrupt):
         learner.run()
@@ -202,7 +205,7 @@ def test_interruption_inside_a_pass_leaves_the_best(monkeypatch):
 
 def test_stops_by_tolerance():
     rows = clustered()
-    loose, tight = (learn(rows, 6, 2, tol=tol, tie=0, generator=0, max_iter=500) for tol in (1e-2, 1e-6))
+    loose, tight = (learn(rows, 6, 2, tol=tol, tie=0, n_swaps=0, generator=0, max_iter=500) for tol in (1e-2, 1e-6))
     assert loose.converged
     assert tight.converged
     assert loose.n_iter < tight.n_iter < 500
@@ -293,6 +296,9 @@ class TestDegenerate:
         ({"tol": "low"}, TypeError, "tol must be a number, got 'low'"),
         ({"tie": np.inf}, ValueError, "tie must be finite"),
         ({"n_swaps": -1}, ValueError, "n_swaps must be at least 0"),
+        ({"effort": 0}, ValueError, "effort must be positive, such as 1 or 4, got 0"),
+        ({"effort": np.nan}, ValueError, "effort"),
+        ({"effort": "high"}, TypeError, "effort must be a number"),
         ({"n_threads": 0}, ValueError, "n_threads must be at least 1"),
     ],
 )
@@ -301,13 +307,8 @@ def test_bad_arguments(arguments, error, message):
         learn(clustered(20), **{**QUICK, **arguments})
 
 
-@pytest.mark.parametrize("coder", ["auto", "exact", "beam", "ormp", "omp"])
-def test_defaults_are_the_same_for_all_coders(coder):
-    options = LearningOptions(5, 2, coder=coder)
-    assert (options.tie, options.swap_count) == (0.5, 80)
-
-
-def test_default_number_of_swaps():
-    assert [LearningOptions(n_atoms, 1).swap_count for n_atoms in (1, 20, 40, 230)] == [80, 80, 40, 6]
-    assert LearningOptions(5, 2, init=random_rows(5, 4)).swap_count == 0
-    assert LearningOptions(5, 2, init=random_rows(5, 4), n_swaps=2).swap_count == 2
+def test_number_of_trials():
+    assert LearningOptions(5, 2).n_trials is None  # effort decides
+    assert LearningOptions(5, 2, n_swaps=7).n_trials == 7
+    assert LearningOptions(5, 2, init=random_rows(5, 4)).n_trials == 0
+    assert LearningOptions(5, 2, init=random_rows(5, 4), n_swaps=2).n_trials == 2

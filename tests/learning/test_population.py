@@ -204,9 +204,7 @@ def test_sets_without_error_end_the_search():
 
 def test_weights_of_zero_do_not_count():
     rows, others = np.repeat(random_rows(6, 8), 30, axis=0), random_rows(50, 8, 4)
-    found = learn(
-        np.concatenate([others, rows]), 6, 1, generator=0, sample_weight=np.repeat([0.0, 1.0], [50, 180])
-    )
+    found = learn(np.concatenate([others, rows]), 6, 1, generator=0, sample_weight=np.repeat([0.0, 1.0], [50, 180]))
     squares = squared_residuals(rows, found.atoms, encode_rows(rows, found.atoms, 1))
     assert squares.max() < 1e-12
 

@@ -69,8 +69,8 @@ def test_an_epoch_reads_every_chunk_once(chunk_rows, space):
 def test_a_fit_from_batches_reads_the_store_once_an_epoch():
     stored = CountingArray(clustered(1000, 8), 100)
     sx.ShapeDictionary(4, 2, space=sx.BSpline(8), batch_size=60, max_iter=3, tol=0, random_state=0).fit(stored)
-    # The first row is looked at; first atoms, three epochs of 17 batches, the final loss.
-    assert np.median(stored.counts) <= 5
+    # The first row is looked at; the sample for stability, first atoms, three epochs of 17 batches, the final loss.
+    assert np.median(stored.counts) <= 6
 
 
 @pytest.mark.usefixtures("_small_blocks")

@@ -58,3 +58,7 @@ def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda
             # Dictionaries of many atoms have a kernel of their own.
             many = generator.normal(size=(40, 8)) + 1j * generator.normal(size=(40, 8))
             sx.encode(rows, many.astype(dtype), 2, "ormp", polish=True, max_weight=0.5)
+            # A search changes to double precision where errors are tiny.
+            sx.ShapeDictionary(6, 2, coder="exact", max_iter=2, n_swaps=1, random_state=0).fit(
+                np.tile(rows[:6], (5, 1))
+            )

@@ -34,9 +34,9 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
     ``a_kj``, at most `n_nonzero` per shape, that minimize ``RMSE + tie · mean_j e_j²``. ``RMSE²`` is the mean of
     ``|z~_k − Σ_j a_kj d_j|²_Phi``, and ``e_j`` the distance from atom ``d_j`` to the nearest aligned shape, which may
-    be scaled by any real number. There is no nested form: atoms are learned for `n_nonzero` alone. The paper [1]_ minimizes the first term alone (section 6, "Computational results",
-    equation 38). :class:`ShapeDictionary` is compared with this method: weights that cannot rotate an atom leave larger
-    errors.
+    be scaled by any real number. There is no nested form: atoms are learned for `n_nonzero` alone. The paper [1]_
+    minimizes the first term alone (section 6, "Computational results", equation 38). :class:`ShapeDictionary` is
+    compared with this method: weights that cannot rotate an atom leave larger errors.
 
     Parameters
     ----------
@@ -186,9 +186,9 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         preparation = preparation_of(X)
         rows = space.whitened_preshapes(configurations, "X")
         # mean_shape would call the argument "weights" in its error message.
-        check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
+        weights = check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
         mean = mean_shape(configurations, weights=sample_weight, space=space)
-        options = self._options(space, mean, len(rows))
+        options = self._options(space, mean, int(np.count_nonzero(weights)))
         rotated = _as_real_rows(_rotated(rows, mean, space))
         shapes = as_shapes(rotated, PlainRows(rotated.shape[1]), sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}

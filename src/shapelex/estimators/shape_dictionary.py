@@ -273,7 +273,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
-            Weight of each shape; an integer weight equals that many copies.
+            Weight of each shape; an integer weight equals that many copies, but the default `tie` counts each shape of
+            positive weight once.
 
         Returns
         -------
@@ -452,7 +453,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     def _prepare(self, shapes: Shapes) -> LearningOptions:
         """Check the parameters and return them as options of a learner."""
         check_verbose(self.verbose)
-        options = self._options(shapes.space, len(shapes))
+        n_shapes = len(shapes) if shapes.weights is None else int(np.count_nonzero(shapes.weights))
+        options = self._options(shapes.space, n_shapes)
         if isinstance(shapes, ArrayShapes):
             shapes.keep_scales()
         return options

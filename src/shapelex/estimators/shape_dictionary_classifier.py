@@ -355,9 +355,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         n_atoms = min(self.n_atoms, int(is_member.sum()))
         shared = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
         n_nonzero = min(self.n_nonzero, n_atoms)
-        return ShapeDictionary(
-            n_atoms, n_nonzero, space=self.metric_space_, nested=False, random_state=seed, **shared
-        )
+        return ShapeDictionary(n_atoms, n_nonzero, space=self.metric_space_, nested=False, random_state=seed, **shared)
 
     def _class_errors(self, configurations: Any) -> FloatArray:
         return np.stack([np.asarray(dictionary.errors(configurations)) for dictionary in self.dictionaries_], axis=1)

@@ -70,9 +70,9 @@ def list_settings(model: Any) -> list[list[str]]:
         ["Update", "all atoms at once (method of optimal directions)"],
         ["Distance", f"{model.distance} Procrustes distance"],
         ["Start", model.init if isinstance(model.init, str) else "a given dictionary"],
-        ["Learned for", _name_sparsities(model)],
+        ["Sparsities", _name_sparsities(model)],
         ["Penalty", _name_penalty(model)],
-        ["Search", f"effort {model.effort:g}" if model.n_swaps is None else f"{model.n_swaps} swaps and crossovers"],
+        ["Search", _name_search(model)],
         ["Restarts", str(model.n_restarts)],
         [
             "Iterations",
@@ -89,8 +89,8 @@ def list_settings(model: Any) -> list[list[str]]:
 def _name_sparsities(model: Any) -> str:
     *lower, highest = LearningOptions(model.n_atoms, model.n_nonzero, nested=model.nested).sparsities
     if not lower:
-        return f"at most {highest} per shape"
-    return f"at most {', '.join(map(str, lower))} and {highest} per shape together (nested)"
+        return f"learned for {highest} per shape"
+    return f"nested: learned for {', '.join(map(str, lower))} and {highest} per shape together"
 
 
 def _name_penalty(model: Any) -> str:
@@ -99,6 +99,12 @@ def _name_penalty(model: Any) -> str:
         return "none"
     strength = f"{DEFAULT_TIE:g} (for small sets up to 0.5)" if tie is None else f"{tie:g}"
     return f"{strength} times the mean squared distance from the atoms to their nearest shapes"
+
+
+def _name_search(model: Any) -> str:
+    if model.batch_size is not None or (model.n_swaps is None and not isinstance(model.init, str)):
+        return "none"
+    return f"effort {model.effort:g}" if model.n_swaps is None else f"{model.n_swaps} swaps and crossovers"
 
 
 def list_provenance(provenance: Mapping[str, Any] | None) -> list[list[str]]:
