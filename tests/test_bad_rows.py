@@ -50,7 +50,7 @@ def make_dictionary(space, **options):
 @cache
 def fit_dictionary(space):
     with pytest.warns(sx.exceptions.ConvergenceWarning):
-        return make_dictionary(SPACES[space]).fit(make_shapes(np.complex128))
+        return make_dictionary(SPACES[space], n_swaps=0).fit(make_shapes(np.complex128))
 
 
 def given_init(space):

@@ -22,8 +22,8 @@ class Objective:
     that approximate equally well, and there are many, it prefers atoms that look like shapes.
 
     Both terms are concave in the losses. An update lowers the tangent at the current losses, which bounds the
-    objective from above, and with it the objective. In it, the statistics of a sparsity have the weight
-    ``share / loss``, and the penalty is one more sample for each atom: its nearest shape, coded by this atom alone. The
+    objective from above, and with it the objective. In it, the statistics of a sparsity have a weight
+    in proportion to ``share / loss``, and the penalty is one more sample for each atom: its nearest shape, coded by this atom alone. The
     weight of these samples goes to zero with the losses: a set that some dictionary approximates perfectly gets that
     dictionary.
     """
@@ -36,7 +36,10 @@ class Objective:
         return self._mean_rmse(losses) + self.tie * mean_nearest_distance2
 
     def combine(self, statistics: list[Statistics], losses: FloatArray) -> Statistics:
-        """Return the sum of the statistics of all sparsities that an update needs; usage is that of the last one."""
+        """Return the sums that an update needs: the last statistics, plus shares of those of lower sparsities.
+
+        Usage and weight are those of the last ones.
+        """
         if len(statistics) == 1:
             return statistics[0]
         factors = self.factors(losses)
@@ -45,15 +48,17 @@ class Objective:
         return Statistics(np.asarray(gram), np.asarray(products), statistics[-1].usage, statistics[-1].weight)
 
     def factors(self, losses: FloatArray) -> FloatArray:
-        """Return the weights of the statistics of the sparsities in an update: 1 where there is only one."""
-        if len(losses) == 1:
-            return self.shares
-        factors: FloatArray = self.shares * self._mean_rmse(losses) ** 2 / np.maximum(losses, _LEAST_LOSS)
+        """Return the weights of the statistics of the sparsities in an update, relative to the last one."""
+        least = np.maximum(losses, _LEAST_LOSS)
+        factors: FloatArray = self.shares / self.shares[-1] * (least[-1] / least)
         return factors
 
     def nearest_weight(self, losses: FloatArray, n_atoms: int) -> float:
         """Return the weight of the sample that ties each atom to its nearest shape, if the shapes weigh 1 together."""
-        return 2 * self.tie * self._mean_rmse(losses) / n_atoms
+        if len(losses) == 1:
+            return float(2 * self.tie * np.sqrt(losses[0]) / n_atoms)
+        least = max(float(losses[-1]), _LEAST_LOSS)
+        return 2 * self.tie * least / (self.shares[-1] * self._mean_rmse(losses)) / n_atoms
 
     def _mean_rmse(self, losses: FloatArray) -> float:
         if len(losses) == 1:

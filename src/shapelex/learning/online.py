@@ -77,7 +77,8 @@ class OnlineLearner:
         self.saver = saver
         self.atoms: ComplexArray | None = None
         self.n_batches = 0
-        self._statistics = Statistics.zeros(options.n_atoms, 0)
+        # Of the highest sparsity, and of all sparsities as an update needs them.
+        self._statistics = self._combined = Statistics.zeros(options.n_atoms, 0)
         # Of the batches that are remembered: sum of weights times squared distances, and of weights.
         self._loss = self._weight = 0.0
         self._curve: list[float] = []
@@ -98,7 +99,8 @@ class OnlineLearner:
         learner = cls(options, generator)
         learner.atoms = atoms
         learner.n_batches = max(n_batches, 1)
-        learner._statistics = statistics
+        # What was learned before counts at the highest sparsity alone.
+        learner._statistics = learner._combined = statistics
         learner._weight, learner._loss = statistics.weight, rmse**2 * statistics.weight
         return learner
 
@@ -139,14 +141,17 @@ class OnlineLearner:
         self.n_batches += 1
         kept = 1 - self.n_batches**-FORGETTING_POWER
         self._statistics = self._statistics.scaled(kept) + found.statistics
+        self._combined = self._combined.scaled(kept) + found.combined
         self._weight = kept * self._weight + found.statistics.weight
         self._loss = kept * self._loss + found.loss * found.statistics.weight
         self._curve.append(found.loss)
-        updated = update_mod(self._statistics, self.atoms)
+        updated = update_mod(self._combined, self.atoms)
         self.atoms, n_replaced = replace_atoms(updated, self._statistics.usage, found.worst, batch.space)
         if n_replaced:
             # What is remembered of atoms that were replaced is about their predecessors.
-            self._statistics = self._statistics.without_atoms((self.atoms != updated).any(axis=1))
+            is_replaced = (self.atoms != updated).any(axis=1)
+            self._statistics = self._statistics.without_atoms(is_replaced)
+            self._combined = self._combined.without_atoms(is_replaced)
         return found.loss
 
     def run(self) -> LearnedDictionary:
@@ -185,6 +190,9 @@ class OnlineLearner:
         numbers = state.numbers
         self.atoms = state.arrays["atoms"]
         self._statistics = restore_statistics(state)
+        self._combined = replace(
+            self._statistics, gram=state.arrays["combined_gram"], products=state.arrays["combined_products"]
+        )
         self.n_batches, self._loss, self._weight = numbers["n_batches"], numbers["loss"], numbers["loss_weight"]
         self._curve, self._epoch_losses = list(numbers["curve"]), list(numbers["losses"])
         self._converged = numbers["converged"]
@@ -192,7 +200,7 @@ class OnlineLearner:
 
     def _start(self, shapes: Shapes) -> None:
         self.atoms = initial_atoms(shapes, self.options.n_atoms, self.options.init, self.generator)
-        self._statistics = Statistics.zeros(*self.atoms.shape)
+        self._statistics = self._combined = Statistics.zeros(*self.atoms.shape)
 
     def _learn_epoch(self, shapes: Shapes) -> float:
         """Learn from every shape once; return the mean loss of the batches."""
@@ -220,6 +228,7 @@ class OnlineLearner:
             "generator": describe_generator(self.generator),
         }
         assert self.atoms is not None
+        arrays |= {"combined_gram": self._combined.gram, "combined_products": self._combined.products}
         return LearnerState(numbers, arrays | {"atoms": self.atoms})
 
     def _iteration(self) -> Iteration:

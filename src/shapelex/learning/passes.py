@@ -40,8 +40,10 @@ class Survey:
     mean_nearest_distance2 : float
         Mean over atoms of the squared full distance to the nearest shape; 0 where ``tie`` is 0.
     statistics : Statistics
-        Sums over the shapes, each with the slope of its distance, combined as
-        :meth:`~shapelex.learning.objective.Objective.combine` says.
+        Sums over the shapes and their codes of the highest sparsity, each with the slope of its distance.
+    combined : Statistics
+        Sums of all sparsities that the next update needs, see
+        :meth:`~shapelex.learning.objective.Objective.combine`.
     worst : ndarray of complex, shape (n_candidates, n_coordinates)
         The worst approximated shapes, worst first, as configurations.
     nearest : ndarray of complex, shape (n_atoms, n_coordinates)
@@ -56,6 +58,7 @@ class Survey:
     losses: FloatArray
     mean_nearest_distance2: float
     statistics: Statistics
+    combined: Statistics
     worst: ComplexArray
     nearest: ComplexArray
     energies: FloatArray
@@ -119,7 +122,8 @@ def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, kee
         atoms=atoms,
         losses=losses,
         mean_nearest_distance2=float(np.maximum(1 - found.nearest_squares, 0).mean()) if options.tie > 0 else 0.0,
-        statistics=options.objective.combine(found.statistics, losses),
+        statistics=found.statistics[-1],
+        combined=options.objective.combine(found.statistics, losses),
         worst=found.worst_rows,
         nearest=found.nearest_rows,
         energies=found.statistics[-1].gram.diagonal().real,

@@ -83,7 +83,7 @@ class LearningProblem:
 
     def update(self, current: Survey) -> ComplexArray:
         """Return the least-squares dictionary of the codes that a pass found, with the penalty."""
-        statistics = current.statistics
+        statistics = current.combined
         if len(current.nearest):
             statistics += self._penalty(current)
         return update_mod(statistics, current.atoms)

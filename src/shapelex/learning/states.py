@@ -79,7 +79,7 @@ class LearnedDictionary:
     usage : ndarray of float, shape (n_atoms,)
         Fraction of the shapes, by weight, that use each atom.
     statistics : Statistics
-        Sums over the shapes and their codes, to which later batches are added.
+        Sums over the shapes and their codes of the highest sparsity, to which later batches are added.
     loss_curve : ndarray of float, shape (n_iter + 1,)
         Weighted mean squared distances of the dictionaries of its descent; the first dictionary comes first.
     n_iter : int
@@ -155,12 +155,14 @@ class Record:
     def restore(cls, state: LearnerState, generator: np.random.Generator) -> "Record":
         """Return what an earlier run had found, and put the generator into its state."""
         numbers, arrays = state.numbers, state.arrays
-        none = arrays["best_atoms"][:0]
+        none, statistics = arrays["best_atoms"][:0], restore_statistics(state)
         best = Survey(
             atoms=arrays["best_atoms"],
             losses=np.array(numbers["losses"]),
             mean_nearest_distance2=numbers["mean_nearest_distance2"],
-            statistics=restore_statistics(state),
+            statistics=statistics,
+            # No update starts from it.
+            combined=statistics,
             worst=none,
             nearest=none,
             energies=np.zeros(len(arrays["best_atoms"])),
