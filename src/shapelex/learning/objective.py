@@ -22,10 +22,10 @@ class Objective:
     that approximate equally well, and there are many, it prefers atoms that look like shapes.
 
     Both terms are concave in the losses. An update lowers the tangent at the current losses, which bounds the
-    objective from above, and with it the objective. In it, the statistics of a sparsity have a weight
-    in proportion to ``share / loss``, and the penalty is one more sample for each atom: its nearest shape, coded by this atom alone. The
-    weight of these samples goes to zero with the losses: a set that some dictionary approximates perfectly gets that
-    dictionary.
+    objective from above, and with it the objective. In it, the weight of the statistics of a sparsity is proportional
+    to ``share / loss``, and the penalty is one more sample for each atom: its nearest shape, coded by this atom alone.
+    The weight of these samples goes to zero with the losses: a set that some dictionary approximates perfectly gets
+    that dictionary.
     """
 
     shares: FloatArray
@@ -58,7 +58,7 @@ class Objective:
         if len(losses) == 1:
             return float(2 * self.tie * np.sqrt(losses[0]) / n_atoms)
         least = max(float(losses[-1]), _LEAST_LOSS)
-        return 2 * self.tie * least / (self.shares[-1] * self._mean_rmse(losses)) / n_atoms
+        return 2 * self.tie * least / (float(self.shares[-1]) * self._mean_rmse(losses)) / n_atoms
 
     def _mean_rmse(self, losses: FloatArray) -> float:
         if len(losses) == 1:
