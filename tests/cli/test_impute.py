@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.learning import options
+from shapelex.learning import population
 from tests.cli.conftest import facts_of, lines_of, run
 
 
 @pytest.fixture(autouse=True)
-def _without_swaps(monkeypatch):
+def _short_searches(monkeypatch):
     """Learn many dictionaries, quickly."""
-    monkeypatch.setattr(options, "DEFAULT_SWAPS", 0)
+    monkeypatch.setattr(population, "_PASSES", 5)
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ from shapelex.io import parts, read_codes, stored_shapes
 from tests.cli.conftest import facts_of, lines_of, run
 from tests.rounding import assert_close, assert_close_codes
 
-LEARN = ["--atoms", "4", "--nonzero", "2", "--coder", "ormp", "--max-iter", "5", "--seed", "1"]
+LEARN = ["--atoms", "4", "--nonzero", "2", "--coder", "ormp", "--max-iter", "30", "--seed", "1"]
 
 
 @pytest.fixture
 def expected(shapes):
-    with pytest.warns(UserWarning, match="max_iter"):
-        return sx.ShapeDictionary(4, 2, coder="ormp", max_iter=5, random_state=1).fit(shapes.configurations)
+    return sx.ShapeDictionary(4, 2, coder="ormp", max_iter=30, random_state=1).fit(shapes.configurations)
 
 
 @pytest.fixture

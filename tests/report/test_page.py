@@ -510,13 +510,13 @@ def test_tables_that_go_on_at_the_side_show_it(visit, column_page):
     view = visit(column_page, viewport={"width": 390, "height": 844})
     frame = view.page.locator("#table .scroll-frame")
     shadows = "frame => ['::before', '::after'].map((side) => getComputedStyle(frame, side).opacity)"
-    view.page.wait_for_function("document.querySelector('#table .scroll-frame').hasAttribute('data-right')")
+    view.page.wait_for_selector("#table .scroll-frame[data-right]")
     assert frame.evaluate(shadows) == ["0", "1"]
     frame.locator(".scroll").evaluate("area => area.scrollTo(area.scrollWidth, 0)")
-    view.page.wait_for_function("document.querySelector('#table .scroll-frame').hasAttribute('data-left')")
+    view.page.wait_for_selector("#table .scroll-frame[data-left]")
     assert frame.evaluate(shadows) == ["1", "0"]
     view.page.set_viewport_size({"width": 2600, "height": 900})
-    view.page.wait_for_function("!document.querySelector('#use .scroll-frame').hasAttribute('data-right')")
+    view.page.wait_for_selector("#use .scroll-frame:not([data-right])")
 
 
 def test_origin_is_folded_and_has_preparation_and_notes(visit, landmarks, tmp_path):

@@ -37,8 +37,8 @@ class Iteration:
         The dictionary, whitened rows.
     n_trials : int or None
         Before the first update: how many swaps and crossovers of dictionaries were tried. Loss and objective are then
-        those of a sample of the shapes, and the return value of the callback is ignored. None after a pass over the
-        shapes.
+        those of a sample of the shapes, for nested dictionaries at first those of one atom per shape, and the return
+        value of the callback is ignored. None after a pass over the shapes.
     explored : float or None
         Before the first update: which part of these trials is done.
     """
