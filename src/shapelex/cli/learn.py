@@ -63,13 +63,15 @@ def learn(
         typer.Option("--max-weight", help="Largest modulus of a weight, so that atoms do not cancel each other."),
     ] = None,
     nested: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--nested/--not-nested",
             help="Learn for several numbers of atoms per shape up to --nonzero together, so that other shapes and "
-            "seeds give similar atoms; or for --nonzero alone, as the paper does.",
+            "seeds give similar atoms; or for --nonzero alone, as the paper does. [default: together where there are "
+            "at least 10 shapes per atom]",
+            show_default=False,
         ),
-    ] = True,
+    ] = None,
     effort: Annotated[
         float,
         typer.Option(

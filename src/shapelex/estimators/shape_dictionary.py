@@ -28,7 +28,7 @@ from shapelex.learning import (
 )
 from shapelex.learning.checkpoint import Checkpoint, describe_fit
 from shapelex.learning.incomplete_shapes import open_incomplete
-from shapelex.learning.options import default_tie
+from shapelex.learning.options import NESTED_FROM, default_target_share, default_tie
 from shapelex.learning.stability import TrainingSample, measure_stability
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.preparation import Preparation
@@ -78,8 +78,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Distance whose squares are summed.
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
         First dictionary: shapes far from each other, random shapes (as in the paper), or given configurations.
-    nested : bool, default True
+    nested : bool, optional
         Whether to lower the errors at several sparsities up to `n_nonzero` together, or the error at `n_nonzero` alone.
+        By default together where there are at least 10 shapes per atom.
         Without it, the training error at `n_nonzero` is smaller on small sets and about the same on large ones, errors
         at lower sparsities are larger, and atoms differ more from sample to sample and from seed to seed.
     tie : float, optional
@@ -138,6 +139,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         and after each update. With ``nested=True`` or a penalty it may rise while the objective falls.
     n_iter_ : int
         Number of updates.
+    sparsities_ : ndarray of int
+        Sparsities whose errors were lowered together; `n_nonzero` alone where the dictionary is not nested.
     n_features_in_ : int
         Number of coordinates.
     stability_ : DictionaryStability
@@ -179,6 +182,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
             Array("usage_", "float", ("n_atoms",)),
             Array("loss_curve_", "float", ("n_losses",)),
+            Array("sparsities_", "int", ("n_sparsities",), optional=True),
             Number("rmse_"),
             Count("n_iter_"),
             Group(
@@ -222,7 +226,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         max_weight: float | None = None,
         distance: DistanceKind = "full",
         init: str | ArrayLike = "spread",
-        nested: bool = True,
+        nested: bool | None = None,
         tie: float | None = None,
         effort: float = 1,
         n_swaps: int | None = None,
@@ -295,11 +299,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             learned = learner.run()
         except KeyboardInterrupt:
             if learner.best is not None:
-                self._store(learner.best, space, preparation, sample)
+                self._store(learner.best, space, preparation, options.sparsities, sample)
             if checkpoint is not None:
                 checkpoint.flush()
             raise
-        self._store(learned, space, preparation, sample)
+        self._store(learned, space, preparation, options.sparsities, sample)
         if checkpoint is not None:
             checkpoint.finish()
         # The losses of batches are too noisy to tell whether the dictionary has converged.
@@ -351,7 +355,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             shapes, preparation = self._open_new_input(X, sample_weight), self.preparation_
         else:
             shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
-        options = self._prepare(shapes)
+        options = self._prepare(shapes, more_follow=True)
         if is_fitted and len(self.atoms_) != options.n_atoms:
             raise ParameterError(
                 f"{parameter('n_atoms')} must be {len(self.atoms_)}, the number of atoms of this dictionary, got "
@@ -368,7 +372,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             online = OnlineLearner(options, as_generator(self.random_state))
         online.learn_batch(shapes)
         assert online.best is not None
-        self._store(online.best, shapes.space, preparation)
+        self._store(online.best, shapes.space, preparation, options.sparsities)
         self._online = online
         return self
 
@@ -450,11 +454,12 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         shares = getattr(self, "usage_", ())
         return atoms, [f"{name}, {100 * share:.0f} %" for name, share in zip(captions, shares, strict=True)]
 
-    def _prepare(self, shapes: Shapes) -> LearningOptions:
+    def _prepare(self, shapes: Shapes, *, more_follow: bool = False) -> LearningOptions:
         """Check the parameters and return them as options of a learner."""
         check_verbose(self.verbose)
         n_shapes = len(shapes) if shapes.weights is None else int(np.count_nonzero(shapes.weights))
-        options = self._options(shapes.space, n_shapes)
+        # The size of one batch tells nothing about the size of the set.
+        options = self._options(shapes.space, np.inf if more_follow else n_shapes)
         if isinstance(shapes, ArrayShapes):
             shapes.keep_scales()
         return options
@@ -485,7 +490,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             online.resume_run(state)
         return online
 
-    def _options(self, space: Space, n_shapes: int) -> LearningOptions:
+    def _options(self, space: Space, n_shapes: float) -> LearningOptions:
         init = self.init
         return LearningOptions(
             n_atoms=self.n_atoms,
@@ -494,7 +499,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             max_weight=self.max_weight,
             distance=self.distance,
             init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
-            nested=self.nested,
+            nested=n_shapes >= NESTED_FROM * self.n_atoms if self.nested is None else bool(self.nested),
+            target_share=default_target_share(self.n_atoms, n_shapes),
             tie=default_tie(self.n_atoms, self.n_nonzero, n_shapes) if self.tie is None else self.tie,
             effort=self.effort,
             n_swaps=self.n_swaps,
@@ -514,6 +520,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         learned: LearnedDictionary,
         space: Space,
         preparation: Preparation | None,
+        sparsities: tuple[int, ...],
         sample: TrainingSample | None = None,
     ) -> None:
         for name in ("_online", "_stability", "_sample"):
@@ -527,6 +534,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self.rmse_ = learned.rmse
         self.usage_ = learned.usage
         self.loss_curve_ = learned.loss_curve
+        self.sparsities_ = np.array(sparsities)
         self.n_iter_ = learned.n_iter
 
 

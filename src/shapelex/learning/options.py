@@ -18,11 +18,20 @@ DEFAULT_TIE = 0.2
 """Default strength of the penalty on the distance from each atom to its nearest shape, for large sets. At 0.2 an atom
 that is 0.05 from its nearest shape counts as much as 0.05 % of root mean squared distance."""
 
-TARGET_SHARE = 2.0
-"""Weight of the highest sparsity in the objective of nested dictionaries, relative to the lower ones."""
+NESTED_FROM = 10
+"""Number of shapes per atom from which on dictionaries are nested by default. With fewer, atoms depend on the shapes at
+hand either way."""
 
 
-def default_tie(n_atoms: int, n_nonzero: int, n_shapes: int) -> float:
+def default_target_share(n_atoms: int, n_shapes: float) -> float:
+    """Return the weight of the highest sparsity of a nested dictionary, relative to each lower one.
+
+    It is ``4 + 120 n_atoms / n_shapes``: in small sets, the minima of different sparsities are farther apart.
+    """
+    return 4 + 120 * n_atoms / n_shapes
+
+
+def default_tie(n_atoms: int, n_nonzero: int, n_shapes: float) -> float:
     """Return the default strength of the penalty: ``0.2 + n_atoms / n_shapes``, but at most 0.5.
 
     It is stronger for small sets, where a dictionary may approximate all shapes by atoms that look like none of them.
@@ -54,6 +63,8 @@ class LearningOptions:
         of the squared full distance to the nearest shape.
     nested : bool, default False
         Whether to lower the losses of several sparsities up to `n_nonzero` together.
+    target_share : float, default 4
+        Weight of `n_nonzero` then, relative to each lower sparsity.
     effort : float, default 1
         How long to search for a first dictionary, see :func:`~shapelex.learning.population.explore`.
     n_swaps : int, optional
@@ -79,6 +90,7 @@ class LearningOptions:
     init: str | ComplexArray = "spread"
     tie: float = 0.5
     nested: bool = False
+    target_share: float = 4.0
     effort: float = 1
     n_swaps: int | None = None
     n_restarts: int = 1
@@ -135,7 +147,7 @@ class LearningOptions:
     def objective(self) -> Objective:
         """What the updates lower."""
         shares = np.ones(len(self.sparsities))
-        shares[-1] = TARGET_SHARE
+        shares[-1] = self.target_share
         return Objective(shares / shares.sum(), float(self.tie))
 
     @property

@@ -36,16 +36,19 @@ CROSSOVER_SHARE = 0.85
 """Part of the trials that are crossovers, once the dictionaries exchange atoms; the others are swaps."""
 
 ISLANDS_FROM = 4
-"""From this effort on there are several populations, and a last one of the best dictionary of each."""
+"""From this effort on there are several populations, one for each 2 of the effort."""
+
+CHAMPIONS_SHARE = 0.5
+"""Part of the passes of one population of the best dictionaries of several."""
 
 # Passes over a sample at effort 1, where a pass takes as long as the second number says; more of shorter ones.
 _PASSES, _PASS_NS = 500, 13e6
-_CHAMPIONS_SHARE = 0.5
+# Between two kernels a thread holds the lock of the interpreter for about so long in a pass.
 _SERIAL_NS = 2e5
-_SAMPLE_GROWTH = 0.25
-_EFFORT_PER_ISLAND = 2
-_ONE_PASSES = 2.0
-_NESTED_PASSES = 0.25
+# With one atom per shape a pass is short, and the sample is so many times as large.
+_ONE_ATOM_ROWS = 4
+# Maximum number of updates with all sparsities, on the sample.
+_NESTED_UPDATES = 40
 # Trials of a population that start from the same dictionaries. The number does not depend on that of the threads, so
 # the result does not either.
 _ROUND = 4
@@ -78,50 +81,38 @@ def explore(
 ) -> Iterator[Exploration]:
     """Search a dictionary on a random sample of the shapes; `atoms` is one of those that the search starts from.
 
-    A nested dictionary is first learned with one atom per shape, where good minima are few, so that other samples and
-    seeds lead to similar atoms; all sparsities follow. From the effort ``ISLANDS_FROM`` on, several populations do not
-    exchange anything at first; then one population of the best dictionary of each goes on.
+    A nested dictionary is searched with one atom per shape, where good minima are few, so that other samples and seeds
+    lead to similar atoms; a descent with all sparsities follows. From the effort ``ISLANDS_FROM`` on, several
+    populations do not exchange anything at first; then one population of the best dictionary of each goes on.
     """
-    n_rows = int(SAMPLE_ROWS * max(options.effort, 1) ** _SAMPLE_GROWTH)
+    n_rows = SAMPLE_ROWS * (_ONE_ATOM_ROWS if options.n_nonzero == 1 else 1)
     chosen = draw_rows(shapes, max(n_rows, 20 * options.n_atoms), generator)
     sample = ArrayShapes(shapes.preshape_rows(chosen), PlainRows(shapes.shape[1]), shapes.weights_of(chosen))
-    n_islands = (
-        max(int(options.effort / _EFFORT_PER_ISLAND), 2)
-        if options.effort >= ISLANDS_FROM and options.n_trials is None
-        else 1
-    )
-    phases = [(options, 1.0)]
-    if len(options.sparsities) > 1:
-        phases = [(replace(options, n_nonzero=1, nested=False, tie=0.0), _ONE_PASSES), (options, _NESTED_PASSES)]
-    elif n_islands > 1:
-        phases = [(options, 1 - _CHAMPIONS_SHARE), (options, _CHAMPIONS_SHARE)]
-    populations: list[Population] = []
-    n_trials, done, total = 0, 0.0, sum(share for _, share in phases)
-    for phase, share in phases:
-        trials = Trials(sample.configurations, sample.weights_of(slice(None)), phase)
-        n_passes = share * count_passes(trials)
-        if populations:
-            starts = [[population.best.atoms for population in populations]]
-            if len(populations) == 1:
-                starts = [[member.atoms for member in populations[0].members]]
-            first_passes = 0.0
-        else:
-            # From given atoms all dictionaries would begin alike.
-            n_members = min(max(round(n_passes / n_islands / 330), 4), 8) if isinstance(options.init, str) else 1
-            starts = [[_draw_start(sample, options, generator) for _ in range(n_members)] for _ in range(n_islands)]
-            starts[0][0] = atoms
-            first_passes = FIRST_SHARE * n_passes
-        search = Search(trials, starts, generator, _runner(shapes, trials))
-        populations = search.populations
-        part = share / total
-        limit = None if options.n_trials is None else round((done + part) * options.n_trials) - n_trials
-        while True:
-            progress = search.n_passes / max(n_passes, 1) if limit is None else search.n_trials / max(limit, 1)
-            yield Exploration(search.best, n_trials + search.n_trials, done + part * min(progress, 1.0))
-            if progress >= 1 or n_passes == 0 or limit == 0 or search.best.losses[-1] <= trials.rounding:
-                break
-            search.make_round(exchanges=search.n_passes >= first_passes, n_most=limit)
-        n_trials, done = n_trials + search.n_trials, done + part
+    is_nested = len(options.sparsities) > 1
+    searched = replace(options, n_nonzero=1, nested=False, tie=0.0) if is_nested else options
+    trials = Trials(sample.configurations, sample.weights_of(slice(None)), searched)
+    has_islands = options.effort >= ISLANDS_FROM and options.n_trials is None
+    n_islands = int(options.effort / 2) if has_islands else 1
+    n_passes = count_passes(trials)
+    # From given atoms all dictionaries would begin alike.
+    n_members = min(max(round(n_passes / n_islands / 330), 4), 8) if isinstance(options.init, str) else 1
+    starts = [[_draw_start(sample, options, generator) for _ in range(n_members)] for _ in range(n_islands)]
+    starts[0][0] = atoms
+    search = Search(trials, starts, generator, _runner(shapes, trials))
+    while True:
+        share = search.n_passes / n_passes
+        if options.n_trials is not None:
+            share = search.n_trials / max(options.n_trials, 1)
+        yield Exploration(search.best, search.n_trials, min(share, 1.0))
+        if share >= 1 or options.n_trials == 0 or search.best.losses[-1] <= trials.rounding:
+            break
+        if len(search.populations) > 1 and share >= 1 - CHAMPIONS_SHARE:
+            search.unite()
+        exchanges = search.n_passes >= FIRST_SHARE * n_passes
+        search.make_round(exchanges=exchanges, n_most=options.n_trials)
+    if is_nested:
+        together = Trials(trials.rows, trials.weights, options)
+        yield Exploration(together.descend(search.best.atoms, _NESTED_UPDATES), search.n_trials, 1.0)
 
 
 def count_passes(trials: Trials) -> float:
@@ -154,7 +145,7 @@ def _run_threads(trials: Trials, inputs: list[tuple[ComplexArray, int, float]]) 
     def try_one(number: int, _: int) -> None:
         tried[number] = trials.descend(*inputs[number])
 
-    # Between two kernels a thread holds the lock of the interpreter: short passes gain nothing from a second one.
+    # Short passes gain nothing from a second thread.
     work_ns = len(inputs) * TRIAL_UPDATES * max(trials.cost_ns - _SERIAL_NS, 0)
     n_threads = count_threads(trials.options.n_threads, work_ns) if trials.options.device == "cpu" else 1
     run_blocks(try_one, len(inputs), 1, n_threads)
@@ -190,6 +181,12 @@ class Search:
     def best(self) -> Trial:
         """The best dictionary of all populations."""
         return min((population.best for population in self.populations), key=lambda member: member.judgement)
+
+    def unite(self) -> None:
+        """Make one population of the best dictionary of each."""
+        first = self.populations[0]
+        first.members = [population.best for population in self.populations]
+        self.populations = [first]
 
     def make_round(self, exchanges: bool, n_most: int | None) -> None:
         """Try one round of swaps, or of swaps and crossovers, in each population, but `n_most` trials in all."""

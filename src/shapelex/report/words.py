@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from shapelex import __version__
-from shapelex.learning import LearningOptions
 from shapelex.learning.options import DEFAULT_TIE
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
@@ -87,7 +86,7 @@ def list_settings(model: Any) -> list[list[str]]:
 
 
 def _name_sparsities(model: Any) -> str:
-    *lower, highest = LearningOptions(model.n_atoms, model.n_nonzero, nested=model.nested).sparsities
+    *lower, highest = getattr(model, "sparsities_", [model.n_nonzero])
     if not lower:
         return f"learned for {highest} per shape"
     return f"nested: learned for {', '.join(map(str, lower))} and {highest} per shape together"

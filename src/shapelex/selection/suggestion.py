@@ -18,7 +18,7 @@ from shapelex._validation import check_count, check_flag, check_number
 from shapelex.estimators.base import as_generator, count_jobs
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning import LearningOptions, learn
-from shapelex.learning.options import default_tie
+from shapelex.learning.options import NESTED_FROM, default_target_share, default_tie
 from shapelex.learning.stability import TrainingSample, measure_stability
 from shapelex.selection.atom_stability import AtomStability
 from shapelex.selection.elbow import choose, close_sizes, most_stable
@@ -295,7 +295,8 @@ class _Search:
                 continue
             cell = {"n_atoms": size, "n_nonzero": n_nonzero}
             options: dict[str, Any] = {
-                "nested": True,
+                "nested": len(self.rows) >= NESTED_FROM * size,
+                "target_share": default_target_share(size, len(self.rows)),
                 "tie": default_tie(size, n_nonzero, len(self.rows)),
                 "n_threads": self._n_threads,
             }

@@ -20,6 +20,7 @@ _DTYPES = {
     "complex": (np.complex64, np.complex128),
     "complex128": (np.complex128,),
     "float": (np.float32, np.float64),
+    "int": (np.int64,),
 }
 
 
@@ -70,7 +71,7 @@ class Array(Part):
     NaN is allowed only where `allows_nan` says so; infinity never is.
     """
 
-    kind: Literal["complex", "complex128", "float"]
+    kind: Literal["complex", "complex128", "float", "int"]
     shape: tuple[str, ...]
     optional: bool = False
     allows_nan: bool = False
