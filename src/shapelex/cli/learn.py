@@ -68,7 +68,7 @@ def learn(
             "--nested/--not-nested",
             help="Learn for several numbers of atoms per shape up to --nonzero together, so that other shapes and "
             "seeds give similar atoms; or for --nonzero alone, as the paper does. [default: together where there are "
-            "at least 10 shapes per atom]",
+            "at least 20 shapes per atom]",
             show_default=False,
         ),
     ] = None,

@@ -80,7 +80,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         First dictionary: shapes far from each other, random shapes (as in the paper), or given configurations.
     nested : bool, optional
         Whether to lower the errors at several sparsities up to `n_nonzero` together, or the error at `n_nonzero` alone.
-        By default together where there are at least 10 shapes per atom.
+        By default together where there are at least 20 shapes per atom.
         Without it, the training error at `n_nonzero` is smaller on small sets and about the same on large ones, errors
         at lower sparsities are larger, and atoms differ more from sample to sample and from seed to seed.
     tie : float, optional

@@ -18,7 +18,7 @@ DEFAULT_TIE = 0.2
 """Default strength of the penalty on the distance from each atom to its nearest shape, for large sets. At 0.2 an atom
 that is 0.05 from its nearest shape counts as much as 0.05 % of root mean squared distance."""
 
-NESTED_FROM = 10
+NESTED_FROM = 20
 """Number of shapes per atom from which on dictionaries are nested by default. With fewer, atoms depend on the shapes at
 hand either way."""
 

@@ -47,8 +47,10 @@ _PASSES, _PASS_NS = 500, 13e6
 _SERIAL_NS = 2e5
 # With one atom per shape a pass is short, and the sample is so many times as large.
 _ONE_ATOM_ROWS = 4
-# Maximum number of updates with all sparsities, on the sample.
+# Maximum number of updates with all sparsities, on the sample, and how much worse than the best with one atom per shape
+# a dictionary may be that they start from.
 _NESTED_UPDATES = 40
+_NEARLY_EQUAL = 0.02
 # Trials of a population that start from the same dictionaries. The number does not depend on that of the threads, so
 # the result does not either.
 _ROUND = 4
@@ -82,8 +84,9 @@ def explore(
     """Search a dictionary on a random sample of the shapes; `atoms` is one of those that the search starts from.
 
     A nested dictionary is searched with one atom per shape, where good minima are few, so that other samples and seeds
-    lead to similar atoms; a descent with all sparsities follows. From the effort ``ISLANDS_FROM`` on, several
-    populations do not exchange anything at first; then one population of the best dictionary of each goes on.
+    lead to similar atoms. Descents with all sparsities follow, from all that are nearly as good as the best. From the
+    effort ``ISLANDS_FROM`` on, several populations do not exchange anything at first; then one population of the best
+    dictionary of each goes on.
     """
     n_rows = SAMPLE_ROWS * (_ONE_ATOM_ROWS if options.n_nonzero == 1 else 1)
     chosen = draw_rows(shapes, max(n_rows, 20 * options.n_atoms), generator)
@@ -112,7 +115,12 @@ def explore(
         search.make_round(exchanges=exchanges, n_most=options.n_trials)
     if is_nested:
         together = Trials(trials.rows, trials.weights, options)
-        yield Exploration(together.descend(search.best.atoms, _NESTED_UPDATES), search.n_trials, 1.0)
+        limit = (1 + _NEARLY_EQUAL) * search.best.judgement
+        equals = [member for population in search.populations for member in population.members]
+        found = _runner(shapes, together)(
+            [(member.atoms, _NESTED_UPDATES, np.inf) for member in equals if member.judgement <= limit]
+        )
+        yield Exploration(min(found, key=lambda member: member.judgement), search.n_trials, 1.0)
 
 
 def count_passes(trials: Trials) -> float:
