@@ -5,7 +5,7 @@ Atoms that look like shapes
 Without a penalty (``tie=0``), atoms may be combined with large opposite weights and need not look like shapes. The
 penalty ``tie`` on the distance of each atom to its nearest shape makes the error a little larger and the atoms more
 realistic. The effect is strongest where the error at one number of atoms per shape alone is lowered
-(``nested=False``), as here; atoms of nested dictionaries, the default, are more realistic from the start.
+(``nested=False``), as here; atoms of nested dictionaries are more realistic from the start.
 """
 
 import matplotlib.pyplot as plt

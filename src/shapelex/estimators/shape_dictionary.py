@@ -51,8 +51,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
 
     ``RMSE_s`` is the root mean squared full Procrustes distance from the shapes to their approximations, so nothing has
     to be aligned first. The first term is the weighted geometric mean of these errors at the sparsities ``s`` = 1, 2,
-    3, 5, 8, … (Fibonacci numbers) below `n_nonzero`, and at `n_nonzero`, which has twice the weight of each of the
-    others. Such a *nested* dictionary is also good where shapes are coded with fewer atoms, and its atoms are similar
+    3, 5, 8, … (Fibonacci numbers) below `n_nonzero`, and at `n_nonzero`, which has ``4 + 120 n_atoms / n_shapes`` times
+    the weight of each of the others. Such a *nested* dictionary is also good where shapes are coded with fewer atoms, and its atoms are similar
     for other samples of shapes and other seeds. With ``nested=False``, the first term is the error at `n_nonzero`
     alone. The second term is a penalty on the squared full Procrustes distance ``d_F²`` from each atom to its nearest
     shape: of the many dictionaries that approximate equally well, it prefers atoms that look like shapes.
