@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shapelex.learning import LearningOptions, Statistics, learn
 from shapelex.learning.objective import Objective
-from shapelex.learning.options import default_target_share, default_tie
+from shapelex.learning.options import default_tie
 from shapelex.learning.problem import LearningProblem
 from tests import strategies
 from tests.coding_oracles import best_error
