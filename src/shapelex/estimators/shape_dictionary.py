@@ -52,10 +52,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     ``RMSE_s`` is the root mean squared full Procrustes distance from the shapes to their approximations, so nothing has
     to be aligned first. The first term is the weighted geometric mean of these errors at the sparsities ``s`` = 1, 2,
     3, 5, 8, … (Fibonacci numbers) below `n_nonzero`, and at `n_nonzero`, which has ``4 + 120 n_atoms / n_shapes`` times
-    the weight of each of the others. Such a *nested* dictionary is also good where shapes are coded with fewer atoms, and its atoms are similar
-    for other samples of shapes and other seeds. With ``nested=False``, the first term is the error at `n_nonzero`
-    alone. The second term is a penalty on the squared full Procrustes distance ``d_F²`` from each atom to its nearest
-    shape: of the many dictionaries that approximate equally well, it prefers atoms that look like shapes.
+    the weight of each of the others. Such a *nested* dictionary is also good where shapes are coded with fewer atoms,
+    and its atoms are similar for other samples of shapes and other seeds. With ``nested=False``, the first term is the
+    error at `n_nonzero` alone. The second term is a penalty on the squared full Procrustes distance ``d_F²`` from each
+    atom to its nearest shape: of the many dictionaries that approximate equally well, it prefers atoms that look like
+    shapes.
 
     The paper [1]_ minimizes the error at `n_nonzero` alone (section 4, "Shape Dictionary", equation 28); its algorithm
     is ``coder="ormp", nested=False, tie=0, n_swaps=0, init="random"``.
