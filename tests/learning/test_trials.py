@@ -1,5 +1,7 @@
 """Short descents on a sample, against slow code."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from shapelex.coding import encode_rows, squared_residuals
 from shapelex.learning import LearningOptions
 from shapelex.learning.objectives import objective_slopes, objective_values
-from shapelex.learning.trials import WEIGHT_PRICE, Trials
+from shapelex.learning.trials import WEIGHT_PRICE, Trials, _DeviceDescent
 from tests import strategies
 from tests.coding_oracles import best_error
 from tests.learning.samples import clustered, planted, random_rows
@@ -25,7 +27,7 @@ def slow_look(rows, weights, atoms, options):
     """What a pass over a sample finds: objective, losses, values and energies."""
     losses = []
     for n_nonzero in options.sparsities:
-        codes = encode_rows(rows, atoms, n_nonzero, method=options.coder)
+        codes = encode_rows(rows, atoms, n_nonzero, method=options.coder, max_weight=options.max_weight)
         squares = squared_residuals(rows, atoms, codes)
         values = objective_values(squares, options.distance)
         losses.append(weights @ values / weights.sum())
@@ -53,6 +55,38 @@ def test_a_trial_sees_what_the_codes_are(coder, distance, nested):
     assert found.judgement == pytest.approx(objective * price, rel=1e-5)
     assert found.n_passes == 1
     np.testing.assert_array_equal(found.atoms, atoms)
+
+
+@pytest.mark.parametrize("coder", ["exact", "ormp"])
+def test_weights_are_bounded(coder):
+    rows, atoms = clustered(100), clustered(7, seed=4)
+    trials = make_trials(rows, 7, 3, coder=coder, max_weight=0.6)
+    found = trials.descend(atoms, 0)
+    objective, _, values, energies = slow_look(rows, trials.weights, atoms, trials.options)
+    assert found.objective == pytest.approx(objective, rel=1e-6)
+    np.testing.assert_allclose(found.values, values, atol=1e-5)
+    np.testing.assert_allclose(found.energies, energies, rtol=1e-4)
+    assert found.objective > make_trials(rows, 7, 3, coder=coder).descend(atoms, 0).objective
+
+
+@pytest.mark.parametrize("distance", KINDS)
+def test_descents_on_devices_are_those_of_the_kernels(distance):
+    rows, atoms = clustered(100), random_rows(5, 10)
+    trials = make_trials(rows, 5, 3, np.resize([1.0, 0.0, 2.0], 100), nested=True, distance=distance, coder="exact")
+    # Its passes are those of any device; here they are made on the CPU.
+    expected, found = trials.descend(atoms, 4), _DeviceDescent(trials).run(atoms.copy(), 4, np.inf)
+    np.testing.assert_allclose(found.atoms, expected.atoms, atol=1e-5)
+    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-5)
+    np.testing.assert_allclose(found.energies, expected.energies, rtol=1e-4)
+    assert found.judgement == pytest.approx(expected.judgement, rel=1e-5)
+    assert found.n_passes == expected.n_passes
+
+
+def test_trials_can_be_sent_to_workers():
+    trials, atoms = make_trials(clustered(60), 4, 2, nested=True), random_rows(4, 10)
+    expected = trials.descend(atoms, 3)
+    again = pickle.loads(pickle.dumps(trials)).descend(atoms, 3)
+    np.testing.assert_array_equal(again.atoms, expected.atoms)
 
 
 @settings(max_examples=10)

@@ -48,8 +48,6 @@ class Survey:
         The worst approximated shapes, worst first, as configurations.
     nearest : ndarray of complex, shape (n_atoms, n_coordinates)
         The shape nearest to each atom, whitened; no row where ``tie`` is 0.
-    energies : ndarray of float, shape (n_atoms,)
-        Sums over the shapes of the squared moduli of the weights of each atom, at the highest sparsity.
     values : ndarray of float, shape (n_shapes,), or None
         Squared distance from each shape to its approximation at the highest sparsity, where it was asked for.
     """
@@ -61,7 +59,6 @@ class Survey:
     combined: Statistics
     worst: ComplexArray
     nearest: ComplexArray
-    energies: FloatArray
     values: FloatArray | None = None
 
     @property
@@ -126,7 +123,6 @@ def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, kee
         combined=options.objective.combine(found.statistics, losses),
         worst=found.worst_rows,
         nearest=found.nearest_rows,
-        energies=found.statistics[-1].gram.diagonal().real,
         values=found.values if keeps_values else None,
     )
 

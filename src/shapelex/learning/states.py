@@ -165,7 +165,6 @@ class Record:
             combined=statistics,
             worst=none,
             nearest=none,
-            energies=np.zeros(len(arrays["best_atoms"])),
         )
         restore_generator(generator, numbers["generator"])
         curves = [list(curve) for curve in numbers["curves"]]
