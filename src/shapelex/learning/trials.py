@@ -106,7 +106,8 @@ class Trials:
         self.weights = np.ascontiguousarray(weights, dtype=np.float64)
         self.total_weight = float(self.weights.sum())
         self.options = options
-        self.rounding = float(64 * np.finfo(rows.dtype).eps) ** 2
+        # Of losses: that of the rows, and that of squared errors, which are differences of numbers near 1.
+        self.rounding = max(float(64 * np.finfo(rows.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
         self._idle: list[_Descent] = []
         self.searches = [choose_search(options.coder, options.n_atoms, size) for size in options.sparsities]
         # Estimated nanoseconds of a pass on one core.
