@@ -118,7 +118,11 @@ class Trials:
 
     def descend(self, atoms: ComplexArray, n_updates: int, limit: float = np.inf) -> Trial:
         """Make up to `n_updates` updates; stop where they do not lower the objective, or will not reach `limit`."""
-        descent = self._idle.pop() if self._idle else self._make_descent()
+        try:
+            # One step: another thread may take the last one.
+            descent = self._idle.pop()
+        except IndexError:
+            descent = self._make_descent()
         try:
             return descent.run(np.array(atoms, dtype=np.complex128), n_updates, limit)
         finally:
