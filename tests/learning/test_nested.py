@@ -81,7 +81,7 @@ def test_batches_are_nested_too():
     assert sx.distance(model.atoms_, plain.atoms_).max() > 1e-3
     in_batches = sx.ShapeDictionary(**options, batch_size=20, max_iter=3, random_state=0)
     again = sx.ShapeDictionary(**options, nested=False, batch_size=20, max_iter=3, random_state=0)
-    assert sx.distance(in_batches.fit(Z).atoms_, again.fit(Z).atoms_).max() > 1e-3
+    assert sx.distance(in_batches.fit(Z).atoms_, again.fit(Z).atoms_).max() > 1e-4
 
 
 def rmse_at(rows, atoms, n_nonzero):
@@ -97,7 +97,7 @@ def test_worms_have_better_codes_of_few_atoms_and_atoms_that_come_back(load_real
     atoms = {
         nested: [
             space.whitened_preshapes(
-                sx.ShapeDictionary(10, 5, space=space, nested=nested, random_state=seed).fit(X[::10]).atoms_
+                sx.ShapeDictionary(10, 5, space=space, nested=nested, tol=1e-4, random_state=seed).fit(X[::10]).atoms_
             )
             for seed in (0, 1)
         ]

@@ -91,21 +91,28 @@ def test_effort_is_the_number_of_passes():
 @pytest.mark.parametrize(("effort", "n_islands"), [(1, 1), (ISLANDS_FROM - 0.1, 1), (ISLANDS_FROM, 2), (9, 4)])
 @pytest.mark.parametrize("nested", [False, True])
 def test_islands(effort, n_islands, nested, monkeypatch):
-    monkeypatch.setattr(module, "_PASSES", 3)
-    made = []
+    monkeypatch.setattr(module, "_PASSES", 30)
+    sizes, united = [], []
 
     class Recorded(module.Search):
-        def __init__(self, trials, starts, *others):
-            super().__init__(trials, starts, *others)
-            made.append((starts, [population.best.judgement for population in self.populations]))
+        def make_round(self, *arguments, **options):
+            sizes.append([len(population.members) for population in self.populations])
+            super().make_round(*arguments, **options)
+
+        def unite(self):
+            best = [population.best for population in self.populations]
+            super().unite()
+            (population,) = self.populations
+            united.append(population.members == best)
 
     monkeypatch.setattr(module, "Search", Recorded)
     search(clustered(100), effort=effort, nested=nested)
-    assert len(made[0][0]) == n_islands
-    assert len({len(group) for group in made[0][0]}) == 1
-    if n_islands > 1:
-        # The last population consists of the best dictionary of each island.
-        assert [len(group) for group in made[-1][0]] == [n_islands]
+    assert len(sizes[0]) == n_islands
+    assert len(set(sizes[0])) == 1
+    assert [len(group) for group in sizes] == sorted((len(group) for group in sizes), reverse=True)
+    # The last population consists of the best dictionary of each island.
+    assert united == [True] * (n_islands > 1)
+    assert sizes[-1] == (sizes[0] if n_islands == 1 else [n_islands])
 
 
 def test_the_first_phase_of_nested_dictionaries_has_one_atom_per_shape(monkeypatch):

@@ -28,8 +28,9 @@ def test_penalty(options, words):
 
 
 def test_sparsities():
-    assert settings_of()["Sparsities"] == "nested: learned for 1, 2 and 3 per shape together"
-    assert settings_of(nested=False)["Sparsities"] == "learned for 3 per shape"
+    assert settings_of(nested=True)["Sparsities"] == "nested: learned for 1, 2 and 3 per shape together"
+    # There are 5 shapes per atom.
+    assert settings_of()["Sparsities"] == settings_of(nested=False)["Sparsities"] == "learned for 3 per shape"
     assert settings_of(n_nonzero=1)["Sparsities"] == "learned for 1 per shape"
 
 
