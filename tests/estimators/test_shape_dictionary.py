@@ -127,8 +127,8 @@ class TestFit:
         left_out = sx.ShapeDictionary(**settings).fit(shapes[weights > 0])
         counted = sx.ShapeDictionary(**settings).fit(shapes, sample_weight=np.sign(weights))
         np.testing.assert_allclose(counted.atoms_, left_out.atoms_, atol=1e-8)
-        # The default tie depends on the number of shapes.
-        settings["tie"] = 0.3
+        # The number of shapes matters to the default tie, and to nested dictionaries.
+        settings |= {"tie": 0.3, "nested": False}
         weighted = sx.ShapeDictionary(**settings).fit(shapes, sample_weight=weights)
         repeated = sx.ShapeDictionary(**settings).fit(np.repeat(shapes, weights, axis=0))
         assert weighted.rmse_ == pytest.approx(repeated.rmse_, rel=1e-9)

@@ -198,6 +198,18 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
                 ),
             ),
             Group(
+                "_combined",
+                Statistics,
+                "combined_",
+                (
+                    Array("combined_gram", "complex128", ("n_atoms", "n_atoms")),
+                    Array("combined_products", "complex128", ("n_atoms", "n_coordinates")),
+                    Array("combined_usage", "float", ("n_atoms",)),
+                    Number("combined_weight"),
+                ),
+                optional=True,
+            ),
+            Group(
                 "_stability",
                 DictionaryStability,
                 "stability_",
@@ -278,8 +290,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
-            Weight of each shape; an integer weight equals that many copies, but the default `tie` counts each shape of
-            positive weight once.
+            Weight of each shape; an integer weight equals that many copies, but where the number of shapes matters
+            (`nested`, the default `tie`), each shape of positive weight counts once.
 
         Returns
         -------
@@ -367,7 +379,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         elif is_fitted:
             generator = as_generator(self.random_state)
             online = OnlineLearner.resume(
-                options, generator, self._atom_rows(), self._statistics, self.n_iter_, self.rmse_
+                options,
+                generator,
+                self._atom_rows(),
+                self._statistics,
+                self.n_iter_,
+                self.rmse_,
+                getattr(self, "_combined", None),
             )
         else:
             online = OnlineLearner(options, as_generator(self.random_state))
@@ -524,13 +542,15 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         sparsities: tuple[int, ...],
         sample: TrainingSample | None = None,
     ) -> None:
-        for name in ("_online", "_stability", "_sample"):
+        for name in ("_online", "_stability", "_sample", "_combined"):
             self.__dict__.pop(name, None)
         if sample is not None:
             self._sample = sample
         self.space_, self.preparation_ = space, preparation
         self.n_features_in_ = space.n_coordinates
         self._statistics = learned.statistics
+        if learned.combined is not None and len(sparsities) > 1:
+            self._combined = learned.combined
         self.atoms_ = space.unwhiten(learned.atoms)
         self.rmse_ = learned.rmse
         self.usage_ = learned.usage

@@ -94,13 +94,16 @@ class OnlineLearner:
         statistics: Statistics,
         n_batches: int,
         rmse: float,
+        combined: Statistics | None = None,
     ) -> "OnlineLearner":
-        """Return a learner that continues from a dictionary; its statistics count as those of `n_batches` batches."""
+        """Return a learner that continues from a dictionary; its statistics count as those of `n_batches` batches.
+
+        Without `combined`, what was learned before counts at the highest sparsity alone.
+        """
         learner = cls(options, generator)
         learner.atoms = atoms
         learner.n_batches = max(n_batches, 1)
-        # What was learned before counts at the highest sparsity alone.
-        learner._statistics = learner._combined = statistics
+        learner._statistics, learner._combined = statistics, combined or statistics
         learner._weight, learner._loss = statistics.weight, rmse**2 * statistics.weight
         return learner
 
@@ -124,6 +127,7 @@ class OnlineLearner:
             n_iter=self.n_batches,
             converged=self._converged,
             restart=0,
+            combined=self._combined,
         )
 
     def learn_batch(self, batch: Shapes) -> float:
@@ -183,6 +187,7 @@ class OnlineLearner:
             n_iter=len(losses),
             converged=self._converged,
             restart=0,
+            combined=self._combined if losses else None,
         )
 
     def resume_run(self, state: LearnerState) -> None:

@@ -80,6 +80,8 @@ class LearnedDictionary:
         Fraction of the shapes, by weight, that use each atom.
     statistics : Statistics
         Sums over the shapes and their codes of the highest sparsity, to which later batches are added.
+    combined : Statistics or None
+        The sums of all sparsities that updates by later batches need, where it was learned in batches.
     loss_curve : ndarray of float, shape (n_iter + 1,)
         Weighted mean squared distances of the dictionaries of its descent; the first dictionary comes first.
     n_iter : int
@@ -98,6 +100,7 @@ class LearnedDictionary:
     n_iter: int
     converged: bool
     restart: int
+    combined: Statistics | None = None
 
 
 @dataclass(frozen=True)
