@@ -160,9 +160,10 @@ def choose_search(
     if method == "auto" and n_supports <= AUTO_MAX_SUPPORTS:
         method = "exact"
     elif method == "auto":
-        method = "beam"
-        if polish is None and can_polish:
-            polish, width = True, width or AUTO_WIDTH
+        polish = can_polish if polish is None else polish
+        # On GPUs, ORMP and polish are fused kernels, and take a thousandth of the time of a beam.
+        method = "ormp" if backend == "torch" and polish and width is None else "beam"
+        width = width or (AUTO_WIDTH if polish else None)
     width = width or BEAM_WIDTH
     if method == "exact" and n_supports > EXACT_MAX_SUPPORTS:
         what = (
