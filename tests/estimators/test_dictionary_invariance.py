@@ -15,7 +15,7 @@ from tests.shapes.test_stored import KINDS, as_zarr
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 
 SPACES = [sx.Landmarks(8), sx.BSpline(8), sx.HermiteSpline(4, closed=True), custom_space(8)]
-PAPER = {"coder": "ormp", "tie": 0, "n_swaps": 0, "init": "random"}
+PAPER = {"coder": "ormp", "nested": False, "tie": 0, "n_swaps": 0, "init": "random"}
 
 
 def move_each(X, space, rng, farthest):
