@@ -70,7 +70,7 @@ def test_with_all_atoms_a_dictionary_spans_what_complex_pca_spans(space, options
 def test_with_all_atoms_a_dictionary_is_as_good_as_complex_pca_on_real_shapes(file, space, load_real):
     X = load_real(file)
     modes = sx.ComplexPCA(4, space=space, subtract_average=False).fit(X)
-    model = sx.ShapeDictionary(4, 4, space=space, nested=False, random_state=0, max_iter=300, tol=0, **PAPER).fit(X)
+    model = sx.ShapeDictionary(4, 4, space=space, random_state=0, max_iter=300, tol=0, **PAPER).fit(X)
     assert model.rmse_ == pytest.approx(np.sqrt(modes.loss_ / len(X)), rel=1e-6)
 
 
