@@ -87,7 +87,7 @@ def _counts(most: int) -> list[int]:
 
 
 def _code_features(kind: Any = "tangent") -> sx.CodeFeatures:
-    return sx.CodeFeatures(kind, dictionary=sx.ShapeDictionary(**QUICK))
+    return sx.CodeFeatures(kind, dictionary=sx.ShapeDictionary(nested=False, **QUICK))
 
 
 def _dictionary_sizes(n_shapes: int, others: Grid) -> list[Grid]:

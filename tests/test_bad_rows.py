@@ -59,7 +59,9 @@ def given_init(space):
 
 LEARNERS = {
     "fit": make_dictionary,
-    "fit by the paper": lambda space: make_dictionary(space, coder="ormp", tie=0, n_swaps=0, init="random"),
+    "fit by the paper": lambda space: make_dictionary(
+        space, coder="ormp", nested=False, tie=0, n_swaps=0, init="random"
+    ),
     "fit from given atoms": given_init,
     "fit in batches": lambda space: make_dictionary(space, batch_size=11),
     "fit in batches from given atoms": lambda space: given_init(space).set_params(batch_size=11),

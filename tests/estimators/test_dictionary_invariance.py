@@ -15,7 +15,7 @@ from tests.shapes.test_stored import KINDS, as_zarr
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 
 SPACES = [sx.Landmarks(8), sx.BSpline(8), sx.HermiteSpline(4, closed=True), custom_space(8)]
-PAPER = {"coder": "ormp", "tie": 0, "n_swaps": 0, "init": "random"}
+PAPER = {"coder": "ormp", "nested": False, "tie": 0, "n_swaps": 0, "init": "random"}
 
 
 def move_each(X, space, rng, farthest):
@@ -70,7 +70,7 @@ def test_with_all_atoms_a_dictionary_spans_what_complex_pca_spans(space, options
 def test_with_all_atoms_a_dictionary_is_as_good_as_complex_pca_on_real_shapes(file, space, load_real):
     X = load_real(file)
     modes = sx.ComplexPCA(4, space=space, subtract_average=False).fit(X)
-    model = sx.ShapeDictionary(4, 4, space=space, nested=False, random_state=0, max_iter=300, tol=0, **PAPER).fit(X)
+    model = sx.ShapeDictionary(4, 4, space=space, random_state=0, max_iter=300, tol=0, **PAPER).fit(X)
     assert model.rmse_ == pytest.approx(np.sqrt(modes.loss_ / len(X)), rel=1e-6)
 
 

@@ -55,7 +55,7 @@ def test_surveys_are_those_of_the_cpu(dtype, distance, is_weighted, device, monk
         {},
         {"coder": "beam"},
         {"distance": "geodesic"},
-        {"coder": "ormp", "tie": 0, "n_swaps": 0},
+        {"coder": "ormp", "nested": False, "tie": 0, "n_swaps": 0},
         {"coder": "ormp", "batch_size": 50},
     ],
     ids=str,

@@ -101,7 +101,8 @@ def encode(
         - ``"beam"``: ORMP that keeps the best `width` supports at each step, its own path always among them.
         - ``"exact"``: the true minimum over all supports, by enumeration.
         - ``"auto"``: ``"exact"`` where ``comb(n_atoms, n_nonzero)`` is at most 50,000 (up to 40 µs per shape),
-          otherwise ``"beam"`` of width 8 with `polish`.
+          otherwise ``"beam"`` of width 8 with `polish`. On torch devices it is then ``"ormp"`` with `polish`, which has
+          a fused kernel on NVIDIA GPUs; a `width`, ``polish=False`` or `tol` selects the beam there too.
     width : int, optional
         Number of supports that a beam keeps; 1 is ORMP, bit for bit. Default: 16 for ``"beam"``, 8 for ``"auto"``.
     tol : float, optional
@@ -132,8 +133,8 @@ def encode(
         Maximum number of threads. Default: all processors of this process. Few shapes are coded by one thread.
     device : str, default "cpu"
         Where to code: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on the
-        CPU. Supports are the same everywhere, except where two are
-        equally good to rounding, or atoms are nearly dependent.
+        CPU. Supports of one method are the same everywhere, except where two are equally good to rounding, or atoms are
+        nearly dependent.
 
     Returns
     -------

@@ -71,7 +71,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Space of the configurations; landmarks when not given.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``; ``"auto"`` finds the
-        true minimum where that is cheap, and uses a beam search with polishing elsewhere.
+        true minimum where that is cheap, and elsewhere uses a beam search with polishing, on torch devices ORMP with
+        polishing.
     max_weight : float, optional
         Largest modulus of a weight, see :func:`shapelex.encode`, in learning and in all codes: atoms then cannot
         cancel each other. Not bounded by default.

@@ -163,7 +163,7 @@ def solve_bounded(correlations, norm2, gram, bounds, limits, size, exchange, mat
     value = dual_value(norm2, bounds, size, exchange)
     error = infinity
     for _ in range(MAX_STEPS):
-        invert_factor(correlations, size, exchange)
+        invert_factor(size, exchange)
         error = clip_weights(correlations, norm2, gram, bounds, limits, size, exchange, out_coef)
         if error - value <= 8 * limits[EPS] * norm2:
             break
@@ -366,8 +366,8 @@ def bound_batch(
     Parameters
     ----------
     correlations, norms2, gram, limits, score_bits
-        As in :func:`shapelex.kernels.pursuit.pursue_batch`; there is no error target, and rows that
-        need their coordinates are skipped.
+        As in :func:`shapelex.kernels.pursuit.pursue_batch`, in double precision; there is no error target, and rows
+        that need their coordinates are skipped.
     bounds : ndarray of float, shape (n_atoms,)
         Largest modulus of the weights of each atom; rows have norm 1.
     tries_all : int

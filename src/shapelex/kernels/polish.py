@@ -35,6 +35,8 @@ from shapelex.kernels.triangle import (
     write_support,
 )
 
+# The error of a support is known to double precision, whatever that of its row is.
+DOUBLE_EPS = np.finfo(np.float64).eps
 # Rank-one updates add up their roundings: after so many exchanges all is computed again.
 EXCHANGES_PER_FACTOR = 16
 # A bound on the work of one row, far above the exchanges that shapes need.
@@ -43,43 +45,43 @@ MAX_FACTORS = 16
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verified, exchange):
-    """Exchange atoms of a support while the error falls; return the squared residual.
+    """Exchange atoms of a support while the error falls; tell whether any was exchanged.
 
     ``exchange.support`` gets the support. What the updates promise is checked with a new factor, and the last support
     that kept its promise, ``verified``, comes back where one does not.
     """
-    margin = 16 * limits[EPS] * norm2
+    margin = 16 * DOUBLE_EPS * norm2
     left = norm2
-    promised = norm2
+    promised = left
     is_done = False
     for turn in range(MAX_FACTORS):
         is_independent = factor_support(correlations, gram, limits[INDEPENDENT], size, exchange)
         now = norm2 - sum_of_squares(exchange.target, size)
         if turn > 0 and not (is_independent and now < left - margin):
             exchange.support[:size] = verified[:size]
-            return left
+            return turn > 1
         if not is_independent:
-            return norm2
+            return False
         left = now
         verified[:size] = exchange.support[:size]
         # Updates without visible drift have seen all exchanges of this support.
         if is_done and abs(now - promised) <= limits[UNSURE] * norm2:
-            return left
+            return turn > 0
         promised = now
-        invert_factor(correlations, size, exchange)
+        invert_factor(size, exchange)
         combine(correlations, gram, atom_norms2, size, exchange)
         n_done = 0
         while n_done < EXCHANGES_PER_FACTOR:
-            place, atom, gain = best_exchange(size, limits, margin, exchange)
+            place, atom, gain = best_exchange(norm2, size, limits, exchange)
             is_done = place < 0
             if is_done or not apply_exchange(gram, size, place, atom, limits, exchange):
                 break
             promised -= gain
             n_done += 1
         if n_done == 0:
-            return left
+            return turn > 0
     exchange.support[:size] = verified[:size]
-    return left
+    return True
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -115,7 +117,7 @@ def polish_batch(
     Parameters
     ----------
     correlations, norms2, gram, rows, atoms, limits, score_bits
-        As in :func:`shapelex.kernels.pursuit.pursue_batch`.
+        As in :func:`shapelex.kernels.pursuit.pursue_batch`, in double precision.
     out_support, out_coefs, out_left, out_needs_row
         As there, with one level, filled by a search. Rows that need their coordinates are skipped.
     """
@@ -133,18 +135,18 @@ def polish_batch(
         # Where only rounding is left, gains tie.
         if needs_row[0] or size == 0 or (not has_target and not out_left[k] > limits[UNSURE] * norm2):
             continue
-        best_left = out_left[k] - 16 * limits[EPS] * norm2
-        left = exchange_atoms(correlations[k], norm2, gram, atom_norms2, limits, size, verified, exchange)
-        is_better = left < best_left
+        is_better = exchange_atoms(correlations[k], norm2, gram, atom_norms2, limits, size, verified, exchange)
         while is_better or has_target:
             # In order of gain, as an exact search writes its codes.
             verified[:size] = exchange.support[:size]
             n_chosen = pursue_among(correlations[k], norm2, gram, verified[:size], limits, size, basis, state, chosen)
             left = norm2 - sum_of_squares(chosen.target, n_chosen)
             meets = has_target and meets_target(left, norm2, limits, row, atoms, chosen, n_chosen, needs_row)
-            # With a target, a support of fewer atoms must meet it; all others must be better.
+            # With a target, a support of fewer atoms must meet it; all others must be better, and stay so in the order
+            # of gain, in which another atom may count as dependent.
             is_smaller = n_chosen < read_support(out_support[k], verified)
-            if meets if has_target and is_smaller else left < best_left:
+            is_kept = is_better and left <= out_left[k] + 16 * limits[EPS] * norm2
+            if meets if has_target and is_smaller else is_kept:
                 solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
                 write_support(chosen.support, n_chosen, out_support[k])
                 write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])
@@ -152,7 +154,7 @@ def polish_batch(
             size = read_support(out_support[k], exchange.support)
             if not meets or size < 2 or not factor_support(correlations[k], gram, limits[INDEPENDENT], size, exchange):
                 break
-            invert_factor(correlations[k], size, exchange)
+            invert_factor(size, exchange)
             drop_cheapest(size, exchange)
             size -= 1
             exchange_atoms(correlations[k], norm2, gram, atom_norms2, limits, size, verified, exchange)
