@@ -49,6 +49,8 @@ class Objective:
 
     def factors(self, losses: FloatArray) -> FloatArray:
         """Return the weights of the statistics of the sparsities in an update, relative to the last one."""
+        if len(losses) == 1:
+            return self.shares
         least = np.maximum(losses, _LEAST_LOSS)
         factors: FloatArray = self.shares / self.shares[-1] * (least[-1] / least)
         return factors

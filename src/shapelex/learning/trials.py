@@ -236,6 +236,10 @@ class _Found:
         self.products = np.empty((n_sparsities, n_atoms, n_coordinates), dtype=np.complex128)
         self.correlations = np.empty((n_rows, n_atoms), dtype=np.complex128)
         self.nearest = np.zeros(n_atoms, dtype=np.int64)
+        # Real and imaginary parts interleaved, as kernels take them.
+        self.correlation_reals = self.correlations.view(np.float64)
+        self.gram_reals = [gram.view(np.float64) for gram in self.grams]
+        self.product_reals = [products.view(np.float64) for products in self.products]
 
 
 class _HostDescent(_Descent):
@@ -269,25 +273,26 @@ class _HostDescent(_Descent):
             )
             for size in options.sparsities
         ]
+        self._coefs = [outputs.coefs[:, 0] for outputs in self._outputs]
         self._no_rows = np.empty((n_rows, 0))
 
     def _survey(self, atoms: ComplexArray) -> float:
         trials, found, distance = self._trials, self._last, self._trials.options.distance
         correlate_sample(trials.rows, atoms, found.correlations, self._gram, self._search_gram)
         for number, outputs in enumerate(self._outputs):
-            self._search(trials.searches[number], atoms, outputs)
+            self._search(trials.searches[number], atoms, outputs, self._coefs[number])
             weights, values = trials.weights, outputs.left
             if distance != "full":
                 weights = weights * objective_slopes(outputs.left, distance)
                 values = objective_values(outputs.left, distance)
             sum_sample(
                 outputs.support,
-                outputs.coefs[:, 0],
+                self._coefs[number],
                 self._reals,
                 self._ones,
                 weights,
-                found.grams[number].view(np.float64),
-                found.products[number].view(np.float64),
+                found.gram_reals[number],
+                found.product_reals[number],
                 self._usage,
             )
             found.losses[number] = trials.weights @ values / trials.total_weight
@@ -295,8 +300,7 @@ class _HostDescent(_Descent):
         self._is_single = bool(found.losses[-1] > _LEAST_LOSS_FOR_SINGLE)
         distance2 = 0.0
         if self._objective.tie > 0:
-            correlations = found.correlations.view(np.float64)
-            distance2 = nearest_distance2(correlations, trials.weights, found.nearest, self._closeness)
+            distance2 = nearest_distance2(found.correlation_reals, trials.weights, found.nearest, self._closeness)
         return self._objective.value(found.losses, distance2)
 
     def _keep(self) -> None:
@@ -322,20 +326,22 @@ class _HostDescent(_Descent):
         found = self._kept
         return found.losses.copy(), found.values.copy(), found.grams[-1].diagonal().real.copy()
 
-    def _search(self, search: Search, atoms: ComplexArray, outputs: KernelOutputs) -> None:
-        correlations = self._last.correlations.view(np.float64)
+    def _search(self, search: Search, atoms: ComplexArray, outputs: KernelOutputs, coefs: FloatArray) -> None:
+        """Code the sample for one sparsity; `coefs` are those of the outputs."""
+        correlations = self._last.correlation_reals
+        if search.coder == "exact":
+            gram, limits = self._gram, self._limits
+            if self._is_single:
+                gram, limits = self._search_gram, self._search_limits
+            best_supports(correlations, gram, limits, outputs.support)
+            solve_supports(correlations, self._gram, outputs.support, self._limits, coefs, outputs.left)
+            if self._bounds is None:
+                return
         inputs = KernelInputs(correlations, self._ones, self._gram, self._no_rows, atoms.view(np.float64), self._limits)
-        polish = polish_on_cpu if search.polishes else None
         if search.coder != "exact":
             implementation(search.coder, "numba")(inputs, outputs, search.width)
-            if polish is not None:
-                polish(inputs, outputs)
-        else:
-            if self._is_single:
-                best_supports(correlations, self._search_gram, self._search_limits, outputs.support)
-            else:
-                best_supports(correlations, self._gram, self._limits, outputs.support)
-            solve_supports(correlations, self._gram, outputs.support, self._limits, outputs.coefs[:, 0], outputs.left)
+            if search.polishes:
+                polish_on_cpu(inputs, outputs)
         if self._bounds is not None:
             bound_on_cpu(inputs, outputs, self._bounds, search.tries_all)
         np.maximum(outputs.left, 0, out=outputs.left)
