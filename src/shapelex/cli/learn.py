@@ -202,6 +202,8 @@ def learn(
     if n_incomplete:
         screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
+    if len(model.sparsities_) > 1:
+        screen.say(f"nested: learned for {', '.join(map(str, model.sparsities_))} atoms per shape together")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
     if stability:
         screen.say(model.stability_.summary())
@@ -238,6 +240,8 @@ def _keep_best(model: Any, target: Path, run: dict[str, Any], checkpoint: Path |
     if not hasattr(model, "atoms_"):
         return "interrupted: nothing was learned yet, and nothing was written."
     more = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
+    if more and model.n_iter_ == 0:
+        more = f"; the same command starts the search again, and from then on {checkpoint} is kept up to date"
     kept = target.with_name(target.stem + ".interrupted.npz")
     model.save(kept, overwrite=True, run={**run, "interrupted": True})
     current_report().note_output(kept)

@@ -7,7 +7,7 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count, check_number, check_positive
+from shapelex._validation import check_count, check_flag, check_number, check_positive
 from shapelex.coding.coders import CODERS, choose_search, implementation, make_limits, polish_cost_ns
 from shapelex.coding.codes import SparseCodes
 from shapelex.coding.prepared import prepare_atoms
@@ -78,6 +78,8 @@ class DictionaryCoder:
         self.n_nonzero = check_nonzero(coding.n_nonzero, self.n_atoms, self.n_coordinates, coding.tol)
         self.n_levels = self.n_nonzero if coding.path else 1
         width = None if coding.width is None else check_count(coding.width, 1, "width")
+        if coding.polish is not None:
+            check_flag(coding.polish, "polish")
         method = _check_nested(coding.method, coding.polish) if coding.path else coding.method
         self.search = choose_search(
             method,

@@ -83,6 +83,7 @@ class FitProgress:
         self._descent: Any = None
         self._restart = 0
         self._tenths = 0
+        self._searched_with = " with one atom per shape" if len(options.sparsities) > 1 else ""
         self.was_stopped = False
         if getattr(estimator, "_skl_callbacks", None):
             self._root = estimator._init_callback_context(max_subtasks=options.n_restarts)
@@ -109,7 +110,7 @@ class FitProgress:
         message = (
             f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, first "
             f"dictionary, {10 * tenths} %: {iteration.n_trials} swaps and crossovers tried, RMSE of the sample "
-            f"{iteration.rmse:.6f}"
+            f"{iteration.rmse:.6f}{self._searched_with if iteration.explored < 1 else ''}"
         )
         logger.debug(message, extra={"iteration": iteration})
         if self._verbose > 1 or (self._verbose == 1 and tenths > self._tenths):

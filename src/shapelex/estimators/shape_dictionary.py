@@ -519,7 +519,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             max_weight=self.max_weight,
             distance=self.distance,
             init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
-            nested=n_shapes >= NESTED_FROM * self.n_atoms if self.nested is None else bool(self.nested),
+            nested=n_shapes >= NESTED_FROM * self.n_atoms if self.nested is None else self.nested,
             target_share=default_target_share(self.n_atoms, n_shapes),
             tie=default_tie(self.n_atoms, self.n_nonzero, n_shapes) if self.tie is None else self.tie,
             effort=self.effort,

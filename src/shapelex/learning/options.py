@@ -6,7 +6,7 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, DistanceKind
-from shapelex._validation import check_choice, check_count, check_not_negative, check_number, check_positive
+from shapelex._validation import check_choice, check_count, check_flag, check_not_negative, check_number, check_positive
 from shapelex.coding.coders import CODERS
 from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError
@@ -113,8 +113,14 @@ class LearningOptions:
         if isinstance(self.init, str):
             check_choice(self.init, INITIALIZATIONS, "init")
         check_not_negative(self.tie, "tie")
-        if not check_number(self.effort, "effort", "a number of at least 1") > 0:
-            raise ParameterError(f"{parameter('effort')} must be positive, such as 1 or 4, got {self.effort}.")
+        check_flag(self.nested, "nested")
+        if not (
+            np.isfinite(check_number(self.effort, "effort", "a positive number, such as 1 or 4")) and self.effort > 0
+        ):
+            raise ParameterError(
+                f"{parameter('effort')} must be a positive number, such as 1 or 4, got {self.effort}; "
+                f"{parameter('n_swaps', 0)} omits the search."
+            )
         if self.n_swaps is not None:
             check_count(self.n_swaps, 0, "n_swaps")
         check_count(self.n_restarts, 1, "n_restarts")
