@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shapelex.coding import encode_rows, squared_residuals
 from shapelex.learning import LearningOptions
-from shapelex.learning.objectives import objective_slopes, objective_values
+from shapelex.learning.distance_values import objective_slopes, objective_values
 from shapelex.learning.trials import WEIGHT_PRICE, Trials, _DeviceDescent
 from tests import strategies
 from tests.coding_oracles import best_error

@@ -152,8 +152,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     -----
     An interrupted fit (Ctrl-C) leaves the best dictionary so far on the estimator and raises.
 
-    The search uses a random sample of 2,000 shapes, or of 20 per atom if that is more. The updates after it use all
-    shapes.
+    The search uses a random sample of 2,000 shapes (8,000 with ``n_nonzero=1``), or of 20 per atom if that is more. The
+    updates after it use all shapes.
 
     Shapes with missing landmarks are centered and scaled to norm 1 on the landmarks that they have. Each update takes
     their other landmarks from the current approximations; the squared errors of shapes completed in this way are an
@@ -480,6 +480,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         n_shapes = len(shapes) if shapes.weights is None else int(np.count_nonzero(shapes.weights))
         # The size of one batch tells nothing about the size of the set.
         options = self._options(shapes.space, np.inf if more_follow else n_shapes)
+        if more_follow and self.nested is None and hasattr(self, "sparsities_"):
+            options = replace(options, nested=len(self.sparsities_) > 1)
         if isinstance(shapes, ArrayShapes):
             shapes.keep_scales()
         return options
@@ -511,7 +513,10 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         return online
 
     def _options(self, space: Space, n_shapes: float) -> LearningOptions:
-        init = self.init
+        init, nested = self.init, self.nested
+        check_count(self.n_atoms, 1, "n_atoms")
+        if nested is None:
+            nested = n_shapes >= NESTED_FROM * self.n_atoms
         return LearningOptions(
             n_atoms=self.n_atoms,
             n_nonzero=self.n_nonzero,
@@ -519,7 +524,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             max_weight=self.max_weight,
             distance=self.distance,
             init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
-            nested=n_shapes >= NESTED_FROM * self.n_atoms if self.nested is None else self.nested,
+            nested=nested,
             target_share=default_target_share(self.n_atoms, n_shapes),
             tie=default_tie(self.n_atoms, self.n_nonzero, n_shapes) if self.tie is None else self.tie,
             effort=self.effort,

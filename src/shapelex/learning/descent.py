@@ -17,6 +17,7 @@ from shapelex.learning.passes import Survey
 from shapelex.learning.population import Exploration, explore
 from shapelex.learning.problem import LearningProblem
 from shapelex.learning.states import Callback, Iteration, LearnedDictionary, LearnerState, Record, Saver
+from shapelex.learning.trials import rounding_of
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces.plain import PlainRows
@@ -72,6 +73,7 @@ class Learner:
             rmse=float(np.sqrt(record.best.loss)),
             usage=record.best.statistics.usage / record.best.statistics.weight,
             statistics=record.best.statistics,
+            combined=record.best.combined,
             loss_curve=np.array(curve),
             n_iter=len(curve) - 1,
             converged=record.converged[record.best_restart],
@@ -114,6 +116,8 @@ class Learner:
         return self._is_stopped or record.converged[-1] or len(record.curves[-1]) > self.options.max_iter
 
     def _has_settled(self, before: Survey, after: Survey) -> bool:
+        if max(before.losses.max(), after.losses.max()) <= rounding_of(before.atoms.dtype):
+            return True
         objective = self._problem.objective(before)
         rounding = 64 * float(np.finfo(before.atoms.dtype).eps)
         return abs(objective - self._problem.objective(after)) <= self.options.tol * objective + rounding

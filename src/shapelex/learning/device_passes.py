@@ -13,7 +13,7 @@ from shapelex._typing import ComplexArray
 from shapelex.coding.settings import Coding, DictionaryCoder
 from shapelex.coding.torch.device_coder import DeviceCoder, open_device
 from shapelex.coding.torch.whitening import DeviceWhitening
-from shapelex.learning.objectives import objective_slopes, objective_values
+from shapelex.learning.distance_values import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import WORST_PER_ATOM, PassSums, sum_shapes
 from shapelex.learning.statistics import Statistics

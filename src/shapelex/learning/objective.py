@@ -21,7 +21,7 @@ class Objective:
     same at each. The second term is a penalty on the distance from every atom to its nearest shape: among dictionaries
     that approximate equally well, and there are many, it prefers atoms that look like shapes.
 
-    Both terms are concave in the losses. An update lowers the tangent at the current losses, which bounds the
+    The first term is concave in the losses. An update lowers the tangent at the current losses, which bounds the
     objective from above, and with it the objective. In it, the weight of the statistics of a sparsity is proportional
     to ``share / loss``, and the penalty is one more sample for each atom: its nearest shape, coded by this atom alone.
     The weight of these samples goes to zero with the losses: a set that some dictionary approximates perfectly gets

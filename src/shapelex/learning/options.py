@@ -10,9 +10,9 @@ from shapelex._validation import check_choice, check_count, check_flag, check_no
 from shapelex.coding.coders import CODERS
 from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError
+from shapelex.learning.distance_values import DISTANCES
 from shapelex.learning.initialization import INITIALIZATIONS
 from shapelex.learning.objective import Objective
-from shapelex.learning.objectives import DISTANCES
 
 DEFAULT_TIE = 0.2
 """Default strength of the penalty on the distance from each atom to its nearest shape, for large sets. At 0.2 an atom
@@ -114,6 +114,11 @@ class LearningOptions:
             check_choice(self.init, INITIALIZATIONS, "init")
         check_not_negative(self.tie, "tie")
         check_flag(self.nested, "nested")
+        if self.max_weight is not None and self.device != "cpu":
+            raise ParameterError(
+                f"{parameter('max_weight')} has no implementation for torch devices: leave it out, or use "
+                f"{parameter('device', 'cpu')}, got {self.device!r}."
+            )
         if not (
             np.isfinite(check_number(self.effort, "effort", "a positive number, such as 1 or 4")) and self.effort > 0
         ):

@@ -16,8 +16,8 @@ from shapelex.coding.row_coder import MAX_PART_ROWS, RowCoder
 from shapelex.coding.settings import Coding
 from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.kernels.nearest import nearest_batch
+from shapelex.learning.distance_values import objective_slopes, objective_values
 from shapelex.learning.incomplete_shapes import IncompleteShapes
-from shapelex.learning.objectives import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.statistics import Statistics
 from shapelex.shapes.collection import BLOCK_ROWS, Block, Shapes

@@ -51,6 +51,9 @@ _ONE_ATOM_ROWS = 4
 # a dictionary may be that they start from.
 _NESTED_UPDATES = 40
 _NEARLY_EQUAL = 0.02
+_MOST_EQUAL = 8
+# Part of the time of a search that these updates take, about.
+_NESTED_SHARE = 0.4
 # Trials of a population that start from the same dictionaries. The number does not depend on that of the threads, so
 # the result does not either.
 _ROUND = 4
@@ -101,25 +104,24 @@ def explore(
     n_members = min(max(round(n_passes / n_islands / 330), 4), 8) if isinstance(options.init, str) else 1
     starts = [[_draw_start(sample, options, generator) for _ in range(n_members)] for _ in range(n_islands)]
     starts[0][0] = atoms
-    search = Search(trials, starts, generator, _runner(shapes, trials))
+    search = PopulationSearch(trials, starts, generator, _runner(shapes, trials))
     while True:
         share = search.n_passes / n_passes
         if options.n_trials is not None:
             share = search.n_trials / max(options.n_trials, 1)
-        yield Exploration(search.best, search.n_trials, min(share, 1.0))
+        yield Exploration(search.best, search.n_trials, (1 - _NESTED_SHARE * is_nested) * min(share, 1.0))
         if share >= 1 or options.n_trials == 0 or search.best.losses[-1] <= trials.rounding:
             break
         if len(search.populations) > 1 and share >= 1 - CHAMPIONS_SHARE:
             search.unite()
-        exchanges = search.n_passes >= FIRST_SHARE * n_passes
-        search.make_round(exchanges=exchanges, n_most=options.n_trials)
+        search.make_round(exchanges=share >= FIRST_SHARE, n_most=options.n_trials)
     if is_nested:
         together = Trials(trials.rows, trials.weights, options)
         limit = (1 + _NEARLY_EQUAL) * search.best.judgement
-        equals = [member for population in search.populations for member in population.members]
-        found = _runner(shapes, together)(
-            [(member.atoms, _NESTED_UPDATES, np.inf) for member in equals if member.judgement <= limit]
-        )
+        members = [member for population in search.populations for member in population.members]
+        equals = sorted((member for member in members if member.judgement <= limit), key=lambda one: one.judgement)
+        equals = equals[: max(int(_MOST_EQUAL * min(options.effort, 1)), 1)]
+        found = _runner(shapes, together)([(member.atoms, _NESTED_UPDATES, np.inf) for member in equals])
         yield Exploration(min(found, key=lambda member: member.judgement), search.n_trials, 1.0)
 
 
@@ -160,7 +162,7 @@ def _run_threads(trials: Trials, inputs: list[tuple[ComplexArray, int, float]]) 
     return [tried[number] for number in range(len(inputs))]
 
 
-class Search:
+class PopulationSearch:
     """Populations that are improved side by side, and do not exchange anything with each other.
 
     Parameters

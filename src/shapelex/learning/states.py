@@ -5,7 +5,7 @@ the statistics of the current dictionary are not kept: the first pass after resu
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ class Iteration:
     loss : float
         Weighted mean squared distance from the shapes to their approximations over `atoms`.
     objective : float
-        What the descent lowers: the root of `loss`, plus the penalty.
+        What the descent lowers: the geometric mean of the RMSE at all sparsities, plus the penalty; while the set is
+        learned in batches, the loss.
     best_rmse, best_objective : float
         Root mean squared distance and objective of the dictionary of least objective so far, of all descents.
     n_replaced : int
@@ -152,7 +153,9 @@ class Record:
             "converged": list(self.converged),
             "generator": describe_generator(generator),
         }
-        return LearnerState(numbers, arrays | {"best_atoms": self.best.atoms, "atoms": self.atoms})
+        arrays |= {"best_atoms": self.best.atoms, "atoms": self.atoms}
+        arrays |= {"combined_gram": self.best.combined.gram, "combined_products": self.best.combined.products}
+        return LearnerState(numbers, arrays)
 
     @classmethod
     def restore(cls, state: LearnerState, generator: np.random.Generator) -> "Record":
@@ -165,7 +168,7 @@ class Record:
             mean_nearest_distance2=numbers["mean_nearest_distance2"],
             statistics=statistics,
             # No update starts from it.
-            combined=statistics,
+            combined=replace(statistics, gram=arrays["combined_gram"], products=arrays["combined_products"]),
             worst=none,
             nearest=none,
         )

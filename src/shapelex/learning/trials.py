@@ -35,7 +35,7 @@ from shapelex.kernels.sample import (
     update_sample,
 )
 from shapelex.kernels.triangle import REFINE
-from shapelex.learning.objectives import objective_slopes, objective_values
+from shapelex.learning.distance_values import objective_slopes, objective_values
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.problem import LearningProblem
@@ -55,6 +55,11 @@ PATIENCE = 4.0
 SETTLED = 1e-5
 # Single precision tells supports apart whose squared errors differ by more than about 1e-7.
 _LEAST_LOSS_FOR_SINGLE = 1e-5
+
+
+def rounding_of(dtype: "np.dtype[Any]") -> float:
+    """Return the loss below which shapes in this precision count as approximated perfectly."""
+    return max(float(64 * np.finfo(dtype).eps) ** 2, float(np.finfo(np.float64).eps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +112,7 @@ class Trials:
         self.total_weight = float(self.weights.sum())
         self.options = options
         # Of losses: that of the rows, and that of squared errors, which are differences of numbers near 1.
-        self.rounding = max(float(64 * np.finfo(rows.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+        self.rounding = rounding_of(rows.dtype)
         self._idle: list[_Descent] = []
         self.searches = [choose_search(options.coder, options.n_atoms, size) for size in options.sparsities]
         # Estimated nanoseconds of a pass on one core.
@@ -176,6 +181,7 @@ class _Descent(ABC):
         n_passes = 1
         for number in range(n_updates):
             self._update(current)
+            # The first update after a swap or crossover is large, and in a direction that the next one changes.
             following = self._beyond if number > 0 else self._updated
             reached = self._survey(following)
             n_passes += 1
@@ -329,19 +335,18 @@ class _HostDescent(_Descent):
     def _search(self, search: Search, atoms: ComplexArray, outputs: KernelOutputs, coefs: FloatArray) -> None:
         """Code the sample for one sparsity; `coefs` are those of the outputs."""
         correlations = self._last.correlation_reals
-        if search.coder == "exact":
+        if search.coder == "exact" and self._bounds is None:
             gram, limits = self._gram, self._limits
             if self._is_single:
                 gram, limits = self._search_gram, self._search_limits
             best_supports(correlations, gram, limits, outputs.support)
             solve_supports(correlations, self._gram, outputs.support, self._limits, coefs, outputs.left)
-            if self._bounds is None:
-                return
+            return
         inputs = KernelInputs(correlations, self._ones, self._gram, self._no_rows, atoms.view(np.float64), self._limits)
-        if search.coder != "exact":
-            implementation(search.coder, "numba")(inputs, outputs, search.width)
-            if search.polishes:
-                polish_on_cpu(inputs, outputs)
+        # Bounded weights need supports without atoms that depend on others.
+        implementation(search.coder, "numba")(inputs, outputs, search.width)
+        if search.polishes:
+            polish_on_cpu(inputs, outputs)
         if self._bounds is not None:
             bound_on_cpu(inputs, outputs, self._bounds, search.tries_all)
         np.maximum(outputs.left, 0, out=outputs.left)

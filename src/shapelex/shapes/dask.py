@@ -100,8 +100,8 @@ class DaskShapes(Shapes):
 
     def run_tasks(self, work: Callable[..., Result], shared: Any, inputs: Sequence[tuple[Any, ...]]) -> list[Result]:
         """Return ``work(value, *one)`` for each of the inputs, computed by the workers; the value was shared before."""
-        task = dask.delayed(work, pure=False)
-        return list(dask.compute(*(task(shared, *one) for one in inputs)))
+        task = dask.delayed(_run_task, pure=False)
+        return list(dask.compute(*(task(work, shared, *one) for one in inputs)))
 
     def reduce(self, sum_part: Callable[[Shapes], Result], merge: Callable[[list[Result]], Result]) -> Result:
         """Apply a function to all chunks and merge the results by a fixed tree; only results are transferred."""
@@ -128,6 +128,11 @@ def _work_on_chunk(chunk: Any, weights: FloatArray | None, start: int, work: _Wo
     part.first_row = start
     with single_blas_thread():
         return work.function(part)
+
+
+def _run_task(work: Callable[..., Result], value: Any, *one: Any) -> Result:
+    with single_blas_thread():
+        return work(value, *one)
 
 
 def _as_rows(chunk: Any, name: str) -> ComplexArray:

@@ -3,7 +3,7 @@
 In and out as in :mod:`shapelex.kernels.torch.exact`, which does the same wherever this kernel does not apply.
 """
 
-from functools import cache
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -86,7 +86,7 @@ def prepare_tree(problem: Problem, size: int) -> tuple[Tensor, Tensor, bool]:
     return torch.cat(entries), torch.tensor(starts, device=gram.device), bool(has_skipped)
 
 
-@cache
+@lru_cache(maxsize=8)
 def _nodes(n_atoms: int, size: int, device: torch.device) -> list[tuple[Tensor | None, Tensor, Tensor]]:
     """Nodes of 0 to ``size - 1`` atoms: places of their parents, last atoms, and which atoms come later.
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.learning.objectives import objective_slopes, objective_values
+from shapelex.learning.distance_values import objective_slopes, objective_values
 from tests.learning.samples import random_rows
 
 KINDS = ["full", "partial", "geodesic"]
