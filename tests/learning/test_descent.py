@@ -296,9 +296,9 @@ class TestDegenerate:
         ({"tol": "low"}, TypeError, "tol must be a number, got 'low'"),
         ({"tie": np.inf}, ValueError, "tie must be finite"),
         ({"n_swaps": -1}, ValueError, "n_swaps must be at least 0"),
-        ({"effort": 0}, ValueError, "effort must be positive, such as 1 or 4, got 0"),
+        ({"effort": 0}, ValueError, "effort must be a positive number, such as 1 or 4, got 0"),
         ({"effort": np.nan}, ValueError, "effort"),
-        ({"effort": "high"}, TypeError, "effort must be a number"),
+        ({"effort": "high"}, TypeError, "effort must be a positive number"),
         ({"n_threads": 0}, ValueError, "n_threads must be at least 1"),
     ],
 )

@@ -79,7 +79,7 @@ def test_batches_are_nested_too():
     np.testing.assert_allclose(model.atoms_, SPACE.unwhiten(expected), atol=1e-10)
     plain = sx.ShapeDictionary(**options, nested=False).partial_fit(Z)
     assert sx.distance(model.atoms_, plain.atoms_).max() > 1e-3
-    in_batches = sx.ShapeDictionary(**options, batch_size=20, max_iter=3, random_state=0)
+    in_batches = sx.ShapeDictionary(**options, nested=True, batch_size=20, max_iter=3, random_state=0)
     again = sx.ShapeDictionary(**options, nested=False, batch_size=20, max_iter=3, random_state=0)
     assert sx.distance(in_batches.fit(Z).atoms_, again.fit(Z).atoms_).max() > 1e-4
 

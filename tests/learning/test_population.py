@@ -94,7 +94,7 @@ def test_islands(effort, n_islands, nested, monkeypatch):
     monkeypatch.setattr(module, "_PASSES", 30)
     sizes, united = [], []
 
-    class Recorded(module.Search):
+    class Recorded(module.PopulationSearch):
         def make_round(self, *arguments, **options):
             sizes.append([len(population.members) for population in self.populations])
             super().make_round(*arguments, **options)
@@ -105,7 +105,7 @@ def test_islands(effort, n_islands, nested, monkeypatch):
             (population,) = self.populations
             united.append(population.members == best)
 
-    monkeypatch.setattr(module, "Search", Recorded)
+    monkeypatch.setattr(module, "PopulationSearch", Recorded)
     search(clustered(100), effort=effort, nested=nested)
     assert len(sizes[0]) == n_islands
     assert len(set(sizes[0])) == 1

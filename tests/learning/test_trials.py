@@ -186,3 +186,13 @@ def test_the_sample_may_be_in_single_precision():
     expected = make_trials(rows.astype(complex), 5, 2, nested=True).descend(atoms.astype(complex), 4)
     np.testing.assert_array_equal(found.atoms, expected.atoms)
     assert found.atoms.dtype == np.complex128
+
+
+def test_bounded_weights_of_dependent_atoms_are_finite():
+    rows = random_rows(40, 12, 3)
+    atoms = rows[:20].copy()
+    atoms[1] = atoms[0]
+    options = LearningOptions(20, 4, max_weight=0.5, tie=0.0)
+    found = Trials(rows, np.ones(40), options).descend(atoms, 3)
+    assert np.isfinite(found.objective)
+    assert np.isfinite(found.energies).all()
