@@ -183,7 +183,7 @@ def test_a_fit_goes_on_from_its_checkpoint(folder, monkeypatch):
         patch.setattr(FitProgress, "__call__", interrupt)
         stopped = run(*arguments, "-o", "m.npz", "--checkpoint", "c.npz")
     assert stopped.exit_code == 130
-    assert stopped.stderr.endswith("; the same command goes on from c.npz.\n")
+    assert "; the same command starts the search again" in stopped.stderr
     assert not (folder / "m.npz").exists()
     lines_of(run(*arguments, "-o", "m.npz", "--checkpoint", "c.npz"))
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, sx.load("whole.npz").atoms_)

@@ -222,7 +222,7 @@ def test_learn_on_the_cluster_of_a_scheduler(folder, shapes, name):
             assert lines[0] == here[0]
             pd.testing.assert_frame_equal(pd.read_csv("c.csv"), pd.read_csv("here.csv"), rtol=1e-9)
     assert sx.load("m.npz").space_ == shapes.space
-    alone = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", max_iter=5, random_state=1).fit(shapes)
+    alone = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", max_iter=30, random_state=1).fit(shapes)
     np.testing.assert_allclose(sx.load("m.npz").atoms_, alone.atoms_, atol=1e-9)
 
 

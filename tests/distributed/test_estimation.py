@@ -201,11 +201,11 @@ def test_workers_use_their_own_device(device, is_here, monkeypatch):
     used = []
     add_up = device_passes.sum_on_device
     monkeypatch.setattr(device_passes, "sum_on_device", lambda part, *given: used.append(part) or add_up(part, *given))
-    # The sample that swaps are tried out on is coded here, by the CPU where this machine has no such device.
+    # The sample of the search is small: it is coded by the CPU, whether or not this machine has such a device.
     monkeypatch.setattr("shapelex.learning.options.has_device", lambda name: is_here)
     weights = np.r_[np.zeros(100), np.ones(140)]
     model = make_model(device=device, max_iter=3).fit(lazy, sample_weight=weights)
-    assert {len(part) for part in used} == {50, 40} | ({140} if is_here else set())
+    assert {len(part) for part in used} == {50, 40}
     assert_close_fit(model, make_model(max_iter=3).fit(X, sample_weight=weights))
     assert_close_codes(
         model.encode(lazy).compute(), make_model(max_iter=3).fit(X, sample_weight=weights).encode(X), 1e-9

@@ -91,7 +91,8 @@ NOTHING_VARIES = {
 }
 EXPECTED_FAILURES = {
     ColumnsDictionary: COMPLEX_CODES | SWAPS | TOO_FEW_SHAPES,
-    ColumnsAlignFirst: SWAPS | TOO_FEW_SHAPES,
+    # Its search finds the best dictionary of so few shapes, with weights and with copies.
+    ColumnsAlignFirst: TOO_FEW_SHAPES,
     ColumnsComplexPCA: COMPLEX_CODES,
     ColumnsTangentPCA: NOTHING_VARIES,
     ColumnsClassifier: SWAPS | TOO_FEW_SHAPES,
