@@ -102,8 +102,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     max_iter : int, default 100
         Maximum number of updates per descent; the search before a descent counts as one.
     tol : float, default 1e-5
-        A descent ends when an update changes the objective by no more than this fraction of it (or by no more than
-        rounding, 8e-6 in complex64).
+        A descent ends when an update changes the objective by no more than this fraction of it, divided by `effort`
+        where that is above 1 (or by no more than rounding, 8e-6 in complex64).
     batch_size : int, optional
         Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
         :meth:`partial_fit` does: without search, penalty and restarts, and keeping the last dictionary. By default
@@ -325,7 +325,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             warnings.warn(
                 Message(
                     f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
-                    f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
+                    f"than {options.settled_change:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
                 ),
                 ConvergenceWarning,
                 stacklevel=4,

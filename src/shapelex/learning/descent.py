@@ -120,7 +120,7 @@ class Learner:
             return True
         objective = self._problem.objective(before)
         rounding = 64 * float(np.finfo(before.atoms.dtype).eps)
-        return abs(objective - self._problem.objective(after)) <= self.options.tol * objective + rounding
+        return abs(objective - self._problem.objective(after)) <= self.options.settled_change * objective + rounding
 
     def _explore(self, current: Survey) -> ComplexArray:
         atoms = current.atoms

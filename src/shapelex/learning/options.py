@@ -75,7 +75,8 @@ class LearningOptions:
     max_iter : int, default 100
         Maximum number of updates per descent.
     tol : float, default 1e-5
-        A descent ends when an update changes the objective by no more than this fraction of it.
+        A descent ends when an update changes the objective by no more than this fraction of it, divided by `effort`
+        where that is above 1.
     n_threads : int, optional
         Maximum number of threads. Results do not depend on it.
     device : str, default "cpu"
@@ -160,6 +161,11 @@ class LearningOptions:
         shares = np.ones(len(self.sparsities))
         shares[-1] = self.target_share
         return Objective(shares / shares.sum(), float(self.tie))
+
+    @property
+    def settled_change(self) -> float:
+        """Relative change of the objective at which a descent ends: a better start deserves a longer descent."""
+        return self.tol / max(self.effort, 1)
 
     @property
     def n_trials(self) -> int | None:
