@@ -325,7 +325,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             warnings.warn(
                 Message(
                     f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
-                    f"than {options.settled_change:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
+                    f"than {options.settled_change:g} of its loss: "
+                    f"raise {parameter('max_iter')}, or {parameter('tol')}."
                 ),
                 ConvergenceWarning,
                 stacklevel=4,
