@@ -91,30 +91,11 @@ class ShapeInput:
 
     def column(self, given: Any, name: str) -> "pd.Series":
         """Return a column by its name, or values with one entry per shape; `name` is the argument in errors."""
-        import pandas as pd
-
-        if isinstance(given, str):
-            self.check_columns([given], name)
-            return self.columns[given]
-        values = np.asarray(given)
-        if values.ndim != 1 or len(values) != len(self):
-            raise ShapeInputError(
-                f"{parameter(name)} must be the name of a column, or one entry for each of the {len(self)} shapes, got "
-                f"shape {values.shape}."
-            )
-        return pd.Series(values, name=getattr(given, "name", None) or name)
+        return find_column(self.columns, given, name)
 
     def check_columns(self, names: Sequence[str], where: str) -> None:
         """Refuse names that are no columns, and suggest the one that was probably meant."""
-        for name in names:
-            if name not in self.columns:
-                close = closest_name(name, map(str, self.columns))
-                meant = f" (did you mean {close!r}?)" if close else ""
-                known = ", ".join(map(str, self.columns))
-                raise ShapeInputError(
-                    f"{where} names {name!r}, which is no column{meant}: the columns are {known}. Give others with "
-                    f"{parameter('data=')}."
-                )
+        check_columns(self.columns, names, where)
 
     def use(self, needed: "Mapping[str, pd.Series]", aligned: bool = False) -> AlignedShapes:
         """Return the shapes without missing landmarks or missing entries in the `needed` columns, aligned.
@@ -147,6 +128,36 @@ class ShapeInput:
         return AlignedShapes(coordinates, table, rows, dict(sorted(dropped.items())), self.space, mean, tuple(remarks))
 
 
+def find_column(columns: "pd.DataFrame", given: Any, name: str) -> "pd.Series":
+    """Return a column by its name, or values with one entry per shape; `name` is the argument in errors."""
+    import pandas as pd
+
+    if isinstance(given, str):
+        check_columns(columns, [given], name)
+        return columns[given]
+    values = np.asarray(given)
+    if values.ndim != 1 or len(values) != len(columns):
+        raise ShapeInputError(
+            f"{parameter(name)} must be the name of a column, or one entry for each of the {len(columns)} shapes, got "
+            f"shape {values.shape}."
+        )
+    return pd.Series(values, name=getattr(given, "name", None) or name)
+
+
+def check_columns(columns: "pd.DataFrame", names: Sequence[str], where: str) -> None:
+    """Refuse names that are no columns, and suggest the one that was probably meant."""
+    for name in names:
+        if name not in columns:
+            close = closest_name(name, map(str, columns))
+            meant = f" (did you mean {close!r}?)" if close else ""
+            known = (
+                f"the columns are {', '.join(map(str, columns))}" if len(columns.columns) else "there are no columns"
+            )
+            raise ShapeInputError(
+                f"{where} names {name!r}, which is no column{meant}: {known}. Give others with {parameter('data=')}."
+            )
+
+
 def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInput:
     """Return shapes of any kind with their columns: those of the set, and those of `data`, which come first.
 
@@ -164,7 +175,7 @@ def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInpu
         raise ShapeInputError(f"{name} has infinite coordinates in {name_rows(is_infinite)}: remove these shapes.")
     own = dict(description_columns(shapes)) if isinstance(shapes, ShapeSet) else {}
     remarks = _remarks_of(shapes)
-    given = _as_columns(data, len(configurations))
+    given = as_columns(data, len(configurations))
     if SIZE in own:
         own["meta size"] = own.pop(SIZE)
         remarks.append('The column "size" of the set is called "meta size": "size" is the centroid size.')
@@ -228,7 +239,8 @@ def as_groups(column: "pd.Series") -> tuple[IntArray, list[str]]:
     return codes.astype(np.int64), [str(int(k)) if isinstance(k, float) and k.is_integer() else str(k) for k in kinds]
 
 
-def _as_columns(data: Any, n_shapes: int) -> dict[str, Any]:
+def as_columns(data: Any, n_shapes: int) -> dict[str, Any]:
+    """Return the columns of a data frame or a mapping; refuse those without one entry per shape."""
     if data is None:
         return {}
     if not (is_data_frame(data) or isinstance(data, Mapping)):
