@@ -7,12 +7,13 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from shapelex._messages import parameter
-from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
+from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.spaces import Space
 from shapelex.statistics.code_input import read_code_input
+from shapelex.statistics.group_estimates import GroupEstimates, estimate_groups
 from shapelex.statistics.grouping import Grouping, read_groups
 from shapelex.statistics.permutations import at_least
 from shapelex.statistics.results import Result, Sample, format_table, plural
@@ -32,6 +33,8 @@ class AtomTests(Result):
     ----------
     table : DataFrame
         One row per atom and measure, see :meth:`to_dataframe`.
+    means : DataFrame
+        One row per atom, measure and group: ``n``, ``mean``, ``low`` and ``high``, the bootstrap interval.
     groups : tuple of str
         Names of the groups.
     counts : tuple of int
@@ -53,6 +56,7 @@ class AtomTests(Result):
     """
 
     table: "pd.DataFrame"
+    means: "pd.DataFrame"
     groups: tuple[str, ...]
     counts: tuple[int, ...]
     alpha: float
@@ -254,11 +258,12 @@ def atom_tests(
     measured = {"use": (moduli > 0).astype(np.float64), "weight": np.where(moduli > 0, moduli, np.nan)}
     values = np.concatenate([grouping.averaged(measured[name]) for name in MEASURES], axis=1)
     ratios, p = _permutation_tests(grouping, values, permutations, rng)
-    differences = _differences(grouping, values, bootstrap, confidence, rng)
+    estimates = estimate_groups(grouping, values, bootstrap, confidence, rng)
     posed, group_of_shape = given.in_common_pose()[sample.rows], grouping.group_of_shapes()
     mean_weights = np.stack([posed[group_of_shape == group].mean(axis=0) for group in range(len(grouping.names))])
     return AtomTests(
-        table=_make_table(grouping, values, ratios, p, differences),
+        table=_make_table(grouping, values, ratios, p, estimates),
+        means=_table_of_means(grouping, values, estimates),
         groups=grouping.names,
         counts=tuple(grouping.counts.tolist()),
         alpha=alpha,
@@ -303,84 +308,8 @@ def _explained(indicators: FloatArray, filled: FloatArray, is_known: FloatArray)
     return np.asarray(np.sum(sums**2 / np.maximum(counts, 1), axis=1))
 
 
-@dataclass(frozen=True)
-class _Differences:
-    """Differences between two groups for each column: the pair, the estimate and its interval."""
-
-    pairs: IntArray
-    estimates: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-
-def _differences(
-    grouping: Grouping, values: FloatArray, bootstrap: int, confidence: float, rng: np.random.Generator
-) -> _Differences:
-    """Return the largest difference between two groups of each column; of two groups, the second minus the first."""
-    n_drawn_from = grouping.n_units if grouping.strata is None else int(grouping.strata.max()) + 1
-    means = _group_means(grouping, np.ones((1, n_drawn_from)), values)[0]
-    n_columns = values.shape[1]
-    if len(grouping.names) == 2:
-        pairs = np.tile([1, 0], (n_columns, 1))
-    else:
-        known = np.where(np.isnan(means), -np.inf, means), np.where(np.isnan(means), np.inf, means)
-        pairs = np.stack([known[0].argmax(axis=0), known[1].argmin(axis=0)], axis=1)
-    columns = np.arange(n_columns)
-
-    def difference(estimates: FloatArray) -> FloatArray:
-        return estimates[..., pairs[:, 0], columns] - estimates[..., pairs[:, 1], columns]
-
-    low = high = np.full(n_columns, np.nan)
-    drawn = [difference(_group_means(grouping, copies, values)) for copies in grouping.resampled(bootstrap, rng)]
-    if drawn:
-        tails = 50 * (1 - confidence), 50 * (1 + confidence)
-        samples = np.concatenate(drawn)
-        # Samples in which a group has no entry say nothing about its average.
-        usable = np.isfinite(samples).mean(axis=0) > 0.5
-        low, high = (np.full(n_columns, np.nan) for _ in tails)
-        low[usable], high[usable] = np.nanpercentile(samples[:, usable], tails, axis=0)
-    return _Differences(pairs, difference(means), low, high)
-
-
-def _group_means(grouping: Grouping, copies: FloatArray, values: FloatArray) -> FloatArray:
-    """Return averages of groups for each column, (n_samples, n_groups, n_columns).
-
-    `copies` says how often each unit counts: (n_samples, n_units), or how often each stratum counts where there are
-    strata. With strata, averages are those of the additive model of groups and strata, up to a constant: differences
-    between them are differences within strata.
-    """
-    is_known = ~np.isnan(values)
-    filled = np.where(is_known, values, 0)
-    groups = (grouping.groups[:, None] == np.arange(len(grouping.names))).astype(np.float64)
-    if grouping.strata is None:
-        weighted = np.swapaxes(copies[:, :, None] * groups, 1, 2)
-        counts = weighted @ is_known.astype(np.float64)
-        return np.where(counts > 0, weighted @ filled / np.maximum(counts, 1), np.nan)
-    return _adjusted_means(grouping.strata, groups, copies, filled, is_known)
-
-
-def _adjusted_means(
-    strata: IntArray, groups: FloatArray, copies: FloatArray, filled: FloatArray, is_known: BoolArray
-) -> FloatArray:
-    """Solve the normal equations of groups within strata, which are sums over strata."""
-    in_stratum = (strata[:, None] == np.arange(int(strata.max()) + 1)).astype(np.float64)
-    counts = np.einsum("ks,kg,kj->sjg", in_stratum, groups, is_known.astype(np.float64), optimize=True)
-    sums = np.einsum("ks,kg,kj->sjg", in_stratum, groups, filled, optimize=True)
-    n_in_stratum = np.maximum(counts.sum(axis=2), 1)
-    matrices = counts[..., None] * np.eye(groups.shape[1]) - (
-        counts[..., :, None] * counts[..., None, :] / n_in_stratum[..., None, None]
-    )
-    sides = sums - counts * (sums.sum(axis=2) / n_in_stratum)[..., None]
-    normal = np.tensordot(copies, matrices, axes=1)
-    solved = (np.linalg.pinv(normal, rcond=1e-9, hermitian=True) @ np.tensordot(copies, sides, axes=1)[..., None])[
-        ..., 0
-    ]
-    has_entries = np.tensordot(copies, counts, axes=1) > 0
-    return np.swapaxes(np.where(has_entries, solved, np.nan), 1, 2)
-
-
 def _make_table(
-    grouping: Grouping, values: FloatArray, ratios: FloatArray, p: FloatArray, differences: _Differences
+    grouping: Grouping, values: FloatArray, ratios: FloatArray, p: FloatArray, estimates: GroupEstimates
 ) -> "pd.DataFrame":
     import pandas as pd
 
@@ -389,33 +318,41 @@ def _make_table(
     corrected = np.full(len(p), np.nan)
     if is_tested.any():
         corrected[is_tested] = false_discovery_control(p[is_tested], method="bh")
-    is_known = ~np.isnan(values)
-    spread = np.zeros(len(p))
-    n_known = is_known.sum(axis=0)
-    averages = {}
-    for group, name in enumerate(grouping.names):
-        members = grouping.groups == group
-        count = is_known[members].sum(axis=0)
-        mean = np.where(count > 0, np.where(is_known[members], values[members], 0).sum(axis=0) / np.maximum(count, 1),
-                        np.nan)  # fmt: skip
-        spread += np.nansum((values[members] - mean) ** 2, axis=0)
-        averages[f"mean_{name}"] = mean
+    n_known = (~np.isnan(values)).sum(axis=0)
+    spread = np.nansum((values - estimates.means[grouping.groups]) ** 2, axis=0)
     deviation = np.sqrt(spread / np.maximum(n_known - len(grouping.names), 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        standardized = np.where(deviation > 0, differences.estimates / deviation, np.nan)
+        standardized = np.where(deviation > 0, estimates.differences / deviation, np.nan)
     names = np.array(grouping.names)
     table = pd.DataFrame({
         "atom": np.tile(np.arange(n_atoms), len(MEASURES)),
         "measure": np.repeat(MEASURES, n_atoms),
         "n": n_known,
-        **averages,
-        "contrast": [f"{names[first]} − {names[second]}" for first, second in differences.pairs],
-        "difference": differences.estimates,
-        "low": differences.low,
-        "high": differences.high,
+        **{f"mean_{name}": means for name, means in zip(names, estimates.means, strict=True)},
+        "contrast": [f"{names[first]} − {names[second]}" for first, second in estimates.pairs],
+        "difference": estimates.differences,
+        "low": estimates.interval[0],
+        "high": estimates.interval[1],
         "d": standardized,
         "eta2": ratios,
         "P": p,
         "P_fdr": corrected,
+    })  # fmt: skip
+    return table.sort_values(["atom", "measure"], kind="stable", ignore_index=True)
+
+
+def _table_of_means(grouping: Grouping, values: FloatArray, estimates: GroupEstimates) -> "pd.DataFrame":
+    import pandas as pd
+
+    n_atoms, n_groups = values.shape[1] // len(MEASURES), len(grouping.names)
+    is_known = ~np.isnan(values)
+    table = pd.DataFrame({
+        "atom": np.tile(np.arange(n_atoms), len(MEASURES) * n_groups),
+        "measure": np.tile(np.repeat(MEASURES, n_atoms), n_groups),
+        "group": np.repeat(grouping.names, values.shape[1]),
+        "n": np.concatenate([is_known[grouping.groups == group].sum(axis=0) for group in range(n_groups)]),
+        "mean": estimates.means.ravel(),
+        "low": estimates.means_interval[0].ravel(),
+        "high": estimates.means_interval[1].ravel(),
     })  # fmt: skip
     return table.sort_values(["atom", "measure"], kind="stable", ignore_index=True)
