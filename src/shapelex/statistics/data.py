@@ -66,28 +66,19 @@ class AlignedShapes:
 
 
 @dataclass(frozen=True, eq=False)
-class ShapeInput:
-    """Shapes in memory, as they were given, with all columns that are known of them.
+class Columns:
+    """A table in which columns are found by name, or given as values.
 
     Attributes
     ----------
-    configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-        The shapes; NaN marks missing landmarks.
-    space : Space
-        Their space.
     columns : DataFrame
-        Columns of the set and of the table, and the centroid sizes.
-    remarks : tuple of str
-        What a reader of the results should know.
+        One row per shape.
     """
 
-    configurations: ComplexArray
-    space: Space
     columns: "pd.DataFrame"
-    remarks: tuple[str, ...] = field(default=())
 
     def __len__(self) -> int:
-        return len(self.configurations)
+        return len(self.columns)
 
     def column(self, given: Any, name: str) -> "pd.Series":
         """Return a column by its name, or values with one entry per shape; `name` is the argument in errors."""
@@ -104,6 +95,14 @@ class ShapeInput:
             )
         return pd.Series(values, name=getattr(given, "name", None) or name)
 
+    def combined(self, given: Any, name: str) -> "pd.Series":
+        """Return a column, or the combinations of several columns that are named in a list, joined by points."""
+        is_list = isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(one, str) for one in given)
+        if not is_list or (len(given) == len(self) and not all(one in self.columns for one in given)):
+            return self.column(given, name)
+        self.check_columns(given, name)
+        return join_columns([self.columns[one] for one in given])
+
     def check_columns(self, names: Sequence[str], where: str) -> None:
         """Refuse names that are no columns, and suggest the one that was probably meant."""
         for name in names:
@@ -116,6 +115,27 @@ class ShapeInput:
                     f"{parameter('data=')}."
                 )
 
+
+@dataclass(frozen=True, eq=False)
+class ShapeInput(Columns):
+    """Shapes in memory, as they were given, with all columns that are known of them.
+
+    Attributes
+    ----------
+    columns : DataFrame
+        Columns of the set and of the table, and the centroid sizes.
+    configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+        The shapes; NaN marks missing landmarks.
+    space : Space
+        Their space.
+    remarks : tuple of str
+        What a reader of the results should know.
+    """
+
+    configurations: ComplexArray
+    space: Space
+    remarks: tuple[str, ...] = field(default=())
+
     def use(self, needed: "Mapping[str, pd.Series]", aligned: bool = False) -> AlignedShapes:
         """Return the shapes without missing landmarks or missing entries in the `needed` columns, aligned.
 
@@ -126,7 +146,7 @@ class ShapeInput:
         check_flag(aligned, "aligned")
         dropped: dict[int, str] = {}
         is_usable = np.ones(len(self), dtype=bool)
-        reasons: dict[str, BoolArray] = {"missing landmarks": np.isnan(self.configurations).any(axis=1)}
+        reasons: dict[str, BoolArray] = {"missing landmarks": np.asarray(np.isnan(self.configurations).any(axis=1))}
         reasons |= {f"no {name}": is_missing(column) for name, column in needed.items()}
         for reason, is_bad in reasons.items():
             for row in np.flatnonzero(is_bad).tolist():
@@ -176,7 +196,7 @@ def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInpu
     import pandas as pd
 
     columns = pd.DataFrame({SIZE: sizes, **own, **given})
-    return ShapeInput(configurations, opened.space, columns, tuple(remarks))
+    return ShapeInput(columns, configurations, opened.space, tuple(remarks))
 
 
 def tangent_rows(configurations: ComplexArray, space: Space) -> tuple[FloatArray, ComplexArray]:
@@ -217,6 +237,15 @@ def is_missing(column: "pd.Series") -> BoolArray:
     if column.dtype.kind in "OUT" or str(column.dtype) in ("string", "str", "category"):
         found = found | (column.astype(object) == "").to_numpy()
     return found
+
+
+def join_columns(columns: "Sequence[pd.Series]") -> "pd.Series":
+    """Return the combinations of columns, joined by points; missing where one of them is."""
+    if len(columns) == 1:
+        return columns[0]
+    texts = [column.astype(str).mask(is_missing(column)) for column in columns]
+    joined: pd.Series = texts[0].str.cat(texts[1:], sep=".")
+    return joined.rename(".".join(str(column.name) for column in columns))
 
 
 def as_groups(column: "pd.Series") -> tuple[IntArray, list[str]]:
