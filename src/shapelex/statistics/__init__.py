@@ -1,18 +1,10 @@
-"""Statistics of shapes: linear models, comparisons of groups, allometry, disparity, trajectories, symmetry."""
+"""Statistics of shapes: linear models, comparisons of groups, allometry, disparity, trajectories, symmetry.
 
-from shapelex.statistics.atom_differences import AtomTests, atom_tests
-from shapelex.statistics.distance_anova import Permanova, permanova
-from shapelex.statistics.local_differences import LocalTest, local_test
-from shapelex.statistics.mean_tests import MeanTest, TwoSampleTest, mean_test
+The names load on first use. No file has the name of a public function: importing the file would hide the function.
+"""
 
-__all__ = [
-    "AtomTests",
-    "LocalTest",
-    "MeanTest",
-    "Permanova",
-    "TwoSampleTest",
-    "atom_tests",
-    "local_test",
-    "mean_test",
-    "permanova",
-]
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+
+del _lazy

@@ -66,36 +66,75 @@ class AlignedShapes:
 
 
 @dataclass(frozen=True, eq=False)
-class ShapeInput:
+class Columns:
+    """A table in which columns are found by name, or given as values.
+
+    Attributes
+    ----------
+    columns : DataFrame
+        One row per shape.
+    """
+
+    columns: "pd.DataFrame"
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def column(self, given: Any, name: str) -> "pd.Series":
+        """Return a column by its name, or values with one entry per shape; `name` is the argument in errors."""
+        import pandas as pd
+
+        if isinstance(given, str):
+            self.check_columns([given], name)
+            return self.columns[given]
+        values = np.asarray(given)
+        if values.ndim != 1 or len(values) != len(self):
+            raise ShapeInputError(
+                f"{parameter(name)} must be the name of a column, or one entry for each of the {len(self)} shapes, got "
+                f"shape {values.shape}."
+            )
+        return pd.Series(values, name=getattr(given, "name", None) or name)
+
+    def combined(self, given: Any, name: str) -> "pd.Series":
+        """Return a column, or the combinations of several columns that are named in a list, joined by points."""
+        is_list = isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(one, str) for one in given)
+        if not is_list or (len(given) == len(self) and not all(one in self.columns for one in given)):
+            return self.column(given, name)
+        self.check_columns(given, name)
+        return join_columns([self.columns[one] for one in given])
+
+    def check_columns(self, names: Sequence[str], where: str) -> None:
+        """Refuse names that are no columns, and suggest the one that was probably meant."""
+        for name in names:
+            if name not in self.columns:
+                close = closest_name(name, map(str, self.columns))
+                meant = f" (did you mean {close!r}?)" if close else ""
+                known = ", ".join(map(str, self.columns))
+                raise ShapeInputError(
+                    f"{where} names {name!r}, which is no column{meant}: the columns are {known}. Give others with "
+                    f"{parameter('data=')}."
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeInput(Columns):
     """Shapes in memory, as they were given, with all columns that are known of them.
 
     Attributes
     ----------
+    columns : DataFrame
+        Columns of the set and of the table, and the centroid sizes.
     configurations : ndarray of complex, shape (n_shapes, n_coordinates)
         The shapes; NaN marks missing landmarks.
     space : Space
         Their space.
-    columns : DataFrame
-        Columns of the set and of the table, and the centroid sizes.
     remarks : tuple of str
         What a reader of the results should know.
     """
 
     configurations: ComplexArray
     space: Space
-    columns: "pd.DataFrame"
     remarks: tuple[str, ...] = field(default=())
-
-    def __len__(self) -> int:
-        return len(self.configurations)
-
-    def column(self, given: Any, name: str) -> "pd.Series":
-        """Return a column by its name, or values with one entry per shape; `name` is the argument in errors."""
-        return find_column(self.columns, given, name)
-
-    def check_columns(self, names: Sequence[str], where: str) -> None:
-        """Refuse names that are no columns, and suggest the one that was probably meant."""
-        check_columns(self.columns, names, where)
 
     def use(self, needed: "Mapping[str, pd.Series]", aligned: bool = False) -> AlignedShapes:
         """Return the shapes without missing landmarks or missing entries in the `needed` columns, aligned.
@@ -107,7 +146,7 @@ class ShapeInput:
         check_flag(aligned, "aligned")
         dropped: dict[int, str] = {}
         is_usable = np.ones(len(self), dtype=bool)
-        reasons: dict[str, BoolArray] = {"missing landmarks": np.isnan(self.configurations).any(axis=1)}
+        reasons: dict[str, BoolArray] = {"missing landmarks": np.asarray(np.isnan(self.configurations).any(axis=1))}
         reasons |= {f"no {name}": is_missing(column) for name, column in needed.items()}
         for reason, is_bad in reasons.items():
             for row in np.flatnonzero(is_bad).tolist():
@@ -126,36 +165,6 @@ class ShapeInput:
         if dropped:
             remarks.append(f"{len(dropped)} of {len(self)} shapes left out: {_tell_reasons(reasons)}.")
         return AlignedShapes(coordinates, table, rows, dict(sorted(dropped.items())), self.space, mean, tuple(remarks))
-
-
-def find_column(columns: "pd.DataFrame", given: Any, name: str) -> "pd.Series":
-    """Return a column by its name, or values with one entry per shape; `name` is the argument in errors."""
-    import pandas as pd
-
-    if isinstance(given, str):
-        check_columns(columns, [given], name)
-        return columns[given]
-    values = np.asarray(given)
-    if values.ndim != 1 or len(values) != len(columns):
-        raise ShapeInputError(
-            f"{parameter(name)} must be the name of a column, or one entry for each of the {len(columns)} shapes, got "
-            f"shape {values.shape}."
-        )
-    return pd.Series(values, name=getattr(given, "name", None) or name)
-
-
-def check_columns(columns: "pd.DataFrame", names: Sequence[str], where: str) -> None:
-    """Refuse names that are no columns, and suggest the one that was probably meant."""
-    for name in names:
-        if name not in columns:
-            close = closest_name(name, map(str, columns))
-            meant = f" (did you mean {close!r}?)" if close else ""
-            known = (
-                f"the columns are {', '.join(map(str, columns))}" if len(columns.columns) else "there are no columns"
-            )
-            raise ShapeInputError(
-                f"{where} names {name!r}, which is no column{meant}: {known}. Give others with {parameter('data=')}."
-            )
 
 
 def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInput:
@@ -187,7 +196,7 @@ def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInpu
     import pandas as pd
 
     columns = pd.DataFrame({SIZE: sizes, **own, **given})
-    return ShapeInput(configurations, opened.space, columns, tuple(remarks))
+    return ShapeInput(columns, configurations, opened.space, tuple(remarks))
 
 
 def tangent_rows(configurations: ComplexArray, space: Space) -> tuple[FloatArray, ComplexArray]:
@@ -228,6 +237,15 @@ def is_missing(column: "pd.Series") -> BoolArray:
     if column.dtype.kind in "OUT" or str(column.dtype) in ("string", "str", "category"):
         found = found | (column.astype(object) == "").to_numpy()
     return found
+
+
+def join_columns(columns: "Sequence[pd.Series]") -> "pd.Series":
+    """Return the combinations of columns, joined by points; missing where one of them is."""
+    if len(columns) == 1:
+        return columns[0]
+    texts = [column.astype(str).mask(is_missing(column)) for column in columns]
+    joined: pd.Series = texts[0].str.cat(texts[1:], sep=".")
+    return joined.rename(".".join(str(column.name) for column in columns))
 
 
 def as_groups(column: "pd.Series") -> tuple[IntArray, list[str]]:

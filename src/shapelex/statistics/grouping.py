@@ -15,7 +15,7 @@ from shapelex._messages import parameter
 from shapelex._typing import FloatArray, IntArray
 from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import as_groups, find_column, is_missing
+from shapelex.statistics.data import Columns, as_groups, is_missing
 from shapelex.statistics.permutations import Exchange, is_constant_within, plain_exchange, remark_on_count
 from shapelex.statistics.results import Sample
 
@@ -139,9 +139,9 @@ class Grouping:
 
 def read_groups(columns: "pd.DataFrame", groups: Any, strata: Any) -> tuple[Grouping, Sample]:
     """Return the units of the shapes that have a group and a stratum, and which shapes these are."""
-    needed = {"groups": find_column(columns, groups, "groups")}
+    needed = {"groups": Columns(columns).column(groups, "groups")}
     if strata is not None:
-        needed["strata"] = find_column(columns, strata, "strata")
+        needed["strata"] = Columns(columns).column(strata, "strata")
     is_without = {name: is_missing(column) for name, column in needed.items()}
     is_dropped = np.logical_or.reduce(list(is_without.values()))
     rows = np.flatnonzero(~is_dropped)

@@ -135,3 +135,11 @@ def remark_on_count(exchange: Exchange, permutations: int, unit: str = "shapes")
             "make it vary between seeds."
         ]
     return []
+
+
+def as_seed(random_state: Any) -> int:
+    """Return a seed from which the same permutations can be drawn repeatedly, for several analyses of one model."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        as_generator(random_state)
+        return int(random_state)
+    return int(as_generator(random_state).integers(2**63 - 1))

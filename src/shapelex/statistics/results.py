@@ -121,7 +121,7 @@ def format_value(value: Any, name: str = "") -> str:
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, float):
-        if name.startswith("P") and 0 <= value <= 1:
+        if name == "P" or name.startswith(("P_", "P(")):
             return f"{value:.3f}" if value >= 0.001 else f"{value:.2g}"
         return f"{value:.6g}"
     return str(value)
