@@ -2,6 +2,8 @@ from .atom_differences import AtomTests as AtomTests
 from .atom_differences import atom_tests as atom_tests
 from .bilateral import Symmetry as Symmetry
 from .bilateral import symmetry as symmetry
+from .code_models import CodeLinearModel as CodeLinearModel
+from .code_models import code_lm as code_lm
 from .comparison import ModelComparison as ModelComparison
 from .comparison import compare_models as compare_models
 from .covariation import CovarianceRatio as CovarianceRatio

@@ -9,9 +9,10 @@ from shapelex.plotting.axes import clear_axes, resolve_axes
 from shapelex.plotting.drawing import draw_shape
 from shapelex.plotting.palette import BLUE, DARK_GRAY, GRAY, ORANGE
 from shapelex.plotting.poses import pose_rotations
-from shapelex.plotting.style import styled, text_size
+from shapelex.plotting.style import cycle_color, styled, text_size
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from shapelex.statistics.atom_differences import AtomTests
@@ -67,3 +68,38 @@ def _draw_atoms(ax: "Axes", tests: "AtomTests", order: list[int]) -> None:
         inset = ax.inset_axes((1.01, 1 - (place + 0.94) * height, 0.14, 0.88 * height))
         draw_shape(inset, turned[atom], tests.space, color=DARK_GRAY, linewidth=0.9)
         clear_axes(inset)
+
+
+@styled
+def plot_explained_weights(
+    table: "pd.DataFrame", *, alpha: float, max_atoms: int = 15, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the share of the variation of each weight that each term explains, one line per atom."""
+    from matplotlib.lines import Line2D
+
+    check_count(max_atoms, 1, "max_atoms")
+    ax, size = resolve_axes(ax), text_size()
+    tested = table[table["Rsq"].notna()]
+    order = tested.groupby("atom")["Rsq"].sum().sort_values(ascending=False, kind="stable").index[:max_atoms].tolist()
+    terms = table["term"].unique().tolist()
+    for place, atom in enumerate(order):
+        for row in tested[tested["atom"] == atom].itertuples():
+            number = terms.index(row.term)
+            height = place + 0.6 * ((number + 0.5) / len(terms) - 0.5)
+            color = cycle_color(number)
+            ax.plot([0, row.Rsq], [height, height], color=color, linewidth=1, solid_capstyle="butt")
+            ax.plot([row.Rsq], [height], linestyle="none", marker="o", markersize=4.5, color=color,
+                    markerfacecolor=color if row.P_fdr <= alpha else "white")  # fmt: skip
+    ax.set_xlim(left=0)
+    ax.set_ylim(len(order) - 0.5, -0.5)
+    ax.set_yticks(range(len(order)), [f"atom {atom}" for atom in order], fontsize=size)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("share of the variation of the weight (R²)", fontsize=size)
+    handles = [
+        Line2D([], [], color=cycle_color(k), marker="o", markersize=4.5, label=term) for k, term in enumerate(terms)
+    ]
+    handles.append(Line2D([], [], color=GRAY, marker="o", markerfacecolor="white", markersize=4.5,
+                          label="not significant"))  # fmt: skip
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=size,
+              columnspacing=1.2, handlelength=1.6)  # fmt: skip
+    return ax
