@@ -11,6 +11,7 @@ from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator
 from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.geometry import rotate_onto
 from shapelex.spaces import Space
 from shapelex.statistics.code_input import read_code_input
 from shapelex.statistics.group_estimates import GroupEstimates, estimate_groups
@@ -127,7 +128,7 @@ class AtomTests(Result):
         return plot_atom_differences(self, max_atoms=max_atoms, ax=ax)
 
     def plot_typical(self, ax: "Axes | None" = None, *, magnify: float | None = None) -> "Axes":
-        """Draw the typical shape of each group, rebuilt from the atoms that differ, over each other.
+        """Draw the typical shape of each group, rebuilt from the atoms that differ, over each other at one size.
 
         Parameters
         ----------
@@ -144,7 +145,9 @@ class AtomTests(Result):
         from shapelex.statistics.difference_plot import plot_difference
 
         _, space = self._known_atoms()
-        return plot_difference(self.typical_shapes(), space, self.groups, magnify=magnify, ax=ax)
+        shapes = self.typical_shapes()
+        turned = rotate_onto(shapes, shapes.mean(axis=0), space)
+        return plot_difference(turned, space, self.groups, magnify=magnify, ax=ax)
 
     def _known_atoms(self) -> tuple[ComplexArray, Space]:
         if self.atoms is None or self.space is None:

@@ -52,7 +52,7 @@ def plot_difference(
     if differs is not None:
         _mark(ax, base, differs, lines, space.closed)
     colors = (GRAY, BLUE) if len(drawn) == 2 else CYCLE
-    look: dict[str, Any] = {} if lines else {"linestyle": "none"}
+    look: dict[str, Any] = {} if lines else {"linestyle": "none", "linewidth": 2.8}
     for place, (mean, name) in enumerate(zip(drawn, names, strict=True)):
         label = f"{name}, differences ×{factor:g}" if place and len(drawn) == 2 and factor != 1 else name
         draw_shape(ax, mean, space, color=colors[place % len(colors)], label=label, zorder=2 + place, **look)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_MOST_NAMED = 5
+
+
 @dataclass(frozen=True, eq=False)
 class Grouping:
     """Groups of units.
@@ -178,9 +181,10 @@ def group_units(groups: "pd.Series", strata: "pd.Series | None" = None) -> Group
             numbers, unit_of, within, unit = numbers[first], within, None, "strata"
     counts = np.bincount(numbers, minlength=len(names))
     if counts.min() < 2:
-        lonely = ", ".join(repr(name) for name, count in zip(names, counts.tolist(), strict=True) if count < 2)
+        lonely = [repr(name) for name, count in zip(names, counts.tolist(), strict=True) if count < 2]
+        more = f" and {len(lonely) - _MOST_NAMED} more" if len(lonely) > _MOST_NAMED else ""
         raise ShapeInputError(
-            f"{parameter('groups')} must have at least two {unit} in each group, but {lonely} has one: leave these "
-            "groups out, or join them with others."
+            f"{parameter('groups')} must have at least two {unit} in each group, but {', '.join(lonely[:_MOST_NAMED])}"
+            f"{more} {'has' if len(lonely) == 1 else 'have'} one: leave these groups out, or join them with others."
         )
     return Grouping(numbers, tuple(names), str(groups.name), within, unit_of, unit)
