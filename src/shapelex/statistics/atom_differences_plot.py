@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shapelex._validation import check_count
-from shapelex.plotting.axes import clear_axes, resolve_axes
+from shapelex.plotting.axes import clear_axes, name_rows_along_y, resolve_axes
 from shapelex.plotting.drawing import draw_shape
 from shapelex.plotting.palette import BLUE, DARK_GRAY, GRAY, ORANGE
 from shapelex.plotting.poses import pose_rotations
@@ -40,11 +40,8 @@ def plot_atom_differences(tests: "AtomTests", *, max_atoms: int = 15, ax: "Axes 
             ax.plot([row.difference], [height], marker=_MARKERS[row.measure], color=color, markersize=4.5,
                     markerfacecolor=color if is_found else "white", linestyle="none")  # fmt: skip
     ax.axvline(0, color=DARK_GRAY, linewidth=0.6, zorder=0)
-    ax.set_ylim(len(order) - 0.5, -0.5)
-    ax.set_yticks(range(len(order)), [f"atom {atom}" for atom in order], fontsize=size)
-    ax.tick_params(axis="y", length=0)
     contrast = tests.table["contrast"].iloc[0] if len(tests.groups) == 2 else "largest − smallest group"
-    ax.set_xlabel(f"difference, {contrast}", fontsize=size)
+    name_rows_along_y(ax, [f"atom {atom}" for atom in order], f"difference, {contrast}", size)
     handles = [
         Line2D([], [], color=_COLORS["use"], marker=_MARKERS["use"], markersize=4.5, label="use (share of shapes)"),
         Line2D([], [], color=_COLORS["weight"], marker=_MARKERS["weight"], markersize=4.5, label="weight where used"),
@@ -91,10 +88,7 @@ def plot_explained_weights(
             ax.plot([row.Rsq], [height], linestyle="none", marker="o", markersize=4.5, color=color,
                     markerfacecolor=color if row.P_fdr <= alpha else "white")  # fmt: skip
     ax.set_xlim(left=0)
-    ax.set_ylim(len(order) - 0.5, -0.5)
-    ax.set_yticks(range(len(order)), [f"atom {atom}" for atom in order], fontsize=size)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("share of the variation of the weight (R²)", fontsize=size)
+    name_rows_along_y(ax, [f"atom {atom}" for atom in order], "share of the variation of the weight (R²)", size)
     handles = [
         Line2D([], [], color=cycle_color(k), marker="o", markersize=4.5, label=term) for k, term in enumerate(terms)
     ]

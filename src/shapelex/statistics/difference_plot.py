@@ -12,7 +12,7 @@ from shapelex.plotting.drawing import draw_shape
 from shapelex.plotting.palette import AMBER, BLUE, CYCLE, DARK_GRAY, GRAY
 from shapelex.plotting.poses import flat_rotation
 from shapelex.plotting.style import styled, text_size
-from shapelex.spaces import Space
+from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,8 @@ def plot_difference(
     """
     ax = resolve_axes(ax)
     drawn = flat_rotation(means, space) * space.centered(means)
-    where = space.parameters(space.n_coordinates) if parameters is None else parameters
+    n_points = space.n_coordinates if isinstance(space, Landmarks) else _MOST_ARROWS
+    where = space.parameters(n_points) if parameters is None else parameters
     points = space.sample(drawn, where)
     factor = _magnification(points) if magnify is None else check_positive(magnify, "magnify")
     if len(drawn) == 2:

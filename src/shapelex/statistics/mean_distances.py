@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shapelex._typing import FloatArray
-from shapelex.plotting.axes import resolve_axes
+from shapelex.plotting.axes import name_rows_along_y, resolve_axes
 from shapelex.plotting.palette import BLUE, DARK_GRAY, GRAY
 from shapelex.plotting.style import styled, text_size
 from shapelex.statistics.grouping import Grouping
@@ -70,8 +70,6 @@ def plot_mean_distances(table: "pd.DataFrame", *, alpha: float = 0.05, ax: "Axes
         ax.annotate(f"P = {row.P:.3g}", (1, place), xycoords=("axes fraction", "data"), xytext=(4, 0),
                     textcoords="offset points", va="center", fontsize=size, color=DARK_GRAY)  # fmt: skip
     ax.axvline(0, color=DARK_GRAY, linewidth=0.6, zorder=0)
-    ax.set_ylim(len(table) - 0.5, -0.5)
-    ax.set_yticks(range(len(table)), [f"{one.first} – {one.second}" for one in table.itertuples()], fontsize=size)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("distance between the mean shapes (centroid size 1)", fontsize=size)
+    names = [f"{one.first} – {one.second}" for one in table.itertuples()]
+    name_rows_along_y(ax, names, "distance between the mean shapes (centroid size 1)", size)
     return ax
