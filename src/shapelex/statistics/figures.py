@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shapelex.statistics.variances import Disparity
 
 _MOST_NAMED = 12
+_POINT = "o"
 _MOST_LETTERS = 24
 _MOST_ELLIPSES = 60
 _ELLIPSE_POINTS = 60
@@ -41,9 +42,17 @@ def plot_group_means(shapes: ComplexArray, names: Sequence[str], space: Space, a
     coloring = _coloring(list(names), "")
     for row, name in enumerate(names):
         _draw_one(ax, turned[row], space, **_look(coloring, name))
-    clear_axes(ax)
-    coloring.explain(ax)
+    _explain_shapes(ax, coloring, space)
     return ax
+
+
+def _explain_shapes(ax: Any, coloring: Coloring, space: Space) -> None:
+    """Leave only the shapes, with a legend of lines or points."""
+    clear_axes(ax)
+    if _is_points(space):
+        _add_legend(ax, coloring, "upper center", (0.5, 0.0), [_POINT] * len(coloring.categories))
+    else:
+        coloring.explain(ax)
 
 
 def _draw_one(ax: Any, shape: ComplexArray, space: Space, **look: Any) -> None:
@@ -136,9 +145,10 @@ def _add_predicted(ax: Any, found: "Allometry", group: str | None) -> None:
     low, high = ax.get_ylim()
     # Room above the points, so that no shape hides them.
     ax.set_ylim(low, high + 0.45 * (high - low))
-    for place, (left, word) in enumerate(((0.03, "smallest"), (0.69, "largest"))):
-        inset = ax.inset_axes((left, 0.72, 0.28, 0.24))
-        _draw_one(inset, turned[place], space, color=DARK_GRAY)
+    for place, (left, word) in enumerate(((0.04, "smallest"), (0.64, "largest"))):
+        inset = ax.inset_axes((left, 0.72, 0.33, 0.24))
+        look = {"linewidth": 0.2} if _is_points(space) else {"linewidth": 1.0}
+        _draw_one(inset, turned[place], space, color=DARK_GRAY, **look)
         clear_axes(inset)
         name = word if group is None else f"{word}, {group}"
         inset.set_title(name, fontsize=size, color=DARK_GRAY, pad=2)
@@ -226,8 +236,7 @@ def plot_predictions(found: "Prediction", ax: Any = None) -> Any:
         if found.covariances is not None and has_points:
             centers = control_points(found.shapes[row] * turn, found.space)
             _draw_ellipses(ax, centers, found.covariances[row], turn, found.confidence, look["color"])
-    clear_axes(ax)
-    coloring.explain(ax)
+    _explain_shapes(ax, coloring, found.space)
     return ax
 
 
@@ -294,19 +303,25 @@ def _scatter(ax: Any, points: FloatArray, coloring: Coloring | None) -> None:
 
 
 def _label(ax: Any, x_name: str, y_name: str, coloring: Coloring | None) -> None:
-    from matplotlib.lines import Line2D
-
     size = text_size()
     ax.set_xlabel(x_name, fontsize=size)
     ax.set_ylabel(y_name, fontsize=size)
     ax.tick_params(labelsize=size)
     ax.spines[["top", "right"]].set_visible(False)
     if coloring is not None:
-        handles = [
-            Line2D([], [], linestyle="none", marker=MARKERS[place % len(MARKERS)], markersize=4, label=name,
-                   color=coloring.looks[int(rows[0])]["color"])
-            for place, (name, rows) in enumerate(coloring.categories.items())
-        ]  # fmt: skip
-        ax.legend(handles=handles, title=coloring.title or None, loc="lower center", bbox_to_anchor=(0.5, 1.0),
-                  ncols=min(len(handles), 4), frameon=False, fontsize=size, title_fontsize=size,
-                  handletextpad=0.2, columnspacing=1.2, borderaxespad=0.3)  # fmt: skip
+        markers = [MARKERS[place % len(MARKERS)] for place in range(len(coloring.categories))]
+        _add_legend(ax, coloring, "lower center", (0.5, 1.0), markers)
+
+
+def _add_legend(ax: Any, coloring: Coloring, place: str, anchor: tuple[float, float], markers: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    size = text_size()
+    colors = [coloring.looks[int(rows[0])]["color"] for rows in coloring.categories.values()]
+    handles = [
+        Line2D([], [], linestyle="none", marker=marker, markersize=4, label=name, color=color)
+        for name, marker, color in zip(coloring.categories, markers, colors, strict=True)
+    ]
+    ax.legend(handles=handles, title=coloring.title or None, loc=place, bbox_to_anchor=anchor,
+              ncols=min(len(handles), 4), frameon=False, fontsize=size, title_fontsize=size,
+              handletextpad=0.2, columnspacing=1.2, borderaxespad=0.3)  # fmt: skip
