@@ -54,6 +54,7 @@ BENCHMARKS = {
     "importing": Benchmark("importing", "docs/how-to/scale.md", ("largest",)),
     "device": Benchmark("device_speed", "docs/how-to/gpu.md; needs torch, CuPy and a GPU", ("device",)),
     "kernel": Benchmark("kernel_profile", "counters of the fused kernel; needs torch, CuPy, a GPU and Nsight Compute"),
+    "permutations": Benchmark("permutation_level", "docs/how-to/where-and-which.md"),
     "reproduce": Benchmark("reproduction", "docs/how-to/reproduce.md"),
     "classification": Benchmark("classification", "docs/how-to/classification.md"),
 }

@@ -11,6 +11,7 @@ from . import report as report
 from . import riemannian as riemannian
 from . import selection as selection
 from . import spaces as spaces
+from . import statistics as statistics
 from . import store as store
 from .coding import SparseCodes as SparseCodes
 from .coding import decode as decode

@@ -11,11 +11,13 @@ from shapelex.cli.distances import distances
 from shapelex.cli.encode import encode
 from shapelex.cli.errors import GuardedGroup
 from shapelex.cli.formats import formats
+from shapelex.cli.group_tests import compare_groups
 from shapelex.cli.import_shapes import import_shapes
 from shapelex.cli.impute import impute
 from shapelex.cli.info import info
 from shapelex.cli.learn import learn
 from shapelex.cli.mean import mean
+from shapelex.cli.methods import methods
 from shapelex.cli.reconstruct import reconstruct
 from shapelex.cli.register import register
 from shapelex.cli.replay import replay
@@ -35,6 +37,7 @@ app = typer.Typer(
 _SHARED = "For every command: --verbose, --log FILE and --debug, see shapelex --help."
 
 app.command("import", epilog=_SHARED)(import_shapes)
+_NAMES = {"compare_groups": "test"}
 # In the order of use.
 for command in (
     formats,
@@ -49,12 +52,14 @@ for command in (
     mean,
     distances,
     compare,
+    compare_groups,
     demo,
     reproduce,
     replay,
+    methods,
     warmup,
 ):
-    app.command(epilog=_SHARED)(command)
+    app.command(_NAMES.get(command.__name__), epilog=_SHARED)(command)
 
 
 def _print_version(wanted: bool) -> None:

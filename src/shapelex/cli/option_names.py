@@ -16,7 +16,10 @@ from shapelex._messages import END_MARK, FORMAT_OPTION_MARK, PARAMETER_MARK, wit
 
 # Options whose name is not that of the parameter with dashes.
 _NAMES = {
+    "blocks": "--within",
     "cv": "--folds",
+    "formula": "--model",
+    "groups": "--by",
     "join": "--labels",
     "joined": "--lines",
     "method": "--coder",
@@ -29,6 +32,7 @@ _NAMES = {
     "on_error": "--skip-bad",
     "overwrite": "--force",
     "random_state": "--seed",
+    "strata": "--within",
 }
 _SPACES = {"BSpline": "bspline", "HermiteSpline": "hermite"}
 _MARKED = re.compile(rf"([{PARAMETER_MARK}{FORMAT_OPTION_MARK}])(\w+)(=?)([^{END_MARK}]*){END_MARK}")

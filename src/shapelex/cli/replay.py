@@ -130,7 +130,15 @@ def _run_again(words: list[str], out: Path, options: list[str], screen: Screen) 
             figure = out.with_suffix(Path(value).suffix) if word == "--figure" else figure
         elif word not in ("--force", "--json"):
             kept.append(word)
-    kept += ["-o", str(out)] + ([] if figure is None else ["--figure", str(figure)])
-    expected = {"out": out, "figure": figure, "checkpoint": None, "scheduler": None, "force": "--force" in options}
+    # A command that wrote a table alone does so again.
+    is_table = "--table" in words and not {"-o", "--out"} & set(words)
+    kept += ["--table" if is_table else "-o", str(out)] + ([] if figure is None else ["--figure", str(figure)])
+    expected = {
+        "table" if is_table else "out": out,
+        "figure": figure,
+        "checkpoint": None,
+        "scheduler": None,
+        "force": "--force" in options,
+    }
     screen.say(f"$ {shlex.join(['shapelex', *kept])}")
     run_command(kept, options, expected)

@@ -27,6 +27,14 @@ def report(
     max_shapes: Annotated[
         int, typer.Option("--max-shapes", min=1, help="Maximum number of shapes on the page.")
     ] = 5000,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Column whose groups are compared; few labels are by default.", show_default=False),
+    ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", help="With --by: compare within this column, such as animal.", show_default=False),
+    ] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -63,6 +71,8 @@ def report(
             max_shapes=max_shapes,
             overwrite=force,
             provenance=on_page(run),
+            by=by,
+            within=within,
         )
     size = page.stat().st_size
     screen.wrote(page, f", {size / 1e6:.1f} MB: open it in a browser")

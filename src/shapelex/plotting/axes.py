@@ -9,6 +9,8 @@ from shapelex.exceptions import ParameterTypeError
 from shapelex.plotting.style import import_matplotlib
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
 
@@ -37,6 +39,19 @@ def label_axes(ax: "Axes", x_name: str, y_name: str, fontsize: float) -> None:
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     ax.grid(axis="y", color=mpl.rcParams["grid.color"], linewidth=mpl.rcParams["grid.linewidth"])
     ax.set_axisbelow(True)
+    ax.spines["top"].set_visible(mpl.rcParams["axes.spines.top"])
+    ax.spines["right"].set_visible(mpl.rcParams["axes.spines.right"])
+
+
+def name_rows_along_y(ax: "Axes", names: "Sequence[str]", x_name: str, fontsize: float) -> None:
+    """Give an axes one named row per entry, the first on top, and a name of the values along x."""
+    import matplotlib as mpl
+
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_yticks(range(len(names)), names, fontsize=fontsize)
+    ax.tick_params(labelsize=fontsize)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(x_name, fontsize=fontsize)
     ax.spines["top"].set_visible(mpl.rcParams["axes.spines.top"])
     ax.spines["right"].set_visible(mpl.rcParams["axes.spines.right"])
 

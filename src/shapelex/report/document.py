@@ -14,7 +14,7 @@ from typing import Any
 
 from shapelex.report.packing import dump_json
 
-_STYLES = ("theme.css", "layout.css", "panels.css", "print.css")
+_STYLES = ("theme.css", "layout.css", "panels.css", "group_tests.css", "print.css")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) ([A-Za-z_]\w*))", re.MULTILINE)
 

@@ -41,6 +41,8 @@ def write_report(
     max_shapes: int = 5000,
     overwrite: bool = False,
     provenance: Mapping[str, Any] | None = None,
+    by: str | None = None,
+    within: str | None = None,
 ) -> Path:
     """Write one HTML page to explore a dictionary and the shapes it codes.
 
@@ -80,6 +82,13 @@ def write_report(
         Whether a file that is there may be replaced.
     provenance : mapping, optional
         Where the page comes from, such as the command and the files: shown at its end.
+    by : str, optional
+        Column whose groups are compared: whether they differ in shape, and in the use and weight of each atom, as
+        :func:`shapelex.statistics.atom_tests` tests it. By default labels are compared where there are 2 to 12, each of
+        at least 5 shapes.
+    within : str, optional
+        Column of strata such as the animal, within which shapes are exchanged; see
+        :func:`shapelex.statistics.atom_tests`.
 
     Returns
     -------
@@ -91,7 +100,7 @@ def write_report(
     FileExistsError
         If there is a file already, and `overwrite` is not set.
     ShapeInputError
-        If the shapes are not of the model's space, or a column has another length.
+        If the shapes are not of the model's space, a column has another length, or there is no such column.
 
     Examples
     --------
@@ -141,6 +150,8 @@ def write_report(
         joined=joined,
         n_population=n_population,
         provenance=provenance,
+        by=by,
+        within=within,
     )
     page = make_document(payload).encode("utf-8")
     write_atomically(target, lambda stream: _write(stream, page))

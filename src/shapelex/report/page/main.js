@@ -10,6 +10,7 @@ import { startErrors } from "./errors.js";
 import { exclusionText } from "./exclusion.js";
 import { excludeButton, startFilter } from "./filter.js";
 import { groupMeans, groupUse, startGroups } from "./groups.js";
+import { startGroupTests } from "./group_tests.js";
 import { startMap } from "./map.js";
 import { farFrom, view } from "./map_drawing.js";
 import { mapDrawings } from "./map_svg.js";
@@ -35,6 +36,7 @@ startErrors();
 startFilter();
 startTable();
 startGroups();
+startGroupTests();
 startTime();
 
 byId("shape-tools").prepend(downloadTools(() => [shapeDrawing(), weightsDrawing()], () => `shape-${nameOf(state.selected)}`));

@@ -1,0 +1,132 @@
+"""The commands that made files, in order, with their settings and with what their outputs hold.
+
+Input: files with a record of the run that made them. Output: one step per command; settings include defaults.
+"""
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shapelex.cli.errors import CommandError
+from shapelex.cli.outputs import options_apart
+from shapelex.exceptions import ShapeFileError, ShapelexError
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command.
+
+    Attributes
+    ----------
+    command : str
+        As it was typed.
+    name : str
+        Name of the command; empty where it was none of shapelex.
+    settings : dict
+        Its parameters by name, defaults included; empty where they cannot be read.
+    facts : dict
+        What its output holds: numbers, preparation, notes.
+    """
+
+    command: str
+    name: str
+    settings: dict[str, Any]
+    facts: dict[str, Any]
+
+
+def find_steps(files: Iterable[Path]) -> tuple[list[Step], list[dict[str, str]]]:
+    """Return the steps that led to some files, and the different versions that made these files."""
+    from shapelex.store.provenance import read_run
+
+    commands: dict[str, dict[str, Any]] = {}
+    versions: list[dict[str, str]] = []
+    for file in files:
+        if not file.exists():
+            raise CommandError(f"there is no file {file}.")
+        run = read_run(file)
+        for command in run["earlier"]:
+            commands.setdefault(command, {})
+        facts = run.get("facts")
+        commands.setdefault(run["command"], {})
+        commands[run["command"]] |= facts if isinstance(facts, dict) else {}
+        made_with = _as_versions(run.get("versions"))
+        if made_with and made_with not in versions:
+            versions.append(made_with)
+    return [_make_step(command, facts) for command, facts in commands.items()], versions
+
+
+def _as_versions(value: Any) -> dict[str, str]:
+    if isinstance(value, str):
+        # On a page they are one text: "shapelex 0.1.0, python 3.12, …".
+        return dict(part.rpartition(" ")[::2] for part in value.split(", "))
+    return {str(name): str(version) for name, version in value.items()} if isinstance(value, dict) else {}
+
+
+def _make_step(command: str, facts: dict[str, Any]) -> Step:
+    try:
+        words = options_apart(shlex.split(command))
+    except ValueError:
+        words = []
+    if words[:1] != ["shapelex"] or len(words) < 2:
+        return Step(command, "", {}, facts)
+    settings = _settings(words[1], words[2:])
+    target = settings.get("out")
+    return Step(command, words[1], settings, {**(_describe(Path(target)) if target else {}), **facts})
+
+
+def _settings(name: str, arguments: list[str]) -> dict[str, Any]:
+    """Return all parameters of a command, as typer reads them, without running it or checking that files exist."""
+    from typer.main import get_command
+
+    from shapelex.cli.app import app
+
+    group: Any = get_command(app)
+    declared = group.commands.get(name)
+    if declared is None:
+        return {}
+    try:
+        return dict(declared.make_context(name, list(arguments), resilient_parsing=True).params)
+    except Exception:  # an option of an earlier version, for example
+        return {}
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    """Return what a file of shapes or a model holds; nothing for other files, or files that are gone."""
+    from shapelex.store.archive import read_header
+    from shapelex.store.atomic import is_zarr_folder
+
+    is_archive = path.suffix.lower() == ".npz" and path.is_file()
+    if not (is_archive or is_zarr_folder(path)):
+        return {}
+    try:
+        header = read_header(path) if is_archive else {}
+        if header.get("format") == "shapelex model":
+            return _describe_model(path)
+        if header.get("format", "shapelex shapes") != "shapelex shapes":
+            return {}
+        return _describe_shapes(path)
+    except (ShapelexError, ShapeFileError, OSError, KeyError, ValueError):
+        return {}
+
+
+def _describe_shapes(path: Path) -> dict[str, Any]:
+    import shapelex as sx
+
+    shapes = sx.open_shapes(path)
+    return {
+        "n_shapes": len(shapes),
+        "space": repr(shapes.space),
+        "closed": bool(shapes.space.closed),
+        "n_coordinates": shapes.space.n_coordinates,
+        "preparation": None if shapes.preparation is None else str(shapes.preparation),
+        "notes": list(shapes.notes),
+    }
+
+
+def _describe_model(path: Path) -> dict[str, Any]:
+    from shapelex.store.model_file import read_model
+
+    model = read_model(path)
+    return {"kind": model.kind, "space": repr(model.space), "rmse": model.results.get("rmse_")}

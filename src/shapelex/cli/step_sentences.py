@@ -1,0 +1,137 @@
+"""Steps of an analysis as sentences of a methods section, with what to cite for each."""
+
+from collections.abc import Callable
+
+from shapelex.cli.recorded_steps import Step
+
+PAPER = (
+    "A. Song, V. Uhlmann, J. Fageot and M. Unser, Dictionary learning for two-dimensional Kendall shapes, SIAM Journal "
+    "on Imaging Sciences (2020), arXiv:1903.11356."
+)
+_GOODALL = (
+    "C. Goodall, Procrustes methods in the statistical analysis of shape, Journal of the Royal Statistical Society B "
+    "53 (1991), 285–339."
+)
+_RRPP = (
+    "M. L. Collyer, D. J. Sekora and D. C. Adams, A method for analysis of phenotypic change for phenotypes described "
+    "by high-dimensional data, Heredity 115 (2015), 357–365."
+)
+_MAXIMUM = "P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, Wiley, 1993."
+_FDR = (
+    "Y. Benjamini and Y. Hochberg, Controlling the false discovery rate, Journal of the Royal Statistical Society B 57 "
+    "(1995), 289–300."
+)
+_MOST_ROWS = 10
+
+Told = tuple[str, tuple[str, ...]]
+
+
+def sentence_of(step: Step) -> Told:
+    """Return what a step did, in words, and the references to cite; nothing for steps that change no result."""
+    tell = _SENTENCES.get(step.name)
+    if tell is None:
+        known = "" if not step.name or step.name in _WITHOUT_SENTENCE else f"Then, {step.command} was run."
+        return known, ()
+    return tell(step)
+
+
+def _tell_import(step: Step) -> Told:
+    settings, facts = step.settings, step.facts
+    inputs = ", ".join(map(str, settings.get("inputs") or ())) or "files"
+    count = f"{facts['n_shapes']} shapes" if "n_shapes" in facts else "Shapes"
+    parts = [f"{count} were read from {inputs}"]
+    if facts.get("preparation"):
+        kind = "closed" if facts.get("closed") else "open"
+        parts.append(f"as {kind} configurations in {facts['space']} ({facts['preparation']})")
+    elif settings.get("points"):
+        parts.append(f"with {settings['points']} points each")
+    sentences = [" ".join(parts) + "."]
+    if settings.get("exclude"):
+        sentences.append(f"Shapes named in {settings['exclude']} were excluded.")
+    if settings.get("skip_bad"):
+        sentences.append("Records that could not be read were left out.")
+    sentences += [f"{note.rstrip('.')}." for note in facts.get("notes", ())]
+    return " ".join(sentences), ()
+
+
+def _tell_register(step: Step) -> Told:
+    freed = {"start": "start points", "direction": "directions", "reflection": "reflections"}
+    changed = [word for name, word in freed.items() if step.settings.get(name, name != "reflection")]
+    to = f"the mean of {step.settings['like']}" if step.settings.get("like") else "their mean"
+    words = " and ".join([", ".join(changed[:-1]), changed[-1]] if len(changed) > 1 else changed)
+    return f"Outlines were registered to {to}: {words} were chosen that bring each closest to it.", ()
+
+
+def _tell_impute(_: Step) -> Told:
+    return "Missing landmarks were filled in from a sparse dictionary of shapes.", (PAPER,)
+
+
+def _tell_learn(step: Step) -> Told:
+    settings = step.settings
+    error = step.facts.get("rmse")
+    told = f" (root mean squared full Procrustes error {100 * float(error):.2f} %)" if error is not None else ""
+    return (
+        f"A dictionary of {settings.get('atoms', '?')} atoms was learned from {settings.get('shapes', 'the shapes')}, "
+        f"with at most {settings.get('nonzero', '?')} atoms per shape and seed {settings.get('seed', '?')}{told}."
+    ), (PAPER,)
+
+
+def _tell_encode(step: Step) -> Told:
+    return f"Shapes were coded over the dictionary in {step.settings.get('model', 'the model file')}.", (PAPER,)
+
+
+def _tell_mean(step: Step) -> Told:
+    kind = getattr(step.settings.get("distance"), "value", step.settings.get("distance", "full"))
+    return f"Mean shapes minimize the sum of squared {kind} Procrustes distances.", ()
+
+
+def _tell_test(step: Step) -> Told:
+    facts, settings = step.facts, step.settings
+    permutations = facts.get("permutations", settings.get("permutations", "?"))
+    formula = facts.get("formula") or f"shape ~ {settings.get('by')}"
+    by, within = facts.get("by", settings.get("by")), facts.get("within", settings.get("within"))
+    used = f"{facts['n_used']} of {facts['n_shapes']} shapes were used. " if "n_used" in facts else ""
+    dropped: dict[str, str] = facts.get("dropped") or {}
+    if dropped:
+        rows = ", ".join(f"{row} ({reason})" for row, reason in list(dropped.items())[:_MOST_ROWS])
+        more = f" and {len(dropped) - _MOST_ROWS} more" if len(dropped) > _MOST_ROWS else ""
+        used += f"Left out were rows {rows}{more}. "
+    exchanged = ""
+    if within is not None:
+        is_whole = facts.get("units") == "strata"
+        exchanged = (
+            f", with {within} as the unit that was permuted"
+            if is_whole
+            else f", permuted within each value of {within}"
+        )
+    sentences = [
+        "Shapes were aligned to their partial Procrustes mean at unit centroid size and projected into its tangent "
+        f"space. {used}The model {formula} was tested by Procrustes analysis of variance with {permutations} random "
+        f"residual permutations{exchanged} (seed {settings.get('seed', '?')})."
+    ]
+    cited = [_GOODALL, _RRPP]
+    if by is not None:
+        sentences.append(
+            f"Groups of {by} were compared at every landmark or point of the outline by the Lawley–Hotelling trace, "
+            "with P values corrected for the family-wise error by the distribution of the largest statistic."
+        )
+        cited.append(_MAXIMUM)
+    if settings.get("dictionary") is not None:
+        sentences.append(
+            f"Use and weight of each atom of the dictionary in {settings['dictionary']} were compared between the "
+            "groups by permutation, with P values corrected for the false discovery rate (Benjamini–Hochberg)."
+        )
+        cited += [_FDR, PAPER]
+    return " ".join(sentences), tuple(cited)
+
+
+_SENTENCES: dict[str, Callable[[Step], Told]] = {
+    "import": _tell_import,
+    "register": _tell_register,
+    "impute": _tell_impute,
+    "learn": _tell_learn,
+    "encode": _tell_encode,
+    "mean": _tell_mean,
+    "test": _tell_test,
+}
+_WITHOUT_SENTENCE = ("info", "formats", "suggest", "report", "replay", "warmup", "demo", "reproduce", "methods")

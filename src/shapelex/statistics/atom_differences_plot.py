@@ -1,0 +1,99 @@
+"""Differences in use and weight of atoms with their intervals, and the atoms beside them."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shapelex._validation import check_count
+from shapelex.plotting.axes import clear_axes, name_rows_along_y, resolve_axes
+from shapelex.plotting.drawing import draw_shape
+from shapelex.plotting.palette import BLUE, DARK_GRAY, GRAY, ORANGE
+from shapelex.plotting.poses import pose_rotations
+from shapelex.plotting.style import cycle_color, styled, text_size
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from shapelex.statistics.atom_differences import AtomTests
+
+_COLORS = {"use": BLUE, "weight": ORANGE}
+_MARKERS = {"use": "o", "weight": "s"}
+_OFFSETS = {"use": -0.16, "weight": 0.16}
+
+
+@styled
+def plot_atom_differences(tests: "AtomTests", *, max_atoms: int = 15, ax: "Axes | None" = None) -> "Axes":
+    """Draw one line per atom, the smallest P on top; differences that are not significant are gray and hollow."""
+    from matplotlib.lines import Line2D
+
+    check_count(max_atoms, 1, "max_atoms")
+    ax, size = resolve_axes(ax), text_size()
+    table = tests.table[tests.table["P"].notna()]
+    order = table.groupby("atom")["P_fdr"].min().sort_values(kind="stable").index[:max_atoms].tolist()
+    for place, atom in enumerate(order):
+        for row in table[table["atom"] == atom].itertuples():
+            is_found = row.P_fdr <= tests.alpha
+            color, height = _COLORS[row.measure] if is_found else GRAY, place + _OFFSETS[row.measure]
+            if np.isfinite(row.low):
+                ax.plot([row.low, row.high], [height, height], color=color, linewidth=1.2, solid_capstyle="butt")
+            ax.plot([row.difference], [height], marker=_MARKERS[row.measure], color=color, markersize=4.5,
+                    markerfacecolor=color if is_found else "white", linestyle="none")  # fmt: skip
+    ax.axvline(0, color=DARK_GRAY, linewidth=0.6, zorder=0)
+    contrast = tests.table["contrast"].iloc[0] if len(tests.groups) == 2 else "largest − smallest group"
+    name_rows_along_y(ax, [f"atom {atom}" for atom in order], f"difference, {contrast}", size)
+    handles = [
+        Line2D([], [], color=_COLORS["use"], marker=_MARKERS["use"], markersize=4.5, label="use (share of shapes)"),
+        Line2D([], [], color=_COLORS["weight"], marker=_MARKERS["weight"], markersize=4.5, label="weight where used"),
+        Line2D([], [], color=GRAY, marker="o", markerfacecolor="white", markersize=4.5, label="not significant"),
+    ]
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3,
+              frameon=False, fontsize=size, columnspacing=1.2, handlelength=1.6)  # fmt: skip
+    if tests.atoms is not None and tests.space is not None and order:
+        _draw_atoms(ax, tests, order)
+    return ax
+
+
+def _draw_atoms(ax: "Axes", tests: "AtomTests", order: list[int]) -> None:
+    """Draw the atoms at the right of their lines."""
+    assert tests.atoms is not None
+    assert tests.space is not None
+    preshapes = tests.space.preshape(tests.atoms)
+    turned = pose_rotations(preshapes, tests.space, "mean")[:, None] * preshapes
+    height = 1 / len(order)
+    for place, atom in enumerate(order):
+        inset = ax.inset_axes((1.01, 1 - (place + 0.94) * height, 0.14, 0.88 * height))
+        draw_shape(inset, turned[atom], tests.space, color=DARK_GRAY, linewidth=0.9)
+        clear_axes(inset)
+
+
+@styled
+def plot_explained_weights(
+    table: "pd.DataFrame", *, alpha: float, max_atoms: int = 15, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the share of the variation of each weight that each term explains, one line per atom."""
+    from matplotlib.lines import Line2D
+
+    check_count(max_atoms, 1, "max_atoms")
+    ax, size = resolve_axes(ax), text_size()
+    tested = table[table["Rsq"].notna()]
+    order = tested.groupby("atom")["Rsq"].sum().sort_values(ascending=False, kind="stable").index[:max_atoms].tolist()
+    terms = table["term"].unique().tolist()
+    for place, atom in enumerate(order):
+        for row in tested[tested["atom"] == atom].itertuples():
+            number = terms.index(row.term)
+            height = place + 0.6 * ((number + 0.5) / len(terms) - 0.5)
+            color = cycle_color(number)
+            ax.plot([0, row.Rsq], [height, height], color=color, linewidth=1, solid_capstyle="butt")
+            ax.plot([row.Rsq], [height], linestyle="none", marker="o", markersize=4.5, color=color,
+                    markerfacecolor=color if row.P_fdr <= alpha else "white")  # fmt: skip
+    ax.set_xlim(left=0)
+    name_rows_along_y(ax, [f"atom {atom}" for atom in order], "share of the variation of the weight (R²)", size)
+    handles = [
+        Line2D([], [], color=cycle_color(k), marker="o", markersize=4.5, label=term) for k, term in enumerate(terms)
+    ]
+    handles.append(Line2D([], [], color=GRAY, marker="o", markerfacecolor="white", markersize=4.5,
+                          label="not significant"))  # fmt: skip
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=size,
+              columnspacing=1.2, handlelength=1.6)  # fmt: skip
+    return ax

@@ -1,0 +1,126 @@
+"""Mean shapes of groups over each other, with the displacements between them and marks on what differs."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shapelex._typing import BoolArray, ComplexArray, FloatArray
+from shapelex._validation import check_positive
+from shapelex.plotting.axes import clear_axes, resolve_axes
+from shapelex.plotting.drawing import draw_shape
+from shapelex.plotting.palette import AMBER, BLUE, CYCLE, DARK_GRAY, GRAY
+from shapelex.plotting.poses import flat_rotation
+from shapelex.plotting.style import styled, text_size
+from shapelex.spaces import Landmarks, Space
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_ARROWS = 48
+# The largest displacement is drawn at least this long, as a share of the size of the shape.
+_SHORTEST = 0.07
+_MAGNIFICATIONS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+
+@styled
+def plot_difference(
+    means: ComplexArray,
+    space: Space,
+    names: Sequence[str],
+    *,
+    parameters: FloatArray | None = None,
+    differs: BoolArray | None = None,
+    lines: bool = True,
+    magnify: float | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw mean shapes in a common pose over each other.
+
+    Of two groups, arrows lead from the first mean to the second one, whose differences are magnified. `differs` says
+    which of the points at `parameters` are marked. Without `lines`, landmarks are drawn as points.
+    """
+    ax = resolve_axes(ax)
+    drawn = flat_rotation(means, space) * space.centered(means)
+    n_points = space.n_coordinates if isinstance(space, Landmarks) else _MOST_ARROWS
+    where = space.parameters(n_points) if parameters is None else parameters
+    points = space.sample(drawn, where)
+    factor = _magnification(points) if magnify is None else check_positive(magnify, "magnify")
+    if len(drawn) == 2:
+        drawn[1] = drawn[0] + factor * (drawn[1] - drawn[0])
+        points = space.sample(drawn, where)
+    base = points[0] if len(drawn) == 2 else points.mean(axis=0)
+    if differs is not None:
+        _mark(ax, base, differs, lines, space.closed)
+    colors = (GRAY, BLUE) if len(drawn) == 2 else CYCLE
+    look: dict[str, Any] = {} if lines else {"linestyle": "none", "linewidth": 2.8}
+    for place, (mean, name) in enumerate(zip(drawn, names, strict=True)):
+        label = f"{name}, differences ×{factor:g}" if place and len(drawn) == 2 and factor != 1 else name
+        draw_shape(ax, mean, space, color=colors[place % len(colors)], label=label, zorder=2 + place, **look)
+    if len(drawn) == 2:
+        _draw_arrows(ax, points[0], points[1] - points[0])
+    clear_axes(ax)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(3, len(drawn) + 1), frameon=False,
+              fontsize=text_size())  # fmt: skip
+    return ax
+
+
+def _magnification(points: ComplexArray) -> float:
+    """Return the smallest round factor at which the largest displacement can be seen."""
+    if len(points) != 2:
+        return 1
+    longest = float(np.abs(points[1] - points[0]).max())
+    size = float(max(np.ptp(points.real), np.ptp(points.imag)))
+    return next((one for one in _MAGNIFICATIONS if one * longest >= _SHORTEST * size), 1)
+
+
+def _mark(ax: "Axes", points: ComplexArray, differs: BoolArray, lines: bool, closed: bool) -> None:
+    """Mark stretches of a curve by a broad line, and single points and landmarks by a disk."""
+    label: str | None = "differs"
+    look: dict[str, Any] = {"color": AMBER, "alpha": 0.55, "zorder": 1}
+    in_stretch = np.zeros(len(points), dtype=bool)
+    if lines:
+        for places in stretches(differs, closed):
+            if len(places) > 1:
+                in_stretch[places] = True
+                along = points[places]
+                ax.plot(along.real, along.imag, linewidth=7, solid_capstyle="round", label=label, **look)
+                label = None
+    alone = points[differs & ~in_stretch]
+    if len(alone):
+        ax.plot(alone.real, alone.imag, linestyle="none", marker="o", markersize=10, markeredgewidth=0,
+                label=label, **look)  # fmt: skip
+
+
+def stretches(differs: BoolArray, closed: bool) -> list[np.ndarray[Any, Any]]:
+    """Return the runs of consecutive points that differ; on a closed curve, one may pass the start point."""
+    places = np.flatnonzero(differs)
+    if not len(places):
+        return []
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    n_points = len(differs)
+    if closed and differs.all():
+        return [np.arange(n_points + 1) % n_points]
+    if closed and len(runs) > 1 and runs[0][0] == 0 and runs[-1][-1] == n_points - 1:
+        runs = [np.concatenate([runs[-1], runs[0]]), *runs[1:-1]]
+    return runs
+
+
+def _draw_arrows(ax: "Axes", starts: ComplexArray, steps: ComplexArray) -> None:
+    chosen = np.unique(np.linspace(0, len(starts) - 1, min(len(starts), _MOST_ARROWS)).astype(int))
+    ax.quiver(
+        starts[chosen].real,
+        starts[chosen].imag,
+        steps[chosen].real,
+        steps[chosen].imag,
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        width=0.003,
+        headwidth=4,
+        headlength=5,
+        headaxislength=4.5,
+        minlength=0.5,
+        color=DARK_GRAY,
+        zorder=4,
+    )

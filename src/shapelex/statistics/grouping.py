@@ -1,0 +1,190 @@
+"""Groups of shapes that are compared, and what may be exchanged between them.
+
+Input: the group of each shape, and its stratum. Output: the units of a comparison, their groups, and permutations of
+the groups. The units are shapes; where all shapes of a stratum are in one group, such as images of treated and
+untreated animals, they are the strata.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shapelex._messages import parameter
+from shapelex._typing import FloatArray, IntArray
+from shapelex._validation import name_rows
+from shapelex.exceptions import ShapeInputError
+from shapelex.statistics.data import Columns, as_groups, is_missing
+from shapelex.statistics.permutations import Exchange, is_constant_within, plain_exchange, remark_on_count
+from shapelex.statistics.results import Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of units.
+
+    Attributes
+    ----------
+    groups : ndarray of int, shape (n_units,)
+        Group of each unit.
+    names : tuple of str
+        Names of the groups.
+    column : str
+        Name of the column that has the groups.
+    strata : ndarray of int, shape (n_units,), or None
+        Stratum of each unit, within which units are exchanged.
+    unit_of : ndarray of int, shape (n_shapes,), or None
+        Unit of each shape, where units are strata.
+    unit : str
+        What a unit is, in the plural.
+    """
+
+    groups: IntArray
+    names: tuple[str, ...]
+    column: str
+    strata: IntArray | None
+    unit_of: IntArray | None
+    unit: str
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return len(self.groups)
+
+    @property
+    def counts(self) -> IntArray:
+        """Number of units of each group."""
+        return np.bincount(self.groups, minlength=len(self.names))
+
+    @property
+    def exchange(self) -> Exchange:
+        """What permutations exchange."""
+        return plain_exchange(self.n_units, self.strata)
+
+    def group_of_shapes(self) -> IntArray:
+        """Return the group of each shape."""
+        return self.groups if self.unit_of is None else self.groups[self.unit_of]
+
+    def averaged(self, values: Any) -> Any:
+        """Return the averages over units of values with one row per shape; NaN entries do not count."""
+        if self.unit_of is None:
+            return values
+        table = np.asarray(values)
+        is_known = ~np.isnan(table)
+        sums = np.zeros((self.n_units, *table.shape[1:]), dtype=table.dtype)
+        counts = np.zeros(sums.shape)
+        np.add.at(sums, self.unit_of, np.where(is_known, table, 0))
+        np.add.at(counts, self.unit_of, is_known)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+    def contrasts(self) -> FloatArray:
+        """Return an orthonormal basis of the differences between groups, within strata: (n_units, n_contrasts).
+
+        Its rows stay an orthonormal basis when they are exchanged as permutations exchange units.
+        """
+        members = (self.groups[:, None] == np.arange(len(self.names))).astype(np.float64)
+        left, singular, _ = np.linalg.svd(self.within_strata(members), full_matrices=False)
+        basis: FloatArray = left[:, singular > 1e-9 * max(float(singular.max()), 1.0)]
+        return basis
+
+    def within_strata(self, values: FloatArray) -> FloatArray:
+        """Return values of units minus their averages over the stratum, or over all units where there are no strata.
+
+        NaN entries stay NaN, and do not count.
+        """
+        strata = np.zeros(self.n_units, dtype=np.int64) if self.strata is None else self.strata
+        is_known = ~np.isnan(values)
+        n_strata = int(strata.max()) + 1
+        sums, counts = np.zeros((n_strata, *values.shape[1:])), np.zeros((n_strata, *values.shape[1:]))
+        np.add.at(sums, strata, np.where(is_known, values, 0))
+        np.add.at(counts, strata, is_known)
+        return np.asarray(values - (sums / np.maximum(counts, 1))[strata])
+
+    def indicators(self, permutations: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+        """Yield which units are in each group, shape (n_permutations, n_groups, n_units); the real groups are first."""
+        for indices in self.exchange.chunks(permutations, rng):
+            groups = self.groups[indices]
+            yield (groups[:, None, :] == np.arange(len(self.names))[None, :, None]).astype(np.float64)
+
+    def resampled(self, n_samples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+        """Yield bootstrap samples, as numbers of copies: of each unit, drawn within groups; of each stratum, if any."""
+        n_copied = self.n_units if self.strata is None else int(self.strata.max()) + 1
+        step = max(1, (1 << 20) // (len(self.names) * n_copied))
+        for start in range(0, n_samples, step):
+            size = min(step, n_samples - start)
+            if self.strata is not None:
+                yield rng.multinomial(n_copied, np.full(n_copied, 1 / n_copied), size=size).astype(np.float64)
+                continue
+            copies = np.zeros((size, self.n_units))
+            for group, count in enumerate(self.counts.tolist()):
+                copies[:, self.groups == group] = rng.multinomial(count, np.full(count, 1 / count), size=size)
+            yield copies
+
+    def remarks(self, permutations: int) -> list[str]:
+        """Return what a reader of the results should know."""
+        found = remark_on_count(self.exchange, permutations, self.unit)
+        if self.unit_of is not None:
+            found.insert(0, f"All shapes of a stratum are in one group: strata are compared and exchanged, not shapes, "
+                            f"and the {len(self.unit_of)} shapes are averaged over {self.n_units} strata.")  # fmt: skip
+        return found
+
+    def describe(self) -> str:
+        """Return the groups with their numbers of units."""
+        return ", ".join(f"{name} ({count})" for name, count in zip(self.names, self.counts.tolist(), strict=True))
+
+
+def read_groups(columns: "pd.DataFrame", groups: Any, strata: Any) -> tuple[Grouping, Sample]:
+    """Return the units of the shapes that have a group and a stratum, and which shapes these are."""
+    needed = {"groups": Columns(columns).column(groups, "groups")}
+    if strata is not None:
+        needed["strata"] = Columns(columns).column(strata, "strata")
+    is_without = {name: is_missing(column) for name, column in needed.items()}
+    is_dropped = np.logical_or.reduce(list(is_without.values()))
+    rows = np.flatnonzero(~is_dropped)
+    if not len(rows):
+        raise ShapeInputError(f"all {len(columns)} shapes are without {' or '.join(needed)}: nothing can be compared.")
+    dropped = {
+        int(row): ", ".join(f"no {name}" for name, missing in is_without.items() if missing[row])
+        for row in np.flatnonzero(is_dropped)
+    }
+    remarks = []
+    if dropped:
+        remarks.append(
+            f"{len(dropped)} of {len(columns)} shapes left out, without {' or '.join(needed)}: {name_rows(is_dropped)}."
+        )
+    chosen = {name: column.iloc[rows] for name, column in needed.items()}
+    grouping = group_units(chosen["groups"], chosen.get("strata"))
+    return grouping, Sample(rows, dropped, tuple(remarks))
+
+
+def group_units(groups: "pd.Series", strata: "pd.Series | None" = None) -> Grouping:
+    """Return the units of a comparison; refuse fewer than two groups, and groups of fewer than two units."""
+    numbers, names = as_groups(groups)
+    if len(names) < 2:
+        raise ShapeInputError(
+            f"{parameter('groups')} must have at least two different values, got {names[0]!r} alone: choose a column "
+            "that divides the shapes."
+        )
+    within, unit_of, unit = None, None, "shapes"
+    if strata is not None:
+        within = as_groups(strata)[0]
+        if is_constant_within(numbers.astype(np.float64), within):
+            first = np.zeros(int(within.max()) + 1, dtype=np.int64)
+            first[within] = np.arange(len(within))
+            numbers, unit_of, within, unit = numbers[first], within, None, "strata"
+    counts = np.bincount(numbers, minlength=len(names))
+    if counts.min() < 2:
+        lonely = [repr(name) for name, count in zip(names, counts.tolist(), strict=True) if count < 2]
+        more = f" and {len(lonely) - _MOST_NAMED} more" if len(lonely) > _MOST_NAMED else ""
+        raise ShapeInputError(
+            f"{parameter('groups')} must have at least two {unit} in each group, but {', '.join(lonely[:_MOST_NAMED])}"
+            f"{more} {'has' if len(lonely) == 1 else 'have'} one: leave these groups out, or join them with others."
+        )
+    return Grouping(numbers, tuple(names), str(groups.name), within, unit_of, unit)

@@ -1,0 +1,162 @@
+"""Multivariate statistics of the terms of a model: Pillai, Wilks, Hotelling–Lawley and Roy.
+
+Input: a fitted model. Output: the statistics, with P values by the same permutations.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
+from shapelex._typing import FloatArray
+from shapelex._validation import check_count, check_positive
+from shapelex.exceptions import ParameterError
+from shapelex.statistics.linear_model import TermModel, moved_parts
+from shapelex.statistics.permutations import p_values
+from shapelex.statistics.results import Result, Sample, format_table, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from shapelex.statistics.models import ShapeLinearModel
+
+STATISTICS = ("Pillai", "Wilks", "Hotelling", "Roy")
+# Share of the largest eigenvalue of a residual matrix below which another one is rounding.
+_RANK_TOL = 1e-10
+_MOST_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Manova(Result):
+    """Multivariate statistics of the terms of a model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Indexed by term: ``Df``, then ``Pillai``, ``Wilks``, ``Hotelling`` (Hotelling–Lawley) and ``Roy`` (largest
+        root), each with its P value, such as ``P(Pillai)``.
+    n_components : int
+        Number of principal components of shape.
+    share : float
+        Share of the variance of shape that they hold.
+    permutations : int
+        Number of permutations.
+    sample : Sample
+        Shapes that were used and left out.
+    """
+
+    table: "pd.DataFrame"
+    n_components: int
+    share: float
+    permutations: int
+    sample: Sample
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the statistics with the terms as a column.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One term per row.
+        """
+        return self.table.rename_axis("term").reset_index()
+
+    def _headline(self) -> str:
+        return (
+            f"Multivariate analysis of variance of {plural(self.n_components, 'principal component')} "
+            f"({100 * self.share:.1f} % of the variance) of {plural(self.n_used, 'shape')}, "
+            f"{plural(self.permutations, 'permutation')}."
+        )
+
+    def _body(self) -> str:
+        return format_table(self.table)
+
+
+def manova_of(fit: "ShapeLinearModel", n_components: int | None, tol: float) -> Manova:
+    """Return the multivariate statistics of a model."""
+    import pandas as pd
+
+    rows = fit.shapes.coordinates - fit.shapes.coordinates.mean(axis=0)
+    scores, variances = principal_scores(rows)
+    spreads = np.sqrt(variances)
+    usable = int(np.count_nonzero(spreads > check_positive(tol, "tol") * spreads[0]))
+    n_used = usable if n_components is None else check_count(n_components, 1, "n_components")
+    if n_used > len(variances):
+        raise ParameterError(
+            f"{parameter('n_components')} must be at most {len(variances)}, the dimensions of the shapes, got {n_used}."
+        )
+    permutations, seed = fit.settings["permutations"], fit.settings["seed"]
+    found = [
+        term_statistics(scores[:, :n_used], term, permutations, seed, full=fit.settings["method"] == "full")
+        for term in fit.terms
+    ]
+    columns: dict[str, list[float]] = {"Df": [term.df for term in fit.terms]}
+    for place, name in enumerate(STATISTICS):
+        values = np.array([one[place] for one in found]).reshape(len(found), -1)
+        # A small Wilks ratio is an effect, for the others a large one is.
+        columns[name] = values[:, 0].tolist()
+        columns[f"P({name})"] = p_values(-values if name == "Wilks" else values).tolist()
+    table = pd.DataFrame(columns, index=pd.Index([term.name for term in fit.terms]))
+    share = float(variances[:n_used].sum() / variances.sum())
+    return Manova(table, n_used, share, permutations, fit.sample)
+
+
+def principal_scores(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return principal component scores of centered rows, and their variances; components of rounding are left out."""
+    left, values, _ = np.linalg.svd(rows, full_matrices=False)
+    n_kept = int(np.count_nonzero(values > 1e-9 * values[0])) if len(values) else 0
+    return left[:, :n_kept] * values[:n_kept], values[:n_kept] ** 2 / max(len(rows) - 1, 1)
+
+
+def term_statistics(
+    scores: FloatArray, term: TermModel, permutations: int, seed: int, *, full: bool = False
+) -> FloatArray:
+    """Return Pillai, Wilks, Hotelling–Lawley and Roy of a term, for the data and for all permutations."""
+    residuals = scores if full else scores - term.reduced @ (term.reduced.T @ scores)
+    roots = [_roots(products, cross, term.df) for products, cross in _products(residuals, term, permutations, seed)]
+    values = np.maximum(np.concatenate(roots), 0.0)
+    shares = values / (1 + values)
+    return np.stack(
+        [shares.sum(axis=1), np.prod(1 - shares, axis=1), values.sum(axis=1), values.max(axis=1, initial=0.0)]
+    )
+
+
+def _products(
+    residuals: FloatArray, term: TermModel, permutations: int, seed: int
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield products with the basis, ``(n_part, n_full, p)``, and the total cross-products of the permuted residuals.
+
+    The cross-products are ``(p, p)`` where permutations leave them the same, else ``(n_part, p, p)``.
+    """
+    moved = moved_parts(term.basis, residuals, term.exchange)
+    p = residuals.shape[1]
+    step = max(1, _MOST_ENTRIES // (p * p))
+    units = term.exchange.unit_of
+    within = None if units is None else residuals - moved.rows[units]
+    with single_blas_thread():
+        for chunk in term.exchange.chunks(permutations, seed):
+            for start in range(0, len(chunk), step):
+                indices = chunk[start : start + step]
+                found = np.concatenate([part for part, _ in moved.products(indices)], axis=1).transpose(1, 0, 2)
+                if units is None or within is None:
+                    yield found, residuals.T @ residuals
+                else:
+                    permuted = moved.rows[indices][:, units] + within
+                    yield found, permuted.transpose(0, 2, 1) @ permuted
+
+
+def _roots(products: FloatArray, total: FloatArray, df: int) -> FloatArray:
+    """Return the eigenvalues of the inverse of the residual matrix times the matrix of the term, ``(n_part, df)``."""
+    rest = total - products.transpose(0, 2, 1) @ products
+    own = products[:, :df]
+    values, vectors = np.linalg.eigh(rest)
+    # The pseudo-inverse: directions without residual variation are left out.
+    is_kept = values > _RANK_TOL * values[:, -1:]
+    weights = np.where(is_kept, 1 / np.where(is_kept, values, 1.0), 0.0)
+    turned = own @ vectors
+    between = (turned * weights[:, None, :]) @ turned.transpose(0, 2, 1)
+    roots: FloatArray = np.linalg.eigvalsh(between)
+    return roots

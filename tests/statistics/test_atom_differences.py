@@ -1,0 +1,222 @@
+"""atom_tests: statistics, P, corrections and intervals against slow code; typical shapes; input that is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import shapelex as sx
+from shapelex.exceptions import CodesError, ParameterError, ParameterTypeError, ShapeInputError
+from tests.strategies import seeds
+
+
+def make_codes(seed=0, n_shapes=40, n_atoms=5, groups=None):
+    rng = np.random.default_rng(seed)
+    groups = np.array(["a", "b"])[rng.integers(0, 2, size=n_shapes)] if groups is None else groups
+    weights = rng.uniform(0.2, 1, size=(n_shapes, n_atoms)) * np.exp(1j * rng.uniform(0, 7, size=(n_shapes, n_atoms)))
+    weights[rng.uniform(size=weights.shape) < 0.4] = 0
+    return weights, groups
+
+
+def row_of(table, atom, measure):
+    return table[(table["atom"] == atom) & (table["measure"] == measure)].iloc[0]
+
+
+def slow_eta2(values, groups):
+    parts = [values[groups == name] for name in np.unique(groups)]
+    total = np.sum((values - values.mean()) ** 2)
+    return sum(len(part) * (part.mean() - values.mean()) ** 2 for part in parts if len(part)) / total
+
+
+@given(seeds)
+def test_use_and_weight_are_compared_as_slow_code_does(seed):
+    weights, groups = make_codes(seed)
+    table = sx.statistics.atom_tests(weights, groups, permutations=19, bootstrap=0).table
+    for atom in range(weights.shape[1]):
+        moduli = np.abs(weights[:, atom])
+        used = moduli > 0
+        use, weight = (row_of(table, atom, measure) for measure in ("use", "weight"))
+        assert use["n"] == 40
+        assert weight["n"] == used.sum()
+        assert use["mean_a"] == pytest.approx(used[groups == "a"].mean())
+        assert weight["mean_b"] == pytest.approx(moduli[used & (groups == "b")].mean())
+        assert use["eta2"] == pytest.approx(slow_eta2(used.astype(float), groups))
+        assert weight["eta2"] == pytest.approx(slow_eta2(moduli[used], groups[used]))
+        assert weight["difference"] == pytest.approx(weight["mean_b"] - weight["mean_a"])
+        assert 0 < use["P"] <= 1
+
+
+def test_p_is_the_share_of_divisions_that_explain_as_much():
+    """All divisions of eight shapes, against many random ones."""
+    from itertools import combinations
+
+    weights, _ = make_codes(3, 8, 2)
+    weights[weights == 0] = 0.1
+    groups = np.array(["a"] * 4 + ["b"] * 4)
+    table = sx.statistics.atom_tests(weights, groups, permutations=9999, bootstrap=0).table
+    for atom in range(2):
+        observed = slow_eta2(np.abs(weights[:, atom]), groups)
+        reached = [
+            slow_eta2(np.abs(weights[:, atom]), np.where(np.isin(np.arange(8), chosen), "a", "b")) >= observed - 1e-12
+            for chosen in combinations(range(8), 4)
+        ]
+        assert row_of(table, atom, "weight")["P"] == pytest.approx(np.mean(reached), abs=0.02)
+        # Every shape uses the atom: there is nothing to compare.
+        assert np.isnan(row_of(table, atom, "use")["P"])
+
+
+def test_false_discovery_rate_is_that_of_benjamini_and_hochberg():
+    weights, groups = make_codes(1)
+    weights[groups == "a", 0] = 0
+    table = sx.statistics.atom_tests(weights, groups, bootstrap=0).table
+    p = table["P"].dropna().to_numpy()
+    order = np.argsort(p)
+    slow = np.empty(len(p))
+    smallest = 1.0
+    for rank in range(len(p), 0, -1):
+        smallest = min(smallest, p[order[rank - 1]] * len(p) / rank)
+        slow[order[rank - 1]] = smallest
+    np.testing.assert_allclose(table["P_fdr"].dropna(), slow)
+
+
+def test_differences_within_strata_are_those_of_least_squares():
+    rng = np.random.default_rng(8)
+    strata = rng.integers(0, 4, size=60)
+    groups = np.array(["a", "b", "c"])[rng.integers(0, 3, size=60)]
+    weights, _ = make_codes(2, 60, 3, groups)
+    table = sx.statistics.atom_tests(weights, groups, strata, permutations=9, bootstrap=0).table
+    dummies = (strata[:, None] == np.arange(4)).astype(float)
+    design = np.hstack([dummies, np.stack([groups == "b", groups == "c"], axis=1).astype(float)])
+    for atom in range(3):
+        moduli = np.abs(weights[:, atom])
+        for measure, values, known in (
+            ("use", (moduli > 0).astype(float), moduli >= 0),
+            ("weight", moduli, moduli > 0),
+        ):
+            solved = np.linalg.lstsq(design[known], values[known], rcond=None)[0]
+            means = dict(zip("abc", [0, solved[4], solved[5]], strict=True))
+            row = row_of(table, atom, measure)
+            first, second = row["contrast"].split(" − ")
+            assert row["difference"] == pytest.approx(means[first] - means[second])
+            assert row["difference"] == pytest.approx(max(means.values()) - min(means.values()))
+
+
+def test_intervals_hold_the_difference_about_as_often_as_they_say():
+    """Of 100 simulated differences of known size, intervals of 90 % hold 80 to 98."""
+    n_held = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        weights = np.abs(rng.normal(2, 0.5, size=(60, 1)))
+        weights[30:] += 0.3
+        table = sx.statistics.atom_tests(
+            weights, ["a"] * 30 + ["b"] * 30, permutations=1, bootstrap=199, confidence=0.9
+        ).table
+        row = row_of(table, 0, "weight")
+        n_held += row["low"] <= 0.3 <= row["high"]
+    assert 80 <= n_held <= 98
+
+
+def test_strata_of_one_group_are_the_units():
+    weights, _ = make_codes(0, 40)
+    animals = np.repeat(np.arange(10), 4)
+    treatment = np.where(animals < 4, "drug", "none")
+    test = sx.statistics.atom_tests(weights, treatment, animals, permutations=19, bootstrap=19)
+    assert test.counts == (4, 6)
+    used = (np.abs(weights[:, 1]) > 0).reshape(10, 4).mean(axis=1)
+    assert row_of(test.table, 1, "use")["mean_drug"] == pytest.approx(used[:4].mean())
+    assert row_of(test.table, 1, "use")["eta2"] == pytest.approx(slow_eta2(used, np.arange(10) < 4))
+    paired = sx.statistics.atom_tests(weights, np.tile(["a", "b"], 20), animals, permutations=19, bootstrap=19)
+    assert paired.counts == (20, 20)
+
+
+@given(seeds)
+def test_rotations_of_the_shapes_change_nothing(seed):
+    weights, groups = make_codes(seed, 20, 4)
+    rng = np.random.default_rng(seed)
+    turned = weights * np.exp(1j * rng.uniform(0, 7, size=(20, 1)))
+    groups[:4] = ["a", "b", "a", "b"]
+    one, two = (sx.statistics.atom_tests(w, groups, permutations=9, bootstrap=9) for w in (weights, turned))
+    numbers = one.table.select_dtypes("number").columns
+    np.testing.assert_allclose(one.table[numbers], two.table[numbers], atol=1e-9)
+    products = np.abs(np.sum(one.mean_weights.conj() * two.mean_weights, axis=1))
+    np.testing.assert_allclose(products, np.sum(np.abs(one.mean_weights) ** 2, axis=1), atol=1e-7)
+
+
+@pytest.fixture(scope="module")
+def coded_leaves():
+    leaves = sx.datasets.make_leaves(60, random_state=0)
+    model = sx.ShapeDictionary(n_atoms=6, n_nonzero=3, n_restarts=1, max_iter=10, random_state=0).fit(leaves)
+    return leaves, model, model.encode(leaves)
+
+
+def test_typical_shapes_differ_by_differing_atoms_alone(coded_leaves):
+    leaves, model, codes = coded_leaves
+    test = sx.statistics.atom_tests(codes, leaves.labels, model=model, permutations=199, bootstrap=0)
+    assert len(test.differing)
+    typical = test.typical_shapes()
+    coefficients = np.linalg.lstsq(model.atoms_[test.differing].T, np.diff(typical, axis=0).T, rcond=None)
+    np.testing.assert_allclose(model.atoms_[test.differing].T @ coefficients[0], np.diff(typical, axis=0).T, atol=1e-9)
+    # Group means of codes in the common pose are means of aligned reconstructions: near the mean shapes of the groups.
+    for name, shape in zip(test.groups, typical, strict=True):
+        mean = sx.mean_shape(leaves[leaves.labels == name])
+        others = [sx.mean_shape(leaves[leaves.labels == other]) for other in test.groups if other != name]
+        near = float(sx.distance(shape, mean, space=leaves.space))
+        assert all(near < float(sx.distance(shape, other, space=leaves.space)) for other in others)
+
+
+def test_codes_of_all_kinds_give_the_same_tests(coded_leaves, tmp_path):
+    leaves, model, codes = coded_leaves
+    path = model.encode_to(leaves, tmp_path / "codes.npz")
+    stored = sx.read_codes(path)
+    settings = {"permutations": 19, "bootstrap": 9}
+    plain = sx.statistics.atom_tests(codes, leaves.labels, **settings)
+    for same in (
+        sx.statistics.atom_tests(stored, "label", **settings),
+        sx.statistics.atom_tests(codes.toarray(), leaves.labels, **settings),
+        sx.statistics.atom_tests(codes, "kind", data={"kind": leaves.labels}, model=model, **settings),
+    ):
+        np.testing.assert_allclose(plain.table["P"], same.table["P"])
+
+
+def test_plots_show_atoms_and_typical_shapes(coded_leaves):
+    from matplotlib.figure import Figure
+
+    leaves, model, codes = coded_leaves
+    test = sx.statistics.atom_tests(codes, leaves.labels, model=model, permutations=99, bootstrap=19)
+    ax = test.plot(Figure().subplots(), max_atoms=4)
+    assert [label.get_text()[:5] for label in ax.get_yticklabels()] == ["atom "] * 4
+    assert len(ax.child_axes) == 4
+    assert len(test.plot_typical(Figure().subplots()).lines) >= len(test.groups)
+    assert "differ between" in str(test)
+
+
+def test_atoms_are_needed_to_rebuild_shapes():
+    weights, groups = make_codes()
+    test = sx.statistics.atom_tests(weights, groups, permutations=9, bootstrap=0)
+    with pytest.raises(ShapeInputError, match="model="):
+        test.typical_shapes()
+
+
+def test_shapes_without_a_group_are_left_out():
+    weights, groups = make_codes()
+    groups = groups.astype(object)
+    groups[[3, 5]] = None
+    test = sx.statistics.atom_tests(weights, groups, permutations=9, bootstrap=0)
+    assert test.dropped == {3: "no groups", 5: "no groups"}
+    assert "2 of 40 shapes left out" in str(test)
+    with pytest.raises(ShapeInputError, match="all 40 shapes are without groups"):
+        sx.statistics.atom_tests(weights, [""] * 40)
+
+
+def test_wrong_codes_models_and_levels_are_refused(coded_leaves):
+    weights, groups = make_codes()
+    _, model, _ = coded_leaves
+    with pytest.raises(CodesError, match="5 atoms, but the model has 6"):
+        sx.statistics.atom_tests(weights, groups, model=model)
+    with pytest.raises(ParameterTypeError, match="must be a fitted dictionary"):
+        sx.statistics.atom_tests(weights, groups, model=sx.ShapeDictionary())
+    with pytest.raises(CodesError, match="matrix"):
+        sx.statistics.atom_tests(weights[0], groups)
+    with pytest.raises(CodesError, match="finite"):
+        sx.statistics.atom_tests(np.full((4, 2), np.nan), ["a", "b", "a", "b"])
+    with pytest.raises(ParameterError, match="confidence"):
+        sx.statistics.atom_tests(weights, groups, confidence=95)

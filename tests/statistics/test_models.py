@@ -1,0 +1,344 @@
+"""Linear models of shape: against dense projections, and their invariances."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+import shapelex as sx
+from shapelex import statistics as st
+from shapelex.statistics.linear_model import orthonormal_basis, reduce_columns
+from shapelex.statistics.permutations import Exchange
+from tests.statistics.simulated import indicator, make_shapes, projection, slow_statistics
+
+
+def terms_of(shapes):
+    """Return the columns of each term of ``x + group * site``, coded to sum to zero."""
+    x, group, site = (np.asarray(shapes.metadata[name]) for name in ("x", "group", "site"))
+    first, second = indicator(group), indicator(site)
+    one, two = first[:, :-1] - first[:, -1:], second[:, :-1] - second[:, -1:]
+    both = np.einsum("ni,nj->nij", one, two).reshape(len(x), -1)
+    return {"x": x[:, None], "group": one, "site": two, "group:site": both}
+
+
+LOWER = {
+    1: {"x": [], "group": ["x"], "site": ["x", "group"], "group:site": ["x", "group", "site"]},
+    2: {"x": ["group", "site", "group:site"], "group": ["x", "site"], "site": ["x", "group"],
+        "group:site": ["x", "group", "site"]},
+    3: {"x": ["group", "site", "group:site"], "group": ["x", "site", "group:site"],
+        "site": ["x", "group", "group:site"], "group:site": ["x", "group", "site"]},
+}  # fmt: skip
+
+
+def unbalanced(rng, n_shapes=25):
+    site = rng.permutation(np.arange(n_shapes) % 3).astype(str)
+    return make_shapes(rng, n_shapes, effect=0.05, x=rng.normal(size=n_shapes), site=np.char.add("s", site))
+
+
+@pytest.mark.parametrize("sum_type", [1, 2, 3])
+@pytest.mark.parametrize("strata", [None, "site"])
+def test_all_terms_equal_dense_projections(rng, sum_type, strata):
+    shapes = unbalanced(rng)
+    fit = st.shape_lm("shape ~ x + group * site", shapes, permutations=40, type=sum_type, strata=strata, random_state=3)
+    Y, terms = fit.shapes.coordinates, terms_of(shapes)
+    ones = np.ones((len(Y), 1))
+    full = np.hstack([ones, *terms.values()])
+    codes = None if strata is None else np.unique(shapes.metadata[strata], return_inverse=True)[1]
+    indices = np.concatenate(list(Exchange(len(Y), codes).chunks(40, 3)))
+    for place, (name, own) in enumerate(terms.items()):
+        reduced = np.hstack([ones, *(terms[other] for other in LOWER[sum_type][name])])
+        sums, rests = slow_statistics(Y, reduced, np.hstack([reduced, own]), full, indices)
+        np.testing.assert_allclose(fit.sums.terms[place], sums, rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(fit.sums.residuals[place], rests, rtol=1e-9, atol=1e-14)
+        df, df_rest = own.shape[1], len(Y) - full.shape[1]
+        statistics = (sums / df) / (rests / df_rest)
+        assert fit.table.loc[name, "Df"] == df
+        assert fit.table.loc[name, "F"] == pytest.approx(statistics[0], rel=1e-9)
+        assert fit.table.loc[name, "P"] == pytest.approx(np.mean(statistics >= statistics[0] * (1 - 1e-9)))
+    total = np.sum((Y - Y.mean(axis=0)) ** 2)
+    assert fit.table.loc["total", "SS"] == pytest.approx(total)
+    np.testing.assert_allclose(fit.table["Rsq"].iloc[:-1], fit.table["SS"].iloc[:-1] / total)
+    np.testing.assert_allclose(fit.fitted_rows, projection(full) @ Y, atol=1e-12)
+
+
+def test_full_permutation_permutes_shapes(rng):
+    shapes = unbalanced(rng)
+    fit = st.shape_lm("shape ~ x + group", shapes, permutations=30, method="full", random_state=1)
+    Y, terms = fit.shapes.coordinates, terms_of(shapes)
+    centered, ones = Y - Y.mean(axis=0), np.ones((len(Y), 1))
+    lower = np.hstack([ones, terms["x"]])
+    change = projection(np.hstack([lower, terms["group"]])) - projection(lower)
+    indices = np.concatenate(list(Exchange(len(Y)).chunks(30, 1)))
+    sums = [np.sum((change @ centered[index]) ** 2) for index in indices]
+    np.testing.assert_allclose(fit.sums.terms[1], sums, rtol=1e-9)
+
+
+def test_whole_blocks_are_exchanged_for_terms_between_them(rng):
+    animals = np.repeat(np.arange(8), [2, 3, 1, 2, 4, 2, 3, 3])
+    treatment = np.array(list("aabbabba"))[animals]
+    time = rng.normal(size=len(animals))
+    shapes = make_shapes(rng, len(animals), treatment=treatment, time=time, animal=animals)
+    fit = st.shape_lm("shape ~ treatment + time", shapes, permutations=30, blocks="animal", random_state=2)
+    Y, ones = fit.shapes.coordinates, np.ones((len(animals), 1))
+    full = np.hstack([ones, indicator(treatment)[:, :1], time[:, None]])
+    upper, lower, whole = projection(full[:, :2]), projection(ones), projection(full)
+    residuals = Y - lower @ Y
+    means = np.array([residuals[animals == animal].mean(axis=0) for animal in range(8)])
+    within = residuals - means[animals]
+    for place, index in enumerate(np.concatenate(list(Exchange(8).chunks(30, 2)))):
+        permuted = lower @ Y + means[index][animals] + within
+        assert fit.sums.terms[0, place] == pytest.approx(np.sum(((upper - lower) @ permuted) ** 2), rel=1e-9)
+        assert fit.sums.residuals[0, place] == pytest.approx(np.sum((permuted - whole @ permuted) ** 2), rel=1e-9)
+    # The time varies within animals: shapes are exchanged within them.
+    indices = np.concatenate(list(Exchange(len(animals), animals).chunks(30, 2)))
+    sums, _ = slow_statistics(Y, full[:, :2], full, full, indices)
+    np.testing.assert_allclose(fit.sums.terms[1], sums, rtol=1e-9)
+
+
+def test_types_agree_for_balanced_designs(rng):
+    shapes = make_shapes(rng, 24, effect=0.1, site=np.repeat(list("xyz"), 8))
+    tables = [st.shape_lm("shape ~ group * site", shapes, permutations=19, type=one).table for one in (1, 2, 3)]
+    for other in tables[1:]:
+        # The permuted residuals are those of other reduced models.
+        pd.testing.assert_frame_equal(tables[0].drop(columns="P"), other.drop(columns="P"))
+
+
+@settings(max_examples=8, deadline=None)
+@given(some.integers(0, 2**32 - 1))
+def test_pose_size_and_order_of_shapes_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    shapes = unbalanced(rng)
+    factors = np.exp(rng.normal(size=(len(shapes), 1)) + 2j * np.pi * rng.random((len(shapes), 1)))
+    moved = shapes.replace(configurations=factors * shapes.configurations + 3 - 2j)
+    first, second = (st.shape_lm("shape ~ x + group", one, permutations=19).table for one in (shapes, moved))
+    pd.testing.assert_frame_equal(first, second, rtol=1e-7)
+    order = rng.permutation(len(shapes))
+    third = st.shape_lm("shape ~ x + group", shapes[order], permutations=0).table
+    pd.testing.assert_frame_equal(first.drop(columns="P"), third.drop(columns="P"), rtol=1e-7)
+
+
+def test_any_space_is_that_of_its_whitened_rows(rng, space):
+    mean = rng.normal(size=(space.n_coordinates, 2)) @ [1, 1j]
+    X = mean + 0.1 * (rng.normal(size=(12, space.n_coordinates, 2)) @ [1, 1j])
+    shapes = sx.ShapeSet(X, space, labels=["a", "b"] * 6, preparation=None)
+    table = st.shape_lm("shape ~ label", shapes, permutations=0).table
+    # Squared full distances from the mean are squared lengths of tangent vectors.
+    center = sx.mean_shape(X, "partial", space=space)
+    total = np.sum(sx.distance(X, center, space=space) ** 2)
+    assert table.loc["total", "SS"] == pytest.approx(total, rel=1e-8)
+
+
+def test_results_depend_on_the_seed_alone(rng):
+    shapes = unbalanced(rng)
+    fits = [st.shape_lm("shape ~ group", shapes, permutations=300, random_state=seed) for seed in (5, 5, 6)]
+    np.testing.assert_array_equal(fits[0].sums.terms, fits[1].sums.terms)
+    assert (fits[0].sums.terms[:, 1:] != fits[2].sums.terms[:, 1:]).any()
+
+
+def test_error_terms_divide_by_their_mean_square(rng):
+    shapes = unbalanced(rng)
+    fit = st.shape_lm("shape ~ group * site", shapes, permutations=9, error={"group": "group:site"})
+    assert fit.table.loc["group", "F"] == pytest.approx(
+        fit.table.loc["group", "MS"] / fit.table.loc["group:site", "MS"]
+    )
+    listed = st.shape_lm("shape ~ group * site", shapes, permutations=9, error=["group:site", "Residuals", "residuals"])
+    pd.testing.assert_frame_equal(fit.table, listed.table)
+    with pytest.raises(ValueError, match=r"names 'group:sit', which is no term \(did you mean 'group:site'\?\)"):
+        st.shape_lm("shape ~ group * site", shapes, error={"group": "group:sit"})
+    with pytest.raises(ValueError, match="a list with an entry for each of the terms group, site"):
+        st.shape_lm("shape ~ group * site", shapes, error=["residuals"])
+
+
+def test_models_print_and_convert(rng):
+    fit = st.shape_lm("shape ~ x + group", unbalanced(rng), permutations=19)
+    assert str(fit).startswith("shape ~ x + group: 25 shapes, sums of squares of type I, P by residual permutation, 19")
+    assert repr(fit) == str(fit)
+    assert fit._repr_html_().startswith("<pre")
+    frame = fit.to_dataframe()
+    assert frame.columns.tolist() == ["term", "Df", "SS", "MS", "Rsq", "F", "P", "Z"]
+    assert frame["term"].tolist() == ["x", "group", "residuals", "total"]
+    assert list(fit.table.columns) == ["Df", "SS", "MS", "Rsq", "F", "P"]
+
+
+def test_coefficients_predictions_and_residuals_agree(rng):
+    shapes = unbalanced(rng)
+    fit = st.shape_lm("shape ~ x + group", shapes, permutations=19)
+    data = {"x": shapes.metadata["x"], "group": shapes.metadata["group"]}
+    predicted = fit.predict(data, n_bootstrap=0)
+    np.testing.assert_allclose(predicted.shapes, fit.fitted, atol=1e-12)
+    np.testing.assert_allclose(fit.design.matrix @ fit.coefficients, fit.fitted, atol=1e-12)
+    np.testing.assert_allclose(fit.residuals + fit.fitted_rows, fit.shapes.coordinates)
+    lengths = fit.coefficient_tests()["length"]
+    group = fit.shapes.space.norm(fit.coefficients[2])
+    assert lengths["group[T.b]"] == pytest.approx(group)
+    assert np.isnan(predicted.radii).all()
+
+
+def test_bootstrap_regions_are_those_of_the_normal_theory(rng):
+    X = np.array([0, 1, 1 + 1j, 1j]) + 0.01 * (rng.normal(size=(400, 4, 2)) @ [1, 1j])
+    fit = st.shape_lm("shape ~ x", X, {"x": rng.normal(size=400)}, permutations=0)
+    found = fit.predict({"x": [0.0, 5.0]}, n_bootstrap=400)
+    # Var of a prediction: residual variance times the squared length of its weights.
+    variance = np.sum(fit.residuals**2) / 398
+    weights = [np.array([1, x]) @ fit.solver for x in (0.0, 5.0)]
+    expected = [variance * weight @ weight for weight in weights]
+    covariances = np.trace(found.covariances, axis1=2, axis2=3).sum(axis=1)
+    np.testing.assert_allclose(covariances, expected, rtol=0.2)
+    assert found.radii[1] > 2 * found.radii[0]
+    assert "95 % regions" in str(found)
+
+
+def test_bases_have_the_rank_of_their_columns(rng):
+    columns = rng.normal(size=(10, 3)) @ rng.normal(size=(3, 5))
+    basis = orthonormal_basis(columns)
+    assert basis.shape == (10, 3)
+    np.testing.assert_allclose(basis @ basis.T, projection(columns), atol=1e-12)
+    assert orthonormal_basis(columns, basis).shape == (10, 0)
+    wide = rng.normal(size=(4, 9))
+    assert reduce_columns(wide).shape == (4, 4)
+    np.testing.assert_allclose(reduce_columns(wide) @ reduce_columns(wide).T, wide @ wide.T, atol=1e-12)
+
+
+class TestBadInput:
+    @pytest.fixture
+    def shapes(self, rng):
+        return unbalanced(rng)
+
+    @pytest.mark.parametrize("formula", ["group", "~ group", "form ~ group", "log(shape) ~ group", ""])
+    def test_formulas_begin_with_shape(self, shapes, formula):
+        with pytest.raises(ValueError, match="must begin with 'shape ~'"):
+            st.shape_lm(formula, shapes)
+
+    def test_formulas_that_cannot_be_read(self, shapes):
+        with pytest.raises(ValueError, match="cannot be read"):
+            st.shape_lm("shape ~ group +* x", shapes)
+        with pytest.raises(ValueError, match="one right side"):
+            st.shape_lm("shape ~ group | x", shapes)
+        with pytest.raises(ValueError, match="must have an intercept"):
+            st.shape_lm("shape ~ 0 + group", shapes)
+        with pytest.raises(ValueError, match="cannot be evaluated"):
+            st.shape_lm("shape ~ log(group)", shapes)
+        with pytest.raises(TypeError, match="formula must be text"):
+            st.shape_lm(3, shapes)
+
+    def test_unknown_columns_are_named(self, shapes):
+        with pytest.raises(ValueError, match=r"names 'gruop', which is no column \(did you mean 'group'\?\)"):
+            st.shape_lm("shape ~ gruop", shapes)
+        with pytest.raises(ValueError, match="strata names 'cage'"):
+            st.shape_lm("shape ~ group", shapes, strata="cage")
+
+    def test_constant_columns(self, shapes):
+        with pytest.raises(ValueError, match=r"'same' has the same value \('one'\) in all 25 shapes"):
+            st.shape_lm("shape ~ same", shapes, {"same": ["one"] * 25})
+        with pytest.raises(ValueError, match="has the same value"):
+            st.shape_lm("shape ~ size", shapes.replace(configurations=np.tile([0, 1, 1j, 2, 3, 5j], (25, 1))))
+
+    def test_confounded_terms_have_fewer_degrees_of_freedom(self, shapes):
+        fit = st.shape_lm("shape ~ group + copy", shapes, {"copy": shapes.metadata["group"]}, permutations=9)
+        assert fit.table.loc["copy", "Df"] == 0
+        assert np.isnan(fit.table.loc["copy", "F"])
+        assert "The term copy is confounded with others and has no degrees of freedom." in fit.remarks
+        part = st.shape_lm("shape ~ x + group * x2", shapes, {"x2": 2 * shapes.metadata["x"]}, permutations=9)
+        assert part.table.loc["residuals", "Df"] == 25 - 4
+
+    def test_more_coefficients_than_shapes(self, shapes):
+        with pytest.raises(ValueError, match="the model has 25 coefficients for 25 shapes"):
+            st.shape_lm("shape ~ C(number)", shapes, {"number": np.arange(25)})
+
+    def test_groups_of_one_are_remarked(self, shapes):
+        labels = np.where(np.arange(25) == 3, "single", "many")
+        fit = st.shape_lm("shape ~ label2", shapes, {"label2": labels}, permutations=9)
+        assert "One shape only: label2 single." in fit.remarks
+
+    def test_missing_values_are_left_out_and_named(self, shapes):
+        x = np.array(shapes.metadata["x"])
+        x[4] = np.nan
+        fit = st.shape_lm("shape ~ x + group", shapes, {"x": x}, permutations=9)
+        assert fit.n_used == 24
+        assert fit.dropped == {4: "no x"}
+        assert "1 of 25 shapes left out: no x in row 4." in str(fit)
+        other = st.shape_lm("shape ~ x + group", shapes[np.arange(25) != 4], permutations=9)
+        pd.testing.assert_frame_equal(fit.table, other.table)
+
+    def test_values_that_are_not_finite(self, shapes):
+        with pytest.raises(ValueError, match=r"the term 'log\(x\)' is not a finite number in rows"):
+            st.shape_lm("shape ~ log(x)", shapes)
+
+    def test_parameters(self, shapes):
+        for options, message in [
+            ({"type": 4}, "type must be 1, 2 or 3"),
+            ({"method": "all"}, "method must be one of"),
+            ({"permutations": -1}, "permutations must be at least 0"),
+            ({"random_state": "x"}, "random_state must be"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                st.shape_lm("shape ~ group", shapes, **options)
+
+    def test_strata_that_allow_no_exchange(self, shapes):
+        fit = st.shape_lm("shape ~ group", shapes, permutations=9, strata="group")
+        assert fit.table.loc["group", "P"] == 1
+        assert any("No permutation changes the term group" in remark for remark in fit.remarks)
+
+    def test_predictions_need_all_covariates_and_known_groups(self, shapes):
+        fit = st.shape_lm("shape ~ x + group", shapes, permutations=0)
+        for data, message in [
+            ({"x": 1}, "must have a column 'group'"),
+            ({"x": 1, "group": "z"}, "group='z', which the model has not seen"),
+            ({"x": [1, 2], "group": ["a", "b", "a"]}, "columns of one length"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                fit.predict(data)
+        with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+            fit.predict({"x": 1, "group": "a"}, confidence=95)
+
+
+def test_null_models_have_no_terms(rng):
+    fit = st.shape_lm("shape ~ 1", unbalanced(rng))
+    assert fit.table.index.tolist() == ["residuals", "total"]
+    assert fit.table.loc["residuals", "SS"] == pytest.approx(fit.table.loc["total", "SS"])
+
+
+def test_compared_models_must_be_nested(rng):
+    shapes = unbalanced(rng)
+    small, other, large = (
+        st.shape_lm(f"shape ~ {right}", shapes, permutations=19) for right in ("x", "group", "x + group")
+    )
+    table = st.compare_models(small, large).table
+    assert table["F"].iloc[1] == pytest.approx(large.table.loc["group", "F"])
+    assert table["P"].iloc[1] == pytest.approx(large.table.loc["group", "P"])
+    with pytest.raises(ValueError, match="does not contain 'shape ~ x'"):
+        st.compare_models(small, other)
+    with pytest.raises(ValueError, match="at least one model"):
+        st.compare_models(small)
+    fewer = st.shape_lm("shape ~ x + group", shapes[:20], permutations=9)
+    with pytest.raises(ValueError, match="the same shapes, but 'shape ~ x' used 25"):
+        st.compare_models(small, fewer)
+
+
+def test_manova_equals_the_eigenvalues_of_dense_matrices(rng):
+    shapes = unbalanced(rng)
+    fit = st.shape_lm("shape ~ x + site", shapes, permutations=9)
+    found = fit.manova(4).table
+    Y = fit.shapes.coordinates - fit.shapes.coordinates.mean(axis=0)
+    left, values, _ = np.linalg.svd(Y, full_matrices=False)
+    scores = left[:, :4] * values[:4]
+    terms, ones = terms_of(shapes), np.ones((25, 1))
+    lower, full = np.hstack([ones, terms["x"]]), np.hstack([ones, terms["x"], terms["site"]])
+    rest = scores.T @ (np.eye(25) - projection(full)) @ scores
+    effect = scores.T @ (projection(full) - projection(lower)) @ scores
+    roots = np.linalg.eigvals(np.linalg.solve(rest, effect)).real
+    line = found.loc["site"]
+    assert line["Pillai"] == pytest.approx(np.sum(roots / (1 + roots)))
+    assert line["Wilks"] == pytest.approx(np.prod(1 / (1 + roots)))
+    assert line["Hotelling"] == pytest.approx(np.sum(roots))
+    assert line["Roy"] == pytest.approx(roots.max())
+    with pytest.raises(ValueError, match="n_components must be at most"):
+        fit.manova(100)
+
+
+def test_manova_with_blocks_permutes_blocks(rng):
+    animals = np.repeat(np.arange(8), 3)
+    shapes = make_shapes(rng, 24, treatment=np.array(list("aabbabba"))[animals], animal=animals)
+    fit = st.shape_lm("shape ~ treatment", shapes, permutations=19, blocks="animal")
+    assert 0 < fit.manova(3).table.loc["treatment", "P(Roy)"] <= 1
