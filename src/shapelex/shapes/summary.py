@@ -113,9 +113,16 @@ class Summary:
             return []
         fewest, most = min(self._series.values()), max(self._series.values())
         lengths = f"{fewest} to {most}" if fewest < most else str(most)
-        rates = [f"{rate:g}" for rate in sorted(self._rates)]
-        speed = f", {' to '.join(dict.fromkeys([rates[0], rates[-1]]))} frames per second" if rates else ""
-        return [f"{len(self._series)} time series of {lengths} shapes{speed}"]
+        return [f"{len(self._series)} time series of {lengths} shapes{self._name_rates()}"]
+
+    def _name_rates(self) -> str:
+        """Name the frame rates; below one frame per second, the seconds from frame to frame."""
+        if not self._rates:
+            return ""
+        is_slow = max(self._rates) < 1
+        ends = sorted(1 / rate if is_slow else rate for rate in (min(self._rates), max(self._rates)))
+        named = " to ".join(dict.fromkeys(f"{end:.4g}" for end in ends))
+        return f", {named} seconds per frame" if is_slow else f", {named} frames per second"
 
     def _name_troubles(self, shapes: "ShapeSet") -> list[str]:
         lines = []
