@@ -1,0 +1,150 @@
+"""Ethograms: the state of each frame as a colored strip, one strip per series."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, IntArray
+from shapelex._validation import check_count
+from shapelex.exceptions import ShapeInputError
+from shapelex.plotting.axes import resolve_axes, size_in_inches
+from shapelex.plotting.palette import FILLS, LIGHT_GRAY
+from shapelex.plotting.style import styled, text_size
+from shapelex.plotting.time_axis import TimeAxis, time_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_REST = "other"
+_STRIP = 0.8
+
+
+@styled
+def plot_ethogram(
+    states: ArrayLike,
+    frames: ArrayLike | None = None,
+    sequence: ArrayLike | None = None,
+    *,
+    fps: float | None = None,
+    max_states: int = 8,
+    fontsize: float | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the state of an animal or cell along time as a colored strip, one strip per series.
+
+    Missing frames are white. The commonest states have colors of their own; the legend names them with their share of
+    all frames.
+
+    Parameters
+    ----------
+    states : array_like of int or str, shape (n_frames,)
+        State of each frame. Negative numbers and empty text stand for no state, and are left white.
+    frames : array_like of int, shape (n_frames,), optional
+        Frame numbers; the order of the rows in their series when not given.
+    sequence : array_like of int, shape (n_frames,), optional
+        Series of each frame; all are one series when not given. Frames with −1 belong to none and are not drawn.
+    fps : float, optional
+        Frames per second, for a time axis in seconds, or in minutes, hours or days where these are shorter to write;
+        without it, the axis has frame numbers.
+    max_states : int, default 8
+        Maximum number of states that have a color; the others are gray.
+    fontsize : float, optional
+        Size of the text, in points; your ``font.size`` where you set it, else 8, when not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; the current ones of pyplot when not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ShapeInputError
+        If there is not one state, frame and series per row, no frame has a state, or a frame occurs twice in a series.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> import shapelex as sx
+    >>> ax = sx.plotting.plot_ethogram([0, 0, 1, 1, 1, 0], fps=2, ax=Figure().subplots())
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    ('time (s)', ['0 (50 %)', '1 (50 %)'])
+    """
+    names = np.asarray(states)
+    if names.ndim != 1 or names.dtype.kind not in "biuU":
+        raise ShapeInputError(
+            f"states must be one number or name per frame, got shape {names.shape}, dtype {names.dtype}."
+        )
+    series = np.zeros(len(names), dtype=np.int64) if sequence is None else np.asarray(sequence)
+    if series.shape != names.shape:
+        raise ShapeInputError(f"sequence must be one number for each of the {len(names)} frames, got {series.shape}.")
+    is_known = (names != "" if names.dtype.kind == "U" else names >= 0) & (series != -1)
+    if not is_known.any():
+        raise ShapeInputError("states has no frame with a state in a series: there is nothing to draw.")
+    kinds, places = _rank_states(names, is_known, check_count(max_states, 1, "max_states"))
+    ax, size = resolve_axes(ax), text_size(fontsize)
+    drawn = list(dict.fromkeys(series[series != -1].tolist()))
+    axes = {}
+    for number in drawn:
+        rows = np.flatnonzero(series == number)
+        own = None if frames is None else np.asarray(frames)[rows]
+        axes[number] = rows, time_axis(len(rows), own, fps)
+    # One unit for all strips: that of the longest.
+    unit = max(axes.values(), key=lambda one: float(np.ptp(one[1].frames)))[1]
+    fills = [LIGHT_GRAY if kind is _REST else FILLS[place % len(FILLS)] for place, kind in enumerate(kinds)]
+    for strip, (rows, times) in enumerate(axes.values()):
+        _draw_strip(ax, places[rows], times, unit.step, len(drawn) - 1 - strip, fills)
+    ax.set_ylim(-0.5 - _STRIP / 8, len(drawn) - 0.5 + _STRIP / 8)
+    is_labeled = len(drawn) > 1
+    ax.set_yticks(range(len(drawn)) if is_labeled else [], [str(name) for name in drawn[::-1]] if is_labeled else [])
+    ax.set_ylabel("series" if is_labeled else "", fontsize=size)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    unit.set_up(ax, size)
+    ends = [times.frames[[0, -1]] for _, times in axes.values()]
+    ax.set_xlim(min(low for low, _ in ends) * unit.step, (max(high for _, high in ends) + 1) * unit.step)
+    _explain(ax, kinds, fills, places[is_known], size)
+    return ax
+
+
+def _rank_states(names: Any, is_known: Any, n_most: int) -> tuple[list[str], IntArray]:
+    """Return the states that have a color, by their names, and the place of each frame among them; −1 for none."""
+    found, inverse, counts = np.unique(names[is_known], return_inverse=True, return_counts=True)
+    ranked = np.argsort(-counts, kind="stable")
+    kept = np.sort(ranked[:n_most])
+    place_of = np.full(len(found), len(kept))
+    place_of[kept] = np.arange(len(kept))
+    places = np.full(len(names), -1)
+    places[is_known] = place_of[inverse]
+    return [str(found[place]) for place in kept] + [_REST] * (len(found) > len(kept)), places
+
+
+def _draw_strip(ax: "Axes", places: IntArray, times: TimeAxis, step: float, height: int, fills: list[str]) -> None:
+    """Draw the runs of equal states in one series."""
+    ordered = places[times.order]
+    starts = np.flatnonzero(np.concatenate([[True], (np.diff(ordered) != 0) | (np.diff(times.frames) > 1)]))
+    lasts = np.concatenate([starts[1:], [len(ordered)]]) - 1
+    for place in np.unique(ordered[ordered >= 0]).tolist():
+        own = ordered[starts] == place
+        begins, ends = times.frames[starts[own]], times.frames[lasts[own]] + 1
+        runs = list(zip((begins * step).tolist(), ((ends - begins) * step).tolist(), strict=True))
+        ax.broken_barh(
+            runs, (height - _STRIP / 2, _STRIP), facecolor=fills[place], linewidth=0, gid=f"state {place}", zorder=2
+        )
+
+
+def _explain(ax: "Axes", kinds: list[str], fills: list[str], places: IntArray, fontsize: float) -> None:
+    """Write the names and shares of the states above the axes."""
+    from matplotlib.patches import Patch
+
+    shares = np.bincount(places, minlength=len(kinds)) / len(places)
+    handles = [
+        Patch(facecolor=fill, label=f"{kind} ({100 * share:.0f} %)")
+        for kind, fill, share in zip(kinds, fills, shares, strict=True)
+    ]
+    widest = text_size() * (0.56 * max(len(str(one.get_label())) for one in handles) + 3) / 72
+    n_columns = max(1, min(len(handles), int(size_in_inches(ax)[0] / widest)))
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=n_columns, frameon=False,
+              fontsize=fontsize, handlelength=1.0, handleheight=1.0, columnspacing=1.2, borderpad=0.2,
+              borderaxespad=0.0)  # fmt: skip
