@@ -1,0 +1,87 @@
+"""When each shape of a set was recorded.
+
+In: a set of shapes, or arrays, and what the caller says. Out: frames, series, times in seconds and the frame rate.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shapelex._typing import ArrayLike, FloatArray
+from shapelex._validation import check_positive
+from shapelex.shapes.columns import as_column
+from shapelex.shapes.time_order import TimeOrder, find_time_order
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """Order of shapes in time, their series, and times where they are known.
+
+    Parameters
+    ----------
+    time : TimeOrder
+        Order of the rows.
+    sequence : ndarray, shape (n_shapes,)
+        Series of each shape as it was given; 0 for all where there is none.
+    times : ndarray of float, shape (n_shapes,), or None
+        Times in seconds.
+    fps : float or None
+        Frames per second.
+    """
+
+    time: TimeOrder
+    sequence: np.ndarray[Any, Any]
+    times: FloatArray | None
+    fps: float | None
+
+
+def find_timing(
+    X: Any, n_shapes: int, frames: ArrayLike | None, sequence: ArrayLike | None, fps: float | None = None
+) -> Timing:
+    """Return the timing of shapes: what the caller gave, else what the set has in its columns.
+
+    The columns of a set are ``sequence``, ``frame`` (whole numbers from 0; −1 where unknown) and ``time`` (seconds).
+    Frames that are no integers are times in seconds.
+    """
+    metadata = getattr(X, "metadata", {})
+    if sequence is None:
+        sequence = getattr(X, "sequence", None)
+    remarks = []
+    seconds = None if frames is not None else _finite_column(metadata, "time")
+    if frames is None:
+        frames = _finite_column(metadata, "frame")
+        if frames is not None and bool((np.asarray(frames) < 0).any()):
+            remarks.append(
+                "Some frames are not known (−1): the rows of a series were taken to be in the order of time."
+            )
+            frames = None
+        if frames is None:
+            frames = seconds
+    time = find_time_order(n_shapes, frames, sequence)
+    if fps is None and seconds is None and time.moments.dtype.kind == "f":
+        seconds = np.asarray(time.moments, dtype=np.float64)
+    if fps is not None:
+        fps = check_positive(fps, "fps")
+        seconds = np.asarray(time.moments, dtype=np.float64) / fps if time.moments.dtype.kind in "iu" else seconds
+    elif seconds is not None:
+        fps = _rate(time, np.asarray(seconds, dtype=np.float64))
+    column = np.zeros(n_shapes, dtype=np.int64) if sequence is None else as_column(sequence, n_shapes, "sequence")
+    if remarks:
+        time = TimeOrder(time.order, time.steps, time.series, time.moments, time.usual_step, (*time.remarks, *remarks))
+    return Timing(time, column, None if seconds is None else np.asarray(seconds, dtype=np.float64), fps)
+
+
+def _finite_column(metadata: Any, name: str) -> np.ndarray[Any, Any] | None:
+    """Return a column of numbers of a set, read as a whole; None where it has none, or some are not finite."""
+    if name not in metadata:
+        return None
+    column = np.asarray(metadata[name][:])
+    return column if column.dtype.kind in "iuf" and np.isfinite(column).all() else None
+
+
+def _rate(time: TimeOrder, seconds: FloatArray) -> float | None:
+    """Return the usual number of frames per second."""
+    steps = np.diff(seconds[time.order])[time.is_next[1:]]
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    return 1 / usual if usual > 0 else None
