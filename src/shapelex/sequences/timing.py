@@ -11,6 +11,7 @@ import numpy as np
 from shapelex._typing import ArrayLike, FloatArray
 from shapelex._validation import check_positive
 from shapelex.shapes.columns import as_column
+from shapelex.shapes.series import FPS, frame_rates
 from shapelex.shapes.time_order import TimeOrder, find_time_order
 
 
@@ -41,8 +42,8 @@ def find_timing(
 ) -> Timing:
     """Return the timing of shapes: what the caller gave, else what the set has in its columns.
 
-    The columns of a set are ``sequence``, ``frame`` (whole numbers from 0; −1 where unknown) and ``time`` (seconds).
-    Frames that are no integers are times in seconds.
+    The columns of a set are ``sequence``, ``frame`` (whole numbers from 0; −1 where unknown), ``time`` (seconds) and
+    ``fps`` (frames per second). Frames that are no integers are times in seconds.
     """
     metadata = getattr(X, "metadata", {})
     if sequence is None:
@@ -59,6 +60,9 @@ def find_timing(
         if frames is None:
             frames = seconds
     time = find_time_order(n_shapes, frames, sequence)
+    if fps is None and seconds is None and time.moments.dtype.kind in "iu":
+        fps, rate_remarks = _column_rate(metadata)
+        remarks += rate_remarks
     if fps is None and seconds is None and time.moments.dtype.kind == "f":
         seconds = np.asarray(time.moments, dtype=np.float64)
     if fps is not None:
@@ -78,6 +82,20 @@ def _finite_column(metadata: Any, name: str) -> np.ndarray[Any, Any] | None:
         return None
     column = np.asarray(metadata[name][:])
     return column if column.dtype.kind in "iuf" and np.isfinite(column).all() else None
+
+
+def _column_rate(metadata: Any) -> tuple[float | None, list[str]]:
+    """Return the frame rate that a set has as a column; None, with a remark, where it is not the same for all rows."""
+    rates = frame_rates({FPS: np.asarray(metadata[FPS][:])}) if FPS in metadata else None
+    if rates is None:
+        return None, []
+    if (rates == rates[0]).all():
+        return float(rates[0]), []
+    known = rates[~np.isnan(rates)]
+    return None, [
+        f"The frame rates differ or are not all known ({known.min():g} to {known.max():g} frames per second), so that "
+        "times are in frames: give fps, or code the series of each rate on their own."
+    ]
 
 
 def _rate(time: TimeOrder, seconds: FloatArray) -> float | None:
