@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, IntArray
-from shapelex._validation import check_count
+from shapelex._validation import check_count, is_data_frame
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import resolve_axes, size_in_inches
 from shapelex.plotting.palette import FILLS, LIGHT_GRAY
 from shapelex.plotting.style import styled, text_size
 from shapelex.plotting.time_axis import TimeAxis, time_axis
+from shapelex.shapes.columns import Column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ _STRIP = 0.8
 
 @styled
 def plot_ethogram(
-    states: ArrayLike,
+    states: Any,
     frames: ArrayLike | None = None,
     sequence: ArrayLike | None = None,
     *,
@@ -37,8 +38,10 @@ def plot_ethogram(
 
     Parameters
     ----------
-    states : array_like of int or str, shape (n_frames,)
-        State of each frame. Negative numbers and empty text stand for no state, and are left white.
+    states : array_like of int or str, shape (n_frames,), or DataFrame
+        State of each frame; negative numbers and empty text stand for no state, and are left white. Or a table of
+        bouts, such as :func:`~shapelex.sequences.bouts` returns, with the columns ``state``, ``first_frame``,
+        ``last_frame`` and ``sequence``; `frames` and `sequence` are then not needed.
     frames : array_like of int, shape (n_frames,), optional
         Frame numbers; the order of the rows in their series when not given.
     sequence : array_like of int, shape (n_frames,), optional
@@ -71,6 +74,8 @@ def plot_ethogram(
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('time (s)', ['0 (50 %)', '1 (50 %)'])
     """
+    if is_data_frame(states):
+        states, frames, sequence = _frames_of_bouts(states)
     names = np.asarray(states)
     if names.ndim != 1 or names.dtype.kind not in "biuU":
         raise ShapeInputError(
@@ -106,6 +111,23 @@ def plot_ethogram(
     ax.set_xlim(min(low for low, _ in ends) * unit.step, (max(high for _, high in ends) + 1) * unit.step)
     _explain(ax, kinds, fills, places[is_known], size)
     return ax
+
+
+def _frames_of_bouts(table: Any) -> tuple[Column, IntArray, Column]:
+    """Return state, number and series of each frame of a table of bouts."""
+    missing = {"state", "first_frame", "last_frame", "sequence"} - set(table.columns)
+    if missing:
+        raise ShapeInputError(f"states must be a table of bouts, but has no column {', '.join(sorted(missing))}.")
+    first, last = (table[name].to_numpy() for name in ("first_frame", "last_frame"))
+    if not (np.array_equal(first, np.rint(first)) and np.array_equal(last, np.rint(last)) and (last >= first).all()):
+        raise ShapeInputError(
+            "first_frame and last_frame of bouts must be whole numbers in order: give fps where frames are times."
+        )
+    counts = (last - first + 1).astype(np.int64)
+    starts = np.cumsum(counts) - counts
+    frames = np.arange(counts.sum()) - np.repeat(starts, counts) + np.repeat(first.astype(np.int64), counts)
+    states = np.array([str(state) for state in table["state"].tolist()], dtype=np.str_)
+    return np.repeat(states, counts), frames, np.repeat(table["sequence"].to_numpy(), counts)
 
 
 def _rank_states(names: Any, is_known: Any, n_most: int) -> tuple[list[str], IntArray]:

@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex._typing import BoolArray, ComplexArray, FloatArray
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex.coding import SparseCodes, decode
 from shapelex.shapes.time_order import TimeOrder
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,3 +190,91 @@ class SequenceCodes:
             columns[f"modulus_a{atom}"] = moduli[:, atom]
             columns[f"phase_a{atom}"] = self.phases[:, atom]
         return pd.DataFrame(columns)
+
+    def plot(
+        self,
+        picture: str = "ethogram",
+        *,
+        series: Any = None,
+        states: Any = "support",
+        min_duration: int = 1,
+        X: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+        **options: Any,
+    ) -> "Axes":
+        """Draw the codes over time.
+
+        Parameters
+        ----------
+        picture : {"ethogram", "weights", "phases", "portrait", "kymograph", "transitions"}, default "ethogram"
+            What to draw: the states as colored strips; amplitudes and phases of the weights; phases as curves; the path
+            of the postures in the plane of two atoms; the curvature along the body against time; or how states follow
+            each other, as a graph.
+        series : int or str, optional
+            Series to draw. By default all series for ``"ethogram"`` and ``"transitions"``, else the longest.
+        states, min_duration
+            For ``"ethogram"`` and ``"transitions"``: as in :func:`~shapelex.sequences.bouts`.
+        X : array_like or set of shapes, optional
+            For ``"kymograph"``: the shapes that were coded; their reconstructions are drawn when not given.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; the current ones of pyplot when not given.
+        **options
+            Options of the function of :mod:`shapelex.plotting` that draws: :func:`~shapelex.plotting.plot_ethogram`,
+            :func:`~shapelex.plotting.plot_weights`, :func:`~shapelex.plotting.plot_phases`,
+            :func:`~shapelex.plotting.plot_phase_portrait`, :func:`~shapelex.plotting.plot_kymograph` or
+            :func:`~shapelex.plotting.plot_transitions`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such picture or series.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> import shapelex as sx
+        >>> worms = sx.datasets.make_worms(60, random_state=0)
+        >>> model = sx.ShapeDictionary(4, 2, random_state=0).fit(worms)
+        >>> result = sx.sequences.encode_sequence(worms, model, switch_cost=0.01, fps=20)
+        >>> result.plot("weights", ax=Figure().subplots()).get_xlabel()
+        'time (s)'
+        """
+        from shapelex.sequences.pictures import plot_sequence
+
+        told: dict[str, Any] = {"series": series, "states": states, "min_duration": min_duration, "X": X, "ax": ax}
+        return plot_sequence(self, picture, **told, **options)
+
+    def save_movie(self, path: str | Path, X: ArrayLike, *, series: Any = None, **options: Any) -> Path:
+        """Write a movie of one series: the shape with its reconstruction, its weighted atoms, and the weights.
+
+        Parameters
+        ----------
+        path : str or Path
+            Path of the file: ``.gif``, or ``.mp4``, which needs the extra ``sequences``.
+        X : array_like or set of shapes
+            The shapes that were coded.
+        series : int or str, optional
+            Series to show; the longest when not given.
+        **options
+            Options of :func:`shapelex.plotting.save_movie`: ``rate`` and ``max_frames``.
+
+        Returns
+        -------
+        Path
+            Path of the written file.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such series.
+        ShapeInputError
+            If `X` are other shapes than those that were coded.
+        """
+        from shapelex.sequences.pictures import write_movie
+
+        return write_movie(self, path, X, series, **options)
