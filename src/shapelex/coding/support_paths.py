@@ -170,6 +170,14 @@ def find_path(
     return SupportPath(lattice.supports[np.concatenate(parts)], finder.is_exact)
 
 
+def changes_cost(supports: IntArray, switch_costs: FloatArray) -> float:
+    """Return the sum of the costs of all changes of a path of supports, given the cost of one at each frame."""
+    ascending = np.sort(supports, axis=1)
+    n_kept = (ascending[1:, :, None] == ascending[:-1, None, :]).any(axis=2).sum(axis=1)
+    n_exchanged = supports.shape[1] - n_kept
+    return float((switch_costs[1:] * np.where(n_exchanged > 0, 1 + n_exchanged, 0) / 2).sum())
+
+
 def block_rows(n_supports: int) -> int:
     """Return how many frames go through the search together."""
     return int(min(max(_BLOCK_BYTES // (8 * n_supports), 64), _MAX_BLOCK_ROWS))

@@ -9,8 +9,13 @@ import lazy_loader as _lazy
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     submod_attrs={
+        "bouts": ["bouts", "dwell", "ngrams", "transitions"],
         "encoding": ["encode_sequence"],
+        "registration": ["SequenceRegistration", "register_sequence"],
         "result": ["SequenceCodes"],
+        "rhythm": ["curvature", "phase_velocity", "posture_speed"],
+        "states": ["BehaviorStates", "find_states"],
+        "summaries": ["series_summary"],
     },
 )
 

@@ -57,9 +57,9 @@ def encode_sequence(
         are one series.
     switch_cost : float, optional
         Cost of a change, as a squared distance; 0 codes frame by frame. It is divided by the length of a gap: after
-        ``g`` steps of time, a change costs ``1/g`` of it. By default it is chosen by held-out error: every second frame
-        is left out and approximated with the atoms of its neighbors. The largest cost is taken whose held-out
-        root mean squared error is at most 1 % above the least.
+        ``g`` steps of time, a change costs ``1/g`` of it. By default it is that of the model; if that has none, it is
+        chosen by held-out error: every second frame is left out and approximated with the atoms of its neighbors. The
+        largest cost is taken whose held-out root mean squared error is at most 1 % above the least.
     max_weight : float, optional
         Largest modulus of the weights, see :func:`shapelex.encode`; by default that of the model.
     fps : float, optional
@@ -98,6 +98,8 @@ def encode_sequence(
         raise ParameterTypeError(
             f"{parameter('model')} must be a fitted dictionary, such as a ShapeDictionary, got {type(model).__name__}."
         )
+    if switch_cost is None:
+        switch_cost = getattr(model, "switch_cost", None)
     if switch_cost is not None:
         check_not_negative(switch_cost, "switch_cost")
     shapes = model._open_new_input(X)

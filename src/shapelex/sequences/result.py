@@ -74,7 +74,8 @@ class SequenceCodes:
         rate = "" if self.flicker_rate is None else f", {self.flicker_rate:.3g} changes per second"
         return (
             f"SequenceCodes({len(self)} frames of {self.n_series} series, {self.codes.n_nonzero} of "
-            f"{self.codes.n_atoms} atoms, RMSE {self.rmse:.4f}, flicker {self.flicker:.3f}{rate}, switch_cost={self.switch_cost:.3g})"
+            f"{self.codes.n_atoms} atoms, RMSE {self.rmse:.4f}, flicker {self.flicker:.3f}{rate}, "
+            f"switch_cost={self.switch_cost:.3g})"
         )
 
     @property

@@ -3,7 +3,7 @@
 In: a set of shapes, or arrays, and what the caller says. Out: frames, series, times in seconds and the frame rate.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from shapelex._typing import ArrayLike, FloatArray
 from shapelex._validation import check_positive
 from shapelex.shapes.columns import as_column
 from shapelex.shapes.series import FPS, frame_rates
-from shapelex.shapes.time_order import TimeOrder, find_time_order
+from shapelex.shapes.time_order import TimeOrder, find_time_order, moments_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,46 +42,24 @@ def find_timing(
 ) -> Timing:
     """Return the timing of shapes: what the caller gave, else what the set has in its columns.
 
-    The columns of a set are ``sequence``, ``frame`` (whole numbers from 0; −1 where unknown), ``time`` (seconds) and
-    ``fps`` (frames per second). Frames that are no integers are times in seconds.
+    The frame rate of a set is its column ``fps``.
     """
-    metadata = getattr(X, "metadata", {})
-    if sequence is None:
-        sequence = getattr(X, "sequence", None)
-    remarks = []
-    seconds = None if frames is not None else _finite_column(metadata, "time")
-    if frames is None:
-        frames = _finite_column(metadata, "frame")
-        if frames is not None and bool((np.asarray(frames) < 0).any()):
-            remarks.append(
-                "Some frames are not known (−1): the rows of a series were taken to be in the order of time."
-            )
-            frames = None
-        if frames is None:
-            frames = seconds
-    time = find_time_order(n_shapes, frames, sequence)
-    if fps is None and seconds is None and time.moments.dtype.kind in "iu":
-        fps, rate_remarks = _column_rate(metadata)
-        remarks += rate_remarks
-    if fps is None and seconds is None and time.moments.dtype.kind == "f":
-        seconds = np.asarray(time.moments, dtype=np.float64)
+    found = moments_of(X, frames, sequence)
+    time = find_time_order(n_shapes, found.frames, found.sequence)
+    time = replace(time, remarks=(*time.remarks, *found.remarks))
+    seconds = None if found.seconds is None else np.asarray(found.seconds, dtype=np.float64)
+    if fps is None and seconds is None:
+        fps, remarks = _column_rate(getattr(X, "metadata", {}))
+        time = replace(time, remarks=(*time.remarks, *remarks))
     if fps is not None:
         fps = check_positive(fps, "fps")
-        seconds = np.asarray(time.moments, dtype=np.float64) / fps if time.moments.dtype.kind in "iu" else seconds
+        seconds = np.asarray(time.moments, dtype=np.float64) / fps if seconds is None else seconds
     elif seconds is not None:
-        fps = _rate(time, np.asarray(seconds, dtype=np.float64))
-    column = np.zeros(n_shapes, dtype=np.int64) if sequence is None else as_column(sequence, n_shapes, "sequence")
-    if remarks:
-        time = TimeOrder(time.order, time.steps, time.series, time.moments, time.usual_step, (*time.remarks, *remarks))
-    return Timing(time, column, None if seconds is None else np.asarray(seconds, dtype=np.float64), fps)
-
-
-def _finite_column(metadata: Any, name: str) -> np.ndarray[Any, Any] | None:
-    """Return a column of numbers of a set, read as a whole; None where it has none, or some are not finite."""
-    if name not in metadata:
-        return None
-    column = np.asarray(metadata[name][:])
-    return column if column.dtype.kind in "iuf" and np.isfinite(column).all() else None
+        fps = _rate(time, seconds)
+    column = as_column(
+        np.zeros(n_shapes, dtype=np.int64) if found.sequence is None else found.sequence, n_shapes, "sequence"
+    )
+    return Timing(time, column, seconds, fps)
 
 
 def _column_rate(metadata: Any) -> tuple[float | None, list[str]]:

@@ -6,7 +6,7 @@ the shape before it each shape follows.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,6 +84,43 @@ class TimeOrder:
             taken = np.empty((len(rows), shapes.shape[1]), dtype=shapes.dtype)
             taken[ascending] = shapes.take(rows[ascending])
             yield rows, Block(start, taken, shapes.weights_of(rows), None, shapes.name, 0)
+
+
+class Moments(NamedTuple):
+    """Series, frames and times of shapes, as the caller or a set gives them; None where they are unknown."""
+
+    sequence: Any
+    frames: Any
+    seconds: Any
+    remarks: tuple[str, ...]
+
+
+def moments_of(X: Any, frames: ArrayLike | None = None, sequence: ArrayLike | None = None) -> Moments:
+    """Return when shapes were recorded: what the caller gave, else what a set has in its columns.
+
+    The columns of a set are ``sequence``, ``frame`` (whole numbers from 0; −1 where unknown) and ``time`` (seconds).
+    Frames that are no integers are times in seconds.
+    """
+    metadata = getattr(X, "metadata", {})
+    if sequence is None:
+        sequence = getattr(X, "sequence", None)
+        sequence = None if sequence is None else np.asarray(sequence[:])
+    if frames is not None:
+        is_seconds = np.asarray(frames).dtype.kind == "f"
+        return Moments(sequence, frames, frames if is_seconds else None, ())
+    seconds, found = _finite_column(metadata, "time"), _finite_column(metadata, "frame")
+    if found is not None and bool((found < 0).any()):
+        told = "Some frames are unknown (−1): the rows of a series were taken to be in the order of time."
+        return Moments(sequence, seconds, seconds, () if seconds is not None else (told,))
+    return Moments(sequence, seconds if found is None else found, seconds, ())
+
+
+def _finite_column(metadata: Any, name: str) -> np.ndarray[Any, Any] | None:
+    """Return a column of numbers of a set, read as a whole; None where it has none, or some are not finite."""
+    if name not in metadata:
+        return None
+    column = np.asarray(metadata[name][:])
+    return column if column.dtype.kind in "iuf" and bool(np.isfinite(column).all()) else None
 
 
 def find_time_order(n_shapes: int, frames: ArrayLike | None = None, sequence: ArrayLike | None = None) -> TimeOrder:
