@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,6 +58,19 @@ def test_series_are_strips_from_top_to_bottom(ax: Axes) -> None:
 def test_rare_states_are_gray_together(ax: Axes) -> None:
     plot_ethogram([0, 0, 0, 1, 1, 2, 3], max_states=2, ax=ax)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0 (43 %)", "1 (29 %)", "other (29 %)"]
+
+
+def test_bouts_are_the_frames_that_they_span(ax: Axes) -> None:
+    table = pd.DataFrame(
+        {"sequence": ["a", "a", "b"], "state": ["x", "y", "x"], "first_frame": [2, 4, 0], "last_frame": [3, 4, 1]}
+    )
+    plot_ethogram(table, fps=2, ax=ax)
+    assert {key[:3] for key in bars(ax)} == {(1, 1.0, 2.0), (1, 2.0, 2.5), (0, 0.0, 1.0)}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x (80 %)", "y (20 %)"]
+    with pytest.raises(ShapeInputError, match="no column sequence"):
+        plot_ethogram(table.drop(columns="sequence"), ax=ax)
+    with pytest.raises(ShapeInputError, match="whole numbers in order"):
+        plot_ethogram(table.assign(last_frame=0), ax=ax)
 
 
 def test_legend_is_apart_from_strips_and_axis(ax: Axes) -> None:

@@ -38,8 +38,8 @@ def test_arrows_are_the_probable_changes_and_the_diagonal_is_left_out(ax: Axes) 
 def test_names_come_from_the_data_frame_and_areas_from_the_shares(ax: Axes) -> None:
     names = ["forward", "turn", "pause"]
     plot_transitions(pd.DataFrame(MATRIX, names, names), shares=[0.64, 0.16, 0.2], ax=ax)
-    assert texts(ax, "state") == ["forward\n64 %", "turn\n16 %", "pause\n20 %"]
-    first, second, _ = (disk.radius for disk in disks(ax))
+    assert texts(ax, "state") == ["forward\n64 %", "pause\n20 %", "turn\n16 %"]
+    first, _, second = (disk.radius for disk in disks(ax))
     assert first == pytest.approx(2 * second)
 
 
@@ -56,7 +56,7 @@ def test_disks_do_not_touch_and_names_are_in_the_picture(ax: Axes) -> None:
 
 def test_only_the_commonest_states_are_drawn(ax: Axes) -> None:
     plot_transitions(np.full((5, 5), 0.2), shares=[0.1, 0.3, 0.05, 0.4, 0.15], max_states=2, ax=ax)
-    assert texts(ax, "state") == ["1\n30 %", "3\n40 %"]
+    assert texts(ax, "state") == ["3\n40 %", "1\n30 %"]
     assert ax.get_title() == "2 of 5 states"
 
 

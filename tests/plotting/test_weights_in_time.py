@@ -100,10 +100,10 @@ class TestPhases:
         np.testing.assert_allclose(np.delete(first.get_xdata(), 10), (frames + 0.5) / 10)
         assert np.flatnonzero(np.isnan(second.get_ydata())).tolist() == [10, 21]
 
-    def test_at_most_eight_atoms_are_drawn_by_default(self, ax: Axes) -> None:
+    def test_at_most_six_atoms_are_drawn_by_default(self, ax: Axes) -> None:
         phases = np.where(np.arange(30)[:, None] < np.arange(1, 13), 0.0, np.nan)
         plot_phases(phases, ax=ax)
-        assert [line.get_label() for line in ax.lines] == [f"atom {atom}" for atom in range(4, 12)]
+        assert [line.get_label() for line in ax.lines] == [f"atom {atom}" for atom in range(6, 12)]
 
     @pytest.mark.parametrize(
         ("phases", "words"), [(np.zeros(3), "n_frames"), (np.ones((3, 2)) * 1j, "real"), ([[np.nan]], "no finite")]

@@ -33,8 +33,8 @@ def plot_ethogram(
 ) -> "Axes":
     """Draw the state of an animal or cell along time as a colored strip, one strip per series.
 
-    Missing frames are white. The commonest states have colors of their own; the legend names them with their share of
-    all frames.
+    Missing frames are white. The commonest states have colors of their own; the legend names them, the most frequent
+    first, with their share of all frames. :func:`plot_transitions` gives the same states the same colors.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _rank_states(names: Any, is_known: Any, n_most: int) -> tuple[list[str], Int
     """Return the states that have a color, by their names, and the place of each frame among them; −1 for none."""
     found, inverse, counts = np.unique(names[is_known], return_inverse=True, return_counts=True)
     ranked = np.argsort(-counts, kind="stable")
-    kept = np.sort(ranked[:n_most])
+    kept = ranked[:n_most]
     place_of = np.full(len(found), len(kept))
     place_of[kept] = np.arange(len(kept))
     places = np.full(len(names), -1)

@@ -43,7 +43,8 @@ def plot_transitions(
     matrix : DataFrame or array_like of float, shape (n_states, n_states)
         Probabilities: entry (i, j) is that of state j after state i. The index of a data frame names the states.
     shares : array_like of float, shape (n_states,), optional
-        Share of the time in each state; disks are of one size when not given.
+        Share of the time in each state, by which states are ordered clockwise from the top; disks are of one size, and
+        in the order of the matrix, when not given.
     min_probability : float, default 0.05
         Smallest probability that is drawn.
     max_states : int, default 10
@@ -78,7 +79,7 @@ def plot_transitions(
     held = _as_shares(shares, len(names))
     least = check_not_negative(min_probability, "min_probability")
     order = np.arange(len(names)) if held is None else np.argsort(-held, kind="stable")
-    shown = np.sort(order[: check_count(max_states, 1, "max_states")])
+    shown = order[: check_count(max_states, 1, "max_states")]
     ax, size = resolve_axes(ax), text_size(fontsize)
     centers = np.exp(1j * (np.pi / 2 - 2 * np.pi * np.arange(len(shown)) / len(shown))) * (len(shown) > 1)
     # Neighbors on the circle do not touch, whatever their number.
@@ -112,7 +113,7 @@ def plot_transitions(
         _name_state(ax, centers[i], float(radii[i]), names[one], None if held is None else float(held[one]), size)
     # Names stand outside of the disks.
     reach = 1.0 + 2.1 * most
-    ax.set(xlim=(-reach - 0.25, reach + 0.25), ylim=(-reach, reach))
+    ax.set(xlim=(-reach - 0.25, reach + 0.25), ylim=(-reach - 0.15, reach + 0.15))
     clear_axes(ax)
     if len(shown) < len(names):
         ax.set_title(f"{len(shown)} of {len(names)} states", fontsize=size)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Pixels of the picture: of a row in height, and at most along time. Longer series are averaged.
 _ROW_PIXELS = 48
 _MAX_COLUMNS = 3000
-_MAX_LINES = 8
+_MAX_LINES = 6
 _TURN = 2 * np.pi
 
 
@@ -137,7 +137,7 @@ def plot_phases(
     frames, fps
         As in :func:`plot_weights`.
     atoms : sequence of int, optional
-        Atoms to draw; when not given, the eight that are used in most frames.
+        Atoms to draw; when not given, the six that are used in most frames.
     fontsize : float, optional
         Size of the text, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional

@@ -107,7 +107,7 @@ def _plot_states(
         return plot_ethogram(table, fps=result.fps, ax=ax, **options)
     if series is not None:
         raise ParameterError(f"{parameter('series')} is not for the picture 'transitions', which counts all series.")
-    held = table.groupby("state", sort=False)["n_frames"].sum()
+    held = table.groupby("state")["n_frames"].sum()
     chances = transitions(result, states, min_duration=min_duration)
     names = held.index.astype(str)
     matrix = chances.pivot(index="from_state", columns="to_state", values="probability")
