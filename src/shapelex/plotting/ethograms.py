@@ -157,8 +157,9 @@ def _draw_strip(ax: "Axes", places: IntArray, times: TimeAxis, step: float, heig
 
 
 def _explain(ax: "Axes", kinds: list[str], fills: list[str], places: IntArray, fontsize: float) -> None:
-    """Write the names and shares of the states above the axes."""
+    """Write the names and shares of the states below the time axis."""
     from matplotlib.patches import Patch
+    from matplotlib.transforms import ScaledTranslation
 
     shares = np.bincount(places, minlength=len(kinds)) / len(places)
     handles = [
@@ -167,6 +168,8 @@ def _explain(ax: "Axes", kinds: list[str], fills: list[str], places: IntArray, f
     ]
     widest = text_size() * (0.56 * max(len(str(one.get_label())) for one in handles) + 3) / 72
     n_columns = max(1, min(len(handles), int(size_in_inches(ax)[0] / widest)))
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=n_columns, frameon=False,
-              fontsize=fontsize, handlelength=1.0, handleheight=1.0, columnspacing=1.2, borderpad=0.2,
-              borderaxespad=0.0)  # fmt: skip
+    # Below ticks, numbers and name of the axis, whose heights are in points.
+    drop = ScaledTranslation(0, -(2.6 * fontsize + 14) / 72, ax.figure.dpi_scale_trans)
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=ax.transAxes + drop,
+              ncols=n_columns, frameon=False, fontsize=fontsize, handlelength=1.0, handleheight=1.0, columnspacing=1.2,
+              borderpad=0.0, borderaxespad=0.0)  # fmt: skip
