@@ -101,7 +101,8 @@ def dwell(result: SequenceCodes, states: States = "support", *, min_duration: in
     -------
     pandas.DataFrame
         One row per state, the one of longest total time first: ``state``, ``n_bouts``, ``mean``, ``median``,
-        ``longest`` and ``total`` duration, in seconds where the frame rate is known, else in frames, and ``share`` of all time.
+        ``longest`` and ``total`` duration, in seconds where the frame rate is known, else in frames, and ``share`` of
+        all time.
 
     Examples
     --------
