@@ -1,5 +1,7 @@
 """Dictionaries that are learned together with the cost of changes of atoms over time."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def total(result):
     order = result.time_order.order
     sets = [set(row[row >= 0].tolist()) for row in result.codes.support[order]]
     costs = result.time_order.switch_costs(result.switch_cost)
-    changes = [len(after - before) for before, after in zip(sets, sets[1:], strict=False)]
+    changes = [len(after - before) for before, after in pairwise(sets)]
     return np.mean(result.errors**2) + sum(c * (1 + m) / 2 for c, m in zip(costs[1:], changes, strict=True) if m) / len(
         sets
     )

@@ -1,5 +1,7 @@
 """Bouts, how long they last, and what follows what."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -49,7 +51,7 @@ def test_short_bouts_are_joined(labels, shortest):
     merged = _merge_short(runs, shortest)
     assert merged[0][1] == 0
     assert merged[-1][2] == len(labels)
-    assert all(one[2] == two[1] and one[0] != two[0] for one, two in zip(merged, merged[1:], strict=False))
+    assert all(one[2] == two[1] and one[0] != two[0] for one, two in pairwise(merged))
     assert len(merged) == 1 or min(stop - start for _, start, stop in merged) >= shortest
     if shortest == 1:
         assert merged == runs
