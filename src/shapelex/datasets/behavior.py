@@ -79,6 +79,7 @@ def make_behavior(
     rate = check_positive(fps, "fps")
     generator = np.random.default_rng(random_state)
     postures = worm_postures(n_points, _N_POSTURES)
+    weights: FloatArray
     centers = _spread_directions(count, generator)
     directions = generator.normal(size=(count, _N_POSTURES))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)

@@ -101,7 +101,8 @@ def dwell(result: SequenceCodes, states: States = "support", *, min_duration: in
     -------
     pandas.DataFrame
         One row per state, the one of longest total time first: ``state``, ``n_bouts``, ``mean``, ``median``,
-        ``longest`` and ``total`` duration, in seconds where the frame rate is known, else in frames, and ``share`` of all time.
+        ``longest`` and ``total`` duration, in seconds where the frame rate is known, else in frames, and ``share`` of
+        all time.
 
     Examples
     --------
@@ -159,7 +160,8 @@ def transitions(result: SequenceCodes, states: States = "support", *, min_durati
     pairs.columns = ["from_state", "to_state", "count"]
     leaving = pairs.groupby("from_state")["count"].transform("sum")
     pairs["probability"] = pairs["count"] / leaving
-    pairs["rate"] = pairs["count"] / pairs["from_state"].map(table.groupby("state")["duration"].sum())
+    times = table.groupby("state")["duration"].sum()
+    pairs["rate"] = pairs["count"] / pairs["from_state"].map(times).astype(float)
     bits = -pairs["probability"] * np.log2(pairs["probability"])
     pairs["entropy"] = bits.groupby(pairs["from_state"]).transform("sum")
     total = int(pairs["count"].sum())

@@ -1,4 +1,4 @@
-"""States of a hidden Markov model of postures and their velocities.
+"""States of a hidden Markov model of postures.
 
 In: codes over time. Out: states, with their number and mean dwell time chosen by held-out likelihood.
 """
@@ -37,7 +37,7 @@ def fit_hidden_markov(
     result: SequenceCodes, features: PostureFeatures, n_states: int | None, random_state: int | None
 ) -> BehaviorStates:
     """Return the states of a hidden Markov model with Gaussian emissions of diagonal covariance."""
-    rows, lengths = _moving_features(result, features)
+    rows, lengths = features(result), _lengths(result)
     scale = rows.std(axis=0)
     scale[scale == 0] = 1
     folds = _folds(lengths)
@@ -69,8 +69,7 @@ def fit_hidden_markov(
     rank = by_frequency(ordered, chosen)
 
     def predict(other: SequenceCodes) -> IntArray:
-        new, new_lengths = _moving_features(other, features)
-        return in_rows(other, rank[model.predict(new / scale, new_lengths)])
+        return in_rows(other, rank[model.predict(features(other) / scale, _lengths(other))])
 
     labels = rank[ordered]
     return BehaviorStates(
@@ -97,7 +96,7 @@ def _fit(rows: FloatArray, lengths: IntArray, n_states: int, dwell: float, rando
         params="mc",
         init_params="mc",
         random_state=random_state,
-        implementation="scaling",
+        implementation="log",
     )
     stay = 1 - 1 / dwell
     model.startprob_ = np.full(n_states, 1 / n_states)
@@ -106,16 +105,10 @@ def _fit(rows: FloatArray, lengths: IntArray, n_states: int, dwell: float, rando
     return model.fit(rows, lengths)
 
 
-def _moving_features(result: SequenceCodes, features: PostureFeatures) -> tuple[FloatArray, IntArray]:
-    """Return coordinates of postures and their velocities, and the lengths of the series."""
-    rows, time = features(result), result.time_order
-    starts = np.flatnonzero(time.steps == 0)
-    velocities = np.zeros_like(rows)
-    velocities[1:] = (rows[1:] - rows[:-1]) / np.maximum(time.steps[1:, None], 1)
-    # The first frame of a series moves like the second.
-    lengths = np.diff(np.append(starts, len(rows)))
-    velocities[starts] = np.where(lengths[:, None] > 1, velocities[np.minimum(starts + 1, len(rows) - 1)], 0)
-    return np.concatenate([rows, velocities], axis=1), lengths
+def _lengths(result: SequenceCodes) -> IntArray:
+    """Return the numbers of coded frames of the series."""
+    starts = np.flatnonzero(result.time_order.steps == 0)
+    return np.diff(np.append(starts, len(result.time_order.order)))
 
 
 def _folds(lengths: IntArray) -> list[tuple[IntArray, IntArray, IntArray, IntArray]]:
@@ -154,6 +147,6 @@ def _explain(result: SequenceCodes, n_states: int, dwell: float, is_chosen: bool
         else "as asked for"
     )
     return (
-        f"{n_states} states of a hidden Markov model of postures and their velocities, {number}; a mean dwell time of "
+        f"{n_states} states of a hidden Markov model of postures, {number}; a mean dwell time of "
         f"{told} has the best held-out log-likelihood of those tried"
     )

@@ -78,7 +78,9 @@ def register_sequence(
     :func:`shapelex.register`.
 
     Open curves have no start point: their ends are exchanged where they swapped between two frames, that is, where the
-    reversed curve is at most half as far from the frame before. Most frames of a series keep their direction.
+    reversed curve is at most half as far from the frame before. The distance is that of the points where they are, and
+    where it decides nothing, because an animal moved far or the curves were aligned, that of the shapes. Most
+    frames of a series keep their direction.
 
     Parameters
     ----------
@@ -196,10 +198,14 @@ def _mend_swaps(configurations: ComplexArray, time: TimeOrder, space: Space) -> 
     is_unsure = swaps.copy()
     if follows.any():
         rows = np.flatnonzero(follows)
-        as_is = distance(ordered[rows], ordered[rows - 1], space=space)
-        reversed_ = distance(space.reverse(ordered[rows]), ordered[rows - 1], space=space)
-        swaps[rows] = reversed_ < _CLEARLY_CLOSER * as_is
-        is_unsure[rows] = (reversed_ < as_is) & ~swaps[rows]
+        before, turned = ordered[rows - 1], space.reverse(ordered[rows])
+        as_is, back = (distance(curves, before, space=space) for curves in (ordered[rows], turned))
+        moved, moved_back = (space.norm(curves - before) for curves in (ordered[rows], turned))
+        nearest, farthest = np.minimum(moved, moved_back), np.maximum(moved, moved_back)
+        size = space.norm(space.centered(before))
+        is_clear = (nearest < _CLEARLY_CLOSER * farthest) & (nearest < _CLEARLY_CLOSER * size)
+        swaps[rows] = np.where(is_clear, moved_back < moved, back < _CLEARLY_CLOSER * as_is)
+        is_unsure[rows] = ~is_clear & (back < as_is) & ~swaps[rows]
     series = np.cumsum(~follows) - 1
     turned = np.cumsum(swaps)
     is_reversed = (turned - turned[np.flatnonzero(~follows)][series]) % 2 == 1

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray, IntArray
@@ -95,8 +96,8 @@ def find_states(
 
         - ``"support"``: a set of atoms.
         - ``"cluster"``: a cluster of the reconstructed postures, by k-means.
-        - ``"hmm"``: a state of a hidden Markov model of the reconstructed postures and their velocities, with Gaussian
-          emissions and one mean dwell time for all states. Needs ``hmmlearn``, the extra ``sequences``.
+        - ``"hmm"``: a state of a hidden Markov model of the reconstructed postures, with Gaussian emissions and one
+          mean dwell time for all states. Needs ``hmmlearn``, the extra ``sequences``.
     n_states : int, optional
         Number of states, for ``"cluster"`` and ``"hmm"``. By default it is chosen: for ``"cluster"`` from 2 to 10 by
         the largest silhouette, for ``"hmm"`` from 2 to 8, together with the dwell time, by held-out likelihood: the
@@ -139,11 +140,13 @@ def find_states(
             f"{n_states}."
         )
     features = PostureFeatures(result)
-    if method == "cluster":
-        return _by_cluster(result, features, n_states, random_state)
-    from shapelex.sequences.hidden_markov import fit_hidden_markov
+    # Threads of k-means wait for each other longer than they compute, for so few rows.
+    with threadpool_limits(1):
+        if method == "cluster":
+            return _by_cluster(result, features, n_states, random_state)
+        from shapelex.sequences.hidden_markov import fit_hidden_markov
 
-    return fit_hidden_markov(result, features, n_states, random_state)
+        return fit_hidden_markov(result, features, n_states, random_state)
 
 
 class PostureFeatures:

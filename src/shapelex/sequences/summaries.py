@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def series_summary(result: SequenceCodes, states: States = "support", *, min_duration: int = 1) -> "pd.DataFrame":
     """Summarize each time series by one row, for tests in which the animal or track is the unit.
 
-    Frames of one animal are not independent. A test of groups therefore compares one number per animal, such as a column
-    of this table.
+    Frames of one animal are not independent. A test of groups therefore compares one number per animal, such as a
+    column of this table.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def series_summary(result: SequenceCodes, states: States = "support", *, min_dur
         One row per series: ``sequence``, ``n_frames`` (coded ones), ``rmse``, ``flicker``, ``speed`` (median of
         :func:`posture_speed`), ``phase_velocity`` (median), ``n_bouts``, ``bout_duration`` (mean),
         ``transition_rate`` (bouts that follow another one, divided by the time), and ``share_<state>`` of time of every
-        state. Rates are per second where the frame rate is known, else per frame.
+        state. Shapes of no series are left out. Rates are per second where the frame rate is known, else per frame.
 
     Examples
     --------
@@ -62,6 +62,8 @@ def series_summary(result: SequenceCodes, states: States = "support", *, min_dur
         if not members.any():
             continue
         name = result.sequence[np.flatnonzero(series == number)[0]]
+        if name in (-1, ""):
+            continue
         inside = table[table["sequence"] == name]
         total = float(inside["duration"].sum())
         n_pairs = int((is_next & members).sum())
