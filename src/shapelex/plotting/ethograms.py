@@ -167,7 +167,8 @@ def _explain(ax: "Axes", kinds: list[str], fills: list[str], places: IntArray, f
         for kind, fill, share in zip(kinds, fills, shares, strict=True)
     ]
     widest = text_size() * (0.56 * max(len(str(one.get_label())) for one in handles) + 3) / 72
-    n_columns = max(1, min(len(handles), int(size_in_inches(ax)[0] / widest)))
+    # Color bars of other panels may leave the axes less width than they have now.
+    n_columns = max(1, min(len(handles), int(0.75 * size_in_inches(ax)[0] / widest)))
     # Below ticks, numbers and name of the axis, whose heights are in points.
     drop = ScaledTranslation(0, -(2.6 * fontsize + 14) / 72, ax.figure.dpi_scale_trans)
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=ax.transAxes + drop,
