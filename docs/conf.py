@@ -92,6 +92,7 @@ _SECTIONS = [
     "registration",
     "dictionaries",
     "coding",
+    "sequences",
     "classification",
     "groups",
     "large",

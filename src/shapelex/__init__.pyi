@@ -10,6 +10,7 @@ from . import plotting as plotting
 from . import report as report
 from . import riemannian as riemannian
 from . import selection as selection
+from . import sequences as sequences
 from . import spaces as spaces
 from . import statistics as statistics
 from . import store as store

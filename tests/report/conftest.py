@@ -97,7 +97,7 @@ def series_page(tmp_path_factory) -> Reported:
     frames = np.concatenate([np.arange(30), np.arange(20) + 45, np.arange(30)])
     path = tmp_path_factory.mktemp("page") / "series.html"
     sequence = ["first"] * 50 + ["second"] * 28 + [None, None]
-    return Reported(sx.report.write_report(model, X, path, sequence=sequence, frames=frames), model, X)
+    return Reported(sx.report.write_report(model, X, path, sequence=sequence, frames=frames, fps=10), model, X)
 
 
 @pytest.fixture(scope="session")

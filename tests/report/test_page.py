@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from copy import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shapelex as sx
@@ -285,8 +286,10 @@ def test_time_line_goes_to_shapes(visit, series_page):
     for _ in range(4):
         view.page.keyboard.press("ArrowRight")
         places.append(view.state()["selected"])
-    assert places == sorted(set(places))
-    assert "series first" in line.get_attribute("aria-valuetext")
+    assert places == [4, 5, 6, 7]
+    assert line.get_attribute("aria-valuetext").startswith("series first, 0.70 s · frame 7 · error ")
+    view.page.keyboard.press("End")
+    assert view.state()["selected"] == 49
     view.page.evaluate("window.shapelex.select(79)")
     view.state()
     assert line.get_attribute("aria-valuetext") == "in no series"
@@ -297,6 +300,77 @@ def test_time_line_goes_to_shapes(visit, series_page):
         ("", "28"),
         ("", "29"),
     ]
+
+
+def wait_until(view, is_so):
+    """Look again and again: the page forbids the functions that a browser would wait for."""
+    for _ in range(200):
+        if is_so():
+            return
+        view.page.wait_for_timeout(50)
+    pytest.fail("It did not happen within ten seconds.")
+
+
+def test_series_is_chosen_played_and_paused(visit, series_page):
+    view = visit(series_page)
+    view.page.get_by_label("Series", exact=True).select_option(label="series second (28 frames)")
+    assert view.page.evaluate("window.shapelex.time().series") == 1
+    # 28 frames at 10 per second, four times as fast.
+    view.page.get_by_label("Speed", exact=True).select_option(label="4× speed")
+    button = view.page.locator("#time-play")
+    button.click()
+    assert button.text_content() == "Pause"
+    before = view.drawn("#time-sum")
+    wait_until(view, lambda: view.page.evaluate("window.shapelex.time().place") > 2)
+    button.click()
+    assert button.text_content() == "Play"
+    state = view.page.evaluate("window.shapelex.time()")
+    assert view.state()["selected"] == state["shape"] == 50 + state["place"]
+    assert np.abs(view.drawn("#time-sum") - before).max() > 0.01
+    button.click()
+    wait_until(view, lambda: button.text_content() == "Play")
+    assert view.page.evaluate("window.shapelex.time().place") == 27
+
+
+def test_moving_sum_is_the_reconstruction_in_the_tracked_pose(visit, series_page):
+    view = visit(series_page)
+    view.page.evaluate("window.shapelex.select(20)")
+    view.state()
+    frames = np.concatenate([np.arange(30), np.arange(20) + 45, np.arange(28)])
+    result = sx.sequences.encode_sequence(
+        series_page.X[:78], series_page.model, frames=frames, sequence=[0] * 50 + [1] * 28
+    )
+    drawn = view.drawn("#time-sum")
+    space = series_page.model.space_
+    curve = space.sample(result.reconstruct(tracked=True)[20], np.linspace(0, 1, len(drawn)))
+    # One rotation lays the series flat.
+    turn = np.vdot(curve, drawn)
+    np.testing.assert_allclose(drawn, curve * turn / abs(turn), atol=2e-3)
+
+
+def test_series_is_saved_as_table_and_drawing(visit, series_page, tmp_path):
+    view = visit(series_page)
+    view.page.evaluate("window.shapelex.select(0)")
+    view.state()
+    with view.page.expect_download() as download:
+        view.page.locator("#save-series").click()
+    download.value.save_as(tmp_path / "series.csv")
+    table = pd.read_csv(tmp_path / "series.csv")
+    frames = np.concatenate([np.arange(30), np.arange(20) + 45, np.arange(28)])
+    result = sx.sequences.encode_sequence(
+        series_page.X[:78], series_page.model, frames=frames, sequence=[0] * 50 + [1] * 28, fps=10
+    ).to_dataframe()[:50]
+    assert table["sequence"].eq("first").all()
+    for name in ("frame", "time", "error", *(f"modulus_a{atom}" for atom in range(7))):
+        np.testing.assert_allclose(table[name], result[name], atol=1e-5)
+    for atom in range(7):
+        np.testing.assert_allclose(table[f"phase_a{atom}"], result[f"phase_a{atom}"], atol=1e-4)
+    with view.page.expect_download() as download:
+        view.page.locator("#time-tools").get_by_text("SVG").click()
+    download.value.save_as(tmp_path / "series.svg")
+    text = (tmp_path / "series.svg").read_text()
+    assert "time (s)" in text
+    assert text.count("<rect") > 100
 
 
 @pytest.mark.parametrize("width", [320, 390])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.report.shapes import read_shapes
-from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_groups, summarize_times
+from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_groups
 
 
 @pytest.fixture
@@ -57,39 +56,3 @@ def test_rare_labels_are_counted(codes, rng):
     summary = summarize_groups([str(row) for row in range(70)], many, np.ones(70))
     assert len(summary["names"]) == 60
     assert summary["n_left_out"] == 10
-
-
-def test_times_show_gaps_and_series(codes, rng):
-    frames = np.concatenate([np.arange(10), np.arange(10) + 15, np.arange(20)])
-    shapes = read_shapes(
-        rng.normal(size=(40, 6, 2)), sx.Landmarks(6), ids=None, labels=None, sequence=[7] * 20 + [3] * 20, frames=frames
-    )
-    summary, moduli = summarize_times(shapes, codes), np.abs(codes.toarray())
-    weights = summary["weights"]
-    assert weights.shape == (5, 45)
-    assert summary["series"] == [0] * 25 + [1] * 20
-    gap = (weights == -1).all(axis=0)
-    assert np.flatnonzero(gap).tolist() == [10, 11, 12, 13, 14]
-    assert [row for row in summary["rows"] if row >= 0] == list(range(40))
-    np.testing.assert_allclose(weights[:, ~gap].T, moduli)
-
-
-def test_long_series_are_averaged(rng):
-    codes = sx.SparseCodes(np.zeros((5000, 1), int), np.arange(5000.0)[:, None] + 1, 1)
-    shapes = read_shapes(
-        rng.normal(size=(5000, 4, 2)), sx.Landmarks(4), ids=None, labels=None, sequence=np.zeros(5000, int), frames=None
-    )
-    summary = summarize_times(shapes, codes)
-    assert summary["weights"].shape == (1, 360)
-    assert summary["weights"].mean() == pytest.approx(2500.5, rel=1e-2)
-    assert (np.diff(summary["weights"][0]) > 0).all()
-
-
-def test_more_series_than_columns(rng):
-    codes = sx.SparseCodes(np.zeros((800, 1), int), np.ones((800, 1)), 1)
-    shapes = read_shapes(
-        rng.normal(size=(800, 4, 2)), sx.Landmarks(4), ids=None, labels=None, sequence=np.arange(800) // 2, frames=None
-    )
-    summary = summarize_times(shapes, codes)
-    assert summary["weights"].shape[1] == 360
-    assert summary["n_left_out"] == 40

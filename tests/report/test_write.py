@@ -245,4 +245,7 @@ def test_real_worms_as_a_series(load_real, tmp_path):
     model = sx.ShapeDictionary(6, 2, random_state=0, tol=1e-2).fit(X)
     payload = payload_of(write_report(model, X, tmp_path / "worm", sequence=np.zeros(len(X), int)))
     assert payload["errors"]["rmse"] < 0.1
-    assert len(payload["times"]["series"]) == 360
+    times = payload["times"]
+    assert times["names"] == ["0"]
+    assert len(payload["shapes"]["ids"]) == len(X)
+    assert "coded one by one" in times["words"]

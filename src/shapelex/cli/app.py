@@ -23,6 +23,7 @@ from shapelex.cli.register import register
 from shapelex.cli.replay import replay
 from shapelex.cli.report import report
 from shapelex.cli.reproduce import reproduce
+from shapelex.cli.sequence import sequence
 from shapelex.cli.suggest import suggest
 from shapelex.cli.warmup import warmup
 
@@ -47,6 +48,7 @@ for command in (
     suggest,
     learn,
     encode,
+    sequence,
     reconstruct,
     report,
     mean,

@@ -17,7 +17,7 @@ FormatOption = Annotated[
 _OWN_OPTION = {
     "space": "--space", "n_points": "--points", "closed": "--closed or --open", "progress": "--quiet",
     "missing": "--missing", "on_error": "--skip-bad", "label_from": "--label-from", "format": "--format",
-    "join": "--labels", "on": "--on", "label": "--label",
+    "join": "--labels", "on": "--on", "label": "--label", "fps": "--fps",
 }  # fmt: skip
 
 

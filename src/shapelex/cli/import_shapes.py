@@ -83,6 +83,12 @@ def import_shapes(
     label: Annotated[
         str | None, typer.Option("--label", help="Column that becomes the label.", show_default=False)
     ] = None,
+    fps: Annotated[
+        float | None,
+        typer.Option(
+            "--fps", help="Frames per second of the recordings; what the files say by default.", show_default=False
+        ),
+    ] = None,
     file_format: Annotated[
         str | None,
         typer.Option(
@@ -124,6 +130,7 @@ def import_shapes(
         "join": labels,
         "on": on,
         "label": label,
+        "fps": fps,
         **parse_format_options(option),
     }
     current_report().note_inputs([] if labels is None else [labels])

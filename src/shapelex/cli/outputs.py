@@ -15,8 +15,8 @@ from shapelex.cli.json_report import current_report
 # Files that have a place for the record of what made them; others have it beside them.
 _WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
 
-OUTPUT_OPTIONS = ("-o", "--out", "--table", "--figure", "--checkpoint")
-_JOINED = re.compile(r"(--out|--table|--figure|--checkpoint)=(.*)|(-o)(.+)", re.DOTALL)
+OUTPUT_OPTIONS = ("-o", "--out", "--table", "--figure", "--checkpoint", "--movie", "--bouts", "--transitions")
+_JOINED = re.compile(rf"({'|'.join(OUTPUT_OPTIONS[1:])})=(.*)|(-o)(.+)", re.DOTALL)
 
 
 def claim_folder(path: Path, force: bool) -> Path:

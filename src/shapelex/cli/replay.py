@@ -33,7 +33,8 @@ def replay(
     by size and SHA-256; in Zarr folders, the metadata and the names and sizes of the chunks are compared. With --all,
     the inputs of the earlier commands are compared too, where the files that they wrote still exist.
 
-    With --run, the command runs again and writes to -o. A figure is written beside this file, with the same name.
+    With --run, the command runs again and writes to -o. A figure or a movie is written beside this file, with the same
+    name; further tables are not written.
 
     Example: shapelex replay model.npz --run -o again.npz
     """
@@ -112,7 +113,7 @@ def _check_states(states: dict[str, str], are_recorded: bool, allow_changed: boo
 
 
 def _run_again(words: list[str], out: Path, options: list[str], screen: Screen) -> None:
-    """Run a recorded command that writes to `out`, and to nothing else but a figure beside it."""
+    """Run a recorded command that writes to `out`, and to nothing else but a figure and a movie beside it."""
     from shapelex.cli.app import app
 
     names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
@@ -121,24 +122,21 @@ def _run_again(words: list[str], out: Path, options: list[str], screen: Screen) 
     if "--scheduler" in words:
         # Whoever runs a scheduler can run code here.
         raise CommandError("the command ran on a cluster: type it yourself, with the --scheduler to use now.")
-    figure: Path | None = None
+    beside: dict[str, Path] = {}
     kept = [words[1]]
     rest = iter(words[2:])
     for word in rest:
         if word in OUTPUT_OPTIONS:
             value = next(rest, "")
-            figure = out.with_suffix(Path(value).suffix) if word == "--figure" else figure
+            if word in ("--figure", "--movie"):
+                beside[word] = out.with_suffix(Path(value).suffix)
         elif word not in ("--force", "--json"):
             kept.append(word)
     # A command that wrote a table alone does so again.
     is_table = "--table" in words and not {"-o", "--out"} & set(words)
-    kept += ["--table" if is_table else "-o", str(out)] + ([] if figure is None else ["--figure", str(figure)])
-    expected = {
-        "table" if is_table else "out": out,
-        "figure": figure,
-        "checkpoint": None,
-        "scheduler": None,
-        "force": "--force" in options,
-    }
+    kept += ["--table" if is_table else "-o", str(out)]
+    kept += [word for option, path in beside.items() for word in (option, str(path))]
+    expected = {"table" if is_table else "out": out, "scheduler": None, "force": "--force" in options}
+    expected |= {name: beside.get(f"--{name}") for name in ("figure", "movie", "checkpoint", "bouts", "transitions")}
     screen.say(f"$ {shlex.join(['shapelex', *kept])}")
     run_command(kept, options, expected)

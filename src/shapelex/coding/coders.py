@@ -191,7 +191,7 @@ def implementation(name: str, backend: str) -> Any:
     return found
 
 
-def _score_workspace(inputs: KernelInputs) -> IntArray:
+def score_workspace(inputs: KernelInputs) -> IntArray:
     """Return integers as wide as the floats, one per atom."""
     return np.empty(inputs.gram.shape[2], dtype=np.int32 if inputs.gram.dtype == np.float32 else np.int64)
 
@@ -201,29 +201,29 @@ def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_
     if len(inputs.atoms) * outputs.support.shape[1] <= MAX_ENTRIES:
         pursue_lanes_batch(*inputs, by_correlation, *outputs)
     else:
-        pursue_batch(*inputs, by_correlation, _score_workspace(inputs), *outputs)
+        pursue_batch(*inputs, by_correlation, score_workspace(inputs), *outputs)
 
 
 def _numba_beam(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:
-    beam_batch(*inputs, width, _score_workspace(inputs), *outputs)
+    beam_batch(*inputs, width, score_workspace(inputs), *outputs)
 
 
 def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
     """Improve the codes of a search by exchanges of atoms."""
-    with _in_double(inputs, outputs) as (inputs, outputs):
-        polish_batch(*inputs, _score_workspace(inputs), *outputs)
+    with in_double(inputs, outputs) as (inputs, outputs):
+        polish_batch(*inputs, score_workspace(inputs), *outputs)
 
 
 def bound_on_cpu(inputs: KernelInputs, outputs: KernelOutputs, bounds: FloatArray, tries_all: bool) -> None:
     """Code again the rows whose weights exceed the `bounds` of their atoms."""
-    with _in_double(inputs, outputs) as (inputs, outputs):
+    with in_double(inputs, outputs) as (inputs, outputs):
         problem = inputs.correlations, inputs.norms2, inputs.gram, inputs.limits
         bounds = bounds.astype(np.float64, copy=False)
-        bound_batch(*problem, bounds, int(tries_all), _score_workspace(inputs), *outputs)
+        bound_batch(*problem, bounds, int(tries_all), score_workspace(inputs), *outputs)
 
 
 @contextmanager
-def _in_double(inputs: KernelInputs, outputs: KernelOutputs) -> Iterator[tuple[KernelInputs, KernelOutputs]]:
+def in_double(inputs: KernelInputs, outputs: KernelOutputs) -> Iterator[tuple[KernelInputs, KernelOutputs]]:
     """Give the arrays in double precision, which exchanges of atoms need; what they write is rounded at the end."""
     doubles = KernelInputs(*(array.astype(np.float64, copy=False) for array in inputs))
     coefs, left = (array.astype(np.float64, copy=False) for array in (outputs.coefs, outputs.left))

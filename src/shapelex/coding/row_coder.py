@@ -65,6 +65,17 @@ class RowCoder(DictionaryCoder):
             self.n_atoms,
         )
 
+    def correlate(self, block: Block, start: int, stop: int) -> tuple[ComplexArray, FloatArray, FloatArray]:
+        """Return what :meth:`code_part` returns, without coding."""
+        rows = np.ascontiguousarray(block.configurations[start:stop], dtype=self.dtype)
+        if block.scales is None:
+            rows, scales = self.space.scaled_parts(rows, block.name, block.first_row + start)
+        else:
+            scales = block.scales[start:stop]
+        correlations: FloatArray = rows.view(self._real_dtype) @ self._folded
+        correlations *= scales[:, None].astype(self._real_dtype)
+        return rows, scales, correlations
+
     def code_part(
         self, block: Block, out: CodedBlock, start: int, stop: int
     ) -> tuple[ComplexArray, FloatArray, FloatArray]:
@@ -73,13 +84,7 @@ class RowCoder(DictionaryCoder):
         Returns configurations and scales whose products are the pre-shapes up to translation, and the correlations of
         the pre-shapes with the normalized atoms, real and imaginary parts interleaved.
         """
-        rows = np.ascontiguousarray(block.configurations[start:stop], dtype=self.dtype)
-        if block.scales is None:
-            rows, scales = self.space.scaled_parts(rows, block.name, block.first_row + start)
-        else:
-            scales = block.scales[start:stop]
-        correlations: FloatArray = rows.view(self._real_dtype) @ self._folded
-        correlations *= scales[:, None].astype(self._real_dtype)
+        rows, scales, correlations = self.correlate(block, start, stop)
         support, coefs, squares = out.support[start:stop], out.coefs[start:stop], out.squares[start:stop]
         left, again = self._run_kernel(correlations, self._no_rows[: len(rows)], support, coefs)
         if len(squares):
@@ -103,6 +108,8 @@ class RowCoder(DictionaryCoder):
         rows = np.ascontiguousarray(self.space.unit_rows(configurations), dtype=self.dtype)
         reals = rows.view(self._real_dtype)
         found = self.allocate(0, len(rows), with_squares=True)
+        # Where supports are given, they are the ones to use again.
+        found.support[:] = out_support[chosen]
         self._run_kernel((rows @ self.prepared.folded).view(self._real_dtype), reals, found.support, found.coefs)
         out_support[chosen], out_coefs[chosen] = found.support, found.coefs
         if len(out_squares):

@@ -73,6 +73,7 @@ class DictionaryCoder:
 
     def __init__(self, coding: Coding, backend: str, dtype: np.dtype[np.complexfloating]) -> None:
         atoms = as_rows(coding.atom_rows, "atom_rows")
+        self.coding = coding
         self.dtype: np.dtype[np.complexfloating] = np.dtype(dtype)
         self.n_atoms, self.n_coordinates = atoms.shape
         self.n_nonzero = check_nonzero(coding.n_nonzero, self.n_atoms, self.n_coordinates, coding.tol)

@@ -8,6 +8,7 @@ import lazy_loader as _lazy
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     submod_attrs={
+        "behavior": ["make_behavior"],
         "deformation": ["deform"],
         "digits": ["load_digits_outlines"],
         "known_dictionary": ["DictionarySample", "make_from_dictionary"],

@@ -30,8 +30,10 @@ from shapelex.learning.checkpoint import Checkpoint, describe_fit
 from shapelex.learning.incomplete_shapes import open_incomplete
 from shapelex.learning.options import NESTED_FROM, default_target_share, default_tie
 from shapelex.learning.stability import TrainingSample, measure_stability
+from shapelex.learning.timed_shapes import TimedShapes, open_timed
 from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.time_order import moments_of
 from shapelex.spaces import Space
 from shapelex.store.schema import Array, Count, Group, Number, Schema
 
@@ -76,13 +78,19 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     max_weight : float, optional
         Largest modulus of a weight, see :func:`shapelex.encode`, in learning and in all codes: atoms then cannot
         cancel each other. Not bounded by default.
+    switch_cost : float, optional
+        Learn from time series, with the cost of a change of atoms of
+        :func:`~shapelex.sequences.encode_sequence`, which is added to the squared distances: updates of the atoms take
+        turns with the path of sets of atoms of least sum. :meth:`fit` then takes `frames` and `sequence`. Coding by
+        :meth:`encode` is frame by frame; :func:`~shapelex.sequences.encode_sequence` uses this cost by default.
+        By default shapes are learned from without regard to time.
     distance : {"full", "partial", "geodesic"}, default "full"
         Distance whose squares are summed.
     init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
         First dictionary: shapes far from each other, random shapes (as in the paper), or given configurations.
     nested : bool, optional
         Whether to lower the errors at several sparsities up to `n_nonzero` together, or the error at `n_nonzero` alone.
-        By default together where there are at least 20 shapes per atom.
+        By default together where there are at least 20 shapes per atom and no `switch_cost`.
         Without it, the training error at `n_nonzero` is smaller on small sets and about the same on large ones, errors
         at lower sparsities are larger, and atoms differ more from sample to sample and from seed to seed.
     tie : float, optional
@@ -238,6 +246,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         space: Space | None = None,
         coder: str = "auto",
         max_weight: float | None = None,
+        switch_cost: float | None = None,
         distance: DistanceKind = "full",
         init: str | ArrayLike = "spread",
         nested: bool | None = None,
@@ -259,6 +268,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self.space = space
         self.coder = coder
         self.max_weight = max_weight
+        self.switch_cost = switch_cost
         self.distance = distance
         self.init = init
         self.nested = nested
@@ -277,7 +287,15 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
 
     @with_callbacks
     @single_blas_thread()
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> "ShapeDictionary":
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        frames: ArrayLike | None = None,
+        sequence: ArrayLike | None = None,
+    ) -> "ShapeDictionary":
         """Learn the atoms.
 
         Parameters
@@ -293,6 +311,10 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         sample_weight : array_like of float, shape (n_shapes,), optional
             Weight of each shape; an integer weight equals that many copies, but where the number of shapes matters
             (`nested`, the default `tie`), each shape of positive weight counts once.
+        frames, sequence : array_like of shape (n_shapes,), optional
+            Frame or time, and time series, of each shape, see :func:`~shapelex.sequences.encode_sequence`: for
+            `switch_cost`. By default those of a set of shapes. The shapes are then read into memory, and frames with
+            missing coordinates are left out.
 
         Returns
         -------
@@ -300,7 +322,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             The estimator itself.
         """
         shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
-        if self.batch_size is None:
+        if self.switch_cost:
+            shapes = self._open_timed(X, shapes, frames, sequence)
+        elif frames is not None or sequence is not None:
+            raise ParameterError(f"frames and sequence are for {parameter('switch_cost')}: give it, or leave them out.")
+        elif self.batch_size is None:
             shapes = open_incomplete(shapes)
         options, space = self._prepare(shapes), shapes.space
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -347,7 +373,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         updated once. Before batch ``t = 2, 3, …`` the previous statistics are multiplied by ``1 − t^(−0.7)``, so that
         early batches, coded over poor dictionaries, lose influence. A fitted or loaded dictionary is continued, with
         its `n_iter_` iterations counted as batches. Otherwise the first dictionary comes from the first batch, which
-        must have at least `n_atoms` shapes. `nested` applies; `tie`, `effort` and `n_swaps` do not.
+        must have at least `n_atoms` shapes. `nested` applies; `tie`, `effort`, `n_swaps` and `switch_cost` do not.
 
         Parameters
         ----------
@@ -487,6 +513,14 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             shapes.keep_scales()
         return options
 
+    def _open_timed(self, X: Any, shapes: Shapes, frames: ArrayLike | None, sequence: ArrayLike | None) -> TimedShapes:
+        if self.batch_size is not None:
+            raise ParameterError(
+                f"{parameter('switch_cost')} learns from whole series: leave out {parameter('batch_size')}."
+            )
+        columns = moments_of(X, frames, sequence)
+        return open_timed(shapes, columns.frames, columns.sequence)
+
     def _open_checkpoint(self, shapes: Shapes, options: LearningOptions) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
@@ -517,12 +551,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         init, nested = self.init, self.nested
         check_count(self.n_atoms, 1, "n_atoms")
         if nested is None:
-            nested = n_shapes >= NESTED_FROM * self.n_atoms
+            nested = n_shapes >= NESTED_FROM * self.n_atoms and not self.switch_cost
         return LearningOptions(
             n_atoms=self.n_atoms,
             n_nonzero=self.n_nonzero,
             coder=self.coder,
             max_weight=self.max_weight,
+            switch_cost=self.switch_cost,
             distance=self.distance,
             init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
             nested=nested,

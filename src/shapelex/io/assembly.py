@@ -77,6 +77,11 @@ class Found:
         """Place of the record, for messages."""
         return f"{self.path}, {self.record.where or self.record.id}"
 
+    @property
+    def series_source(self) -> Path:
+        """File or folder within which the number of its time series is unique."""
+        return self.path.parent if self.record.spans_folder else self.path
+
 
 def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | BadRecord:
     """Return a record whose points can be used, with what is missing as NaN, or what is wrong with it.

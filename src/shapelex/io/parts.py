@@ -216,7 +216,8 @@ class SetBuilder:
         if isinstance(item, ShapeSet):
             self._flush()
             self._set_mark()
-            self._admit(item, [path] * len(item), lambda row: f"{path}, shape {row}", are_records=False)
+            paths = [path] * len(item)
+            self._admit(item, paths, paths, lambda row: f"{path}, shape {row}", are_records=False)
             return
         self._waiting.append(item)
         self._n_bytes += item.record.points.nbytes
@@ -265,11 +266,14 @@ class SetBuilder:
         if batch:
             part, n_repeated = assemble(batch, self._wanted)
             self.plan.n_repeated_ends += n_repeated
-            self._admit(part, [one.path for one in batch], lambda row: batch[row].where, are_records=True)
+            paths, sources = [one.path for one in batch], [one.series_source for one in batch]
+            self._admit(part, paths, sources, lambda row: batch[row].where, are_records=True)
 
-    def _admit(self, part: ShapeSet, paths: Sequence[Path], where: Where, *, are_records: bool) -> None:
+    def _admit(
+        self, part: ShapeSet, paths: Sequence[Path], sources: Sequence[Path], where: Where, *, are_records: bool
+    ) -> None:
         if part.sequence is not None:
-            part = part.replace(sequence=self._series.join(paths, part.sequence))
+            part = part.replace(sequence=self._series.join(sources, part.sequence))
         part = self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
         self.parts.append(part)

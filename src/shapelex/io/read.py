@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shapelex._messages import format_option, marked_text, parameter, without_marks
 from shapelex._typing import ComplexArray
-from shapelex._validation import check_choice, check_count, check_flag, closest_name, is_data_frame
+from shapelex._validation import check_choice, check_count, check_flag, check_positive, closest_name, is_data_frame
 from shapelex.exceptions import (
     ParameterError,
     ParameterTypeError,
@@ -33,6 +33,7 @@ from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
 from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.series import FPS
 from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.spaces import Space
 
@@ -45,6 +46,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 _SKIPPED_NAMED = 3
 _LABELS_NAMED = 8
+_RATE = "the frame rate"
 _FILES_NAMED = 100
 _MISSING_HINT = (
     f": {parameter('missing', 'allow')} keeps them as NaN, {parameter('on_error', 'skip')} leaves such records out"
@@ -64,6 +66,7 @@ def read(
     join: "PathLike | pd.DataFrame | None" = None,
     on: str = "id",
     label: str | None = None,
+    fps: float | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> ShapeSet:
@@ -101,6 +104,9 @@ def read(
         Column of the sheet by which shapes are found: ``"id"``, ``"file"``, or a column of their metadata.
     label : str, optional
         Column that becomes the label, of the sheet or of what the file says of its shapes.
+    fps : float, optional
+        Number of frames per second of the recordings, for times in seconds. By default what the file says: WCON, HDF5,
+        TIFF and MATLAB files of worm trackers often do. It becomes the column ``fps`` of the metadata.
     progress : callable, optional
         Called with the number of files read and of all files, after each.
     **options : object
@@ -137,7 +143,7 @@ def read(
     >>> shapes.ids.tolist()
     ['left', 'right']
     """
-    told: dict[str, Any] = {"label_from": label_from, "join": join, "on": on, "label": label, **options}
+    told: dict[str, Any] = {"label_from": label_from, "join": join, "on": on, "label": label, "fps": fps, **options}
     reading = open_reading(
         paths, format, space=space, n_points=n_points, closed=closed, missing=missing, on_error=on_error, **told
     )
@@ -172,6 +178,8 @@ class Reading:
         Metadata that is joined.
     label : str, optional
         Column that becomes the label.
+    fps : float, optional
+        Frame rate, whatever the files say.
     files : list of (Path, Format)
         What to read.
     frame : DataFrame, optional
@@ -188,6 +196,7 @@ class Reading:
     options: dict[str, Any]
     sheet: Sheet | None
     label: str | None
+    fps: float | None = None
     files: list[tuple[Path, Format]] = field(default_factory=list)
     frame: Any = None
     has_many: bool = False
@@ -201,7 +210,11 @@ class Reading:
     def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
         """Read all files and return the set that they make up; `progress` is called after each file."""
         can_drop = self.skips and self.has_many
-        added = ["file"] * self._names_files + ([] if self.sheet is None else self.sheet.columns)
+        added = (
+            [FPS] * (self.fps is not None)
+            + ["file"] * self._names_files
+            + ([] if self.sheet is None else self.sheet.columns)
+        )
         builder = SetBuilder(self.wanted, parts, self._describe, can_drop, added)
         for n_done, (path, known) in enumerate(self.files, start=1):
             items = self._items_of(path, known, in_blocks=parts.folder is not None)
@@ -288,8 +301,14 @@ class Reading:
             for path in dict.fromkeys(path for path in paths if path not in self._found_labels):
                 self._found_labels[path] = self.label_of(path)
             changes["labels"] = [self._found_labels[path] for path in paths]
+        metadata: dict[str, Any] = dict(part.metadata)
+        if self.fps is not None:
+            self._note_rates(part, paths, self.fps)
+            metadata = {**metadata, FPS: [self.fps] * len(part)}
         if self._names_files:
-            changes["metadata"] = {**part.metadata, "file": [str(path) for path in paths]}
+            metadata = {**metadata, "file": [str(path) for path in paths]}
+        if metadata.keys() != part.metadata.keys() or self.fps is not None:
+            changes["metadata"] = metadata
         part = part.replace(**changes) if changes else part
         label = self.label
         if self.sheet is not None:
@@ -308,6 +327,18 @@ class Reading:
             return part
         self._n_unlabeled += len(part)
         return part.replace(labels=[""] * len(part))
+
+    def _note_rates(self, part: ShapeSet, paths: Sequence[Path], fps: float) -> None:
+        """Take note of files that say another frame rate than the caller."""
+        rates = part.metadata.get(FPS)
+        if rates is None or rates.dtype.kind not in "iuf":
+            return
+        found = {path: rate for path, rate in zip(paths, rates.tolist(), strict=True) if rate > 0}
+        told = {path for path, remark in self.file_remarks if remark.where == _RATE}
+        for path, rate in found.items():
+            if path not in told and abs(rate - fps) > 1e-6 * fps:
+                text = f"the given one is used ({fps:g} per second), not that of the file ({rate:g} per second)."
+                self.file_remarks.append((path, Remark(_RATE, text)))
 
     @property
     def _names_files(self) -> bool:
@@ -430,6 +461,7 @@ def open_reading(
     join: Any = None,
     on: str = "id",
     label: str | None = None,
+    fps: float | None = None,
     **options: Any,
 ) -> Reading:
     """Find the files to read; the parameters are those of :func:`shapelex.read`.
@@ -451,6 +483,7 @@ def open_reading(
     n_points = None if n_points is None else check_count(n_points, 3, "n_points")
     wanted = Wanted(space, n_points, closed, missing)
     check_choice(on_error, ("raise", "skip"), "on_error")
+    fps = None if fps is None else check_positive(fps, "fps")
     if format is not None:
         check_choice(format, FORMATS, "format")
     if label is not None and label_from is not None:
@@ -463,7 +496,7 @@ def open_reading(
             f"{parameter('label_from')} and the column 'label' of {sheet.name} both say what the labels are: rename "
             f"the column, or leave {parameter('label_from')} out."
         )
-    reading = Reading(wanted, on_error == "skip", label_maker(label_from), options, sheet, label)
+    reading = Reading(wanted, on_error == "skip", label_maker(label_from), options, sheet, label, fps)
     if is_data_frame(paths):
         if format is not None or label_from is not None:
             raise ParameterError(

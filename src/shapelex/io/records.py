@@ -35,6 +35,8 @@ class Record:
         Whatever else the record says: image, scale, view. Values are strings, numbers or booleans.
     where : str
         Place in the file, for messages: ``record 3, line 40``.
+    spans_folder : bool
+        Whether its time series goes on in the other files of the folder, as of tracked images with one frame each.
     """
 
     points: ComplexArray
@@ -45,6 +47,7 @@ class Record:
     frame: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
+    spans_folder: bool = False
 
 
 @dataclass(frozen=True)

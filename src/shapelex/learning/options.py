@@ -54,6 +54,8 @@ class LearningOptions:
         A method of :func:`shapelex.coding.encode_rows`.
     max_weight : float, optional
         Largest modulus of a weight.
+    switch_cost : float, optional
+        Cost of a change of atoms, for shapes of time series; None or 0 for shapes without time.
     distance : {"full", "partial", "geodesic"}
         Distance whose squares are summed (paper, section 4, "Shape Dictionary").
     init : {"spread", "random"} or ndarray of complex, shape (n_atoms, n_coordinates)
@@ -87,6 +89,7 @@ class LearningOptions:
     n_nonzero: int
     coder: str = "auto"
     max_weight: float | None = None
+    switch_cost: float | None = None
     distance: DistanceKind = "full"
     init: str | ComplexArray = "spread"
     tie: float = 0.5
@@ -111,6 +114,8 @@ class LearningOptions:
         if self.max_weight is not None:
             check_positive(self.max_weight, "max_weight")
         check_choice(self.distance, DISTANCES, "distance")
+        if self.switch_cost:
+            self._check_switch_cost()
         if isinstance(self.init, str):
             check_choice(self.init, INITIALIZATIONS, "init")
         check_not_negative(self.tie, "tie")
@@ -138,6 +143,17 @@ class LearningOptions:
             raise ParameterTypeError(
                 f'{parameter("device")} must be a string such as "cpu" or "cuda", got {self.device!r}.'
             )
+
+    def _check_switch_cost(self) -> None:
+        """Refuse what does not go with paths over time."""
+        assert self.switch_cost is not None
+        check_not_negative(self.switch_cost, "switch_cost")
+        for name, needed in (("device", "cpu"), ("distance", "full")):
+            if getattr(self, name) != needed:
+                raise ParameterError(
+                    f"{parameter('switch_cost')} needs {parameter(name, needed)}, got {getattr(self, name)!r}: leave "
+                    f"out one of them."
+                )
 
     def for_local_shapes(self) -> "LearningOptions":
         """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""

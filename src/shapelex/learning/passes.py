@@ -12,6 +12,7 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding import SparseCodes
 from shapelex.coding.masked import masked_parts
+from shapelex.coding.path_coder import PathCoder
 from shapelex.coding.row_coder import MAX_PART_ROWS, RowCoder
 from shapelex.coding.settings import Coding
 from shapelex.coding.threads import count_threads, run_blocks
@@ -20,6 +21,7 @@ from shapelex.learning.distance_values import objective_slopes, objective_values
 from shapelex.learning.incomplete_shapes import IncompleteShapes
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.statistics import Statistics
+from shapelex.learning.timed_shapes import TimedShapes
 from shapelex.shapes.collection import BLOCK_ROWS, Block, Shapes
 from shapelex.spaces.rows import row_norms
 
@@ -36,7 +38,8 @@ class Survey:
     atoms : ndarray of complex, shape (n_atoms, n_coordinates)
         The dictionary, whitened rows.
     losses : ndarray of float, shape (n_sparsities,)
-        Weighted means of the squared distances from the shapes to their approximations, for each sparsity.
+        Weighted means of the squared distances from the shapes to their approximations, for each sparsity; the last one
+        plus `switch_loss`.
     mean_nearest_distance2 : float
         Mean over atoms of the squared full distance to the nearest shape; 0 where ``tie`` is 0.
     statistics : Statistics
@@ -50,6 +53,8 @@ class Survey:
         The shape nearest to each atom, whitened; no row where ``tie`` is 0.
     values : ndarray of float, shape (n_shapes,), or None
         Squared distance from each shape to its approximation at the highest sparsity, where it was asked for.
+    switch_loss : float
+        Costs of the changes of atoms along time, divided by the number of shapes.
     """
 
     atoms: ComplexArray
@@ -60,11 +65,12 @@ class Survey:
     worst: ComplexArray
     nearest: ComplexArray
     values: FloatArray | None = None
+    switch_loss: float = 0.0
 
     @property
     def loss(self) -> float:
-        """The loss at the highest sparsity."""
-        return float(self.losses[-1])
+        """Mean squared distance at the highest sparsity."""
+        return float(self.losses[-1]) - self.switch_loss
 
 
 @dataclass
@@ -84,6 +90,8 @@ class PassSums:
     nearest_squares, nearest_rows : ndarray
         For each atom, the largest squared modulus of its products with the shapes, and that shape as a whitened row;
         no entry where ``tie`` is 0.
+    switch_loss : float
+        Sum of the costs of the changes of atoms along time.
     """
 
     statistics: list[Statistics]
@@ -93,11 +101,13 @@ class PassSums:
     worst_rows: ComplexArray
     nearest_squares: FloatArray
     nearest_rows: ComplexArray
+    switch_loss: float = 0.0
 
     def add(self, later: "PassSums") -> "PassSums":
         """Add what was found in the shapes that follow, and return the sums."""
         self.statistics = [mine + other for mine, other in zip(self.statistics, later.statistics, strict=True)]
         self.losses = self.losses + later.losses
+        self.switch_loss += later.switch_loss
         self.values = np.concatenate([self.values, later.values])
         values = np.concatenate([self.worst_values, later.worst_values])
         order = np.argsort(-values, kind="stable")[: WORST_PER_ATOM * len(self.statistics[0].gram)]
@@ -115,6 +125,8 @@ def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, kee
         options = replace(options, n_threads=1)
     found = shapes.reduce(partial(sum_shapes, atoms=atoms, options=options, keeps_values=keeps_values), merge)
     losses = found.losses / found.statistics[-1].weight
+    switch_loss = found.switch_loss / found.statistics[-1].weight
+    losses[-1] += switch_loss
     return Survey(
         atoms=atoms,
         losses=losses,
@@ -124,6 +136,7 @@ def survey(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, kee
         worst=found.worst_rows,
         nearest=found.nearest_rows,
         values=found.values if keeps_values else None,
+        switch_loss=switch_loss,
     )
 
 
@@ -142,11 +155,18 @@ def sum_shapes(shapes: Shapes, atoms: ComplexArray, options: LearningOptions, ke
         )
         for size in options.sparsities
     ]
+    supports: IntArray | None = None
+    switch_loss = 0.0
+    if isinstance(shapes, TimedShapes) and options.switch_cost:
+        path_coder = PathCoder(coders[-1].coding, shapes.space, dtype, for_learning=True)
+        supports, switch_loss = shapes.find_supports(path_coder, options.switch_cost, options.n_threads)
+        coders[-1] = path_coder
     total: PassSums | None = None
     for block in shapes.blocks(BLOCK_ROWS):
-        found = _sum_block(coders, block, options, keeps_values)
+        found = _sum_block(coders, block, options, keeps_values, supports)
         total = found if total is None else total.add(found)
     assert total is not None
+    total.switch_loss = switch_loss
     # The shapes were neither centered nor whitened, so what they add up to is.
     total.statistics = [replace(part, products=shapes.space.whiten_rows(part.products)) for part in total.statistics]
     if len(total.nearest_rows):
@@ -163,13 +183,20 @@ def merge(parts: list[PassSums]) -> PassSums:
     return total
 
 
-def _sum_block(coders: list[RowCoder], block: Block, options: LearningOptions, keeps_values: bool) -> PassSums:
-    """Code the shapes of a block in parts, on several threads, and sum up what was found, in their own coordinates."""
+def _sum_block(
+    coders: list[RowCoder], block: Block, options: LearningOptions, keeps_values: bool, supports: IntArray | None
+) -> PassSums:
+    """Code the shapes of a block in parts, on several threads, and sum up what was found, in their own coordinates.
+
+    Where `supports` of all shapes are given, they are those of the last coder.
+    """
     n_rows, n_atoms = len(block), options.n_atoms
     n_nearest = n_atoms if options.tie > 0 else 0
     # Parts of about equal length, whatever the number of threads: the sums of parts are added in order.
     part_rows = -(-n_rows // -(-n_rows // MAX_PART_ROWS))
     coded = [coder.allocate(block.start, n_rows, with_squares=True) for coder in coders]
+    if supports is not None:
+        coded[-1].support[:] = supports[block.start : block.start + n_rows]
     values = np.empty((len(coders), n_rows))
     statistics: dict[int, list[Statistics]] = {}
     nearest: dict[int, tuple[FloatArray, ComplexArray]] = {}

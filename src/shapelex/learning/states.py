@@ -148,6 +148,7 @@ class Record:
         numbers |= {
             "losses": [float(loss) for loss in self.best.losses],
             "mean_nearest_distance2": self.best.mean_nearest_distance2,
+            "switch_loss": self.best.switch_loss,
             "best_restart": self.best_restart,
             "curves": [list(curve) for curve in self.curves],
             "converged": list(self.converged),
@@ -171,6 +172,7 @@ class Record:
             combined=replace(statistics, gram=arrays["combined_gram"], products=arrays["combined_products"]),
             worst=none,
             nearest=none,
+            switch_loss=numbers.get("switch_loss", 0.0),
         )
         restore_generator(generator, numbers["generator"])
         curves = [list(curve) for curve in numbers["curves"]]

@@ -9,12 +9,18 @@ from shapelex.plotting.codes import plot_code, plot_combination
 from shapelex.plotting.dictionaries import plot_atoms, plot_reconstructions
 from shapelex.plotting.distances import plot_distances
 from shapelex.plotting.errors import plot_loss, plot_rmse_curves
+from shapelex.plotting.ethograms import plot_ethogram
 from shapelex.plotting.geometry import plot_geodesic, plot_mean
+from shapelex.plotting.kymographs import plot_kymograph
+from shapelex.plotting.movies import save_movie
 from shapelex.plotting.panels import letter_panels
+from shapelex.plotting.portraits import plot_phase_portrait
 from shapelex.plotting.saving import save_figure
 from shapelex.plotting.shapes import plot_shape, plot_shapes
 from shapelex.plotting.style import figure_size, style
 from shapelex.plotting.suggestions import plot_suggestion
+from shapelex.plotting.transitions import plot_transitions
+from shapelex.plotting.weights_in_time import plot_phases, plot_weights
 
 __all__ = [
     "figure_size",
@@ -23,14 +29,21 @@ __all__ = [
     "plot_code",
     "plot_combination",
     "plot_distances",
+    "plot_ethogram",
     "plot_geodesic",
+    "plot_kymograph",
     "plot_loss",
     "plot_mean",
+    "plot_phase_portrait",
+    "plot_phases",
     "plot_reconstructions",
     "plot_rmse_curves",
     "plot_shape",
     "plot_shapes",
     "plot_suggestion",
+    "plot_transitions",
+    "plot_weights",
     "save_figure",
+    "save_movie",
     "style",
 ]

@@ -80,7 +80,7 @@ class Coloring:
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize
 
-        values = ScalarMappable(Normalize(*self.bounds), _colormap())
+        values = ScalarMappable(Normalize(*self.bounds), even_colormap())
         bar = ax.figure.colorbar(values, ax=ax, location="bottom", shrink=0.5, aspect=25, pad=0.03)
         bar.ax.tick_params(labelsize=text_size(), length=2)
         bar.outline.set_visible(False)
@@ -150,7 +150,7 @@ def _sorted_kinds(values: Column, names: Any) -> Sequence[str]:
     return [kind for kind in kinds if kind != _NONE] + [_NONE] * (_NONE in kinds)
 
 
-def _colormap() -> Any:
+def even_colormap() -> Any:
     """Return a map from dark to light that is even in lightness, without the yellow that is hard to see on white."""
     import matplotlib as mpl
     from matplotlib.colors import ListedColormap
@@ -165,7 +165,7 @@ def _color_by_number(values: Any, title: str) -> Coloring:
     if not known.size:
         raise ShapeInputError(f"color={title!r} has no finite number: choose another column.")
     least, greatest = float(known.min()), float(known.max())
-    colormap = _colormap()
+    colormap = even_colormap()
     shares = (values - least) / ((greatest - least) or 1.0)
     looks = [{"color": to_hex(colormap(share)) if np.isfinite(share) else GRAY} for share in shares]
     return Coloring(title, looks, np.argsort(values, kind="stable"), {}, (least, greatest))

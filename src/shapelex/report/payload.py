@@ -19,8 +19,9 @@ from shapelex.report.group_tests import compare_groups
 from shapelex.report.packing import dump_json, pack_array, quantize
 from shapelex.report.pose import common_pose
 from shapelex.report.sampling import choose_shapes
+from shapelex.report.series import pack_series
 from shapelex.report.shapes import ReportedShapes
-from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_groups, summarize_times
+from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_groups
 from shapelex.report.words import list_provenance, list_settings, name_kind
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
@@ -81,7 +82,7 @@ def make_payload(
         space,
         len(atoms),
         codes.n_nonzero,
-        column_bytes=count_bytes(shapes.columns, max_shapes),
+        column_bytes=count_bytes(shapes.columns, max_shapes) + _series_bytes(shapes, codes),
         group_bytes=len(dump_json(groups)),
     )
     n_kept = min(max_shapes, n_kept)
@@ -130,7 +131,7 @@ def make_payload(
         "provenance": list_provenance(provenance),
     }
     if shapes.sequence is not None:
-        payload["times"] = _pack_times(shapes, codes, rows)
+        payload["times"] = pack_series(model, shapes, codes, errors, rows)
     return payload
 
 
@@ -145,6 +146,11 @@ def _count_affordable(space: Space, n_atoms: int, n_nonzero: int, *, column_byte
     bytes_a_shape = 4 * space.n_coordinates + 10 * n_codes + 4 * n_nonzero + 4 + 8 + 8
     fixed = _PAGE_BYTES + group_bytes + (16 * n_atoms * space.n_coordinates + 16 * space.n_coordinates**2) * 4 // 3
     return max(1, int((SIZE_LIMIT - fixed) / (bytes_a_shape * 4 / 3 + 30 + column_bytes)))
+
+
+def _series_bytes(shapes: ReportedShapes, codes: SparseCodes) -> float:
+    """Bytes of a shape for its place in time, and its code there."""
+    return 0.0 if shapes.sequence is None else (20 + 12 * codes.n_nonzero) * 4 / 3
 
 
 def _codes_of_every_sparsity(model: ShapeDictionary, kept: ComplexArray) -> list[tuple[SparseCodes, FloatArray]]:
@@ -219,32 +225,3 @@ def _place_on_map(kept: ComplexArray, space: Space) -> dict[str, Any]:
     scores[:, :n_axes] = pca.transform(kept)[:, :n_axes]
     shares[:n_axes] = pca.explained_variance_ratio_[:n_axes].tolist()
     return {"places": pack_array(scores, "float32"), "shares": shares}
-
-
-def _pack_times(shapes: ReportedShapes, codes: SparseCodes, rows: Any) -> dict[str, Any]:
-    assert shapes.sequence is not None
-    summary = summarize_times(shapes, codes)
-    frames = _frames_of(shapes)
-    # A column points to a shape that the page holds.
-    position = np.searchsorted(rows, np.maximum(summary["rows"], 0)).clip(0, len(rows) - 1)
-    is_same = shapes.sequence[rows[position]] == np.array(summary["series"])
-    summary["places"] = np.where((np.array(summary.pop("rows")) >= 0) & is_same, position, -1).tolist()
-    summary["weights"] = pack_array(summary["weights"], "float32")
-    return summary | {
-        "names": shapes.sequence_names,
-        "of_shape": pack_array(shapes.sequence[rows], "int32"),
-        "frame": pack_array(frames[rows], "float64"),
-        "has_frames": shapes.frames is not None,
-    }
-
-
-def _frames_of(shapes: ReportedShapes) -> FloatArray:
-    """Time of each shape: its frame, or its place in its series."""
-    if shapes.frames is not None:
-        return shapes.frames
-    assert shapes.sequence is not None
-    frames = np.zeros(len(shapes))
-    for series in range(len(shapes.sequence_names)):
-        members = shapes.sequence == series
-        frames[members] = np.arange(members.sum())
-    return frames

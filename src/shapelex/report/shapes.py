@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import name_rows
+from shapelex._validation import check_positive, name_rows
 from shapelex.coding.code_table import shape_columns
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, column_from_values
 from shapelex.shapes.opening import read_configurations
+from shapelex.shapes.series import frame_rates
 from shapelex.spaces import Space
 
 
@@ -37,6 +38,10 @@ class ReportedShapes:
         Their names.
     frames : ndarray of float or None
         Time of each shape in its series.
+    has_times : bool
+        Whether these are times, as the column ``time`` of a set has them, and not numbers of frames.
+    rates : ndarray of float or None
+        Frames per second of the recording of each shape, NaN where not known.
     columns : dict of str to ndarray
         All that is known of the shapes, as in the table that ``shapelex encode`` writes.
     preparation : str, optional
@@ -54,6 +59,8 @@ class ReportedShapes:
     columns: dict[str, Column]
     preparation: str | None = None
     notes: tuple[str, ...] = ()
+    has_times: bool = False
+    rates: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.configurations)
@@ -67,6 +74,7 @@ def read_shapes(
     labels: Sequence[Any] | ArrayLike | None,
     sequence: Sequence[Any] | ArrayLike | None,
     frames: ArrayLike | None,
+    fps: float | None = None,
 ) -> ReportedShapes:
     """Check shapes and their columns; a set of shapes gives the columns that are not given.
 
@@ -79,6 +87,8 @@ def read_shapes(
         The space of the model.
     ids, labels, sequence, frames
         Columns, or None.
+    fps : float, optional
+        Frames per second; by default the column ``fps`` of a set.
 
     Returns
     -------
@@ -93,6 +103,7 @@ def read_shapes(
     known: dict[str, Column] = {}
     preparation: str | None = None
     notes: tuple[str, ...] = ()
+    has_times, rates = False, None
     if isinstance(X, ShapeSet):
         known, notes = shape_columns(X), X.notes
         preparation = None if X.preparation is None else str(X.preparation)
@@ -102,7 +113,8 @@ def read_shapes(
         labels = _first_given(labels, getattr(X, "labels", None))
         sequence = _first_given(sequence, getattr(X, "sequence", None))
         if frames is None and sequence is not None:
-            frames = _frames_in(getattr(X, "metadata", None))
+            frames, has_times = _frames_in(getattr(X, "metadata", None))
+        rates = frame_rates(X.metadata) if isinstance(X, ShapeSet) else None
         space.check_space_of(X, "X")
         X = X.configurations
     configurations, _ = read_configurations(X, space)
@@ -122,15 +134,18 @@ def read_shapes(
         # What was given takes the place of what the set says.
         if values is not None and (name not in known or given[name] is not None):
             known[name] = column_from_values(_one_a_shape(values, n_shapes, name))
-    return ReportedShapes(configurations, names_of_shapes, texts, series, names, times, known, preparation, notes)
+    if fps is not None:
+        rates = np.full(n_shapes, check_positive(fps, "fps"))
+    told = (preparation, notes, has_times, rates)
+    return ReportedShapes(configurations, names_of_shapes, texts, series, names, times, known, *told)
 
 
 def _first_given(first: Any, second: Any) -> Any:
     return second if first is None else first
 
 
-def _frames_in(metadata: Any) -> Any:
-    """Return the column of times that a set of shapes has, if all of it can be used."""
+def _frames_in(metadata: Any) -> tuple[Any, bool]:
+    """Return the column of frames that a set has, if all of it can be used, and whether these are times."""
     for name in ("frame", "frames", "time", "t"):
         column = np.asarray(metadata.get(name) if isinstance(metadata, Mapping) else None)
         if column.dtype.kind not in "iuf" or not np.isfinite(column).all():
@@ -138,8 +153,8 @@ def _frames_in(metadata: Any) -> Any:
         # A frame that is not known is −1.
         if name.startswith("frame") and (column < 0).any():
             continue
-        return column
-    return None
+        return column, not name.startswith("frame")
+    return None, False
 
 
 def _as_texts(values: Any, n_shapes: int, name: str) -> list[str]:

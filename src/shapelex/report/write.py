@@ -36,6 +36,7 @@ def write_report(
     labels: Sequence[Any] | ArrayLike | None = None,
     sequence: Sequence[Any] | ArrayLike | None = None,
     frames: ArrayLike | None = None,
+    fps: float | None = None,
     title: str | None = None,
     joined: bool = True,
     max_shapes: int = 5000,
@@ -48,7 +49,8 @@ def write_report(
 
     The page shows the atoms with their use, a map and a table of the shapes, which can be colored, filtered and grouped
     by any column of the set, mean shapes of groups, each shape with its weights as arrows to drag, codes of every
-    sparsity, geodesics between shapes, and the errors. It is a single file without links: it opens from disk.
+    sparsity, geodesics between shapes, time series that can be played, and the errors. It is a single file
+    without links: it opens from disk.
 
     Parameters
     ----------
@@ -70,6 +72,8 @@ def write_report(
     frames : array_like of float, optional
         Time or frame number of each shape in its series, so that gaps show. A set of shapes that has series gives its
         metadata ``frame``, ``frames``, ``time`` or ``t``.
+    fps : float, optional
+        Frames per second of the series, for a time axis in seconds; by default the column ``fps`` of a set.
     title : str, optional
         Title of the page.
     joined : bool, default True
@@ -141,7 +145,7 @@ def write_report(
         X = thin_out(X, _READ_PER_SHOWN * max_shapes)
     if isinstance(X, ShapeSet):
         X = model._prepare_set(X)
-    shapes = read_shapes(X, model.space_, ids=ids, labels=labels, sequence=sequence, frames=frames)
+    shapes = read_shapes(X, model.space_, ids=ids, labels=labels, sequence=sequence, frames=frames, fps=fps)
     payload = make_payload(
         model,
         shapes,

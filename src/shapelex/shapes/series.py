@@ -1,14 +1,37 @@
-"""Numbers of time series in a set that is made of several sets or files.
+"""Numbers of time series in a set that is made of several sets or files, and frame rates.
 
 Input: the numbers that each source gives its series. Output: numbers under which the series of all sources stay apart.
+The frame rate of each shape, in frames per second, is the column ``fps`` of the metadata, beside ``frame``.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice, repeat
 
 import numpy as np
 
+from shapelex._typing import FloatArray
+from shapelex.exceptions import ShapeInputError
 from shapelex.shapes.columns import Column
+
+FPS = "fps"
+"""Column of the metadata with the number of frames per second; NaN where it is not known."""
+
+
+def frame_rates(metadata: Mapping[str, Column]) -> FloatArray | None:
+    """Return the frames per second of each shape, NaN where not known; None where no shape has a rate."""
+    column = metadata.get(FPS)
+    if column is None:
+        return None
+    if column.dtype.kind not in "iuf":
+        raise ShapeInputError(f"metadata[{FPS!r}] must hold frames per second as numbers, got {column.dtype}.")
+    rates = column.astype(np.float64)
+    is_wrong = ~np.isnan(rates) & ~((rates > 0) & (rates < np.inf))
+    if is_wrong.any():
+        raise ShapeInputError(
+            f"metadata[{FPS!r}] must be positive, and NaN where the rate is not known, got {rates[is_wrong][0]:g} for "
+            f"shape {int(np.argmax(is_wrong))}."
+        )
+    return None if np.isnan(rates).all() else rates
 
 
 class SeriesNumbers:

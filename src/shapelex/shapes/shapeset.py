@@ -63,7 +63,8 @@ class ShapeSet:
     sequence : array_like of int, shape (n_shapes,), optional
         Number of the time series of each shape, whose rows are in temporal order; −1 for none.
     metadata : mapping of str to array_like of shape (n_shapes,), optional
-        Further columns, such as ``frame``, ``scale`` or ``image``.
+        Further columns, such as ``frame``, ``scale`` or ``image``. ``fps``, the number of frames per second, gives the
+        frames of time series their times in seconds.
     missing : {"error", "allow"}, default "error"
         Whether NaN, which marks missing landmarks, is an error or allowed.
     notes : iterable of str, optional

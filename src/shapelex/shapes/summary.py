@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
+from shapelex.shapes.series import FPS
 from shapelex.spaces import BSpline, HermiteSpline
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Summary:
         self.labels: Counter[str] = Counter()
         self._has_labels = False
         self._series: Counter[int] = Counter()
+        self._rates: set[float] = set()
         self._rows: set[int] = set()
         self._ids: set[int] = set()
         self._n_shapes = self._n_gone = self._n_incomplete = self._n_collapsed = 0
@@ -72,6 +74,9 @@ class Summary:
             self.labels.update(shapes.labels.tolist())
         if shapes.sequence is not None:
             self._series.update(shapes.sequence[shapes.sequence != -1].tolist())
+        rates = shapes.metadata.get(FPS)
+        if rates is not None and rates.dtype.kind in "iuf":
+            self._rates.update(rates[rates > 0].tolist())
         if not len(shapes):
             return
         gone = shapes.is_missing
@@ -108,7 +113,16 @@ class Summary:
             return []
         fewest, most = min(self._series.values()), max(self._series.values())
         lengths = f"{fewest} to {most}" if fewest < most else str(most)
-        return [f"{len(self._series)} time series of {lengths} shapes"]
+        return [f"{len(self._series)} time series of {lengths} shapes{self._name_rates()}"]
+
+    def _name_rates(self) -> str:
+        """Name the frame rates; below one frame per second, the seconds from frame to frame."""
+        if not self._rates:
+            return ""
+        is_slow = max(self._rates) < 1
+        ends = sorted(1 / rate if is_slow else rate for rate in (min(self._rates), max(self._rates)))
+        named = " to ".join(dict.fromkeys(f"{end:.4g}" for end in ends))
+        return f", {named} seconds per frame" if is_slow else f", {named} frames per second"
 
     def _name_troubles(self, shapes: "ShapeSet") -> list[str]:
         lines = []

@@ -95,7 +95,7 @@ class CyclicSearch:
         reversed, then the smallest shift.
         """
         chosen, largest = [], []
-        for _, squares in self._squared_products(targets):
+        for _, squares in self.squared_products(targets):
             best = squares.max(axis=1)
             chosen.append(np.argmax(squares >= (best - self._slack)[:, None], axis=1))
             largest.append(best)
@@ -108,7 +108,7 @@ class CyclicSearch:
         rounding, the smallest residual decides, and the first one where those are equal to rounding too.
         """
         chosen = []
-        for block, squares in self._squared_products(targets):
+        for block, squares in self.squared_products(targets):
             is_close = squares >= (squares.max(axis=1) - self._slack)[:, None]
             first = np.argmax(is_close, axis=1)
             for row in np.flatnonzero(np.count_nonzero(is_close, axis=1) > 1):
@@ -126,7 +126,7 @@ class CyclicSearch:
     def _slack(self) -> float:
         return 64 * float(np.finfo(self.Z.real.dtype).eps)
 
-    def _squared_products(self, targets: ComplexArray) -> Iterator[tuple[slice, FloatArray]]:
+    def squared_products(self, targets: ComplexArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield blocks of rows and ``|m* Phi g(z)|²`` of all their changes: one column each, shifts running fastest."""
         # The change is made to the target, where it is cheap:
         # |m* Phi roll_s(rev(conj z))| = |(rev conj m)* Phi roll_(−s) z|.

@@ -3,7 +3,8 @@
 Tierpsy keeps skeletons in ``/coordinates/skeletons`` or ``/skeleton``, with a table that tells the worm and frame of
 each row; others use ``/skeletons``. Any other dataset is read by its name: ``(n, n_points, 2)`` or complex ``(n,
 n_points)``, or in another order of axes that the caller names. A large dataset is read in parts, so it may be larger
-than memory. Datasets whose values lie in other files are refused, as is one that declares far more than its file holds.
+than memory. Frame rate and unit of length are read from the attributes of the file, where it has them. Datasets whose
+values lie in other files are refused, as is one that declares far more than its file holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,9 +21,11 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.frame_rates import as_rate
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
 from shapelex.io.guards import LARGE_RATIO, read_head
 from shapelex.io.records import Record, Remark
+from shapelex.shapes.series import FPS
 
 if TYPE_CHECKING:
     import h5py
@@ -32,6 +35,9 @@ _SKELETONS = ("/coordinates/skeletons", "/skeleton", "/skeletons")
 _TABLES = ("/trajectories_data", "/timeseries_data", "/features_timeseries")
 _WORM_COLUMNS = ("worm_index_joined", "worm_index", "worm_id")
 _FRAME_COLUMNS = ("frame_number", "timestamp")
+# Attributes of a file that tell its frame rate, and tables of Tierpsy that have them.
+_RATES = ("fps", "framerate", "frame_rate", "expected_fps")
+_DESCRIBED = (*_TABLES, "/plate_worms", "/mask", "/coordinates", "/")
 # Orders of n shapes, p points, c coordinates.
 _ORDERS = tuple("".join(order) for letters in ("npc", "np") for order in permutations(letters))
 # The most that is held in memory, and the most that is held though it could be read in parts.
@@ -87,6 +93,7 @@ def read_records(
             if n_bytes > n_rows * _MAX_BYTES:
                 raise ShapeFileError(f"{source} is {found.shape}: one of its shapes alone does not fit in memory.")
             worms, frames = _times(file, n_rows, name, path) if name in _SKELETONS else (None, None)
+            about = _about(file, found, path)
             order = series_order(n_rows, worms, frames)
             parts = _split(order, found, shaped)
             n_read = sum(int(rows.max() - rows.min()) + 1 for rows in parts)
@@ -104,7 +111,7 @@ def read_records(
         if y_down:
             blocks = ((numbers, points.conj()) for numbers, points in blocks)
         closed = None if dataset else False
-        yield from block_records(blocks, n_rows, worms, frames, path.stem, max_gap=max_gap, closed=closed)
+        yield from block_records(blocks, n_rows, worms, frames, path.stem, max_gap=max_gap, closed=closed, about=about)
 
 
 def check_axes(axes: str | None) -> None:
@@ -302,6 +309,25 @@ def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntAr
             f"{format_option('dataset', name.lstrip('/'))} reads them as one series."
         )
     return None, None
+
+
+def _about(file: "h5py.File", found: "h5py.Dataset", path: Path) -> dict[str, Any]:
+    """Return the frame rate and the unit of the points, as far as attributes of the file tell them."""
+    places = [found, found.parent, *(place for name in _DESCRIBED if (place := follow(file, name, path)) is not None)]
+    rates, units = [], []
+    for told in (place.attrs for place in places):
+        # Tierpsy says one frame per frame where it does not know the rate.
+        if "fps" not in told or _text(told.get("time_units", "seconds")) == "seconds":
+            rates += [rate for name in _RATES if name in told and (rate := as_rate(told[name])) is not None]
+        if "xy_units" in told and found.name.startswith("/coordinates/"):
+            units.append(_text(told["xy_units"]))
+    return {**({FPS: rates[0]} if rates else {}), **({"units": units[0]} if any(units[:1]) else {})}
+
+
+def _text(value: Any) -> str:
+    """Return an attribute that is a short text; empty for all else."""
+    value = value.decode("latin-1") if isinstance(value, bytes) else value
+    return str(value)[:100] if isinstance(value, str) else ""
 
 
 def _integers(column: np.ndarray[Any, Any]) -> IntArray:

@@ -10,9 +10,11 @@ Which kind an image is follows from the values of all its pages together, unless
   they are classes, to be read with ``kind="classes"``, or the gray values of a photograph.
 
 Of a binary mask each component is an object, of a label image each label. Specks are left out, and what touches the
-border is kept; remarks count both. Pages of a TIFF are frames.
+border is kept; remarks count both. Pages of a TIFF are frames. Where labels are tracked, each is a time series through
+the pages of a stack, or through the images of a folder, whose names then end in the numbers of their frames.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,6 +30,7 @@ from shapelex.exceptions import ShapeInputError
 from shapelex.io import contours
 from shapelex.io.formats.pixels import KEPT_BYTES, ImageFile, Pixels, border_of
 from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.shapes.series import FPS
 
 # Values of masks: nothing but these is binary without a doubt.
 _PAIRS = ({0, 1}, {0, 255}, {0, 65535})
@@ -51,6 +54,10 @@ _IN_PIECES = (
     f'beside it, with a pattern such as "folder/*_masks.tif"; {format_option("kind", "labels")} reads the largest '
     "piece "
     "of each value all the same."
+)
+_NOT_TRACKED = (
+    f"{format_option('tracked', True)} needs a label image, where an object has the same number in all frames, or one "
+    f"object per frame; here is a mask of several. Track the objects first, or say {format_option('which', 'largest')}."
 )
 
 
@@ -86,7 +93,8 @@ def read_records(
     border : {"keep", "drop"}, default: "keep"
         Whether objects that touch the border of the image are read.
     tracked : bool, default: False
-        Whether labels are the same through all pages, so that each is a sequence.
+        Whether an object has the same label in all frames, so that each label is a sequence. Frames are the pages of a
+        stack, or the images of a folder by the last number in their names, such as ``mask007.tif``.
     z, channel : int, optional
         Slice and channel to read of a TIFF that has several, counted from 0.
     """
@@ -112,14 +120,21 @@ def read_records(
     except ShapeInputError as error:
         yield BadRecord("the image", marked_text(error))
         return
+    is_stack = plan.n_pages > 1
+    number = re.search(r"(\d{1,15})\D*$", path.stem)
+    if tracked and not is_stack and number is None:
+        yield BadRecord("the image", f"{format_option('tracked', True)} needs a number of the frame in its name.")
+        return
     for page, group, labels, names in numbered or _number_objects(image, plan, is_whole):
-        place = f"page {page}, " if plan.n_pages > 1 else ""
+        place = f"page {page}, " if is_stack else ""
         try:
             is_one = is_whole and plan.kind != "labels"
             found = list(contours.outline_objects(labels, names, limit, border, 4, is_one))
             pieces = [report.n_fragments for report, _ in found]
             if kind == "auto" and plan.kind == "labels" and np.median([0, *pieces]) > _MAX_PIECES:
                 raise ShapeInputError(_IN_PIECES)
+            if tracked and is_one and sum(not report.dropped for report, _ in found) > 1:
+                raise ShapeInputError(_NOT_TRACKED)
         except ShapeInputError as error:
             yield BadRecord(f"{place}the image", marked_text(error))
             n_in_page[page] += 1
@@ -138,15 +153,18 @@ def read_records(
                 physical = outline.real * width + 1j * outline.imag * height
                 metadata["physical_rms_radius"] = contours.rms_radius(physical)
                 metadata["unit"] = image.unit
+            if image.frame_rate is not None and is_stack:
+                metadata[FPS] = image.frame_rate
             yield Record(
                 points=outline,
                 id=f"{path.stem}:{page}:{name}" if place else f"{path.stem}:{name}",
                 label=group,
                 closed=True,
-                sequence=label if tracked and place else None,
-                frame=page if place else None,
+                sequence=label if tracked else None,
+                frame=page if is_stack else int(number[1]) if tracked and number else None,
                 metadata=metadata,
                 where=f"{place}object {name}",
+                spans_folder=tracked and not is_stack,
             )
     left_out = contours.remark_on_objects(counts)
     if not n_in_page:
@@ -156,6 +174,10 @@ def read_records(
     if len(n_in_page) < plan.n_pages:
         n_empty = plan.n_pages - len(n_in_page)
         plan.remarks.append(f"{n_empty} of {plan.n_pages} pages have no object to outline; their frames are left out.")
+    if is_stack and plan.kind == "labels" and not tracked:
+        plan.remarks.append(
+            "labels are not followed from page to page; the option tracked=True makes a time series of each label."
+        )
     for text in (*image.remarks, *plan.remarks, *left_out):
         yield Remark("the image", text)
 

@@ -1,8 +1,9 @@
 """Worm Tracker 2 feature files: a MATLAB file comes in, one record for each frame that has a skeleton goes out.
 
-The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each. Any other variable is read
-by its name: a struct with x and y like those, or an array ``(n, n_points, 2)`` or complex ``(n, n_points)``, or in
-another order of axes that the caller names. Files of MATLAB 7.3 are HDF5 inside. Those of versions 5 to 7.2 are parsed
+The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_frames)`` each, in micrometers, and the
+frame rate is in ``info.video.resolution.fps``. Any other variable is read by its name: a struct with x and y like
+those, or an array ``(n, n_points, 2)`` or complex ``(n, n_points)``, or in another order of axes that the caller names.
+Files of MATLAB 7.3 are HDF5 inside. Those of versions 5 to 7.2 are parsed
 here rather than by SciPy, which asks for as much memory as the file declares: every count is compared with the bytes
 that are there, and of a struct only the fields on the way to the points are read.
 """
@@ -22,12 +23,15 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.frame_rates import as_rate
 from shapelex.io.formats.hdf5 import PointAxes, check_axes, follow, read_values
 from shapelex.io.formats.time_series import check_max_gap, series_records
 from shapelex.io.guards import FREE_BYTES, MAX_RATIO, read_bytes
 from shapelex.io.records import Record, Remark
+from shapelex.shapes.series import FPS
 
 _SKELETON = "worm.posture.skeleton"
+_RATE = "info.video.resolution.fps"
 _HEADER = 128
 _MATRIX, _COMPRESSED = 14, 15
 _STRUCT = 2
@@ -66,12 +70,11 @@ def read_records(
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER)
-        if header.startswith(b"MATLAB 7.3"):
-            found = _read_version_7_3(path, variable)
-        elif header.startswith(b"MATLAB 5.0"):
-            found = _read_version_5(path, variable)
-        else:
+        known = {b"MATLAB 7.3": _read_version_7_3, b"MATLAB 5.0": _read_version_5}
+        read_variable = known.get(header[:10])
+        if read_variable is None:
             raise ShapeFileError(f"{path} is no MATLAB file of version 5 to 7.3: save it with '-v7' in MATLAB.")
+        found = read_variable(path, variable)
         if isinstance(found, dict):
             points = _from_columns(found["x"], found["y"], source)
         else:
@@ -80,13 +83,20 @@ def read_records(
         raise
     except Exception as error:  # h5py raises nearly anything on damaged bytes
         raise ShapeFileError(f"{path} cannot be read as a MATLAB file: {error}.") from error
+    try:
+        rate = as_rate(read_variable(path, _RATE))
+    except Exception:  # files of other programs have no such variable, or something else under its name
+        rate = None
+    is_known = variable == _SKELETON
+    about = {**({} if rate is None else {FPS: rate}), **({"units": "µm"} if is_known else {})}
     yield from series_records(
         points.conj() if y_down else points,
         None,
         None,
         path.stem,
         max_gap=max_gap,
-        closed=False if variable == _SKELETON else None,
+        closed=False if is_known else None,
+        about=about,
     )
 
 

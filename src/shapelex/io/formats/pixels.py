@@ -21,6 +21,7 @@ from shapelex._extras import load_library
 from shapelex._messages import format_option
 from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.frame_rates import rate_of_step
 from shapelex.io.guards import read_head
 
 Pixels = np.ndarray[Any, Any]
@@ -63,6 +64,8 @@ class ImageFile:
         Width and height of a pixel, where the file tells them with their unit.
     unit : str
         That unit.
+    frame_rate : float or None
+        Frames per second, where the file tells the time between its pages.
     remarks : list of str
         What was decided about the axes and colors of the file.
 
@@ -76,6 +79,7 @@ class ImageFile:
         self.path, self.as_gray = path, as_gray
         self.pixel_size: tuple[float, float] | None = None
         self.unit = ""
+        self.frame_rate: float | None = None
         self.remarks: list[str] = []
         self._planes: list[int] | None = None
         self._needs_tifffile = False
@@ -156,6 +160,7 @@ class ImageFile:
             raise ShapeFileError(f"{self.path} declares more pages than it holds, or than {_MAX_PAGES}.")
         if file.is_ome or told.get("unit"):
             self._find_pixel_size(file, told)
+        self._find_frame_rate(file, told)
         planes = planes.reshape(sizes)
         for axis, (noun, option) in _AXES.items():
             if option in chosen:
@@ -176,6 +181,7 @@ class ImageFile:
             )
         if left and left[0][0][1]:
             self.remarks.append(f"its {named} are read as frames; the option {left[0][0][1]}=0 reads one of them.")
+            self.frame_rate = None
         # Without a choice all pages are read, also those that are no part of the first series.
         if chosen or is_one_page:
             self._planes = planes.ravel().tolist()
@@ -199,6 +205,16 @@ class ImageFile:
                 f"its pixels are {sizes[0]:g} x {sizes[1]:g} {self.unit}, not square; outlines are in pixels, so "
                 "that shapes are stretched."
             )
+
+    def _find_frame_rate(self, file: Any, told: Any) -> None:
+        """Set the frame rate from what an OME or ImageJ file tells; the "fps" of ImageJ is the speed of playback."""
+        if file.is_ome:
+            found = dict(re.findall(r'\b(TimeIncrement(?:Unit)?)="([^"]{1,40})"', str(file.ome_metadata)))
+            step, unit = found.get("TimeIncrement", "0"), found.get("TimeIncrementUnit", "s")
+        else:
+            step, unit = told.get("finterval", 0), told.get("tunit", "sec")
+        with contextlib.suppress(ValueError, TypeError):
+            self.frame_rate = rate_of_step(float(step), str(unit))
 
     def _tifffile_pages(self) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages of a TIFF that Pillow does not decode."""

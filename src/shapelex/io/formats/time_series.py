@@ -5,7 +5,7 @@ where. Each animal is one sequence; with `max_gap`, a sequence ends where more t
 head and tail may be exchanged after a gap.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def series_records(
     """Yield a record for each row ``(n, n_points)`` that has points, ordered by worm and frame.
 
     One worm, and frames in the order of the rows, is what None for `worms` and `frames` means. `told` has `max_gap`,
-    `closed` and perhaps `names` of :func:`block_records`.
+    `closed` and perhaps `names` and `about` of :func:`block_records`.
     """
     order = series_order(len(points), worms, frames)
     return block_records([(order, points[order])], len(points), worms, frames, stem, **told)
@@ -74,14 +74,17 @@ def block_records(
     max_gap: int | None,
     closed: bool | None,
     names: Sequence[str] | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Iterator[Record | Remark]:
     """Yield a record for each row that has points, from blocks of rows in the order of :func:`series_order`.
 
     A block has the numbers of its rows and their points, which are changed here. `worms` and `frames` are of all rows.
-    `names` has the names that `worms` count, where the animals are no worms with numbers.
+    `names` has the names that `worms` count, where the animals are no worms with numbers. `about` is what else is known
+    of every row, such as the frame rate.
     """
     n_kept = n_sequences = 0
     kind = "worm" if names is None else "individual"
+    known = dict(about or {})
     # Animal and frame of the last row of the block before.
     last: tuple[int, int] | None = None
     for numbers, points in blocks:
@@ -99,9 +102,9 @@ def block_records(
         last, n_sequences = (int(animals[-1]), int(places[-1])), int(sequences[-1])
         rows = zip(kept, places.tolist(), animals.tolist(), sequences.tolist(), strict=True)
         for line, frame, animal, sequence in rows:
-            name, where, metadata = str(frame), f"frame {frame}", {}
+            name, where, metadata = str(frame), f"frame {frame}", known
             if worms is not None:
                 animal = animal if names is None else names[animal]
-                name, where, metadata = f"{animal}:{frame}", f"{kind} {animal}, frame {frame}", {kind: animal}
+                name, where, metadata = f"{animal}:{frame}", f"{kind} {animal}, frame {frame}", {kind: animal, **known}
             yield Record(line, f"{stem}:{name}", "", closed, sequence, frame, metadata, where)
     yield from remark_gaps(n_rows - n_kept, n_rows)

@@ -3,7 +3,8 @@
 Spines are read, or perimeters on request: as points, or as a walk over pixels. Origins (``ox``, ``oy``) are added,
 as the format asks; the centroid goes into the metadata. Coordinates are in the unit of x, to which those of y and
 the origins are converted. Records are ordered by worm, each a sequence of its own, then by time. Times become frame
-numbers by their usual step. Points that are null are missing (NaN); a curve without any point is left out.
+numbers by their usual step, from which the frame rate follows. Points that are null are missing (NaN); a curve without
+any point is left out.
 """
 
 import base64
@@ -21,12 +22,16 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.frame_rates import rate_of_step
 from shapelex.io.formats.regions import MAX_JSON, describe, number_array, parse_json, text_of
 from shapelex.io.formats.time_series import check_max_gap, number_sequences, remark_gaps
 from shapelex.io.guards import read_members
 from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.shapes.series import FPS
 
 _MAX_WALK = 10**7
+# Among the metadata of a record until its frame rate is known.
+_TIME_UNIT = "unit of time"
 _PREFIXES = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3, "mega": 1e6, "giga": 1e9}
 _SHORT = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "k": 1e3, "M": 1e6, "G": 1e9}
 _LENGTHS = {"in": 0.0254, "micron": 1e-6, "microns": 1e-6, "inch": 0.0254, "inches": 0.0254}
@@ -61,7 +66,7 @@ def read_records(
     check_choice(curve, ("spine", "perimeter"), format_option("curve"))
     check_max_gap(max_gap)
     worms: dict[str, dict[float, Record]] = {}
-    n_repeats = n_times = n_left_out = n_sequences = 0
+    n_repeats = n_times = n_left_out = n_sequences = n_uneven = 0
     for name, content in read_members(path, ".wcon", MAX_JSON):
         source = str(path) if name == path.name else f"{path}, {name}"
         for found in _moments(parse_json(content, source), source, curve):
@@ -74,7 +79,8 @@ def read_records(
             else:
                 yield BadRecord(found.where, f"this worm has other points at this time in {first.where}.")
     for worm, moments in worms.items():
-        frames = _frame_numbers(np.array(sorted(moments)))
+        frames, step = _frame_numbers(np.array(sorted(moments)))
+        n_uneven += step is None and len(moments) > 1
         is_kept = [bool(np.isfinite(moments[t].points).any()) for t in sorted(moments)]
         kept = [moments[t] for t, is_there in zip(sorted(moments), is_kept, strict=True) if is_there]
         n_times += len(moments)
@@ -83,11 +89,18 @@ def read_records(
         n_sequences = int(sequences[-1]) + 1 if kept else n_sequences
         for record, frame, sequence in zip(kept, frames[is_kept].tolist(), sequences.tolist(), strict=True):
             points, metadata = record.points.conj() if y_down else record.points, dict(record.metadata)
+            rate = rate_of_step(step, metadata.pop(_TIME_UNIT))
+            metadata |= {} if rate is None else {FPS: rate}
             if head_first and curve == "spine" and metadata.get("head") == "R":
                 points, metadata["head"] = points[::-1], "L"
             name = f"{path.name.split('.')[0]}:{worm}:{metadata['t']:g}"
             yield replace(record, points=points, id=name, sequence=sequence, frame=frame, metadata=metadata)
     yield from remark_gaps(n_left_out, n_times)
+    if n_uneven:
+        yield Remark(
+            f"{n_uneven} {'worm' if n_uneven == 1 else 'worms'}",
+            "at times without a common step: frames are numbered in order of time, and no frame rate is known.",
+        )
     if n_repeats:
         yield Remark(
             f"{n_repeats} {'time' if n_repeats == 1 else 'times'}",
@@ -109,7 +122,9 @@ def _moments(document: Any, source: str, curve: str) -> Iterator[Record | BadRec
         except ValueError as error:
             raise ShapeFileError(f"{source}: the unit of {name} cannot be converted to that of x: {error}.") from error
     strain = document["metadata"].get("strain") if isinstance(document.get("metadata"), dict) else None
-    common = {"units": text_of(units["x"])} | ({"strain": text_of(strain)} if text_of(strain) else {})
+    common = {"units": text_of(units["x"]), _TIME_UNIT: units.get("t")} | (
+        {"strain": text_of(strain)} if text_of(strain) else {}
+    )
     data = document["data"] if isinstance(document["data"], list) else [document["data"]]
     for number, entry in enumerate(data, start=1):
         where = f"data record {number}"
@@ -224,17 +239,25 @@ def _walk(walk: Any) -> list[FloatArray]:
         return [start[0] + start[2] * path.real, start[1] + start[2] * path.imag]
 
 
-def _frame_numbers(times: FloatArray) -> Any:
-    """Return whole numbers from 0 in proportion to increasing times, or their ranks where they have no common step."""
+def _frame_numbers(times: FloatArray) -> tuple[Any, float | None]:
+    """Return whole numbers from 0 in proportion to increasing times, and the time from one to the next.
+
+    Where times have no common step, their ranks are returned, and None.
+    """
+    ranks = np.arange(len(times))
     if len(times) < 2:
-        return np.zeros(len(times), dtype=np.int64)
+        return ranks, None
     with np.errstate(over="ignore", invalid="ignore"):
         gaps = np.diff(times)
-        # The lower median is a step that occurs, whatever the number of gaps.
-        frames = np.rint((times - times[0]) / np.sort(gaps)[(len(gaps) - 1) // 2])
-    if not (frames[-1] < 2**53 and (np.diff(frames) > 0).all()):
-        return np.arange(len(times))
-    return frames.astype(np.int64)
+        # The lower median is a step that occurs, whatever the number of gaps. It may be rounded in the file, so gaps
+        # are counted one by one, and once more with the mean step that follows: rounding does not add up.
+        step = np.sort(gaps)[(len(gaps) - 1) // 2]
+        for _ in range(2):
+            counts = np.rint(gaps / step)
+            if not (counts.sum() < 2**53 and (counts > 0).all()):
+                return ranks, None
+            step = (times[-1] - times[0]) / counts.sum()
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), float(step)
 
 
 def unit_ratio(unit: object, reference: str) -> float:

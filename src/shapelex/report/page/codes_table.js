@@ -19,6 +19,11 @@ function pythonFloat(value) {
   return Number.isInteger(value) ? `${Object.is(value, -0) ? "-0" : value}.0` : String(value);
 }
 
+/** A number of single precision, whose digits are nine, as Python writes it. */
+export function writtenNumber(number) {
+  return pythonFloat(Number(number.toPrecision(9)));
+}
+
 /** The cell of a column for shape k. */
 export function entryCell(column, k) {
   const entry = entryOf(column, k);
@@ -31,15 +36,13 @@ export function codesText() {
   const head = [...columns.map((column) => column.name), "error", "n_used", "n_atoms"];
   for (let l = 1; l <= nNonzero; l++) head.push(`atom_${l}`, `modulus_${l}`, `angle_${l}`);
   const lines = [rowText(head)];
-  // Nine digits are all that single precision has.
-  const written = (number) => pythonFloat(Number(number.toPrecision(9)));
   for (let k = 0; k < nShapes; k++) {
     const row = columns.map((column) => entryCell(column, k));
     const terms = codeOf(k, nNonzero);
-    row.push(written(errorOf(k)), String(terms.length), String(atoms.length));
+    row.push(writtenNumber(errorOf(k)), String(terms.length), String(atoms.length));
     for (let l = 0; l < nNonzero; l++) {
       const term = terms[l];
-      if (term) row.push(String(term.atom), written(Math.hypot(term.re, term.im)), written(Math.atan2(term.im, term.re)));
+      if (term) row.push(String(term.atom), writtenNumber(Math.hypot(term.re, term.im)), writtenNumber(Math.atan2(term.im, term.re)));
       else row.push("", "", "");
     }
     lines.push(rowText(row));

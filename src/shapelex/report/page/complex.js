@@ -118,3 +118,8 @@ export function geodesic(z, w) {
     at: (t) => addScaled(scaled(ratio(1 - t), 0, start), ratio(t), 0, second),
   };
 }
+
+/** The unit complex number of an angle, as [re, im]. */
+export function unitNumber(angle) {
+  return [Math.cos(angle), Math.sin(angle)];
+}

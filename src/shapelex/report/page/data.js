@@ -57,7 +57,13 @@ export const columns = page.columns.map(({ name, kind, names, numbers, values, i
 const labelColumn = page.groups.some((group) => group.column === "label") ? columns.find((column) => column.name === "label") : null;
 export const seriesOf = page.times ? unpack(page.times.of_shape) : null;
 export const frameOf = page.times ? unpack(page.times.frame) : null;
-export const timeWeights = page.times ? unpack(page.times.weights) : null;
+/** Codes along time, in the tracked pose, with errors and the rotations into that pose. */
+export const timeCodes = page.times && {
+  supports: unpack(page.times.support),
+  weights: unpack(page.times.weights),
+  errors: unpack(page.times.error),
+  rotations: unpack(page.times.rotation),
+};
 
 // The text has been read: let the browser forget it.
 document.getElementById("shapelex-data").textContent = "";

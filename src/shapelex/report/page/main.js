@@ -22,7 +22,7 @@ import { sumConfiguration, sumError } from "./sum.js";
 import { startTheme } from "./theme.js";
 import { isExcluded, isShown, shapesWhere } from "./subset.js";
 import { startTable } from "./table.js";
-import { startTime } from "./time.js";
+import { startTime, timeState } from "./time.js";
 import { startWeights, weightsDrawing } from "./weights.js";
 
 startAbout();
@@ -61,6 +61,7 @@ Object.defineProperty(window, "shapelex", {
     map: () => ({ zoom: view.zoom, x: view.x, y: view.y }),
     means: () => (flush(), groupMeans()),
     use: () => (flush(), groupUse()),
+    time: () => (flush(), timeState()),
     view: () => svgText([shapeDrawing(), weightsDrawing()]),
     state: () => {
       flush();

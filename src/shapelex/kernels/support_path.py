@@ -1,0 +1,120 @@
+"""The cheapest path of supports through time: the least sum of squared errors and of costs of changes.
+
+In: squared errors of all supports for consecutive frames, and the cost of a change at each. Out: for every support of a
+frame, the best one of the frame before (dynamic programming, the algorithm of Viterbi).
+
+A change that exchanges ``m`` of ``k`` atoms costs ``c (1 + m) / 2``. The best predecessor of a support ``S'`` is ``S'``
+itself, or the support ``S`` of least ``cost(S) + c (1 + k − |S ∩ S'|) / 2``. With ``m(R)`` the least cost of all
+supports that contain a subset ``R``, the second is the minimum of ``m(R) + c (1 + k − |R|) / 2`` over the subsets ``R``
+of ``S'``. Two sweeps over the lattice of subsets, one downwards for ``m`` and one upwards for the minimum, take
+``2 Σ_j j comb(n, j)`` comparisons instead of ``comb(n, k)²``.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def step_lattice(cost, switch_cost, size, starts, below, least, source):
+    """Least cost of reaching every support of the next frame, in ``least``, and from which support, in ``source``.
+
+    Subsets are numbered by size, then in lexicographic order: those of `j` atoms begin at ``starts[j]``, and
+    ``below[s, i]`` is subset `s` without its i-th atom. Of equally good predecessors, the support itself is taken.
+    """
+    first = starts[size]
+    n_subsets = starts[size + 1]
+    infinity = np.inf
+    for s in range(first):
+        least[s] = infinity
+    for s in range(first, n_subsets):
+        least[s] = cost[s - first]
+        source[s] = s - first
+    for level in range(size, 0, -1):
+        for s in range(starts[level], starts[level + 1]):
+            value = least[s]
+            for i in range(level):
+                r = below[s, i]
+                if value < least[r]:
+                    least[r] = value
+                    source[r] = source[s]
+    half = switch_cost / 2
+    least[0] += (1 + size) * half
+    for level in range(1, size + 1):
+        added = (1 + size - level) * half if level < size else 0.0
+        for s in range(starts[level], starts[level + 1]):
+            value = least[s] + added
+            best = source[s]
+            for i in range(level):
+                r = below[s, i]
+                if least[r] < value:
+                    value = least[r]
+                    best = source[r]
+            least[s] = value
+            source[s] = best
+
+
+@njit(cache=True, nogil=True)
+def advance_batch(squares, switch_costs, size, starts, below, cost, out_pointers):
+    """Go through consecutive frames, from the costs of all supports before them to those after them, in `cost`.
+
+    Parameters
+    ----------
+    squares : ndarray of float64, shape (n_frames, n_supports)
+        Squared errors.
+    switch_costs : ndarray of float64, shape (n_frames,)
+        Cost ``c`` of a change between the frame before and each frame; 0 where a series begins.
+    size, starts, below
+        See :func:`step_lattice`.
+    cost : ndarray of float64, shape (n_supports,)
+        Least costs of paths that end in each support, up to a constant; updated.
+    out_pointers : ndarray of int, shape (n_frames, n_supports)
+        Gets the best support of the frame before, for each support of each frame.
+    """
+    n_frames, n_supports = squares.shape
+    first = starts[size]
+    least = np.empty(starts[size + 1])
+    source = np.empty(starts[size + 1], dtype=np.int64)
+    for t in range(n_frames):
+        step_lattice(cost, switch_costs[t], size, starts, below, least, source)
+        smallest = np.inf
+        for s in range(n_supports):
+            cost[s] = least[first + s] + squares[t, s]
+            out_pointers[t, s] = source[first + s]
+            smallest = min(smallest, cost[s])
+        for s in range(n_supports):
+            cost[s] -= smallest
+
+
+@njit(cache=True, nogil=True)
+def find_common(pointers, is_alive):
+    """Follow all living supports of the last frame back to a frame where they have one support in common.
+
+    Returns the number of that frame and its support; −1 where they have none in common at the frame before the first,
+    at which `is_alive` then tells which supports they have.
+    """
+    alive = np.flatnonzero(is_alive)
+    n_alive = len(alive)
+    if n_alive == 1:
+        return pointers.shape[0] - 1, alive[0]
+    for t in range(pointers.shape[0] - 1, -1, -1):
+        is_alive[:] = False
+        n_before = 0
+        for i in range(n_alive):
+            s = pointers[t, alive[i]]
+            if not is_alive[s]:
+                is_alive[s] = True
+                alive[n_before] = s
+                n_before += 1
+        n_alive = n_before
+        if n_alive == 1 and t > 0:
+            return t - 1, alive[0]
+    return -1, alive[0]
+
+
+@njit(cache=True, nogil=True)
+def trace_back(pointers, last, state, out_path):
+    """Write the path that ends in `state` at frame `last`; return its support at the frame before the first one."""
+    for t in range(last, -1, -1):
+        out_path[t] = state
+        state = pointers[t, state]
+    return state

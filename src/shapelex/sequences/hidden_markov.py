@@ -1,0 +1,152 @@
+"""States of a hidden Markov model of postures.
+
+In: codes over time. Out: states, with their number and mean dwell time chosen by held-out likelihood.
+"""
+
+import logging
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from shapelex._extras import load_library
+from shapelex._typing import FloatArray, IntArray
+from shapelex.sequences.result import SequenceCodes
+from shapelex.sequences.states import (
+    BehaviorStates,
+    PostureFeatures,
+    by_frequency,
+    in_rows,
+    state_centers,
+)
+
+N_STATES = (2, 3, 4, 5, 6, 7, 8)
+"""Numbers of states that are tried."""
+
+DWELL_TIMES = (2.0, 5.0, 10.0, 20.0, 50.0)
+"""Mean dwell times that are tried, in frames."""
+
+_N_FOLDS = 4
+_N_ITER = 25
+_FIRST_DWELL = 10.0
+# Relative to the variance of a feature over all frames: states of one posture keep a width.
+_LEAST_VARIANCE = 1e-3
+
+
+def fit_hidden_markov(
+    result: SequenceCodes, features: PostureFeatures, n_states: int | None, random_state: int | None
+) -> BehaviorStates:
+    """Return the states of a hidden Markov model with Gaussian emissions of diagonal covariance."""
+    rows, lengths = features(result), _lengths(result)
+    scale = rows.std(axis=0)
+    scale[scale == 0] = 1
+    folds = _folds(lengths)
+    counts = [n for n in N_STATES if n <= len(rows) // 10] or [1]
+    tried: dict[str, Any] = {"n_states": [], "dwell_time": [], "log_likelihood": [], "standard_error": []}
+
+    def score(count: int, dwell: float) -> tuple[float, float]:
+        values = [
+            _fit(rows[train] / scale, train_lengths, count, dwell, random_state).score(rows[test] / scale, test_lengths)
+            / len(test)
+            for train, train_lengths, test, test_lengths in folds
+        ]
+        mean, error = float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+        for name, value in zip(tried, (count, dwell, mean, error), strict=True):
+            tried[name].append(value)
+        return mean, error
+
+    chosen, dwell = n_states or 1, _FIRST_DWELL
+    if n_states is None and len(folds) > 1:
+        scores = [score(count, _FIRST_DWELL) for count in counts]
+        best = int(np.argmax([mean for mean, _ in scores]))
+        within = [mean >= scores[best][0] - scores[best][1] for mean, _ in scores]
+        chosen = counts[int(np.argmax(within))]
+    if len(folds) > 1:
+        times = [score(chosen, dwell_time)[0] for dwell_time in DWELL_TIMES]
+        dwell = DWELL_TIMES[int(np.argmax(times))]
+    model = _fit(rows / scale, lengths, chosen, dwell, random_state)
+    ordered = model.predict(rows / scale, lengths)
+    rank = by_frequency(ordered, chosen)
+
+    def predict(other: SequenceCodes) -> IntArray:
+        return in_rows(other, rank[model.predict(features(other) / scale, _lengths(other))])
+
+    labels = rank[ordered]
+    return BehaviorStates(
+        in_rows(result, labels),
+        [f"s{number}" for number in range(chosen)],
+        state_centers(result, labels, chosen),
+        _explain(result, chosen, dwell, n_states is None, len(folds)),
+        predict,
+        result,
+        {name: np.array(values) for name, values in tried.items()},
+    )
+
+
+def _fit(rows: FloatArray, lengths: IntArray, n_states: int, dwell: float, random_state: int | None) -> Any:
+    hmm = load_library("hmmlearn.hmm", "hmmlearn", "A hidden Markov model", extra="sequences")
+    # Too few frames for all parameters, and slow convergence, are only logged.
+    logging.getLogger("hmmlearn").setLevel(logging.ERROR)
+    model = hmm.GaussianHMM(
+        n_states,
+        covariance_type="diag",
+        n_iter=_N_ITER,
+        tol=1e-3 * len(rows),
+        min_covar=_LEAST_VARIANCE,
+        params="mc",
+        init_params="mc",
+        random_state=random_state,
+        implementation="log",
+    )
+    stay = 1 - 1 / dwell
+    model.startprob_ = np.full(n_states, 1 / n_states)
+    model.transmat_ = np.full((n_states, n_states), (1 - stay) / max(n_states - 1, 1))
+    np.fill_diagonal(model.transmat_, stay if n_states > 1 else 1.0)
+    return model.fit(rows, lengths)
+
+
+def _lengths(result: SequenceCodes) -> IntArray:
+    """Return the numbers of coded frames of the series."""
+    starts = np.flatnonzero(result.time_order.steps == 0)
+    return np.diff(np.append(starts, len(result.time_order.order)))
+
+
+def _folds(lengths: IntArray) -> list[tuple[IntArray, IntArray, IntArray, IntArray]]:
+    """Return training and held-out frames with the lengths of their stretches: whole series, or parts of a few."""
+    bounds = np.concatenate([[0], np.cumsum(lengths)])
+    if len(lengths) >= _N_FOLDS:
+        pieces = [np.arange(first, last) for first, last in pairwise(bounds)]
+    else:
+        pieces = []
+        for first, last in pairwise(bounds):
+            pieces += [part for part in np.array_split(np.arange(first, last), _N_FOLDS) if len(part)]
+    folds = []
+    for fold in range(_N_FOLDS):
+        held = [piece for number, piece in enumerate(pieces) if number % _N_FOLDS == fold]
+        kept = [piece for number, piece in enumerate(pieces) if number % _N_FOLDS != fold]
+        if held and kept and sum(map(len, kept)) >= 10:
+            folds.append(
+                (
+                    np.concatenate(kept),
+                    np.array([len(piece) for piece in kept]),
+                    np.concatenate(held),
+                    np.array([len(piece) for piece in held]),
+                )
+            )
+    return folds
+
+
+def _explain(result: SequenceCodes, n_states: int, dwell: float, is_chosen: bool, n_folds: int) -> str:
+    told = f"{dwell:g} frames" if result.fps is None else f"{dwell / result.fps:.3g} s ({dwell:g} frames)"
+    if n_folds < 2:
+        return f"{n_states} states of a hidden Markov model; the recording is too short to hold out parts of it"
+    number = (
+        "the smallest number whose held-out log-likelihood is within one standard error of the best of "
+        f"{N_STATES[0]} to {N_STATES[-1]}"
+        if is_chosen
+        else "as asked for"
+    )
+    return (
+        f"{n_states} states of a hidden Markov model of postures, {number}; a mean dwell time of "
+        f"{told} has the best held-out log-likelihood of those tried"
+    )

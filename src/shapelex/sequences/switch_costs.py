@@ -1,0 +1,100 @@
+"""The cost of a change of atoms, chosen by held-out error.
+
+In: shapes in the order of time, and a dictionary. Out: the cost, and the errors that it was chosen by.
+
+Every second frame of a sample is left out, and the path is found for the others. A frame that was left out is then
+approximated with the atoms of the frames before and after it. Paths that change atoms to follow noise predict the atoms
+of their neighbors badly, and so do paths that do not follow the motion.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shapelex._typing import BoolArray, FloatArray, IntArray
+from shapelex.coding.path_coder import PathCoder
+from shapelex.coding.support_paths import PathFinder, SupportLattice
+from shapelex.shapes.collection import Shapes
+from shapelex.shapes.time_order import TimeOrder
+
+SLACK = 0.01
+"""The largest cost is taken whose held-out error is at most this part above the least one."""
+
+RELATIVE_COSTS = 2.0 ** np.arange(-6, 6.5, 0.5)
+"""Costs that are tried, in units of the mean squared error of frame-by-frame codes."""
+
+_SAMPLE_FRAMES = 10_000
+_SAMPLE_BYTES = 1 << 27
+_STRETCH = 500
+
+
+@dataclass(frozen=True, eq=False)
+class CostChoice:
+    """A cost, and a table of those that were tried."""
+
+    switch_cost: float
+    table: dict[str, FloatArray]
+
+
+def choose_switch_cost(shapes: Shapes, time: TimeOrder, coder: PathCoder, n_threads: int | None) -> CostChoice:
+    """Return the largest cost whose held-out error is within 1 % of the least; 0 where no frames are consecutive."""
+    lattice = SupportLattice.of(coder.n_atoms, coder.n_nonzero)
+    sample = _draw_stretches(time, min(_SAMPLE_FRAMES, max(_SAMPLE_BYTES // (8 * len(lattice.supports)), 200)))
+    if not (sample.steps > 0).any():
+        return CostChoice(0.0, {})
+    ((_, block),) = sample.blocks(shapes, max(len(sample.order), len(shapes)))
+    # Bounded errors are needed for supports of neighbors too, so none is left out.
+    slacks = np.full(len(block), np.inf)
+    squares = coder.all_squares(block, lattice.supports, slacks, n_threads)
+    costs = np.concatenate([[0.0], RELATIVE_COSTS * squares.min(axis=1).mean()])
+    held_out, errors, flickers = np.empty((3, len(costs)))
+    for number, cost in enumerate(costs):
+        held_out[number] = _held_out_error(squares, sample, lattice, float(cost))
+        path = _path(squares, sample, lattice, float(cost))
+        errors[number] = np.sqrt(squares[np.arange(len(path)), path].mean())
+        is_next = sample.is_next[1:]
+        flickers[number] = (np.diff(path) != 0)[is_next].mean() if is_next.any() else np.nan
+    chosen = np.flatnonzero(held_out <= (1 + SLACK) * held_out.min())[-1]
+    table = {"switch_cost": costs, "held_out_rmse": held_out, "rmse": errors, "flicker": flickers}
+    return CostChoice(float(costs[chosen]), table)
+
+
+def _draw_stretches(time: TimeOrder, n_most: int) -> TimeOrder:
+    """Return the whole order, or stretches that are spread evenly over it."""
+    n_frames = len(time.order)
+    if n_frames <= n_most:
+        return time
+    n_stretches = max(n_most // _STRETCH, 1)
+    length = min(n_most // n_stretches, n_frames // n_stretches)
+    firsts = np.linspace(0, n_frames - length, n_stretches).astype(np.int64)
+    kept = np.zeros(len(time.series), dtype=bool)
+    kept[time.order[(firsts[:, None] + np.arange(length)).ravel()]] = True
+    return time.without(~kept)
+
+
+def _path(squares: FloatArray, time: TimeOrder, lattice: SupportLattice, switch_cost: float) -> IntArray:
+    finder = PathFinder(lattice)
+    decided = finder.add(squares, time.switch_costs(switch_cost))
+    return np.concatenate([decided, finder.finish()])
+
+
+def _held_out_error(squares: FloatArray, time: TimeOrder, lattice: SupportLattice, switch_cost: float) -> float:
+    """Return the root mean squared error of frames left out, over the atoms of the frames before and after them."""
+    n_frames, total, count = len(time.order), 0.0, 0
+    starts = time.steps == 0
+    places = np.arange(n_frames)
+    parity = (places - np.maximum.accumulate(np.where(starts, places, 0))) % 2
+    number = np.cumsum(starts)
+    for fold in (0, 1):
+        is_kept: BoolArray = parity == fold
+        left_out = np.zeros(len(time.series), dtype=bool)
+        left_out[time.order[~is_kept]] = True
+        path = np.full(n_frames, -1)
+        path[is_kept] = _path(squares[is_kept], time.without(left_out), lattice, switch_cost)
+        out = np.flatnonzero(~is_kept)
+        for neighbor in (out - 1, out + 1):
+            inside = (neighbor >= 0) & (neighbor < n_frames)
+            inside[inside] = number[neighbor[inside]] == number[out[inside]]
+            total += float(squares[out[inside], path[neighbor[inside]]].sum())
+            count += int(inside.sum())
+    return float(np.sqrt(total / count))

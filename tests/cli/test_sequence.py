@@ -1,0 +1,153 @@
+"""Time series on the command line: tables, figures, movies and states, and the frame rate that import keeps."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import shapelex as sx
+from tests.cli.conftest import facts_of, lines_of, run
+
+SEQUENCE = ["sequence", "model.npz", "worms.npz", "-o", "series.csv"]
+
+
+@pytest.fixture(scope="module")
+def crawl():
+    """Two worms of 18 frames, of which the second has a gap, and a dictionary."""
+    worms = sx.datasets.make_worms(18, 2, 12, random_state=0)
+    frames = worms.metadata["frame"] + 5 * ((worms.sequence == 1) & (worms.metadata["frame"] > 11))
+    worms = worms.replace(metadata={"frame": frames, "fps": np.full(36, 20.0)})
+    return worms, sx.ShapeDictionary(5, 2, random_state=0, tol=1e-2).fit(worms)
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch, crawl):
+    """A folder with ``worms.npz`` and ``model.npz``."""
+    worms, model = crawl
+    monkeypatch.chdir(tmp_path)
+    sx.write(worms, "worms.npz")
+    model.save("model.npz")
+    return tmp_path
+
+
+def test_table_has_the_codes_of_every_frame(recorded, crawl):
+    worms, model = crawl
+    shown = lines_of(run(*SEQUENCE))
+    result = sx.sequences.encode_sequence(worms, model)
+    table = pd.read_csv("series.csv")
+    assert table["id"].tolist() == worms.ids.tolist()
+    expected = result.to_dataframe()
+    assert list(table.columns) == ["id", *expected.columns]
+    for name in expected.columns:
+        np.testing.assert_allclose(table[name].astype(float), expected[name].astype(float), atol=1e-12)
+    assert shown[0].startswith("note: switch_cost=")
+    assert shown[-2].startswith("36 frames of 2 series, RMSE ")
+    assert "per second" in shown[-2]
+
+
+def test_options_are_those_of_python(recorded, crawl):
+    worms, model = crawl
+    facts = facts_of(run(*SEQUENCE, "--switch-cost", "0.01", "--max-weight", "0.8", "--fps", "10", "--json"))
+    result = sx.sequences.encode_sequence(worms, model, switch_cost=0.01, max_weight=0.8, fps=10)
+    assert facts["rmse"] == pytest.approx(result.rmse)
+    assert facts["flicker"] == pytest.approx(result.flicker)
+    assert facts["flicker_rate"] == pytest.approx(10 * result.flicker)
+    assert (facts["n_frames"], facts["n_series"], facts["n_coded"], facts["fps"]) == (36, 2, 36, 10)
+    assert pd.read_csv("series.csv").filter(like="modulus").max(axis=None) <= 0.8 + 1e-9
+
+
+@pytest.mark.parametrize("picture", ["ethogram", "weights", "phases", "portrait", "kymograph", "transitions"])
+def test_every_picture_is_drawn(recorded, picture):
+    lines_of(run(*SEQUENCE, "--switch-cost", "0.01", "--figure", "p.png", "--picture", picture, "--dpi", "60"))
+    with Image.open("p.png") as image:
+        assert len(image.convert("L").getcolors(1 << 16)) > 5
+    assert run("replay", "p.png").stdout.startswith("shapelex sequence model.npz worms.npz")
+
+
+def test_states_go_into_tables(recorded, crawl, monkeypatch):
+    worms, model = crawl
+    result = sx.sequences.encode_sequence(worms, model, switch_cost=0.001)
+    states, asked = sx.sequences.find_states(result), []
+    # Clusters take long, and are those of another test.
+    monkeypatch.setattr(sx.sequences, "find_states", lambda _, method: (asked.append(method), states)[1])
+    words = ["--switch-cost", "0.001", "--states", "cluster", "--min-duration", "3"]
+    shown = lines_of(run(*SEQUENCE, *words, "--bouts", "b.csv", "--transitions", "t.csv", "--figure", "e.svg"))
+    assert asked == ["cluster"]
+    for name, make in (("b.csv", sx.sequences.bouts), ("t.csv", sx.sequences.transitions)):
+        expected = make(result, states, min_duration=3).astype(str)
+        pd.testing.assert_frame_equal(pd.read_csv(name, keep_default_na=False, dtype=str), expected, check_dtype=False)
+    assert f"states: {states.explanation}" in shown
+    assert "wrote b.csv" in shown
+
+
+def test_movie_is_of_the_series_that_is_asked_for(recorded):
+    lines_of(run(*SEQUENCE, "--switch-cost", "0.01", "--movie", "worm.gif", "--series", "1"))
+    with Image.open("worm.gif") as movie:
+        assert movie.n_frames == 18
+        assert movie.info["duration"] == 50
+    assert (recorded / "worm.gif.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "reason"),
+    [
+        (["--picture", "weights"], "--picture", "works only with --figure"),
+        (["--series", "0"], "--series", "works only with --figure or --movie"),
+        (["--movie", "worm.avi"], "--movie", "must end in .gif or .mp4"),
+        (["--bouts", "b.txt"], "-o", "must end in .csv"),
+        (["--switch-cost", "-1"], "--switch-cost", "greater than or equal"),
+    ],
+)
+def test_wrong_usage_is_said_before_the_work(recorded, words, option, reason):
+    result = run(*SEQUENCE, *words)
+    assert result.exit_code == 2
+    assert option in result.stderr
+    assert reason in " ".join(result.stderr.split())
+    assert not (recorded / "series.csv").exists()
+
+
+def test_what_cannot_be_used_is_one_line(recorded, monkeypatch):
+    result = run(*SEQUENCE, "--figure", "w.png", "--picture", "weights", "--series", "7")
+    assert result.exit_code == 1
+    assert "There is no series 7: --series can be 0, 1." in result.stderr
+    (recorded / "b.csv").write_text("mine")
+    assert "b.csv exists" in run(*SEQUENCE[:-1], "other.csv", "--bouts", "b.csv").stderr
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    result = run(*SEQUENCE[:-1], "other.csv", "--movie", "worm.mp4")
+    assert result.exit_code != 0
+    assert 'pip install "shapelex[sequences]"' in " ".join(result.stderr.split())
+    assert not (recorded / "other.csv").exists()
+
+
+def test_sets_without_time_are_one_series_and_say_so(recorded, crawl):
+    worms, _ = crawl
+    sx.write(sx.ShapeSet(worms.configurations, worms.space), "plain.npz")
+    shown = lines_of(run("sequence", "model.npz", "plain.npz", "-o", "plain.csv", "--switch-cost", "0"))
+    assert shown[0].startswith("note: plain.npz tells neither series nor frames")
+    assert "per second" not in shown[-2]
+    assert "time" not in pd.read_csv("plain.csv").columns
+
+
+def test_replay_writes_the_table_with_figure_and_movie_beside_it(recorded):
+    words = ["--switch-cost", "0.01", "--figure=e.svg", "--bouts", "b.csv", "--movie", "w.gif", "--series=1"]
+    lines_of(run(*SEQUENCE, *words))
+    assert run("replay", "b.csv").stdout.startswith("shapelex sequence model.npz worms.npz -o series.csv")
+    (recorded / "b.csv").unlink()
+    lines_of(run("replay", "series.csv", "--run", "-o", "again.csv"))
+    assert (recorded / "again.csv").read_text() == (recorded / "series.csv").read_text()
+    assert {"again.svg", "again.gif"} <= {path.name for path in recorded.iterdir()}
+    assert not (recorded / "b.csv").exists()
+
+
+def test_import_keeps_the_frame_rate(recorded):
+    facts_of(run("import", "worms.npz", "-o", "fast.npz", "--fps", "40", "--json"))
+    fast = sx.read("fast.npz")
+    assert set(fast.metadata["fps"].tolist()) == {40}
+    assert any("the given one is used (40 per second)" in note for note in fast.notes)
+    assert "2 time series of 18 shapes, 40 frames per second" in lines_of(run("info", "fast.npz"))
+    result = run("import", "worms.npz", "-o", "bad.npz", "--fps", "0")
+    assert result.exit_code == 2
+    assert "--fps" in result.stderr
+    assert "--fps" in run("import", "worms.npz", "-o", "bad.npz", "--option", "fps=3").stderr

@@ -1,0 +1,273 @@
+"""Frame rates and tracks: what each format says of time, what the caller says, and that it lasts through files."""
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import tifffile
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.io import savemat
+
+import shapelex as sx
+from shapelex.exceptions import ParameterError, ShapeFileError, ShapeInputError
+from shapelex.io.formats.frame_rates import as_rate, rate_of_step
+from shapelex.io.formats.wcon import _frame_numbers
+from shapelex.shapes.series import frame_rates
+
+POINTS = np.random.default_rng(3).normal(size=(4, 5, 2)).cumsum(axis=1)
+
+
+def rates_of(shapes: sx.ShapeSet) -> list[float]:
+    return shapes.metadata["fps"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("step", "unit", "rate"),
+    [(0.04, "s", 25), (40, "ms", 25), (15, "min", 1 / 900), (0.5, "hours", 1 / 1800), (2, " Seconds ", 0.5)],
+)
+def test_steps_of_time_are_rates_per_second(step: float, unit: str, rate: float) -> None:
+    assert rate_of_step(step, unit) == pytest.approx(rate, rel=1e-8)
+
+
+@pytest.mark.parametrize(("step", "unit"), [(0, "s"), (-1, "s"), (np.nan, "s"), (1, "frames"), (1, None), (None, "s")])
+def test_what_is_no_step_has_no_rate(step: object, unit: object) -> None:
+    assert rate_of_step(step, unit) is None
+
+
+def test_rates_are_single_positive_numbers() -> None:
+    assert as_rate(np.array([[30.0]])) == 30
+    assert [as_rate(value) for value in (0, -3.0, np.nan, np.inf, "30", [1, 2], None, np.empty(0))] == [None] * 8
+
+
+@given(
+    counts=st.lists(st.integers(1, 6), min_size=3, max_size=200),
+    rate=st.sampled_from([3, 15, 25, 29.97, 30, 60]),
+    start=st.floats(0, 1000),
+)
+def test_rounded_times_give_the_frames_that_they_were_made_of(counts: list[int], rate: float, start: float) -> None:
+    # The usual step is one frame, as in recordings with some gaps.
+    counts = [1] * (len(counts) + 1) + counts
+    frames = np.concatenate([[0], np.cumsum(counts)])
+    times = np.round(start + frames / rate, 3)
+    found, step = _frame_numbers(times)
+    np.testing.assert_array_equal(found, frames)
+    assert step is not None
+    assert step == pytest.approx(1 / rate, abs=1e-3 / frames[-1])
+
+
+class TestFormats:
+    """What files say."""
+
+    @pytest.mark.parametrize(("unit", "rate"), [("s", 10), ("ms", 10_000), ("h", 1 / 360)])
+    def test_wcon(self, tmp_path: Path, unit: str, rate: float) -> None:
+        times = [0, 0.1, 0.2, 0.4]
+        data = {"id": "a", "t": times, "x": POINTS[..., 0].tolist(), "y": POINTS[..., 1].tolist()}
+        path = tmp_path / "worm.wcon"
+        path.write_text(json.dumps({"units": {"t": unit, "x": "mm", "y": "mm"}, "data": data}))
+        shapes = sx.read(path)
+        assert rates_of(shapes) == pytest.approx([rate] * 4)
+        assert shapes.metadata["frame"].tolist() == [0, 1, 2, 4]
+        assert shapes.metadata["units"].tolist() == ["mm"] * 4
+
+    def test_wcon_without_a_common_step_says_so(self, tmp_path: Path) -> None:
+        data = {"id": "a", "t": [0, 1, 2, 2.1], "x": POINTS[..., 0].tolist(), "y": POINTS[..., 1].tolist()}
+        path = tmp_path / "worm.wcon"
+        path.write_text(json.dumps({"units": {"t": "s", "x": "mm", "y": "mm"}, "data": data}))
+        shapes = sx.read(path)
+        assert "fps" not in shapes.metadata
+        assert any("1 worm: at times without a common step" in note for note in shapes.notes)
+
+    def test_wormpose_has_the_rate_at_its_root(self, tmp_path: Path) -> None:
+        path = tmp_path / "worm.h5"
+        with h5py.File(path, "w") as file:
+            file["skeletons"] = POINTS
+            file.attrs["framerate"] = 15.0
+        assert rates_of(sx.read(path)) == [15] * 4
+
+    @pytest.mark.parametrize(("unit", "rates"), [("seconds", [25.0] * 4), (b"seconds", [25.0] * 4), ("frames", None)])
+    def test_tierpsy_has_rate_and_units_at_its_tables(
+        self, tmp_path: Path, unit: str | bytes, rates: list[float] | None
+    ) -> None:
+        table = np.array(
+            [(1, n, n) for n in range(4)], [("worm_index", "i4"), ("timestamp", "i4"), ("skeleton_id", "i4")]
+        )
+        path = tmp_path / "worm.hdf5"
+        with h5py.File(path, "w") as file:
+            file["coordinates/skeletons"] = POINTS
+            file["features_timeseries"] = table
+            told = file["features_timeseries"].attrs
+            told["fps"], told["time_units"], told["xy_units"] = 25.0, unit, "micrometers"
+        shapes = sx.read(path)
+        assert (rates_of(shapes) if "fps" in shapes.metadata else None) == rates
+        assert shapes.metadata["units"].tolist() == ["micrometers"] * 4
+
+    @pytest.mark.parametrize("value", ["thirty", [1.0, 2.0], 0.0])
+    def test_attributes_that_are_no_rate(self, tmp_path: Path, value: object) -> None:
+        path = tmp_path / "worm.h5"
+        with h5py.File(path, "w") as file:
+            file["skeletons"] = POINTS
+            file.attrs["fps"] = value
+        assert "fps" not in sx.read(path).metadata
+
+    def test_worm_tracker_has_the_rate_in_its_info(self, tmp_path: Path) -> None:
+        path = tmp_path / "clip.mat"
+        skeleton = {"x": POINTS[..., 0].T, "y": POINTS[..., 1].T}
+        info = {"video": {"length": {"frames": 4}, "resolution": {"fps": 30.03, "height": 480}}}
+        savemat(path, {"worm": {"posture": {"skeleton": skeleton}}, "info": info})
+        shapes = sx.read(path)
+        assert rates_of(shapes) == [30.03] * 4
+        assert shapes.metadata["units"].tolist() == ["µm"] * 4
+
+    @pytest.mark.parametrize(
+        ("metadata", "rate"),
+        [({"finterval": 0.2}, 5), ({"finterval": 15, "tunit": "min"}, 1 / 900), ({"fps": 7.0}, None), ({}, None)],
+    )
+    def test_imagej_has_the_time_between_frames(
+        self, tmp_path: Path, metadata: dict[str, object], rate: float | None
+    ) -> None:
+        # The fps of ImageJ is the speed of playback.
+        tifffile.imwrite(tmp_path / "film.tif", film(), imagej=True, metadata={"axes": "TYX", **metadata})
+        found = sx.read(tmp_path / "film.tif", n_points=20, tracked=True).metadata.get("fps")
+        assert (found is None) if rate is None else (found.tolist() == pytest.approx([rate] * 10))
+
+    def test_ome_has_the_time_between_frames(self, tmp_path: Path) -> None:
+        told = {"axes": "TYX", "TimeIncrement": 500.0, "TimeIncrementUnit": "ms"}
+        tifffile.imwrite(tmp_path / "film.ome.tif", film(), metadata=told, photometric="minisblack")
+        assert rates_of(sx.read(tmp_path / "film.ome.tif", n_points=20, tracked=True)) == [2] * 10
+
+    def test_slices_have_no_rate(self, tmp_path: Path) -> None:
+        tifffile.imwrite(tmp_path / "film.tif", film(), imagej=True, metadata={"axes": "ZYX", "finterval": 0.2})
+        assert "fps" not in sx.read(tmp_path / "film.tif", n_points=20).metadata
+
+
+def film(n_frames: int = 5) -> np.ndarray:
+    """Return label images of two objects, 3 and 7, that move."""
+    stack = np.zeros((n_frames, 60, 80), dtype="u2")
+    for page in range(n_frames):
+        stack[page, 10 : 20 + page, 5 + page : 25 + page] = 3
+        stack[page, 35:50, 30 : 50 + 2 * page] = 7
+    return stack
+
+
+class TestTracks:
+    """Labels that are followed from frame to frame."""
+
+    def test_stack_and_folder_of_frames_are_the_same_tracks(self, tmp_path: Path) -> None:
+        tifffile.imwrite(tmp_path / "film.tif", film(12), photometric="minisblack")
+        (tmp_path / "frames").mkdir()
+        for number, page in enumerate(film(12)):
+            tifffile.imwrite(tmp_path / "frames" / f"mask{number}.tif", page)
+        stack = sx.read(tmp_path / "film.tif", n_points=20, tracked=True)
+        folder = sx.read(tmp_path / "frames", n_points=20, tracked=True)
+        assert sorted(set(stack.sequence.tolist())) == [3, 7]
+        for track in (3, 7):
+            one, other = stack[stack.sequence == track], folder[folder.sequence == track]
+            assert one.metadata["frame"].tolist() == list(range(12))
+            assert sorted(other.metadata["frame"].tolist()) == list(range(12))
+            order = np.argsort(other.metadata["frame"])
+            np.testing.assert_array_equal(one.configurations, other.configurations[order])
+
+    def test_tracks_of_different_folders_stay_apart(self, tmp_path: Path) -> None:
+        for name in ("01", "02"):
+            (tmp_path / name).mkdir()
+            for number, page in enumerate(film(3)):
+                tifffile.imwrite(tmp_path / name / f"man_track{number:03}.tif", page)
+        shapes = sx.read(tmp_path, n_points=20, tracked=True)
+        assert len(set(shapes.sequence.tolist())) == 4
+        assert set(np.unique(shapes.sequence, return_counts=True)[1].tolist()) == {3}
+
+    def test_labels_that_are_not_followed_are_remarked(self, tmp_path: Path) -> None:
+        tifffile.imwrite(tmp_path / "film.tif", film(), photometric="minisblack")
+        shapes = sx.read(tmp_path / "film.tif", n_points=20)
+        assert shapes.sequence is None
+        assert any("labels are not followed" in note and "tracked=True" in note for note in shapes.notes)
+
+    def test_components_of_a_mask_are_no_tracks(self, tmp_path: Path) -> None:
+        mask = (film() > 0).astype("u1") * 255
+        tifffile.imwrite(tmp_path / "film.tif", mask, photometric="minisblack")
+        with pytest.raises(ShapeFileError, match="needs a label image"):
+            sx.read(tmp_path / "film.tif", n_points=20, tracked=True)
+        largest = sx.read(tmp_path / "film.tif", n_points=20, tracked=True, which="largest")
+        assert largest.sequence.tolist() == [1] * 5
+        tifffile.imwrite(tmp_path / "one.tif", (film() == 7).astype("u1") * 255, photometric="minisblack")
+        assert sx.read(tmp_path / "one.tif", n_points=20, tracked=True).sequence.tolist() == [1] * 5
+
+    def test_single_image_needs_a_number_in_its_name(self, tmp_path: Path) -> None:
+        tifffile.imwrite(tmp_path / "plate.tif", film()[0])
+        with pytest.raises(ShapeFileError, match="number of the frame in its name"):
+            sx.read(tmp_path / "plate.tif", n_points=20, tracked=True)
+
+    def test_files_of_wkt_are_tracks(self, tmp_path: Path) -> None:
+        for cell in ("a", "b"):
+            lines = [f"{frame}; POLYGON ((0 0, {4 + frame} 0, 4 3, 0 0))" for frame in (2, 0, 1)]
+            (tmp_path / f"{cell}.wkt").write_text("\n".join(lines))
+        shapes = sx.read(tmp_path, n_points=12, fps=1 / 900)
+        assert shapes.sequence.tolist() == [0, 0, 0, 1, 1, 1]
+        assert shapes.metadata["frame"].tolist() == [0, 1, 2] * 2
+        assert "2 time series of 3 shapes, 900 seconds per frame" in shapes.summary()
+
+
+class TestGiven:
+    """What the caller says."""
+
+    def test_given_rate_is_used_and_another_one_remarked(self, tmp_path: Path) -> None:
+        path = tmp_path / "worm.h5"
+        with h5py.File(path, "w") as file:
+            file["skeletons"] = POINTS
+            file.attrs["fps"] = 15.0
+        shapes = sx.read(path, fps=30)
+        assert rates_of(shapes) == [30] * 4
+        assert (
+            f"{path}, the frame rate: the given one is used (30 per second), not that of the file (15 per second)."
+            in (shapes.notes)
+        )
+        assert not any("frame rate" in note for note in sx.read(path, fps=15).notes)
+
+    @pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf])
+    def test_impossible_rates_are_refused(self, tmp_path: Path, fps: float) -> None:
+        with pytest.raises(ParameterError, match="fps"):
+            sx.read(tmp_path / "worm.h5", fps=fps)
+
+    @pytest.mark.parametrize("suffix", [".npz", ".zarr", ".csv"])
+    def test_rate_lasts_through_files(self, tmp_path: Path, suffix: str) -> None:
+        shapes = sx.ShapeSet(
+            POINTS, sequence=[0, 0, 1, 1], metadata={"frame": [0, 1, 0, 1], "fps": [30.0, 30.0, 25.0, 25.0]}
+        )
+        path = sx.write(shapes, tmp_path / f"worms{suffix}")
+        again = sx.read(path)
+        assert rates_of(again) == rates_of(shapes)
+        assert rates_of(sx.read(path, fps=12.5)) == [12.5] * 4
+        assert "2 time series of 2 shapes, 25 to 30 frames per second" in again.summary()
+
+    def test_sets_without_a_rate_join_those_with_one(self) -> None:
+        with_rate = sx.ShapeSet(POINTS, sequence=[0] * 4, metadata={"fps": [30.0] * 4})
+        rates = frame_rates((with_rate + sx.ShapeSet(POINTS)).metadata)
+        assert rates is not None
+        np.testing.assert_array_equal(rates, [30] * 4 + [np.nan] * 4)
+        assert frame_rates({}) is None
+        assert frame_rates({"fps": np.full(3, np.nan)}) is None
+
+    @pytest.mark.parametrize("column", [["30"], [0.0], [-1.0], [np.inf]])
+    def test_columns_that_are_no_rates_are_refused(self, column: list[object]) -> None:
+        with pytest.raises(ShapeInputError, match="fps"):
+            frame_rates({"fps": np.array(column)})
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("name", "rate"),
+    [("matlab/yemini_wt2_features_short.mat", 30.03003003003003), ("hdf5/wormpose_features.h5", 15.0)],
+)
+def test_real_recordings_say_their_rates(data_folder: Path, name: str, rate: float) -> None:
+    shapes = sx.read(data_folder / "formats" / name)
+    assert set(rates_of(shapes)) == {rate}
+
+
+@pytest.mark.realdata
+def test_real_track_is_one_series(data_folder: Path) -> None:
+    shapes = sx.read(data_folder / "formats" / "wkt" / "u373_cell7_track.wkt", n_points=50, fps=1 / 900)
+    assert set(shapes.sequence.tolist()) == {0}
+    assert (np.diff(shapes.metadata["frame"]) > 0).all()

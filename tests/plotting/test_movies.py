@@ -1,0 +1,98 @@
+"""Movies: number of pictures, speed, what moves, and what is said where a writer is missing."""
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import shapelex as sx
+from shapelex.exceptions import CodesError, ShapeInputError
+from shapelex.plotting import save_movie
+
+
+@pytest.fixture(scope="module")
+def crawl() -> tuple[sx.ShapeSet, Any, np.ndarray, np.ndarray]:
+    """Return frames of one worm, their codes, the atoms, and frame numbers with a gap."""
+    worms = sx.datasets.make_worms(9, 1, 12, random_state=0)
+    atoms = worms.space.preshape(worms.configurations[[0, 3, 6]])
+    codes = sx.encode(worms, atoms, 2)
+    return worms, codes, atoms, np.arange(9) + 4 * (np.arange(9) > 5)
+
+
+def pictures_of(path: Path) -> list[np.ndarray]:
+    with Image.open(path) as movie:
+        found = []
+        for number in range(movie.n_frames):
+            movie.seek(number)
+            found.append(np.asarray(movie.convert("RGB")).astype(int))
+    return found
+
+
+def test_gif_has_a_picture_for_each_frame_at_the_speed_of_the_recording(tmp_path: Path, crawl: Any) -> None:
+    worms, codes, atoms, frames = crawl
+    path = save_movie(tmp_path / "worm.gif", worms, codes, atoms, frames=frames, fps=10)
+    with Image.open(path) as movie:
+        assert movie.n_frames == 9
+        assert movie.info["duration"] == 100
+        assert movie.info["loop"] == 0
+    pictures = pictures_of(path)
+    assert all((one != other).any() for one, other in pairwise(pictures))
+    # The line through the weights moves to the right.
+    height, width = pictures[0].shape[:2]
+    dark = [
+        (picture[int(0.7 * height) : int(0.8 * height), : int(0.8 * width)].sum(axis=2) < 60).all(axis=0)
+        for picture in pictures
+    ]
+    places = [int(np.flatnonzero(column)[0]) for column in dark]
+    assert places == sorted(places)
+    assert len(set(places)) == 9
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("options", "n_pictures", "duration"), [({"max_frames": 3}, 3, 200), ({"rate": 60}, 5, 30)])
+def test_fewer_pictures_keep_the_speed(
+    tmp_path: Path, crawl: Any, options: dict[str, Any], n_pictures: int, duration: int
+) -> None:
+    worms, codes, atoms, _ = crawl
+    path = save_movie(tmp_path / "worm.gif", worms, codes, atoms, **options)
+    with Image.open(path) as movie:
+        assert movie.n_frames == n_pictures
+        assert movie.info["duration"] == duration
+
+
+def test_mp4_has_a_picture_for_each_frame(tmp_path: Path, crawl: Any) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    worms, codes, atoms, frames = crawl
+    path = save_movie(tmp_path / "worm.mp4", worms, codes, atoms, frames=frames, fps=1 / 900)
+    n_pictures, seconds = ffmpeg.count_frames_and_secs(str(path))
+    assert n_pictures == 9
+    assert seconds == pytest.approx(9 / 15, abs=0.02)
+
+
+def test_model_gives_its_atoms_and_closed_curves_are_drawn(tmp_path: Path) -> None:
+    leaves = sx.datasets.make_leaves(4, n_points=24, random_state=0)
+    model = sx.ShapeDictionary(2, 1, random_state=0).fit(leaves)
+    path = save_movie(tmp_path / "leaves.gif", leaves, model.encode(leaves), model)
+    assert len(pictures_of(path)) == len(leaves)
+
+
+def test_missing_writer_is_named(tmp_path: Path, crawl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    worms, codes, atoms, _ = crawl
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(ImportError, match=r'imageio-ffmpeg.*pip install "shapelex\[sequences\]"'):
+        save_movie(tmp_path / "worm.mp4", worms, codes, atoms)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_movie(tmp_path: Path, crawl: Any) -> None:
+    worms, codes, atoms, _ = crawl
+    with pytest.raises(ValueError, match=r"\.gif"):
+        save_movie(tmp_path / "worm.avi", worms, codes, atoms)
+    with pytest.raises(ShapeInputError, match="as many frames, got 4 and 9"):
+        save_movie(tmp_path / "worm.gif", worms[:4], codes, atoms)
+    with pytest.raises(CodesError, match="over 3 atoms, but 2"):
+        save_movie(tmp_path / "worm.gif", worms, codes, atoms[:2])

@@ -1,0 +1,81 @@
+"""Phase portraits and kymographs: what is drawn is what was given, gaps left out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from shapelex.exceptions import CodesError, ParameterError, ShapeInputError
+from shapelex.plotting import plot_kymograph, plot_phase_portrait
+
+PATH = np.exp(1j * np.linspace(0, 9, 50)) * np.linspace(1, 2, 50)
+WAVE = np.sin(np.linspace(0, 9, 50)[:, None] - np.linspace(0, 6, 11))
+
+
+class TestPortrait:
+    """Paths in the plane."""
+
+    @pytest.mark.parametrize("is_real", [True, False])
+    def test_segments_join_frames_that_follow_each_other(self, ax: Axes, is_real: bool) -> None:
+        frames = np.arange(50) + 3 * (np.arange(50) >= 20)
+        path = PATH.copy()
+        path[40] = np.nan
+        plot_phase_portrait(np.column_stack([path.real, path.imag]) if is_real else path, frames, fps=10, ax=ax)
+        (lines,) = ax.collections
+        segments = np.array(lines.get_segments()) @ [1, 1j]
+        # 49 steps, but for the gap and both sides of the frame without a value.
+        assert len(segments) == 46
+        joined = {(complex(a), complex(b)) for a, b in segments}
+        assert (PATH[0], PATH[1]) in joined
+        assert (PATH[19], PATH[20]) not in joined
+        assert lines.get_clim() == (0, 5.3)
+        assert ax.get_xlim()[1] >= 2
+        assert ax.get_xlim() == ax.get_ylim()
+
+    @pytest.mark.parametrize(
+        ("path", "words"),
+        [(np.ones((3, 3)), "shape"), ([np.nan, np.nan], "no finite"), (np.ones((3, 2)) * 1j, "shape")],
+    )
+    def test_what_is_no_path(self, ax: Axes, path: Any, words: str) -> None:
+        with pytest.raises(CodesError, match=words):
+            plot_phase_portrait(path, ax=ax)
+
+
+class TestKymograph:
+    """Quantities along the body."""
+
+    def test_picture_has_time_along_x_and_the_head_on_top(self, ax: Axes) -> None:
+        frames = np.arange(50) + 3 * (np.arange(50) >= 20)
+        mixed = np.random.default_rng(0).permutation(50)
+        plot_kymograph(WAVE[mixed], frames[mixed], fps=10, ax=ax)
+        (image,) = ax.images
+        drawn = np.ma.filled(np.ma.asarray(image.get_array()), np.nan)
+        assert drawn.shape == (11, 53)
+        np.testing.assert_array_equal(drawn[:, :20], WAVE[:20].T)
+        assert np.isnan(drawn[:, 20:23]).all()
+        np.testing.assert_array_equal(drawn[:, 23:], WAVE[20:].T)
+        low, high = image.get_clim()
+        assert -low == high == pytest.approx(np.percentile(np.abs(WAVE), 99))
+        assert ax.get_ylim() == (1, 0)
+        assert [text.get_text() for text in ax.get_yticklabels()] == ["head", "tail"]
+
+    def test_limit_and_names_are_those_given(self, ax: Axes) -> None:
+        plot_kymograph(WAVE, limit=3, ends=("start", "end"), name="angle", ax=ax)
+        assert ax.images[0].get_clim() == (-3, 3)
+        assert ax.images[0].colorbar.ax.get_ylabel() == "angle"
+
+    def test_straight_bodies_can_be_drawn(self, ax: Axes) -> None:
+        plot_kymograph(np.zeros((4, 5)), ax=ax)
+        assert ax.images[0].get_clim() == (-1, 1)
+
+    @pytest.mark.parametrize(
+        ("values", "words"), [(np.ones(3), "n_frames"), (np.ones((3, 1)), "two points"), ([[np.nan] * 2], "no finite")]
+    )
+    def test_what_is_no_kymograph(self, ax: Axes, values: Any, words: str) -> None:
+        with pytest.raises(ShapeInputError, match=words):
+            plot_kymograph(values, ax=ax)
+
+    def test_limit_must_be_positive(self, ax: Axes) -> None:
+        with pytest.raises(ParameterError, match="limit"):
+            plot_kymograph(WAVE, limit=0, ax=ax)

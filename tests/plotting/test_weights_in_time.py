@@ -1,0 +1,117 @@
+"""Weights and phases along time: amplitudes, colors, gaps and scales are read back from the picture."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+import shapelex as sx
+from shapelex.exceptions import CodesError, ShapeInputError
+from shapelex.plotting import plot_phases, plot_weights
+from shapelex.plotting.weights_in_time import _MAX_COLUMNS, _ROW_PIXELS, phase_colors
+
+TURNS = np.exp(1j * np.linspace(0, 9, 50))
+CODES = np.column_stack([0.4 * TURNS, np.zeros(50), 1.2 / TURNS, np.where(np.arange(50) < 20, 0.1, 0)])
+
+
+def image_of(ax: Axes) -> np.ndarray:
+    (image,) = ax.images
+    return np.asarray(image.get_array())
+
+
+def test_rows_are_the_atoms_with_the_largest_weights_first(ax: Axes) -> None:
+    plot_weights(CODES, fps=10, ax=ax)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["atom 2", "atom 0", "atom 3"]
+    assert ax.get_xlabel() == "time (s)"
+    assert ax.get_xlim() == (0, 5)
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "scale"] == ["1.5"]
+
+
+def test_heights_are_amplitudes_and_colors_are_phases(ax: Axes) -> None:
+    plot_weights(CODES, atoms=[0, 3, 2], ax=ax)
+    image = image_of(ax)
+    for row, atom in enumerate([0, 3, 2]):
+        part = image[row * _ROW_PIXELS : (row + 1) * _ROW_PIXELS]
+        heights = (part[..., 3] > 0).sum(axis=0) / (0.9 * _ROW_PIXELS) * 1.5
+        np.testing.assert_allclose(heights, np.abs(CODES[:, atom]), atol=1.5 / _ROW_PIXELS)
+        # Bars stand on the baseline.
+        is_used = CODES[:, atom] != 0
+        assert (part[-1, is_used, 3] == 1).all()
+        wanted = phase_colors()(np.angle(CODES[is_used, atom]) / (2 * np.pi) % 1)
+        np.testing.assert_allclose(part[-1, is_used], wanted)
+
+
+def test_missing_frames_are_empty_and_rows_in_any_order(ax: Axes) -> None:
+    frames = np.concatenate([np.arange(20), np.arange(30, 60)])
+    mixed = np.random.default_rng(0).permutation(50)
+    support = np.tile(np.arange(4), (50, 1))
+    plot_weights(sx.SparseCodes(support, CODES[mixed], n_atoms=4), frames[mixed], ax=ax)
+    image = image_of(ax)
+    assert image.shape[1] == 60
+    assert not image[:, 20:30].any()
+    assert image[-1, :20, 3].all()
+
+
+def test_long_series_are_averaged(ax: Axes) -> None:
+    n_frames = 4 * _MAX_COLUMNS
+    plot_weights(np.full((n_frames, 1), 0.5j), ax=ax)
+    image = image_of(ax)
+    assert image.shape[1] == _MAX_COLUMNS
+    np.testing.assert_allclose(image[-1], np.tile(phase_colors()(0.25), (_MAX_COLUMNS, 1)))
+
+
+def test_phase_colors_are_a_cycle_of_even_steps_and_both_halves_differ_in_lightness() -> None:
+    colors = phase_colors().colors[:, :3]
+    steps = np.abs(np.diff(np.vstack([colors, colors[:1]]), axis=0)).max(axis=1)
+    assert steps.max() < 0.06
+    luma = colors @ [0.2126, 0.7152, 0.0722]
+    assert luma[128] - luma[0] > 0.25
+
+
+@pytest.mark.parametrize(
+    ("codes", "options", "words"),
+    [
+        (np.zeros((3, 2)), {}, "no atom"),
+        (np.ones(3), {}, "n_frames, n_atoms"),
+        (np.full((3, 2), np.nan), {}, "finite"),
+        (np.ones((3, 2)), {"atoms": [2]}, "from 0 to 1"),
+        (np.ones((3, 2)), {"atoms": []}, "from 0 to 1"),
+    ],
+)
+def test_what_are_no_codes(ax: Axes, codes: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(CodesError, match=words):
+        plot_weights(codes, **options, ax=ax)
+
+
+class TestPhases:
+    """Phases as curves."""
+
+    def test_curves_are_in_turns_and_broken_at_gaps_and_jumps(self, ax: Axes) -> None:
+        phases = np.column_stack([np.linspace(0, 12, 40), np.full(40, np.nan), np.r_[np.zeros(20), np.full(20, 6.0)]])
+        frames = np.arange(40) + 5 * (np.arange(40) >= 10)
+        plot_phases(phases, frames, fps=10, ax=ax)
+        first, second = ax.lines
+        assert [line.get_label() for line in ax.lines] == ["atom 0", "atom 2"]
+        assert ax.get_ylabel() == "phase (turns)"
+        y = np.asarray(first.get_ydata())
+        assert np.flatnonzero(np.isnan(y)).tolist() == [10]
+        np.testing.assert_allclose(y[~np.isnan(y)], phases[:, 0] / (2 * np.pi))
+        np.testing.assert_allclose(np.delete(first.get_xdata(), 10), (frames + 0.5) / 10)
+        assert np.flatnonzero(np.isnan(second.get_ydata())).tolist() == [10, 21]
+
+    def test_at_most_six_atoms_are_drawn_by_default(self, ax: Axes) -> None:
+        phases = np.where(np.arange(30)[:, None] < np.arange(1, 13), 0.0, np.nan)
+        plot_phases(phases, ax=ax)
+        assert [line.get_label() for line in ax.lines] == [f"atom {atom}" for atom in range(6, 12)]
+
+    @pytest.mark.parametrize(
+        ("phases", "words"), [(np.zeros(3), "n_frames"), (np.ones((3, 2)) * 1j, "real"), ([[np.nan]], "no finite")]
+    )
+    def test_what_are_no_phases(self, ax: Axes, phases: Any, words: str) -> None:
+        with pytest.raises(CodesError, match=words):
+            plot_phases(phases, ax=ax)
+
+    def test_one_series_at_a_time(self, ax: Axes) -> None:
+        with pytest.raises(ShapeInputError, match="one series at a"):
+            plot_phases(np.zeros((4, 1)), [0, 1, 0, 1], ax=ax)

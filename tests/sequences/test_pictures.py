@@ -1,0 +1,135 @@
+"""Pictures of codes over time: which frames are drawn, and with which states, rates and shapes."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
+
+import shapelex as sx
+from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.sequences.pictures import PICTURES, frame_numbers, series_frames
+from shapelex.sequences.rhythm import phase_plane
+
+mpl.use("Agg")
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return Figure(figsize=(5, 3), layout="constrained").subplots()
+
+
+@pytest.fixture(scope="module")
+def crawl() -> tuple[sx.ShapeSet, Any]:
+    """Return two worms of 14 and 20 frames, one of them without coordinates, and their codes."""
+    worms = sx.datasets.make_worms(20, 2, 12, random_state=0)[6:]
+    model = sx.ShapeDictionary(5, 2, random_state=0, tol=1e-2).fit(worms)
+    rows = worms.configurations.copy()
+    rows[30] = np.nan
+    worms = worms.replace(configurations=rows, missing="allow")
+    return worms, sx.sequences.encode_sequence(worms, model, switch_cost=0.005, fps=20)
+
+
+def test_the_longest_series_is_drawn_and_frames_that_are_not_coded_are_left_out(crawl: Any) -> None:
+    worms, result = crawl
+    rows, frames = series_frames(result)
+    expected = [row for row in range(34) if worms.sequence[row] == 1 and row != 30]
+    assert rows.tolist() == expected
+    assert frames.tolist() == worms.metadata["frame"][expected].tolist()
+    assert series_frames(result, 0)[0].tolist() == list(range(14))
+    with pytest.raises(ParameterError, match="series must be a series with coded frames: 0, 1, got 5"):
+        series_frames(result, 5)
+
+
+def test_times_become_frames_by_the_rate(crawl: Any) -> None:
+    worms, _ = crawl
+    whole = worms[:14]
+    model = sx.ShapeDictionary(4, 2, random_state=0, tol=1e-2).fit(whole)
+    result = sx.sequences.encode_sequence(whole, model, frames=2 + np.arange(14) / 25, switch_cost=0.01)
+    np.testing.assert_array_equal(frame_numbers(result), np.arange(14))
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_picture_has_times_in_seconds_where_it_has_time(crawl: Any, ax: Axes, picture: str) -> None:
+    _, result = crawl
+    assert result.plot(picture, ax=ax) is ax
+    if picture in ("portrait", "transitions"):
+        return
+    assert ax.get_xlabel() == "time (s)"
+    assert ax.get_xlim()[1] == pytest.approx(20 / 20)
+
+
+def test_ethogram_has_the_states_that_are_given(crawl: Any, ax: Axes) -> None:
+    _, result = crawl
+    states = np.where(np.arange(34) % 14 < 7, "rest", "crawl")
+    result.plot(states=states, ax=ax)
+    assert [text.get_text().split()[0] for text in ax.get_legend().get_texts()] == ["rest", "crawl"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["1", "0"]
+    other = ax.figure.subplots()
+    result.plot(states=states, series=0, ax=other)
+    assert [text.get_text() for text in other.get_legend().get_texts()] == ["crawl (50 %)", "rest (50 %)"]
+
+
+def test_states_have_the_same_colors_in_ethogram_and_graph(crawl: Any, ax: Axes) -> None:
+    _, result = crawl
+    states = np.array(["rest"] * 5 + ["crawl"] * 9 + ["turn"] * 3 + ["rest"] * 6 + ["crawl"] * 11)
+    result.plot(states=states, ax=ax)
+    fills = {
+        text.get_text().split()[0]: patch.get_facecolor()
+        for text, patch in zip(ax.get_legend().get_texts(), ax.get_legend().get_patches(), strict=True)
+    }
+    graph = ax.figure.subplots()
+    result.plot("transitions", states=states, ax=graph)
+    disks = [patch for patch in graph.patches if type(patch).__name__ == "Circle"]
+    names = [text.get_text().split("\n")[0] for text in graph.texts if text.get_gid() == "state"]
+    assert {name: disk.get_facecolor() for name, disk in zip(names, disks, strict=True)} == fills
+
+
+def test_kymograph_is_of_the_reconstructions_or_of_the_shapes(crawl: Any, ax: Axes) -> None:
+    worms, result = crawl
+    result.plot("kymograph", series=0, ax=ax)
+    drawn = np.asarray(ax.images[0].get_array())
+    np.testing.assert_allclose(drawn, sx.sequences.curvature(result.reconstruct()[:14]).T)
+    other = ax.figure.subplots()
+    result.plot("kymograph", series=0, X=worms, ax=other)
+    np.testing.assert_allclose(np.asarray(other.images[0].get_array()), sx.sequences.curvature(worms[:14]).T)
+    with pytest.raises(ShapeInputError, match="the 34 shapes that were coded, got 14"):
+        result.plot("kymograph", X=worms[:14], ax=ax)
+
+
+def test_phase_plane_turns_with_the_phase_velocity(crawl: Any) -> None:
+    worms = sx.datasets.make_worms(120, random_state=3)
+    model = sx.ShapeDictionary(6, 3, random_state=0, tol=1e-2).fit(worms)
+    result = sx.sequences.encode_sequence(worms, model, switch_cost=0.001)
+    path, pair = phase_plane(result)
+    turned = np.diff(np.unwrap(np.angle(path)))
+    velocity = sx.sequences.phase_velocity(result, pair)
+    assert np.corrcoef(turned, velocity[1:])[0, 1] > 0.5
+    # The truth: the first two postures of simulated worms go around each other.
+    truth = worms.metadata["posture_1"] + 1j * worms.metadata["posture_2"]
+    correlation = np.corrcoef(np.cos(np.angle(path)), np.cos(np.angle(truth)))[0, 1]
+    quadrature = np.corrcoef(np.cos(np.angle(path)), np.sin(np.angle(truth)))[0, 1]
+    assert np.hypot(correlation, quadrature) > 0.9
+
+
+def test_movie_shows_one_series(crawl: Any, tmp_path: Path) -> None:
+    worms, result = crawl
+    path = result.save_movie(tmp_path / "worm.gif", worms, max_frames=5)
+    with Image.open(path) as movie:
+        # 19 coded frames, every fourth of them at 20 per second.
+        assert movie.n_frames == 5
+        assert movie.info["duration"] == 200
+
+
+def test_pictures_and_series_must_exist(crawl: Any, ax: Axes) -> None:
+    _, result = crawl
+    with pytest.raises(ParameterError, match="picture"):
+        result.plot("pie", ax=ax)
+    with pytest.raises(ParameterError, match="counts all series"):
+        result.plot("transitions", series=0, ax=ax)
+    with pytest.raises(ParameterError, match="series must be"):
+        result.plot("ethogram", series=9, ax=ax)

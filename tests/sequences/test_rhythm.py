@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import ParameterError
+from shapelex.sequences import curvature, encode_sequence, phase_velocity, posture_speed
+
+
+def crawl(pace):
+    """A body wave of constant pace, in radians per frame; the first point is the head."""
+    s, t = np.arange(19) / 18, np.arange(150)
+    angles = 0.8 * np.sin(2 * np.pi * 1.3 * s[None] - pace * t[:, None]) + 0.03 * t[:, None]
+    steps = np.exp(1j * angles) / 19
+    return np.concatenate([np.zeros((150, 1)), np.cumsum(steps, axis=1)], axis=1)
+
+
+@pytest.mark.parametrize("pace", [0.2, -0.35])
+def test_velocity_of_a_wave(pace):
+    rows = crawl(pace)
+    model = sx.ShapeDictionary(8, 3, n_swaps=0, tol=1e-2, random_state=0).fit(rows)
+    found = encode_sequence(rows, model, switch_cost=1e-4)
+    velocity = phase_velocity(found, window=31)
+    assert np.median(velocity) == pytest.approx(pace, rel=0.05)
+    timed = encode_sequence(rows, model, switch_cost=1e-4, fps=30)
+    np.testing.assert_allclose(phase_velocity(timed, window=31), 30 * velocity)
+
+
+def test_velocity_does_not_depend_on_pose_and_gaps_take_time():
+    rows, frames = crawl(0.2), np.arange(150)
+    model = sx.ShapeDictionary(8, 3, n_swaps=0, tol=1e-2, random_state=0).fit(rows)
+    found = phase_velocity(encode_sequence(rows, model, switch_cost=1e-4), (0, 1))
+    turned = rows * np.exp(1j * np.random.default_rng(0).uniform(0, 6, 150))[:, None]
+    other = phase_velocity(encode_sequence(turned, model, switch_cost=1e-4), (0, 1))
+    np.testing.assert_allclose(found, other, atol=1e-6)
+    kept = np.setdiff1d(frames, [60, 61, 90])
+    thinned = encode_sequence(rows[kept], model, frames=kept, switch_cost=1e-4)
+    assert np.median(phase_velocity(thinned, (0, 1))) == pytest.approx(np.median(found), rel=0.05)
+
+
+def test_closed_outlines_have_a_rhythm_too():
+    t, phase = 2 * np.pi * np.arange(30) / 30, 0.15 * np.arange(100)[:, None]
+    rows = np.exp(1j * t) + 0.2 * np.cos(phase) * np.exp(-1j * t) + 0.2 * np.sin(phase) * np.exp(2j * t)
+    model = sx.ShapeDictionary(6, 2, space=sx.Landmarks(30, closed=True), n_swaps=0, tol=1e-2, random_state=0)
+    found = encode_sequence(rows, model.fit(rows), switch_cost=1e-3)
+    assert abs(np.median(phase_velocity(found, window=21))) == pytest.approx(0.15, rel=0.15)
+
+
+def test_short_series_have_no_velocity(worms, model):
+    found = encode_sequence(worms[np.array([0, 1, 60, 61, 62])], model, switch_cost=1e-3)
+    velocity = phase_velocity(found)
+    assert np.isnan(velocity[:2]).all()
+    assert np.isfinite(velocity[2:]).all()
+
+
+@pytest.mark.parametrize("atoms", [(0, 0), (0, 6), (1,), (-1, 2)])
+def test_wrong_atoms(result, atoms):
+    with pytest.raises(ParameterError, match="two different atoms from 0 to 5"):
+        phase_velocity(result, atoms)
+
+
+def test_speed_is_distance_over_time(worms, result):
+    speed = posture_speed(result)
+    rebuilt = result.reconstruct()
+    assert np.isnan(speed[[0, 60, 120]]).all()
+    expected = sx.distance(rebuilt[7:8], rebuilt[8:9], kind="geodesic", space=worms.space)[0]
+    assert speed[8] == pytest.approx(expected)
+
+
+def test_curvature_of_an_arc():
+    t = np.linspace(0, 1.0, 15)
+    arc = 4 * np.exp(1j * t) * np.exp(0.3j) + 2
+    found = curvature([arc, arc[::-1]])
+    np.testing.assert_allclose(found, np.array([[1.0], [-1.0]]) * np.ones(13), rtol=1e-3)
+    assert curvature(np.arange(6.0)[None] + 0j, sx.BSpline(6, closed=False)).shape == (1, 39)
+
+
+@pytest.mark.realdata
+def test_rhythm_of_a_recorded_worm_is_that_of_its_eigenworms(data_folder):
+    with np.load(data_folder / "celegans_yemini_cb4853_midlines_20.npz") as file:
+        points, frames = sx.from_points(file["points"]), file["frame"]
+    model = sx.ShapeDictionary(8, 3, random_state=0).fit(points)
+    velocity = phase_velocity(encode_sequence(points, model, frames=frames))
+    angles = np.unwrap(np.angle(np.diff(points, axis=1)), axis=1)
+    angles -= angles.mean(axis=1, keepdims=True)
+    centered = angles - angles.mean(axis=0)
+    modes = np.linalg.svd(centered, full_matrices=False)[2][:2]
+    phase = np.unwrap(np.arctan2(*(centered @ modes.T).T[::-1]))
+    slopes = np.array([np.polyfit(frames[near], phase[near], 1)[0] for near in np.abs(frames[:, None] - frames) <= 4])
+    assert abs(np.corrcoef(velocity, slopes)[0, 1]) > 0.9
