@@ -18,6 +18,7 @@ from .coding import encode as encode
 from .estimators import AlignFirstDictionary as AlignFirstDictionary
 from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ComplexPCA as ComplexPCA
+from .estimators import OutlineConvolutions as OutlineConvolutions
 from .estimators import OutlineRegistration as OutlineRegistration
 from .estimators import ProcrustesKernel as ProcrustesKernel
 from .estimators import ShapeDictionary as ShapeDictionary

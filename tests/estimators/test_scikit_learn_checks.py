@@ -77,6 +77,11 @@ class ColumnsRegistration(RealColumns, sx.OutlineRegistration):
         super().__init__(reflection=reflection)
 
 
+class ColumnsConvolutions(RealColumns, sx.OutlineConvolutions):
+    def __init__(self, mirror=False, random_state=0):
+        super().__init__(mirror=mirror, random_state=random_state)
+
+
 COMPLEX_CODES = {"check_transformer_preserve_dtypes": "codes are complex, so float input cannot give float output"}
 SWAPS = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -98,6 +103,7 @@ EXPECTED_FAILURES = {
     ColumnsClassifier: SWAPS | TOO_FEW_SHAPES,
     ColumnsRiemannian: SWAPS | TOO_FEW_SHAPES,
     ColumnsRegistration: {"check_transformer_preserve_dtypes": "outlines are complex"},
+    ColumnsConvolutions: {},
 }
 
 
@@ -110,6 +116,7 @@ EXPECTED_FAILURES = {
         ColumnsClassifier(),
         ColumnsRiemannian(),
         ColumnsRegistration(),
+        ColumnsConvolutions(),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],
 )

@@ -3,6 +3,7 @@
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.code_features import CodeFeatures
 from shapelex.estimators.complex_pca import ComplexPCA
+from shapelex.estimators.outline_convolutions import OutlineConvolutions
 from shapelex.estimators.outline_registration import OutlineRegistration
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
 from shapelex.estimators.shape_dictionary import ShapeDictionary
@@ -13,6 +14,7 @@ __all__ = [
     "AlignFirstDictionary",
     "CodeFeatures",
     "ComplexPCA",
+    "OutlineConvolutions",
     "OutlineRegistration",
     "ProcrustesKernel",
     "ShapeDictionary",
