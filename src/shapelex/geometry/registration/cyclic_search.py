@@ -101,6 +101,10 @@ class CyclicSearch:
             largest.append(best)
         return self._changes(np.concatenate(chosen)), np.concatenate(largest)
 
+    def largest(self, target: ComplexArray) -> FloatArray:
+        """Return the largest squared product of each shape with one target, over all changes."""
+        return np.concatenate([squares.max(axis=1) for _, squares in self._squared_products(target[None])])
+
     def settle(self, targets: ComplexArray) -> Changes:
         """Find the closest changes by their residuals, which tell apart what products cannot.
 
