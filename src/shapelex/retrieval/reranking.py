@@ -12,13 +12,14 @@ from scipy import sparse
 
 from shapelex._typing import BoolArray, FloatArray
 
-_N_NEIGHBORS = 10  # of a shape in the graph, besides the nearest one: within a set that is the shape itself
+_N_NEIGHBORS = 12  # of a shape in the graph, besides the nearest one: within a set that is the shape itself
 _N_STEPS = 12
 _N_RECIPROCAL = 20
 _N_AVERAGED = 6
 _EXPANSION = 2 / 3
 _N_SCALE = 20  # neighbors that give the scale of the dissimilarities of a shape
-_SCALE_SHARE = 0.35
+_WALK_WIDTH = 0.25  # widths of Gaussian functions, relative to these scales
+_RECIPROCAL_WIDTH = 1.0
 
 
 def by_diffusion(within: FloatArray, to_set: FloatArray) -> FloatArray:
@@ -51,7 +52,7 @@ def by_reciprocal_neighbors(within: FloatArray, to_set: FloatArray) -> FloatArra
     is_near = within <= _radii(within, _N_RECIPROCAL)[:, None]
     is_very_near = within <= _radii(within, _N_RECIPROCAL // 2)[:, None]
     members = _extended(is_near & is_near.T, is_very_near & is_very_near.T)
-    weights = np.where(members, _affinities(within, within), 0)
+    weights = np.where(members, _affinities(within, within, _RECIPROCAL_WIDTH), 0)
     weights /= weights.sum(axis=1, keepdims=True)
     of_set, of_queries = (_average(weights, dissimilarities) for dissimilarities in (within, to_set))
     jaccard = np.empty_like(to_set)
@@ -72,13 +73,13 @@ def _transitions(rows: FloatArray, within: FloatArray) -> FloatArray:
     """Return transition probabilities to shapes of the set that are near, or to which the row is near."""
     is_near = rows <= _radii(rows, _N_NEIGHBORS)[:, None]
     is_near |= rows <= _radii(within, _N_NEIGHBORS)
-    affinities = np.where(is_near, _affinities(rows, within), 0)
+    affinities = np.where(is_near, _affinities(rows, within, _WALK_WIDTH), 0)
     return affinities / affinities.sum(axis=1, keepdims=True)
 
 
-def _affinities(rows: FloatArray, within: FloatArray) -> FloatArray:
+def _affinities(rows: FloatArray, within: FloatArray, width: float) -> FloatArray:
     """Return Gaussian functions of dissimilarities, whose widths depend on both shapes."""
-    widths = _SCALE_SHARE * (_scales(rows)[:, None] + _scales(within))
+    widths = width * (_scales(rows)[:, None] + _scales(within))
     # No underflow: every row keeps at least its nearest shape.
     nearest = rows.min(axis=1, keepdims=True)
     return np.exp((nearest**2 - rows**2) / widths**2)

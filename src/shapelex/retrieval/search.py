@@ -9,7 +9,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_configurations, check_choice, check_count, check_flag
-from shapelex.exceptions import ParameterError
+from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
 from shapelex.geometry.preshapes import is_one_shape
 from shapelex.retrieval.nearest import first_smallest, full_distances, nearest_shapes
 from shapelex.retrieval.outline_matching import OutlineMatching
@@ -100,9 +100,9 @@ def retrieve(
     queries = _read(as_shapes(query, searched.space, name="query"))
     if k > len(searched):
         raise ParameterError(f"{parameter('k')} must be at most the number of shapes, {len(searched)}, got {k}.")
-    preshapes = searched.space.preshape(queries)
+    _check_mirror(mirror, searched.space)
     if rerank is None:
-        indices, distances = nearest_shapes(preshapes, searched, k, mirror)
+        indices, distances = nearest_shapes(searched.space.preshape(queries), searched, k, mirror)
     else:
         indices, distances = _rerank(queries, searched, k, mirror, rerank)
     like = next((given for given in (query, shapes) if is_foreign(given)), None)
@@ -136,3 +136,11 @@ def _read(shapes: Shapes) -> ComplexArray:
     configurations = as_configurations(shapes[:], name=shapes.name)[0]
     shapes.space.whitened_preshapes(configurations, shapes.name)
     return configurations
+
+
+def _check_mirror(mirror: bool, space: Space) -> None:
+    if mirror and np.iscomplexobj(space.gram) and space.gram.imag.any():
+        raise UnsupportedBySpaceError(
+            f"{parameter('mirror', True)} takes complex conjugates, which are mirror images where the gram is real; that "
+            f"of {type(space).__name__} is not: give {parameter('mirror', False)}."
+        )
