@@ -18,7 +18,7 @@ from shapelex.estimators.class_candidates import Calibration, Candidate
 Fold = tuple[IntArray, IntArray]
 
 
-@dataclass
+@dataclass(eq=False)
 class Judged:
     """A candidate with its best setting: `logarithms` are log-probabilities of held-out shapes."""
 

@@ -14,7 +14,7 @@ from shapelex._typing import FloatArray, IntArray
 
 # Penalties, in the weight of one shape.
 _OFFSET_PENALTY = 3.0
-_WEIGHT_PENALTY = 100.0
+_WEIGHT_PENALTY = 50.0
 # Share of equal probabilities that is mixed in, so that one method cannot exclude a class for all.
 _UNIFORM_SHARE = 1e-3
 

@@ -15,6 +15,7 @@ from shapelex.estimators.class_candidates import (
     Candidate,
     ClassDictionaries,
     ConvolutionRidge,
+    KernelMachine,
     ProcrustesMachine,
     TangentDiscriminant,
     TangentMachine,
@@ -57,7 +58,8 @@ class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
     The settings of a method (shrinkage, cost, penalty, size) are those of least log loss of the held-out shapes, and
     its scores are turned into probabilities by the same shapes. The probabilities of all methods are then multiplied,
     each to the power of a weight: the weights, too, maximize the likelihood of the held-out labels, with a penalty
-    that keeps them nearly equal where there are few shapes.
+    that keeps them nearly equal where there are few shapes. Of the two support vector machines, which see almost the
+    same distances, only the better one is used.
 
     Closed outlines may have start points that do not correspond. The first four methods are therefore also tried
     after an :class:`OutlineRegistration`, with and without reflections, and the best of the three is used.
@@ -113,7 +115,7 @@ class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
     >>> model.predict([1j * circle, circle + 0.5 / circle])
     array(['round', 'long'], dtype='<U5')
     >>> model.candidates_
-    ['tangent LDA', 'tangent SVM', 'Procrustes kernel', 'class dictionaries']
+    ['tangent LDA', 'Procrustes kernel', 'class dictionaries']
     """
 
     def __init__(self, space: Space | None = None, random_state: Any = None) -> None:
@@ -175,7 +177,8 @@ class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
         ndarray of shape (n_shapes,)
             Labels; a tie goes to the first class.
         """
-        labels: np.ndarray[Any, Any] = self.classes_[np.argmax(self._log_probabilities(X), axis=1)]
+        numbers = np.argmax(self._log_probabilities(X), axis=1)
+        labels: np.ndarray[Any, Any] = self.classes_[numbers]
         return labels
 
     @keeps_array_kind
@@ -282,8 +285,13 @@ class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
         """Learn the weights of the methods, keep those that matter, and write the table of all."""
         import pandas as pd
 
-        is_used = [view == self._view or isinstance(one.candidate, ConvolutionRidge) for view, one in judged]
-        used = [one for one, use in zip(judged, is_used, strict=True) if use]
+        used = [
+            (view, one) for view, one in judged if view == self._view or isinstance(one.candidate, ConvolutionRidge)
+        ]
+        machines = [one for _, one in used if isinstance(one.candidate, KernelMachine)]
+        # Their distances are almost the same: both together would count twice.
+        machines.remove(min(machines, key=lambda one: log_loss(one.logarithms, numbers)))
+        used = [(view, one) for view, one in used if one not in machines]
         logarithms = np.stack([one.logarithms for _, one in used])
         weights = pooling_weights(logarithms, numbers)
         matters = weights >= _MIN_WEIGHT * weights.sum()
