@@ -22,6 +22,7 @@ from .estimators import ComplexPCA as ComplexPCA
 from .estimators import OutlineConvolutions as OutlineConvolutions
 from .estimators import OutlineRegistration as OutlineRegistration
 from .estimators import ProcrustesKernel as ProcrustesKernel
+from .estimators import ShapeClassifier as ShapeClassifier
 from .estimators import ShapeDictionary as ShapeDictionary
 from .estimators import ShapeDictionaryClassifier as ShapeDictionaryClassifier
 from .estimators import TangentPCA as TangentPCA

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._arrays import is_tensor, keeps_array_kind
+from shapelex._arrays import is_tensor, keeps_array_kind, to_numpy
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_flag
 from shapelex.coding.threads import count_threads, run_blocks
@@ -200,12 +200,16 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
         thresholds, slopes = (torch.from_numpy(array).to(rows.device) for array in (self.thresholds_, self.slopes_))
         closed, features = self.space_.closed, []
         for part in rows.split(_TENSOR_ROWS):
-            signals = signals_of((part - part.mean(dim=1, keepdim=True)) @ matrix.T, closed, TURNING_STEPS)
+            signals = signals_of(part @ matrix.T, closed, TURNING_STEPS)
             copies = copies_of(signals, closed, self.mirror)
             margins = signal_margins(closed)
             found = [convolve(copy, margins, closed, DILATIONS.tolist(), thresholds, slopes) for copy in copies]
             features.append(torch.stack(found).mean(dim=0))
-        return torch.cat(features).to(rows.real.dtype)
+        result = torch.cat(features).to(rows.real.dtype)
+        if not bool(torch.isfinite(result).all()):
+            # The check on the host names the rows that are collapsed or not finite.
+            self.space_.whitened_preshapes(to_numpy(rows), "X")
+        return result
 
     def _signals(self, configurations: ComplexArray, name: str, first_row: int) -> FloatArray:
         """Return the signals of configurations, refusing those that are collapsed or not finite."""
