@@ -29,7 +29,6 @@ def by_diffusion(within: FloatArray, to_set: FloatArray) -> FloatArray:
     shape ``j`` is ``Σ_t (p P^t) · (P^(t+1))_j`` for ``t = 0 .. 11``: walks of the same length that start at both end at
     the same shape. It is divided by the similarities of both to themselves, like a cosine.
     """
-    within = np.minimum(within, within.T)
     steps = sparse.csr_array(_transitions(within, within))
     first = sparse.csr_array(_transitions(to_set, within))
     meeting = np.eye(len(within))
@@ -48,7 +47,6 @@ def by_reciprocal_neighbors(within: FloatArray, to_set: FloatArray) -> FloatArra
     Two shapes are reciprocal neighbors if each is among the nearest of the other. The set of a shape is extended by
     the neighbors of its neighbors that are mostly in it already, and averaged over the shapes nearest to it.
     """
-    within = np.minimum(within, within.T)
     is_near = within <= _radii(within, _N_RECIPROCAL)[:, None]
     is_very_near = within <= _radii(within, _N_RECIPROCAL // 2)[:, None]
     members = _extended(is_near & is_near.T, is_very_near & is_very_near.T)
