@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex.estimators.base import ShapeEstimator, all_or_nothing, as_generator
+from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.class_candidates import (
     MAX_KERNEL_SHAPES,
     Candidate,
@@ -21,12 +21,14 @@ from shapelex.estimators.class_candidates import (
     TangentMachine,
 )
 from shapelex.estimators.class_labels import check_class_sizes, check_labels, own_labels
+from shapelex.estimators.classifier_file import Decisions
 from shapelex.estimators.decision_explanation import Explanation, explain_decision
 from shapelex.estimators.inner_folds import Fold, Judged, accuracy, judge, log_loss, make_class_folds
 from shapelex.estimators.outline_registration import OutlineRegistration
 from shapelex.estimators.score_calibration import pool, pooling_weights
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Landmarks, Space
+from shapelex.store.schema import Labels, Schema
 
 if TYPE_CHECKING:
     pass
@@ -43,7 +45,7 @@ _MIN_CURVE_POINTS = 20
 _MIN_WEIGHT = 0.02
 
 
-class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
+class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     """Classify shapes by the methods that are accurate on held-out training shapes.
 
     Several methods are compared by stratified folds of the training shapes:
@@ -100,7 +102,8 @@ class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
     A class needs two shapes. Methods that cannot be fitted to so few shapes are left out: linear discriminant analysis
     needs more shapes than classes, a class dictionary two shapes in each fold.
 
-    The fitted estimator can be pickled; it has no file format of its own.
+    ``save`` writes the training shapes and what the folds decided: methods, settings, calibrations and weights. Loading
+    the file fits the chosen methods again, without the folds.
 
     Examples
     --------
@@ -117,6 +120,8 @@ class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
     >>> model.candidates_
     ['tangent LDA', 'Procrustes kernel', 'class dictionaries']
     """
+
+    _schema = Schema((Labels("classes_", "n_classes"), Decisions("members")))
 
     def __init__(self, space: Space | None = None, random_state: Any = None) -> None:
         self.space = space
@@ -161,6 +166,7 @@ class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
         self._choose(judged, numbers[sample], folds)
         self._fit_members(configurations, numbers, sample, seed)
         self._shapes, self._numbers = configurations[sample], numbers[sample]
+        self._training, self._training_numbers, self._sample, self._seed = configurations, numbers, sample, seed
         return self
 
     @keeps_array_kind
@@ -322,6 +328,23 @@ class ShapeClassifier(ClassifierMixin, ShapeEstimator):  # type: ignore[misc]
                 candidate.prepare(whole if view else X, self.space_, seed)
                 candidate.fit(numbers, member.setting)
             member.logarithms = member.logarithms[:0]
+
+    def _refit_members(self) -> None:
+        """Fit the methods of a model file to its training shapes."""
+        X, numbers, sample = self._training, self._training_numbers, self._sample
+        self._shapes, self._numbers = X[sample], numbers[sample]
+        views = {"": self._shapes}
+        self.registration_ = None
+        if self._view:
+            reflection = "reflection" in self._view
+            self.registration_ = OutlineRegistration(space=self.space_, reflection=reflection).fit(self._shapes)
+            views[self._view] = np.asarray(self.registration_.transform(self._shapes))
+        for view, member in self._members:
+            member.candidate.prepare(views[view], self.space_, self._seed)
+        self._fit_members(X, numbers, sample, self._seed)
+
+    def _check_loaded(self) -> None:
+        self.predict(self._training[:1])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_members") and hasattr(self, "weights_")
