@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import validate_data
 
 import shapelex as sx
+from shapelex.estimators.class_candidates import TangentMachine
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -84,6 +85,9 @@ class ColumnsConvolutions(RealColumns, sx.OutlineConvolutions):
 
 class ColumnsShapeClassifier(RealColumns, sx.ShapeClassifier):
     """Adds a point to every polygon: some checks have two columns, and any two points have the same shape."""
+
+    # Without class dictionaries, which are checked above and take most of the time.
+    _pointwise = (TangentMachine,)
 
     def __init__(self, random_state=0):
         super().__init__(random_state=random_state)

@@ -196,7 +196,7 @@ def test_many_shapes_are_sampled(monkeypatch):
 def test_bad_input_is_refused():
     X, y = make_shapes(n_each=5)
     model = sx.ShapeClassifier(random_state=0)
-    with pytest.raises(ShapeInputError, match=r"at least 2 classes.*'flat'"):
+    with pytest.raises(ShapeInputError, match=r"at least 2 classes.*one class, 'flat'"):
         model.fit(X[:5], y[:5])
     with pytest.raises(ShapeInputError, match="every class needs at least 2 shapes"):
         model.fit(X[:11], y[:11])

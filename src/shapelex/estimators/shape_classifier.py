@@ -122,6 +122,8 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     """
 
     _schema = Schema((Labels("classes_", "n_classes"), Decisions("members")))
+    # Methods that compare shapes point by point, besides the two that choose the registration.
+    _pointwise: tuple[type[Candidate], ...] = (TangentMachine, ClassDictionaries)
 
     def __init__(self, space: Space | None = None, random_state: Any = None) -> None:
         self.space = space
@@ -269,7 +271,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         known = [(view, found) for view, found in first if found is not None]
         self._view = min(known, key=lambda one: log_loss(one[1].logarithms, numbers))[0]
         self.registration_ = registrations[self._view]
-        others: list[tuple[str, Candidate]] = [(self._view, TangentMachine()), (self._view, ClassDictionaries())]
+        others = [(self._view, candidate()) for candidate in self._pointwise]
         if self._is_curve:
             others.append(("", ConvolutionRidge()))
         for view, candidate in others:
@@ -367,8 +369,8 @@ def _score_row(view: str, judged: Judged, numbers: IntArray, weight: float) -> d
 def _check_classes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:
     if len(classes) == 1:
         raise ShapeInputError(
-            f"y must hold at least 2 classes to tell apart, but all shapes have the class {classes.tolist()[0]!r}: add "
-            "shapes of another class."
+            f"y must hold at least 2 classes to tell apart, got one class, {classes.tolist()[0]!r}: add shapes of "
+            "another class."
         )
     check_class_sizes(classes, numbers)
 
