@@ -8,6 +8,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.selection import class_test
+from shapelex.store.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, run
 
 
@@ -67,7 +68,7 @@ def test_words_and_records(garden):
     assert lines[1].split() == ["class", "iris", "rose"]
     assert lines[2].split()[0] == "iris"
     assert sum(map(int, lines[2].split()[1:] + lines[3].split()[1:])) == 40
-    record = json.loads((garden / "wrong.csv.provenance.json").read_text())
+    record = read_run("wrong.csv")
     assert record["command"].startswith("shapelex classify flowers.npz")
 
 

@@ -7,12 +7,14 @@ nearest shapes of each query.
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.geometry.distances import row_distances
 from shapelex.geometry.registration.cyclic_search import CyclicSearch
 from shapelex.shapes.collection import Block, Shapes
 from shapelex.spaces import Landmarks, Space
 
 _BLOCK_ROWS = 2048
+_NS_PER_PRODUCT = 20.0
 
 
 def free_changes(space: Space, mirror: bool) -> dict[str, bool]:
@@ -35,18 +37,30 @@ def nearest_shapes(queries: ComplexArray, shapes: Shapes, k: int, mirror: bool) 
     largest: list[FloatArray] = [np.empty(0)] * len(queries)
     for block in shapes.blocks(_BLOCK_ROWS):
         search = CyclicSearch(preshapes_of(block, space), space, **changes)
-        for number, query in enumerate(queries):
-            squares = np.concatenate([largest[number], search.largest(query)])
-            numbers = np.concatenate([found[number], block.start + np.arange(len(block))])
-            best = first_smallest(-squares, k)
-            found[number], largest[number] = numbers[best], squares[best]
+        numbers_of_block = block.start + np.arange(len(block))
+
+        def compare(start: int, stop: int, search: CyclicSearch = search, own: IntArray = numbers_of_block) -> None:
+            for number in range(start, stop):
+                squares = np.concatenate([largest[number], search.largest(queries[number])])
+                numbers = np.concatenate([found[number], own])
+                best = first_smallest(-squares, k)
+                found[number], largest[number] = numbers[best], squares[best]
+
+        run_blocks(compare, len(queries), 1, count_threads(None, len(queries) * search.n_products * _NS_PER_PRODUCT))
     return _measure_exactly(queries, shapes, np.stack(found), changes)
 
 
 def full_distances(queries: ComplexArray, preshapes: ComplexArray, space: Space, mirror: bool) -> FloatArray:
     """Return the full distances of all queries (rows) to all pre-shapes (columns), good to about 1e-8."""
     search = CyclicSearch(preshapes, space, **free_changes(space, mirror))
-    return np.stack([np.sqrt(np.maximum(1 - search.largest(query), 0)) for query in queries])
+    distances = np.empty((len(queries), len(preshapes)))
+
+    def measure(start: int, stop: int) -> None:
+        for number in range(start, stop):
+            distances[number] = np.sqrt(np.maximum(1 - search.largest(queries[number]), 0))
+
+    run_blocks(measure, len(queries), 1, count_threads(None, len(queries) * search.n_products * _NS_PER_PRODUCT))
+    return distances
 
 
 def preshapes_of(block: Block, space: Space) -> ComplexArray:

@@ -82,6 +82,11 @@ class CyclicSearch:
         self.n_points = space.n_coordinates // (space.coordinates_per_point or 1) if start else 1
         self._spectra = fft.fft(self._by_point(Z), axis=-1) if start else Z[:, None, :]
 
+    @property
+    def n_products(self) -> int:
+        """Number of products with one target: shapes times changes."""
+        return len(self.Z) * len(self._variants) * self.n_points
+
     def of(self, numbers: IntArray) -> "CyclicSearch":
         """Return the same search over some of the shapes."""
         part = copy(self)
