@@ -1,9 +1,9 @@
-"""How well shapes are told apart: accuracy in five stratified folds, seeded, of methods with and without dictionaries.
+"""How well shapes are told apart: one table of all sets and methods, by five stratified folds that are published.
 
-What a method leaves open (number of modes, C of a machine, shrinkage, atoms) is chosen by three folds inside the
-training part, never on the shapes that are judged. Shapes that belong together, such as the two wings of a bee, stay in
-one fold. All methods see the same folds, and shapes as they come, but for the table of registered outlines: there they
-are registered to the mean of the training part.
+What a method leaves open (cost, shrinkage, penalty, size of a dictionary, registration of closed outlines) is chosen by
+folds inside the training part, never on the shapes that are judged. Shapes that belong together, such as the two wings
+of a bee, stay in one fold, of the inner folds too. All methods see the same folds, and closed outlines in the
+registration that the inner folds of ShapeClassifier choose; convolutions see them as they come.
 """
 
 import os
@@ -12,30 +12,26 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.decomposition import PCA
+from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifierCV
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import shapelex as sx
-from labelled_sets import CHECK_SETS, REGISTERED_SETS, SETS, Array, LabelledSet, LabelledShapes, load
-from measure import find_peer, print_table
+from labelled_sets import SETS, Array, LabelledShapes, load
+from measure import RESULTS, keeps_results, print_table
 
 N_FOLDS = 5
 N_INNER_FOLDS = 3
 SEED = 0
-N_HARMONICS = 20
 COSTS = (1, 10, 100, 1000)
 # Quick settings: finer dictionaries take longer, and classify no better.
 QUICK: dict[str, Any] = {
@@ -47,51 +43,35 @@ QUICK: dict[str, Any] = {
     "n_jobs": 1,
     "random_state": SEED,
 }
-VOTERS = ("CodeFeatures + SVM", "ShapeDictionaryClassifier")
-VOTE = "vote of the last two"
+OURS = "ShapeClassifier"
 
 Folds = list[tuple[Array, Array]]
 Grid = Mapping[str, Sequence[Any]]
 
 
-class EllipticFourier(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Normalized elliptic Fourier descriptors of closed outlines, by pyefd."""
+@dataclass(frozen=True)
+class Method:
+    """Steps of a pipeline in a space, and what its inner folds choose from, given the number of shapes."""
 
-    def fit(self, X: Array, y: Any = None) -> "EllipticFourier":  # noqa: ARG002
-        """Learn nothing."""
-        return self
-
-    def transform(self, X: Array) -> Array:
-        """Return four columns a harmonic, less the three that normalization makes the same for all."""
-        from pyefd import elliptic_fourier_descriptors
-
-        outlines = sx.to_points(np.concatenate([X, X[:, :1]], axis=1))
-        described = [elliptic_fourier_descriptors(outline, order=N_HARMONICS, normalize=True) for outline in outlines]
-        return np.stack(described).reshape(len(X), -1)[:, 3:]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+    steps: Callable[[sx.spaces.Space], Sequence[BaseEstimator]]
+    grid: Callable[[int], Grid | list[Grid] | None]
+    registers: bool = True
 
 
 @dataclass(frozen=True)
-class Method:
-    """Steps of a pipeline, and what its inner folds choose from, given how many modes or atoms there can be."""
+class Result:
+    """Which held-out shapes a method got right, and the seconds that it took."""
 
-    steps: Callable[[], Sequence[BaseEstimator]]
-    grid: Callable[[int, int], Grid | list[Grid] | None]
-    outlines_only: bool = False
-
-
-def _counts(most: int) -> list[int]:
-    return [count for count in (5, 10, 20, 40) if count <= most]
+    is_right: Array
+    seconds: float
 
 
-def _code_features(kind: Any = "tangent") -> sx.CodeFeatures:
-    return sx.CodeFeatures(kind, dictionary=sx.ShapeDictionary(nested=False, **QUICK))
+def _code_features(space: sx.spaces.Space) -> sx.CodeFeatures:
+    return sx.CodeFeatures("tangent", dictionary=sx.ShapeDictionary(space=space, nested=False, **QUICK))
 
 
 def _dictionary_sizes(n_shapes: int, others: Grid) -> list[Grid]:
-    sizes = [(20, 5)] + [(n_atoms, 10) for n_atoms in [min(n_shapes // 2, 150)] if n_atoms > 20]
+    sizes = [(min(20, n_shapes), 5)] + [(n_atoms, 10) for n_atoms in [min(n_shapes // 2, 150)] if n_atoms > 20]
     return [
         {"step0__dictionary__n_atoms": [n_atoms], "step0__dictionary__n_nonzero": [n_nonzero], **others}
         for n_atoms, n_nonzero in sizes
@@ -99,162 +79,162 @@ def _dictionary_sizes(n_shapes: int, others: Grid) -> list[Grid]:
 
 
 METHODS = {
-    "tangent PCA + LDA": Method(
-        lambda: [sx.TangentPCA(), LinearDiscriminantAnalysis()],
-        lambda n_modes, _: {"step0__n_components": _counts(n_modes)},
+    "tangent LDA": Method(
+        lambda space: [sx.TangentPCA(space=space), LinearDiscriminantAnalysis(solver="lsqr")],
+        lambda _: {"step1__shrinkage": [0.01, 0.03, 0.1, 0.3]},
     ),
-    "tangent + shrunk LDA": Method(
-        lambda: [sx.TangentPCA(), LinearDiscriminantAnalysis(solver="lsqr")],
-        lambda *_: {"step1__shrinkage": [0.01, 0.03, 0.1, 0.3]},
-    ),
-    "tangent + SVM": Method(lambda: [sx.TangentPCA(), SVC()], lambda *_: {"step1__C": COSTS}),
-    "elliptic Fourier + LDA": Method(
-        lambda: [EllipticFourier(), PCA(), LinearDiscriminantAnalysis()],
-        lambda _, n_shapes: {"step1__n_components": _counts(n_shapes - 1)},
-        outlines_only=True,
-    ),
+    "tangent SVM": Method(lambda space: [sx.TangentPCA(space=space), SVC()], lambda _: {"step1__C": COSTS}),
     "Procrustes-kernel SVM": Method(
-        lambda: [sx.ProcrustesKernel(), SVC(kernel="precomputed")], lambda *_: {"step1__C": COSTS}
+        lambda space: [sx.ProcrustesKernel(space=space), SVC(kernel="precomputed")], lambda _: {"step1__C": COSTS}
     ),
     "CodeFeatures + logistic": Method(
-        lambda: [_code_features(), StandardScaler(), LogisticRegression(max_iter=50, tol=1e-2)],
+        lambda space: [_code_features(space), StandardScaler(), LogisticRegression(max_iter=50, tol=1e-2)],
         # The largest dictionary alone: a logistic regression of 70 classes takes long.
-        lambda _, n_shapes: _dictionary_sizes(n_shapes, {"step2__C": [0.01, 0.1, 1]})[-1],
+        lambda n_shapes: _dictionary_sizes(n_shapes, {"step2__C": [0.01, 0.1, 1]})[-1],
     ),
     "CodeFeatures + SVM": Method(
-        lambda: [_code_features(), SVC()], lambda _, n_shapes: _dictionary_sizes(n_shapes, {"step1__C": COSTS})
+        lambda space: [_code_features(space), SVC()],
+        lambda n_shapes: _dictionary_sizes(n_shapes, {"step1__C": COSTS}),
     ),
     # It chooses its shrinkage itself, by folds of the training part.
     "ShapeDictionaryClassifier": Method(
-        lambda: [sx.ShapeDictionaryClassifier(cv=N_INNER_FOLDS, **QUICK)], lambda *_: None
+        lambda space: [sx.ShapeDictionaryClassifier(space=space, cv=N_INNER_FOLDS, **QUICK)], lambda _: None
+    ),
+    # It chooses its penalty itself, by leaving out one shape at a time.
+    "OutlineConvolutions + ridge": Method(
+        lambda space: [
+            sx.OutlineConvolutions(space, random_state=SEED),
+            StandardScaler(),
+            RidgeClassifierCV(np.logspace(-1, 5, 13)),
+        ],
+        lambda _: None,
+        registers=False,
     ),
 }
 
-KINDS = {
-    kind: Method(
-        lambda kind=kind: [_code_features(kind), StandardScaler(), SVC()],  # type: ignore[misc]
-        lambda _, n_shapes: _dictionary_sizes(n_shapes, {"step2__C": COSTS}),
-    )
-    for kind in ("modulus", "phase", "similarity", "tangent")
-}
-KIND_SETS = ("hearts", "plethodon", "cells", "grains")
-
-
-def _class_dictionaries(n_atoms: int, n_nonzero: int, cv: int | None = None) -> Method:
-    model = sx.ShapeDictionaryClassifier(n_atoms, n_nonzero, shrinkage=0.1, cv=cv, **QUICK)
-    return Method(lambda: [model], lambda *_: None)
-
-
-# Class dictionaries of fixed sizes, without folds that choose anything.
-SIZES = {
-    f"n_atoms={n_atoms}, n_nonzero={n_nonzero}": _class_dictionaries(n_atoms, n_nonzero)
-    for n_atoms, n_nonzero in ((1, 1), (8, 1), (8, 2), (8, 3))
-}
-SMALL_SETS = ("apes", "trilobites")
-WITH_AND_WITHOUT_CV = {"cv=None": _class_dictionaries(8, 3), "cv=3": _class_dictionaries(8, 3, 3)}
-
 
 def main() -> None:
-    with_fourier = find_peer("pyefd", "elliptic Fourier descriptors") is not None
-    methods = {name: method for name, method in METHODS.items() if with_fourier or not method.outlines_only}
-    page = "docs/how-to/classification.md"
-    _compare(f"{page}, Which method", SETS, methods, "sets")
-    _compare(f"{page}, Which method: registered outlines", REGISTERED_SETS, methods, "registered")
-    _compare(f"{page}, Which method: sets that no choice was made on", CHECK_SETS, methods, "other-sets")
-    _compare(f"{page}, Which method: fewer atoms", {name: CHECK_SETS[name] for name in SMALL_SETS}, SIZES, "few-atoms")
-    _compare(f"{page}, Which features", {name: SETS[name] for name in KIND_SETS}, KINDS, "features")
-    _compare(f"{page}, What shrinkage and cv do", {"cells": SETS["cells"]}, WITH_AND_WITHOUT_CV, "cv")
-
-
-def _compare(title: str, sets: Mapping[str, Sequence[LabelledSet]], methods: Mapping[str, Method], file: str) -> None:
     start = time.perf_counter()
-    columns = {}
-    for name, parts in sets.items():
-        columns[name] = _accuracies(parts, methods, f"{title}, {name}")
-        found = ", ".join(f"{method} {accuracy:.3f}" for method, accuracy in columns[name].items())
-        print(f"{time.perf_counter() - start:.0f} s, {name}: {found}", file=sys.stderr, flush=True)
-    known = {name: column for name, column in columns.items() if column}
-    if known:
-        names = [name for name in [*methods, VOTE] if any(name in column for column in known.values())]
-        _print_accuracies(title, known, names, f"classification-{file}")
+    rows = []
+    for name, labelled_set in SETS.items():
+        parts = load(labelled_set, f"docs/how-to/classification.md, {name}")
+        if not parts:
+            continue
+        rows.append(table_row(name, parts, [judge_part(part) for part in parts]))
+        print(f"{time.perf_counter() - start:.0f} s, {' | '.join(rows[-1])}", file=sys.stderr, flush=True)
+        if keeps_results():
+            _keep_folds(name, parts)
+    print_accuracies(rows)
 
 
-def _print_accuracies(title: str, columns: Mapping[str, Mapping[str, float]], names: Sequence[str], file: str) -> None:
-    table = np.array([[column.get(name, np.nan) for column in columns.values()] for name in names])
-    cells = [_bold_best([_format(value, 3) for value in column], max) for column in table.T]
-    if len(columns) > 1:
-        ranks = np.nanmean(rankdata(-table, axis=0, nan_policy="omit"), axis=1)
-        cells.append(_bold_best([_format(value, 3) for value in table.mean(axis=1)], max))
-        cells.append(_bold_best([_format(value, 1) for value in ranks], min))
-    header = ["accuracy", *columns, *(["mean", "mean rank"] if len(columns) > 1 else [])]
-    print_table(title, header, [list(row) for row in zip(names, *cells, strict=True)], file)
+def judge_part(shapes: LabelledShapes) -> dict[str, Result]:
+    """Return what every method got right, in the order of the shapes."""
+    folds = split(shapes.y, shapes.groups, N_FOLDS, SEED)
+    jobs = [delayed(judge)(shapes, train, test) for train, test in folds]
+    return merge(folds, Parallel(n_jobs=min(os.cpu_count() or 1, N_FOLDS))(jobs))
 
 
-def _format(value: float, digits: int) -> str:
-    return "" if np.isnan(value) else f"{value:.{digits}f}"
-
-
-def _bold_best(cells: Sequence[str], best_of: Callable[[list[float]], float]) -> list[str]:
-    best = best_of([float(cell) for cell in cells if cell])
-    return [f"**{cell}**" if cell and float(cell) == best else cell for cell in cells]
-
-
-def _accuracies(parts: Sequence[LabelledSet], methods: Mapping[str, Method], rows: str) -> dict[str, float]:
-    """Return the accuracy of each method, averaged over folds and parts; nothing where there are no data."""
-    jobs = []
-    for part in parts:
-        shapes = load(part, rows)
-        if shapes is None:
-            return {}
-        jobs += [(shapes, fold) for fold in _split(shapes, N_FOLDS, SEED)]
-    results = Parallel(n_jobs=min(os.cpu_count() or 1, N_FOLDS))(
-        delayed(_judge)(shapes, train, test, methods) for shapes, (train, test) in jobs
-    )
-    return {name: float(np.mean([result[name] for result in results])) for name in results[0]}
-
-
-def _split(shapes: LabelledShapes, n_folds: int, seed: int) -> Folds:
-    splitter = StratifiedKFold if shapes.groups is None else StratifiedGroupKFold
+def split(y: Array, groups: Array | None, n_folds: int, seed: int) -> Folds:
+    """Return folds that hold out a share of every class, and whole groups."""
+    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = splitter(n_folds, shuffle=True, random_state=seed)
-    return list(folds.split(np.empty((len(shapes.y), 0)), shapes.y, shapes.groups))
+    return list(folds.split(np.empty((len(y), 0)), y, groups))
 
 
-def _judge(shapes: LabelledShapes, train: Array, test: Array, methods: Mapping[str, Method]) -> dict[str, float]:
+def merge(folds: Folds, judged: Sequence[Mapping[str, Result]]) -> dict[str, Result]:
+    """Return the results of all folds together."""
+    merged = {}
+    for name in judged[0]:
+        is_right = np.zeros(sum(len(test) for _, test in folds), dtype=bool)
+        for (_, test), results in zip(folds, judged, strict=True):
+            is_right[test] = results[name].is_right
+        merged[name] = Result(is_right, sum(results[name].seconds for results in judged))
+    return merged
+
+
+def judge(shapes: LabelledShapes, train: Array, test: Array) -> dict[str, Result]:
+    """Return what every method gets right of the shapes of one fold."""
+    X, y, space = shapes.X[train], shapes.y[train], shapes.space
+    X_test, truth = shapes.X[test], shapes.y[test]
     groups = None if shapes.groups is None else shapes.groups[train]
-    known = LabelledShapes(shapes.X[train], shapes.y[train], groups, shapes.is_outline)
-    X_test = shapes.X[test]
-    if shapes.registers:
-        registration = sx.OutlineRegistration(reflection=True).fit(known.X)
-        known, X_test = replace(known, X=registration.transform(known.X)), registration.transform(X_test)
-    inner = _split(known, N_INNER_FOLDS, SEED + 1)
-    n_shapes = min(len(kept) for kept, _ in inner)
-    n_modes = min(n_shapes - 1, 2 * shapes.X.shape[1] - 4)
-    truth = shapes.y[test]
-    accuracies = {}
-    chances = []
+    inner = split(y, groups, N_INNER_FOLDS, SEED + 1)
+    results = {}
     with tempfile.TemporaryDirectory() as memory, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, method in methods.items():
-            if method.outlines_only and not shapes.is_outline:
-                continue
-            steps = [(f"step{number}", step) for number, step in enumerate(method.steps())]
+        start = time.perf_counter()
+        ours = sx.ShapeClassifier(space, random_state=SEED).fit(X, y, groups)
+        is_right = ours.predict(X_test) == truth
+        results[OURS] = Result(is_right, time.perf_counter() - start)
+        registered = (X, X_test)
+        if ours.registration_ is not None:
+            registered = (ours.registration_.transform(X), ours.registration_.transform(X_test))
+        for name, method in METHODS.items():
+            start = time.perf_counter()
+            known, new = registered if method.registers else (X, X_test)
+            steps = [(f"step{number}", step) for number, step in enumerate(method.steps(space))]
             search = Pipeline(steps, memory=memory)
-            grid = method.grid(n_modes, n_shapes)
+            grid = method.grid(min(len(kept) for kept, _ in inner))
             if grid is not None:
                 search = GridSearchCV(search, grid, cv=inner)
-            search.fit(known.X, known.y)
-            accuracies[name] = float(search.score(X_test, truth))
-            if name in VOTERS:
-                chances.append(_chances(search, known, inner, X_test))
-    if len(chances) == len(VOTERS):
-        voted = np.unique(known.y)[np.argmax(np.sum(chances, axis=0), axis=1)]
-        accuracies[VOTE] = float(np.mean(voted == truth))
-    return accuracies
+            is_right = search.fit(known, y).predict(new) == truth
+            results[name] = Result(is_right, time.perf_counter() - start)
+    return results
 
 
-def _chances(search: Any, known: LabelledShapes, inner: Folds, X: Array) -> Array:
-    """Return probabilities of the classes; a machine's decisions become such by its inner folds."""
-    if hasattr(search, "predict_proba"):
-        return np.asarray(search.predict_proba(X))
-    calibrated = CalibratedClassifierCV(search.best_estimator_, ensemble=False, cv=inner)
-    return np.asarray(calibrated.fit(known.X, known.y).predict_proba(X))
+def table_row(name: str, parts: Sequence[LabelledShapes], judged: Sequence[Mapping[str, Result]]) -> list[str]:
+    """Return the accuracies on a set, with the paired difference between ours and the best other row."""
+    names = [*METHODS, OURS]
+    right = {method: np.concatenate([results[method].is_right for results in judged]) for method in names}
+    accuracies = {method: float(values.mean()) for method, values in right.items()}
+    best = max(accuracies.values())
+    rival = max(METHODS, key=lambda method: accuracies[method])
+    difference = right[OURS].astype(float) - right[rival]
+    groups = np.concatenate(_units(parts))
+    seconds = sum(results[OURS].seconds for results in judged) / (N_FOLDS * len(judged))
+    cells = [f"**{value:.3f}**" if value == best else f"{value:.3f}" for value in accuracies.values()]
+    return [
+        name,
+        str(len(groups)),
+        *cells,
+        f"{_standard_error(right[OURS].astype(float), groups):.3f}",
+        f"{difference.mean():+.3f} ± {_standard_error(difference, groups):.3f}",
+        f"{seconds:.1f}",
+    ]
+
+
+def print_accuracies(rows: Sequence[Sequence[str]]) -> None:
+    """Print the table; sets that nothing was chosen on come last, under a heading of their own."""
+    header = ["accuracy", "shapes", *METHODS, OURS, "standard error", "ours − best other", "seconds per fit"]
+    chosen = [row for row in rows if SETS[row[0]].chosen_on]
+    others = [row for row in rows if not SETS[row[0]].chosen_on]
+    heading = ["*sets that nothing was chosen on*"] + [""] * (len(header) - 1)
+    table = [*chosen, *([heading] if others else []), *others]
+    print_table("docs/how-to/classification.md", header, table, "classification")
+
+
+def _units(parts: Sequence[LabelledShapes]) -> list[Array]:
+    """Return the number of the group of each shape; a shape without one is a group of its own."""
+    units, n_before = [], 0
+    for part in parts:
+        own = np.arange(len(part.y)) if part.groups is None else part.groups
+        units.append(own + n_before)
+        n_before += int(own.max()) + 1
+    return units
+
+
+def _standard_error(values: Array, groups: Array) -> float:
+    """Return the standard error of a mean of values that are independent between groups only."""
+    sums = np.bincount(groups, values - values.mean())
+    return float(np.sqrt(len(sums) / (len(sums) - 1) * (sums**2).sum()) / len(values))
+
+
+def _keep_folds(name: str, parts: Sequence[LabelledShapes]) -> None:
+    """Write the rows of the file that each fold holds out, one line per view and fold."""
+    target = RESULTS / "classification-folds.csv"
+    lines = [] if not target.exists() else target.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in lines if line.split(",")[0] not in ("file", SETS[name].file)]
+    for part, view in zip(parts, SETS[name].views or ("",), strict=True):
+        for number, (_, test) in enumerate(split(part.y, part.groups, N_FOLDS, SEED)):
+            held_out = " ".join(str(row) for row in part.rows[test])
+            lines.append(f"{SETS[name].file},{view},{number},{held_out}")
+    target.write_text("\n".join(["file,view,fold,held-out rows", *lines]) + "\n", encoding="utf-8")

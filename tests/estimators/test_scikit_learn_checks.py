@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import validate_data
 
 import shapelex as sx
+from shapelex.estimators.class_candidates import TangentMachine
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -77,6 +78,36 @@ class ColumnsRegistration(RealColumns, sx.OutlineRegistration):
         super().__init__(reflection=reflection)
 
 
+class ColumnsConvolutions(RealColumns, sx.OutlineConvolutions):
+    def __init__(self, mirror=False, random_state=0):
+        super().__init__(mirror=mirror, random_state=random_state)
+
+
+class ColumnsShapeClassifier(RealColumns, sx.ShapeClassifier):
+    """Adds a point to every polygon: some checks have two columns, and any two points have the same shape."""
+
+    # Without class dictionaries, which are checked above and take most of the time.
+    _pointwise = (TangentMachine,)
+
+    def __init__(self, random_state=0):
+        super().__init__(random_state=random_state)
+
+    def _to_configurations(self, X, *, reset):
+        configurations = super()._to_configurations(X, reset=reset)
+        return np.concatenate([configurations, np.full_like(configurations[:, :1], -1)], axis=1)
+
+    def _read_fit_input(self, X):
+        configurations = super()._read_fit_input(X)
+        self.n_features_in_ = configurations.shape[1] - 1
+        return configurations
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # The checks' classes differ in position and size, which a shape forgets.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
 COMPLEX_CODES = {"check_transformer_preserve_dtypes": "codes are complex, so float input cannot give float output"}
 SWAPS = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -98,6 +129,8 @@ EXPECTED_FAILURES = {
     ColumnsClassifier: SWAPS | TOO_FEW_SHAPES,
     ColumnsRiemannian: SWAPS | TOO_FEW_SHAPES,
     ColumnsRegistration: {"check_transformer_preserve_dtypes": "outlines are complex"},
+    ColumnsConvolutions: {},
+    ColumnsShapeClassifier: {},
 }
 
 
@@ -110,6 +143,8 @@ EXPECTED_FAILURES = {
         ColumnsClassifier(),
         ColumnsRiemannian(),
         ColumnsRegistration(),
+        ColumnsConvolutions(),
+        ColumnsShapeClassifier(),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],
 )

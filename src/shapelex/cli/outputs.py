@@ -15,7 +15,10 @@ from shapelex.cli.json_report import current_report
 # Files that have a place for the record of what made them; others have it beside them.
 _WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
 
-OUTPUT_OPTIONS = ("-o", "--out", "--table", "--figure", "--checkpoint", "--movie", "--bouts", "--transitions")
+OUTPUT_OPTIONS = (
+    "-o", "--out", "--table", "--figure", "--checkpoint", "--movie", "--bouts", "--transitions", "--tested",
+    "--misclassified",
+)  # fmt: skip
 _JOINED = re.compile(rf"({'|'.join(OUTPUT_OPTIONS[1:])})=(.*)|(-o)(.+)", re.DOTALL)
 
 

@@ -137,6 +137,7 @@ def _run_again(words: list[str], out: Path, options: list[str], screen: Screen) 
     kept += ["--table" if is_table else "-o", str(out)]
     kept += [word for option, path in beside.items() for word in (option, str(path))]
     expected = {"table" if is_table else "out": out, "scheduler": None, "force": "--force" in options}
-    expected |= {name: beside.get(f"--{name}") for name in ("figure", "movie", "checkpoint", "bouts", "transitions")}
+    others = set(OUTPUT_OPTIONS) - {"-o", "--out", "--table"}
+    expected |= {option.removeprefix("--"): beside.get(option) for option in others}
     screen.say(f"$ {shlex.join(['shapelex', *kept])}")
     run_command(kept, options, expected)

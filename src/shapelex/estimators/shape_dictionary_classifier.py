@@ -7,19 +7,18 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
+from shapelex._validation import check_count, check_number, check_positive, check_weights
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
+from shapelex.estimators.class_labels import check_class_sizes, check_labels, own_labels
 from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
 from shapelex.estimators.progress import check_verbose, write_progress
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.within_class_metric import within_class_space
-from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.exceptions import ParameterError
 from shapelex.spaces import Space
 from shapelex.store.model_file import EstimatorList
 from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema
@@ -214,12 +213,12 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         """
         self._check_sizes()
         configurations = self._read_fit_input(X)
-        labels = _check_labels(_own_labels(X) if y is None else y, len(configurations))
+        labels = check_labels(own_labels(X, type(self).__name__) if y is None else y, len(configurations))
         weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
         counts = weights > 0
         configurations, labels, weights = configurations[counts], labels[counts], weights[counts]
         self.classes_, numbers = np.unique(labels, return_inverse=True)
-        _check_class_sizes(self.classes_, numbers)
+        check_class_sizes(self.classes_, numbers)
         n_folds = _count_folds(self.cv, self.temperature, np.bincount(numbers))
         shrinkages = _check_shrinkage(self.shrinkage, chooses=n_folds > 0)
         generator = as_generator(self.random_state)
@@ -398,31 +397,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         return max(_TEMPERATURE_SHARE * mean, float(np.finfo(np.float64).tiny))
 
 
-def _own_labels(X: Any) -> ArrayLike:
-    """Return the labels of a set of shapes; refuse arrays, which have none, and sets with unknown labels."""
-    stored = getattr(X, "labels", None)
-    if stored is None:
-        raise ShapeInputError(
-            "ShapeDictionaryClassifier requires y to be passed, but the target y is None, and X is no set that has "
-            "labels: give y, or a ShapeSet with labels."
-        )
-    labels: np.ndarray[Any, Any] = np.asarray(stored[:]).astype(str)
-    if (labels == "").any():
-        raise ShapeInputError(
-            f"X has no label in {name_rows(labels == '')}: leave these shapes out, X[X.labels != ''], or give y."
-        )
-    return labels
-
-
-def _check_labels(y: ArrayLike, n_shapes: int) -> np.ndarray[Any, Any]:
-    labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
-    check_classification_targets(labels)
-    if len(labels) != n_shapes:
-        raise ShapeInputError(f"y must hold one label per shape: X has {n_shapes} shapes, y {len(labels)} labels.")
-    found: np.ndarray[Any, Any] = labels
-    return found
-
-
 def _check_shrinkage(shrinkage: float | str, *, chooses: bool) -> tuple[float, ...]:
     """Return the values to choose from."""
     if isinstance(shrinkage, str) and shrinkage == "auto":
@@ -456,13 +430,3 @@ def _count_folds(cv: int | None, temperature: float | None, class_sizes: IntArra
             stacklevel=4,
         )
     return usable
-
-
-def _check_class_sizes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:
-    is_single = np.bincount(numbers) < 2
-    if is_single.any():
-        named = ", ".join(repr(label) for label in classes[is_single].tolist()[:5])
-        raise ShapeInputError(
-            f"every class needs at least 2 shapes to learn from, but {is_single.sum()} of {len(classes)} have a single "
-            f"one ({named}): add shapes, or leave these classes out."
-        )

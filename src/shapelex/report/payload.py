@@ -22,6 +22,7 @@ from shapelex.report.sampling import choose_shapes
 from shapelex.report.series import pack_series
 from shapelex.report.shapes import ReportedShapes
 from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_groups
+from shapelex.report.tested import summarize_test
 from shapelex.report.words import list_provenance, list_settings, name_kind
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
@@ -41,6 +42,7 @@ def make_payload(
     max_shapes: int,
     joined: bool = True,
     n_population: int | None = None,
+    tested: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
     by: str | None = None,
     within: str | None = None,
@@ -61,6 +63,8 @@ def make_payload(
         Whether landmarks are joined by a line.
     n_population : int, optional
         Shapes of the set that these are spread over, where they are not all.
+    tested : mapping, optional
+        Classes and predicted classes of shapes, by their ids.
     provenance : mapping, optional
         Where it comes from.
     by, within : str, optional
@@ -130,6 +134,8 @@ def make_payload(
         "notes": list(shapes.notes),
         "provenance": list_provenance(provenance),
     }
+    if tested is not None:
+        payload["tested"] = summarize_test(tested, shapes.ids, rows)
     if shapes.sequence is not None:
         payload["times"] = pack_series(model, shapes, codes, errors, rows)
     return payload

@@ -4,6 +4,7 @@ import { startAtoms } from "./atoms.js";
 import { nameOf, nShapes } from "./data.js";
 import { byId } from "./dom.js";
 import { atomsDrawing } from "./atoms_svg.js";
+import { confusion, startClasses } from "./classes.js";
 import { codesButton, codesText } from "./codes_table.js";
 import { downloadTools, svgText } from "./download.js";
 import { startErrors } from "./errors.js";
@@ -37,6 +38,7 @@ startFilter();
 startTable();
 startGroups();
 startGroupTests();
+startClasses();
 startTime();
 
 byId("shape-tools").prepend(downloadTools(() => [shapeDrawing(), weightsDrawing()], () => `shape-${nameOf(state.selected)}`));
@@ -62,6 +64,7 @@ Object.defineProperty(window, "shapelex", {
     means: () => (flush(), groupMeans()),
     use: () => (flush(), groupUse()),
     time: () => (flush(), timeState()),
+    confusion: () => (flush(), confusion()),
     view: () => svgText([shapeDrawing(), weightsDrawing()]),
     state: () => {
       flush();

@@ -1,0 +1,273 @@
+"""Features of outlines by circular convolutions, as a scikit-learn transformer."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from shapelex._arrays import is_tensor, keeps_array_kind, to_numpy
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
+from shapelex._validation import check_flag
+from shapelex.coding.threads import count_threads, run_blocks
+from shapelex.estimators.base import ShapeEstimator, all_or_nothing, as_generator
+from shapelex.geometry.outline_signals import (
+    SIGNAL_NAMES,
+    TURNING_STEPS,
+    count_samples,
+    outline_signals,
+    signal_copies,
+    signal_margins,
+)
+from shapelex.kernels.convolutions import KERNELS, N_TAPS, convolve_batch
+from shapelex.shapes.collection import Shapes
+from shapelex.shapes.tensors import TensorShapes
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
+
+DILATIONS = np.array([1, 2, 4, 8])
+QUANTILES = (0.25, 0.5, 0.75)
+# Width of a ramp around a threshold, relative to the interquartile range of the responses, and in absolute terms.
+_RAMP_SHARE = 0.1
+_MIN_RAMP = 1e-3
+_BLOCK_ROWS = 16
+_TENSOR_ROWS = 256
+_NS_PER_RESPONSE = 0.5
+
+
+class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[misc]
+    """Features of outlines by convolutions with fixed kernels, pooled over the whole outline.
+
+    Four signals are computed along each curve: the distance to the centroid, and the turning angle at three scales.
+    Each is convolved with 84 fixed kernels of length 9 at the dilations 1, 2, 4 and 8, as in MiniRocket [1]_. A feature
+    is the proportion of the responses above a threshold. There are three thresholds for each kernel: the quartiles of
+    the responses of one randomly drawn training shape. No labels are used. A linear classifier with a penalty, such as
+    :class:`~sklearn.linear_model.RidgeClassifierCV` after a :class:`~sklearn.preprocessing.StandardScaler`, suits the
+    4032 features.
+
+    The features do not depend on position, size and rotation, nor on the direction of a curve; those of closed curves
+    do not depend on the start point, because the convolutions wrap around. Outlines need not be registered.
+
+    Parameters
+    ----------
+    space : Space, optional
+        Space of the configurations; when not given, that of a `ShapeSet`, otherwise closed landmarks.
+    mirror : bool, default False
+        Whether the features must not depend on reflections, either: the mean of the features of a shape and of its
+        mirror image. Use it where mirrored shapes belong to the same class.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of the choice of the training shapes that give the thresholds.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of float32, shape (n_signals, n_dilations, n_kernels, 3)
+        The thresholds.
+    slopes_ : ndarray of float32, shape (n_signals, n_dilations, n_kernels)
+        Slopes of the ramps around the thresholds, see Notes.
+    n_samples_ : int
+        Number of samples of each curve.
+    space_ : Space
+        Space of the configurations.
+    n_features_in_ : int
+        Number of coordinates.
+
+    Notes
+    -----
+    Curves are sampled at equispaced parameters, in place of equal steps of arc length: the samples of an outline whose
+    start point is moved by whole points are then the same, and so are the features, up to rounding. The number of
+    samples is the smallest multiple of the number of points that is at least 64; curves with more than 256 points are
+    sampled at 256 parameters, where the invariance to the start point is approximate.
+
+    Open curves do not wrap around: responses count where all taps of a kernel lie on the curve. Their features are
+    the mean over both directions.
+
+    Single responses do not count as 0 or 1, but by a ramp around the threshold, whose width is a tenth of the
+    interquartile range of the responses. Otherwise rounding errors could change the features of straight edges.
+
+    Features are computed in single precision. Tensors on a GPU are transformed there.
+
+    References
+    ----------
+    .. [1] A. Dempster, D. F. Schmidt and G. I. Webb, "MiniRocket: a very fast (almost) deterministic transform for time
+       series classification", KDD (2021), arXiv:2012.08791.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> t = 2j * np.pi * np.arange(80) / 80
+    >>> X = np.exp(t) + np.linspace(0.1, 0.3, 20)[:, None] * np.exp(-2 * t)
+    >>> convolutions = sx.OutlineConvolutions(random_state=0).fit(X)
+    >>> convolutions.transform(X).shape
+    (20, 4032)
+    >>> moved = 3j * np.roll(X, 7, axis=1) + 5
+    >>> bool(np.allclose(convolutions.transform(moved), convolutions.transform(X), atol=1e-4))
+    True
+    """
+
+    def __init__(self, space: Space | None = None, mirror: bool = False, random_state: Any = None) -> None:
+        self.space = space
+        self.mirror = mirror
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: ArrayLike, y: Any = None) -> "OutlineConvolutions":  # noqa: ARG002
+        """Learn the thresholds.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        OutlineConvolutions
+            The transformer itself.
+        """
+        check_flag(self.mirror, "mirror")
+        generator = as_generator(self.random_state)
+        configurations = self._read_fit_input(X)
+        self.n_samples_ = count_samples(self.space_)
+        drawn = generator.integers(len(configurations), size=(len(SIGNAL_NAMES), len(DILATIONS), len(KERNELS)))
+        used, numbers = np.unique(drawn, return_inverse=True)
+        # All shapes are checked, not only those that thresholds are taken from.
+        self.space_.whitened_preshapes(configurations, "X")
+        signals = self._signals(configurations[used], "X", 0)
+        self._learn_thresholds(signals, numbers.reshape(drawn.shape))
+        return self
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Compute the features.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes, 4032)
+            Proportions between 0 and 1; float32 for complex64 input. A tensor on a GPU gives a tensor on that GPU.
+        """
+        check_is_fitted(self)
+        if is_tensor(X) and X.device.type != "cpu":  # type: ignore[union-attr]
+            return self._transform_tensor(X)
+        return self._transform_array(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, np.dtype[np.object_]]:  # noqa: ARG002
+        """Names such as ``turning3_d2_k048_q50``: signal, dilation, the three heavy taps, and quantile in percent.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (4032,)
+            The names.
+        """
+        check_is_fitted(self)
+        taps = ["".join(map(str, kernel)) for kernel in KERNELS]
+        names = [
+            f"{signal}_d{dilation}_k{kernel}_q{100 * quantile:.0f}"
+            for signal in SIGNAL_NAMES
+            for dilation in DILATIONS
+            for kernel in taps
+            for quantile in QUANTILES
+        ]
+        return np.array(names, dtype=object)
+
+    @keeps_array_kind
+    def _transform_array(self, X: ArrayLike) -> FloatArray:
+        shapes = self._open_new_input(X)
+        features = np.empty((len(shapes), self.thresholds_.size), dtype=np.empty(0, shapes.dtype).real.dtype)
+        for block in shapes.blocks():
+            signals = self._signals(block.configurations, block.name, block.first_row)
+            features[block.start : block.start + len(block)] = self._convolve(signals)
+        return features
+
+    def _transform_tensor(self, X: Any) -> Any:
+        """Return features of a tensor on its device."""
+        import torch
+
+        from shapelex.kernels.torch.convolutions import convolve, copies_of, signals_of
+
+        rows = TensorShapes(X, self.space_, "X").tensor
+        matrix = torch.from_numpy(np.array(self._samples_matrix())).to(rows)
+        thresholds, slopes = (torch.from_numpy(array).to(rows.device) for array in (self.thresholds_, self.slopes_))
+        closed, features = self.space_.closed, []
+        for part in rows.split(_TENSOR_ROWS):
+            signals = signals_of(part @ matrix.T, closed, TURNING_STEPS)
+            copies = copies_of(signals, closed, self.mirror)
+            margins = signal_margins(closed)
+            found = [convolve(copy, margins, closed, DILATIONS.tolist(), thresholds, slopes) for copy in copies]
+            features.append(torch.stack(found).mean(dim=0))
+        result = torch.cat(features).to(rows.real.dtype)
+        if not bool(torch.isfinite(result).all()):
+            # The check on the host names the rows that are collapsed or not finite.
+            self.space_.whitened_preshapes(to_numpy(rows), "X")
+        return result
+
+    def _signals(self, configurations: ComplexArray, name: str, first_row: int) -> FloatArray:
+        """Return the signals of configurations, refusing those that are collapsed or not finite."""
+        self.space_.whitened_preshapes(configurations, name, first_row)
+        preshapes = self.space_.preshape(configurations).astype(np.complex128, copy=False)
+        return outline_signals(preshapes @ self._samples_matrix().T, self.space_.closed)
+
+    def _samples_matrix(self) -> ComplexArray | FloatArray:
+        return self.space_.basis(self.space_.parameters(self.n_samples_))
+
+    def _convolve(self, signals: FloatArray) -> FloatArray:
+        """Return the mean features of all copies of the signals."""
+        closed = self.space_.closed
+        margins = np.array(signal_margins(closed))
+        features = np.zeros((len(signals), self.thresholds_.size), dtype=np.float32)
+        copies = signal_copies(signals, closed, self.mirror)
+        share = np.float32(1 / len(copies))
+
+        def convolve_rows(start: int, stop: int) -> None:
+            for copy in copies:
+                found = np.empty((stop - start, features.shape[1]), dtype=np.float32)
+                convolve_batch(
+                    copy[start:stop], margins, closed, DILATIONS, KERNELS, self.thresholds_, self.slopes_, found
+                )
+                features[start:stop] += share * found
+
+        work = len(copies) * features.size * self.n_samples_ * _NS_PER_RESPONSE
+        run_blocks(convolve_rows, len(signals), _BLOCK_ROWS, count_threads(None, work))
+        return features
+
+    def _learn_thresholds(self, signals: FloatArray, numbers: IntArray) -> None:
+        """Take the quartiles of the responses of the shapes that `numbers` gives each signal, dilation and kernel."""
+        closed = self.space_.closed
+        self.thresholds_ = np.empty((*numbers.shape, len(QUANTILES)), dtype=np.float32)
+        self.slopes_ = np.empty(numbers.shape, dtype=np.float32)
+        for signal, margin in enumerate(signal_margins(closed)):
+            inside = signals[:, signal, margin : self.n_samples_ - margin]
+            for place, dilation in enumerate(DILATIONS):
+                rows = inside[numbers[signal, place]]
+                n_responses = self.n_samples_ if closed else rows.shape[1] - (N_TAPS - 1) * dilation
+                at = np.arange(n_responses)[:, None] + dilation * np.arange(N_TAPS)
+                taps = rows[:, at % rows.shape[1]]
+                chosen = np.take_along_axis(taps, KERNELS[:, None, :], axis=2)
+                responses = 3 * chosen.sum(axis=2) - taps.sum(axis=2)
+                quantiles = np.quantile(responses, QUANTILES, axis=1).T
+                self.thresholds_[signal, place] = quantiles
+                widths = np.maximum(_RAMP_SHARE * (quantiles[:, -1] - quantiles[:, 0]), _MIN_RAMP)
+                self.slopes_[signal, place] = 1 / widths
+
+    def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
+        shapes = super()._open_input(X, space, sample_weight)
+        if choose_space(space, X) is None:
+            return shapes.in_space(Landmarks(shapes.shape[1], closed=True))
+        return shapes
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.thresholds_.size)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "thresholds_")

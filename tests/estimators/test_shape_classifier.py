@@ -1,0 +1,283 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+
+import shapelex as sx
+from shapelex.estimators import inner_folds, shape_classifier
+from shapelex.exceptions import CoordinateCountError, NonFiniteError, ShapeInputError
+
+N_POINTS = 24
+CLOSED = sx.Landmarks(N_POINTS, closed=True)
+CIRCLE = np.exp(2j * np.pi * np.arange(N_POINTS) / N_POINTS)
+
+
+def make_shapes(n_each=12, classes=("flat", "round", "star"), spread=0.05, seed=0):
+    """Return outlines of three families with noise, each at a place, size and angle of its own."""
+    rng = np.random.default_rng(seed)
+    means = {"flat": CIRCLE + 0.4 / CIRCLE, "round": CIRCLE, "star": CIRCLE + 0.3 * CIRCLE**-4}
+    orders = np.array([-3, -2, 2, 3, 4])
+    X = np.concatenate([np.repeat(means[name][None], n_each, axis=0) for name in classes])
+    weights = rng.normal(size=(len(X), 2, len(orders)))
+    X = X + spread * (weights[:, 0] + 1j * weights[:, 1]) @ (CIRCLE ** orders[:, None])
+    poses = rng.uniform(0.5, 2, len(X)) * np.exp(2j * np.pi * rng.uniform(size=len(X)))
+    return poses[:, None] * X + rng.normal(size=(len(X), 1)), np.repeat(classes, n_each)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = make_shapes()
+    return sx.ShapeClassifier(random_state=0).fit(X, y), X, y
+
+
+def test_tells_families_apart(fitted):
+    model, _, _ = fitted
+    X, y = make_shapes(seed=1)
+    assert model.score(X, y) == 1
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[np.argmax(probabilities, axis=1)], model.predict(X))
+    assert probabilities.min() >= 0
+
+
+def test_table_of_the_candidates(fitted):
+    model, _, _ = fitted
+    table = model.scores_
+    assert isinstance(table, pd.DataFrame)
+    assert table["method"].tolist()[-1] == "all by weight"
+    used = table[table["weight"] > 0]
+    assert used["method"].tolist() == model.candidates_
+    np.testing.assert_array_equal(used["weight"], model.weights_)
+    assert table["accuracy"].between(0, 1).all()
+    assert {"tangent LDA", "tangent SVM", "Procrustes kernel", "class dictionaries", "convolutions"} <= set(
+        table["method"]
+    )
+
+
+@settings(max_examples=8)
+@given(angle=st.floats(0, 7), scale=st.floats(1e-2, 1e2), shift=st.complex_numbers(max_magnitude=5))
+def test_poses_do_not_matter(fitted, angle, scale, shift):
+    model, X, _ = fitted
+    moved = scale * (np.exp(1j * angle) * X + shift)
+    np.testing.assert_allclose(model.predict_proba(moved), model.predict_proba(X), atol=1e-4)
+
+
+def test_start_points_do_not_matter_where_they_are_arbitrary():
+    X, y = make_shapes(n_each=15)
+    rolled = CLOSED.roll(X, np.random.default_rng(0).integers(N_POINTS, size=len(X)))
+    model = sx.ShapeClassifier(CLOSED, random_state=0).fit(rolled, y)
+    assert model.registration_ is not None
+    new, truth = make_shapes(seed=1)
+    assert model.score(new, truth) > 0.95
+    np.testing.assert_allclose(model.predict_proba(CLOSED.roll(new, 5)), model.predict_proba(new), atol=1e-3)
+
+
+def test_same_seed_same_bits(fitted):
+    model, X, y = fitted
+    again = sx.ShapeClassifier(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    pd.testing.assert_frame_equal(again.scores_, model.scores_)
+
+
+def test_clone_pickle_and_folds(fitted):
+    model, X, y = fitted
+    assert clone(model).get_params() == model.get_params()
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+    found = cross_val_score(sx.ShapeClassifier(random_state=0), X, y, cv=2, params={})
+    assert found.min() > 0.9
+
+
+def test_groups_are_never_split(monkeypatch):
+    X, y = make_shapes(n_each=12, classes=("flat", "round"))
+    groups = np.tile(np.repeat(["a", "b", "c", "d"], 3), 2)
+    seen = []
+    original = inner_folds.judge
+
+    def spy(candidate, numbers, folds):
+        seen.append(folds)
+        return original(candidate, numbers, folds)
+
+    monkeypatch.setattr(shape_classifier, "judge", spy)
+    sx.ShapeClassifier(random_state=0).fit(X, y, groups)
+    assert seen
+    for folds in seen:
+        assert sorted(np.concatenate([held for _, held in folds])) == list(range(len(X)))
+        for kept, held in folds:
+            assert not set(groups[kept]) & set(groups[held])
+
+
+def test_copies_of_specimens_inflate_scores_without_groups():
+    rng = np.random.default_rng(0)
+    single = CIRCLE + 0.2 * (rng.normal(size=(20, N_POINTS)) + 1j * rng.normal(size=(20, N_POINTS)))
+    X = np.repeat(single, 3, axis=0)
+    y, groups = np.repeat(np.arange(20) % 2, 3), np.repeat(np.arange(20), 3)
+    without = sx.ShapeClassifier(random_state=0).fit(X, y).scores_["accuracy"].iloc[-1]
+    with_groups = sx.ShapeClassifier(random_state=0).fit(X, y, groups).scores_["accuracy"].iloc[-1]
+    assert without > 0.9
+    assert with_groups < 0.75
+
+
+def test_probabilities_are_calibrated():
+    rng = np.random.default_rng(0)
+    is_second = rng.random(600) < 0.4
+    base = CIRCLE[::2]
+    lengths = 0.3 + 0.15 * is_second + 0.1 * rng.normal(size=600)
+    noise = 0.03 * (rng.normal(size=(600, 12)) + 1j * rng.normal(size=(600, 12)))
+    X = base + lengths[:, None] / base + noise
+    model = sx.ShapeClassifier(random_state=0).fit(X[:120], is_second[:120])
+    X, is_second = X[120:], is_second[120:]
+    probability = model.predict_proba(X)[:, 1]
+    assert 0.7 < model.score(X, is_second) < 0.9
+    bins = np.digitize(probability, [0.2, 0.4, 0.6, 0.8])
+    for number in range(5):
+        members = bins == number
+        if members.sum() >= 30:
+            error = 3 * np.sqrt(0.25 / members.sum()) + 0.08
+            assert abs(probability[members].mean() - is_second[members].mean()) < error
+
+
+def test_nothing_to_tell_apart_gives_equal_probabilities():
+    X, _ = make_shapes(n_each=40, classes=("round",), spread=0.2)
+    y = np.arange(40) % 2
+    model = sx.ShapeClassifier(random_state=0).fit(X, y)
+    new, _ = make_shapes(n_each=40, classes=("round",), spread=0.2, seed=1)
+    assert np.abs(model.predict_proba(new) - 0.5).mean() < 0.25
+
+
+def test_two_shapes_of_a_class_are_enough():
+    X, y = make_shapes(n_each=10, classes=("flat", "round"))
+    few = np.r_[0:10, 10:12]
+    model = sx.ShapeClassifier(random_state=0).fit(X[few], y[few])
+    assert model.score(X, y) > 0.9
+    assert "class dictionaries" not in set(model.scores_["method"])
+    assert sx.ShapeClassifier(random_state=0).fit(X[8:12], y[8:12]).predict(X[:1]).shape == (1,)
+
+
+def test_labels_of_sets_and_kinds_of_labels():
+    X, y = make_shapes(n_each=8, classes=("flat", "round"))
+    shapes = sx.ShapeSet(X, CLOSED, labels=y)
+    model = sx.ShapeClassifier(random_state=0).fit(shapes)
+    assert model.space_ == CLOSED
+    assert model.predict(shapes).tolist() == y.tolist()
+    numbers = sx.ShapeClassifier(random_state=0).fit(sx.to_points(X), np.where(y == "flat", 3, -1))
+    assert numbers.classes_.tolist() == [-1, 3]
+
+
+def test_splines():
+    X, y = make_shapes(n_each=8)
+    space = sx.BSpline(12)
+    model = sx.ShapeClassifier(space, random_state=0).fit(space.fit(X), y)
+    assert model.score(space.fit(make_shapes(n_each=8, seed=1)[0]), y) > 0.9
+
+
+def test_few_landmarks_have_no_convolutions():
+    X, y = make_shapes(n_each=8)
+    model = sx.ShapeClassifier(random_state=0).fit(X[:, ::3], y)
+    assert "convolutions" not in set(model.scores_["method"])
+
+
+def test_many_shapes_are_sampled(monkeypatch):
+    X, y = make_shapes(n_each=60)
+    monkeypatch.setattr(shape_classifier, "MAX_KERNEL_SHAPES", 45)
+    model = sx.ShapeClassifier(CLOSED, random_state=0).fit(X, y)
+    assert len(model._shapes) == 45
+    new, truth = make_shapes(seed=1)
+    assert model.score(new, truth) == 1
+
+
+def test_bad_input_is_refused():
+    X, y = make_shapes(n_each=5)
+    model = sx.ShapeClassifier(random_state=0)
+    with pytest.raises(ShapeInputError, match=r"at least 2 classes.*one class, 'flat'"):
+        model.fit(X[:5], y[:5])
+    with pytest.raises(ShapeInputError, match="every class needs at least 2 shapes"):
+        model.fit(X[:11], y[:11])
+    with pytest.raises(ShapeInputError, match="requires y"):
+        model.fit(X)
+    with pytest.raises(ShapeInputError, match="one label per shape"):
+        model.fit(X, y[:-1])
+    with pytest.raises(ShapeInputError, match="groups must hold one entry per shape"):
+        model.fit(X, y, groups=[1, 2])
+    with pytest.raises(ShapeInputError, match="at least 2 groups"):
+        model.fit(X, y, groups=np.zeros(len(X)))
+    with pytest.raises(ShapeInputError, match="every class needs shapes of several groups"):
+        model.fit(X[:10], y[:10], groups=y[:10])
+    with pytest.raises(NonFiniteError):
+        model.fit(np.where(X[0, 0] == X, np.nan, X), y)
+    with pytest.raises(ShapeInputError, match="copies of one shape"):
+        model.fit(np.repeat(X[:1], 15, axis=0), y)
+    for method in (model.predict, model.predict_proba, model.explain):
+        with pytest.raises(NotFittedError):
+            method(X)
+    assert not hasattr(model, "classes_")
+
+
+def test_new_shapes_must_have_the_same_points(fitted):
+    model, X, _ = fitted
+    with pytest.raises(CoordinateCountError):
+        model.predict(X[:, :-1])
+
+
+@pytest.mark.parametrize("space", [None, CLOSED, sx.BSpline(12)], ids=str)
+def test_explanation(space):
+    X, y = make_shapes(n_each=8)
+    if isinstance(space, sx.BSpline):
+        X = space.fit(X)
+    model = sx.ShapeClassifier(space, random_state=0).fit(X, y)
+    found = model.explain(X[0])
+    assert found.label == model.predict(X[:1])[0]
+    np.testing.assert_allclose(found.probabilities, model.predict_proba(X[:1])[0])
+    assert found.effects.shape == (X.shape[1],)
+    table = found.to_dataframe()
+    assert table["class"][0] == found.label
+    assert table["class"][1] == found.rival
+    assert list(table.columns[3:]) == model.candidates_
+    assert found.to_dataframe("points")["effect"].tolist() == found.effects.tolist()
+    assert found.distances[model.classes_ == found.label] < 1e-6
+    assert found.label in repr(found)
+    assert found.plot(ax=Figure().subplots()).texts
+    other = next(name for name in model.classes_ if name not in (found.label, found.rival))
+    assert model.explain(X[0], rival=other).rival == other
+
+
+def test_explanation_finds_the_landmark_that_differs():
+    rng = np.random.default_rng(0)
+    base = CIRCLE[::2]
+    X = base + 0.03 * (rng.normal(size=(40, 12)) + 1j * rng.normal(size=(40, 12)))
+    X[20:, 4] *= 1.5
+    model = sx.ShapeClassifier(random_state=0).fit(X, np.repeat(["plain", "long"], 20))
+    found = model.explain(X[25])
+    assert found.label == "long"
+    assert np.argmax(found.effects) == 4
+
+
+def test_explanation_finds_the_stretch_that_differs():
+    X, y = make_shapes(n_each=15, classes=("round", "round"), spread=0.02)
+    y = np.repeat(["plain", "bump"], 15)
+    bump = 0.3 * np.exp(-((np.arange(N_POINTS) - 9) ** 2) / 4)
+    X, _ = make_shapes(n_each=30, classes=("round",), spread=0.02)
+    X = (X - X.mean(axis=1, keepdims=True)) * np.where(np.arange(30)[:, None] < 15, 1, 1 + bump)
+    model = sx.ShapeClassifier(CLOSED, random_state=0).fit(X, y)
+    found = model.explain(X[20])
+    assert found.label == "bump"
+    assert abs(int(np.argmax(found.effects)) - 9) <= 3
+
+
+def test_explanation_refuses_bad_arguments(fitted):
+    model, X, _ = fitted
+    with pytest.raises(ShapeInputError, match="one configuration, got 2"):
+        model.explain(X[:2])
+    with pytest.raises(ShapeInputError, match="rival must be one of the classes"):
+        model.explain(X[0], rival=model.predict(X[:1])[0])
+    with pytest.raises(ShapeInputError, match="rival must be one of the classes"):
+        model.explain(X[0], rival="square")
+    with pytest.raises(ValueError, match="what"):
+        model.explain(X[0]).to_dataframe("all")
