@@ -24,8 +24,9 @@ from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.hdf5 import PointAxes, check_axes, follow, read_values
 from shapelex.io.formats.time_series import check_max_gap, series_records
-from shapelex.io.guards import FREE_BYTES, MAX_RATIO, read_bytes
+from shapelex.io.guards import read_bytes
 from shapelex.io.records import Record, Remark
+from shapelex.store.guards import FREE_BYTES, MAX_RATIO
 
 _SKELETON = "worm.posture.skeleton"
 _HEADER = 128
