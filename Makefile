@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DIST_PIP := .venv-dist/bin/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures test test-random test-oldest lint lint-page format bench docs dist clean
+.PHONY: help demo figures test test-random test-oldest fuzz lint lint-page format bench docs dist clean
 
 help:
 	@echo "make demo    images of leaves to a dictionary, codes, a comparison and a page to explore, in demo/"
@@ -15,6 +15,7 @@ help:
 	@echo "make test    run the tests (set SHAPELEX_DATA to run those on real shapes too)"
 	@echo "make test-random  run the property tests on random examples (SHAPELEX_TEST_EXAMPLES of each, 60 by default)"
 	@echo "make test-oldest  run the tests with the oldest declared versions of all dependencies"
+	@echo "make fuzz    read damaged copies of files of every kind, N=20000 in all"
 	@echo "make lint    ruff, mypy, import-linter, numpydoc, codespell; ESLint and tsc where npm is installed"
 	@echo "make bench   print every table of measurements in README and docs (BENCHMARKS=--list: the single ones)"
 	@echo "make docs    build the documentation into docs/_build/html"
@@ -55,6 +56,11 @@ test-oldest:
 	.venv-oldest/bin/python -m pip --disable-pip-version-check --quiet install \
 		--constraint .venv-oldest/constraints.txt --editable . --group test
 	.venv-oldest/bin/python -m pytest $(PYTEST_ARGS)
+
+# Damaged copies of files of every kind, N in all: only documented errors, in bounded time and memory.
+N ?= 20000
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tests.fuzz_all --cases $(N)
 
 lint: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/ruff format --check .

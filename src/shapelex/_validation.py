@@ -179,13 +179,20 @@ def _check_finite(configurations: ComplexArray, name: str, first_row: int) -> No
 
 
 def check_not_collapsed(sizes: FloatArray, extents: FloatArray, name: str, first_row: int = 0) -> None:
-    """Refuse shapes whose `sizes` after centering are rounding errors of their `extents` before it."""
+    """Refuse shapes whose `sizes` after centering are rounding errors of their `extents` before it, or denormal."""
     precision = np.finfo(sizes.dtype).eps
     collapsed = ~(sizes > 16 * precision * extents)
     if collapsed.any():
         raise CollapsedShapeError(
             f"{name} has collapsed shapes in {name_rows(collapsed, first_row)}: all their points coincide, so they "
             "have no shape; remove these rows."
+        )
+    least = np.finfo(sizes.dtype).tiny
+    tiny = sizes < least
+    if tiny.any():
+        raise CollapsedShapeError(
+            f"{name} has shapes in {name_rows(tiny, first_row)} of a size below {least:.2g}, the least number of full "
+            f"precision in {sizes.dtype}: multiply the coordinates by a large number."
         )
 
 

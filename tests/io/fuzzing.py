@@ -5,12 +5,20 @@ off, bytes flipped, runs taken out, doubled or replaced, numbers made huge, and 
 set or raise :class:`ShapeFileError` or another error of shapelex; anything else fails the test and names the case.
 """
 
+import contextlib
+import io
+import json
 import random
 import re
+import shutil
 import tracemalloc
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import shapelex as sx
 from shapelex.exceptions import ShapelexError
@@ -127,3 +135,101 @@ def _overwrite(content: bytes, chance: random.Random) -> bytes:
 
 
 DAMAGES = [_cut, _flip, _take_out, _double, _put_in, _enlarge, _overwrite]
+
+
+def damage_file(source: Path, copy: Path, seed: int, signed: Callable[[bytes], bytes] | None = None) -> None:
+    """Write a damaged copy of a file, or of a Zarr folder in which one file is damaged or gone.
+
+    Of an archive, half of the cases damage what is inside and pack it again, so that all checksums are right; `signed`
+    renews the checksum that a file begins with.
+    """
+    chance = random.Random(seed)
+    if source.is_dir():
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(source, copy)
+        chosen = chance.choice(sorted(path for path in copy.rglob("*") if path.is_file()))
+        if chance.random() < 0.2:
+            chosen.unlink()
+        else:
+            chosen.write_bytes(damage(chosen.read_bytes(), seed))
+        return
+    content = source.read_bytes()
+    start = content.find(b"PK\x03\x04")
+    if 0 <= start < 100 and chance.random() < 0.5:
+        damaged = content[:start] + _damage_inside(content[start:], chance)
+    else:
+        damaged = damage(content, seed)
+    copy.write_bytes(signed(damaged) if signed is not None and chance.random() < 0.9 else damaged)
+
+
+def _damage_inside(content: bytes, chance: random.Random) -> bytes:
+    """Damage some members of an archive, and pack it again: a JSON header, an array, or any bytes."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = [(info, archive.read(info)) for info in archive.infolist()]
+    for _ in range(chance.choice([1, 1, 2])):
+        place = chance.randrange(len(members))
+        info, data = members[place]
+        if info.filename == "header.npy" and chance.random() < 0.9:
+            data = _as_npy(_damage_json(_from_npy(data), chance))
+        elif info.filename.endswith(".npy") and chance.random() < 0.7:
+            data = _damage_array(data, chance)
+        elif chance.random() < 0.1:
+            del members[place]
+            continue
+        else:
+            data = damage(data, chance.randrange(1 << 30))
+        members[place] = (info, data)
+    packed = io.BytesIO()
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(packed, "w") as archive:
+        for info, data in members:
+            archive.writestr(info, data, compress_type=info.compress_type)
+    return packed.getvalue()
+
+
+def _from_npy(data: bytes) -> Any:
+    return json.loads(np.load(io.BytesIO(data)).tobytes())
+
+
+def _as_npy(value: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.frombuffer(json.dumps(value).encode(), dtype=np.uint8))
+    return stream.getvalue()
+
+
+def _damage_json(value: Any, chance: random.Random) -> Any:
+    """Replace, remove or double one value anywhere in it."""
+    parts: list[Any] = list(enumerate(value)) if isinstance(value, list) else []
+    if isinstance(value, dict):
+        parts = list(value.items())
+    if not parts or chance.random() < 0.15:
+        return chance.choice([None, True, -1, 0, 3, 10**30, 1e308, 1e-320, float("nan"), "", "x", "../a", [], {}, [[]]])
+    key, inner = chance.choice(parts)
+    if chance.random() < 0.1:
+        kept = [part for part in parts if part[0] != key]
+        return dict(kept) if isinstance(value, dict) else [part for _, part in kept]
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[key] = _damage_json(inner, chance)
+    return changed
+
+
+def _damage_array(data: bytes, chance: random.Random) -> bytes:
+    """Change values, shape or kind of an array."""
+    array = np.load(io.BytesIO(data))
+    number = chance.choice([0, np.nan, np.inf, 1e308, 1e-320, -1, 1e30])
+    kind = chance.choice("vvvsdc")
+    with np.errstate(all="ignore"):
+        if kind == "v" and array.size and array.dtype.kind in "fciu":
+            array = array.copy()
+            with contextlib.suppress(ValueError, OverflowError):
+                start = chance.randrange(array.size)
+                array.flat[start : start + chance.choice([1, 1, array.size])] = number
+        elif kind == "s":
+            array = array[..., : chance.randrange(3)] if array.ndim else array[None]
+        elif kind == "d":
+            with contextlib.suppress(ValueError), warnings.catch_warnings(action="ignore"):
+                array = array.astype(chance.choice(["f4", "c8", "i8", "U9", "?"]))
+        else:
+            array = array.T[None]
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()

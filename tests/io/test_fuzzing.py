@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.io.fuzz_all import make_files
+from tests.fuzz_targets import make_shape_files
 from tests.io.fuzzing import check_damaged, damage
 from tests.io.test_csv import LONG, WIDE
 from tests.io.test_nts import MORPHOLOGIKA, NTS
@@ -80,6 +80,6 @@ def test_the_check_can_fail(tmp_path):
 
 def test_every_format(tmp_path):
     (tmp_path / "whole").mkdir()
-    make_files(tmp_path / "whole")
-    for path in sorted((tmp_path / "whole").iterdir()):
+    make_shape_files(tmp_path / "whole")
+    for path in sorted(path for path in (tmp_path / "whole").iterdir() if path.is_file()):
         check_damaged(path.read_bytes(), tmp_path / path.name, 12, n_points=20)

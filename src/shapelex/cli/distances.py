@@ -12,6 +12,7 @@ from shapelex.cli.options import (
     ForceOption,
     JsonOption,
     QuietOption,
+    SafeCellsOption,
     ShapesArgument,
 )
 from shapelex.cli.outputs import claim_table, record_run
@@ -32,6 +33,7 @@ def distances(
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv or .parquet.")] = ...,  # type: ignore[assignment]
     distance: DistanceOption = DistanceName.full,
+    safe_cells: SafeCellsOption = False,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -57,7 +59,8 @@ def distances(
     columns = (found if other is None else other).ids.tolist()
     # Names of columns must differ, ids need not.
     names = columns if len(set(columns)) == len(columns) else [f"{place}:{name}" for place, name in enumerate(columns)]
-    write_table(target, [{"id": found.ids, **{f"{name}": table[:, place] for place, name in enumerate(names)}}], run)
+    cells = {"id": found.ids, **{f"{name}": table[:, place] for place, name in enumerate(names)}}
+    write_table(target, [cells], run, safe_cells=safe_cells)
     screen.say(f"{len(table)} x {len(names)} {distance} distances, mean {table.mean():.4f}, greatest {table.max():.4f}")
     screen.wrote(target)
     if picture is not None:

@@ -23,6 +23,7 @@ from shapelex._messages import marked_text
 from shapelex.cli.json_report import JsonReport, begin_report
 from shapelex.cli.log_lines import show_log
 from shapelex.cli.option_names import OptionNames
+from shapelex.cli.terminal import echo
 from shapelex.exceptions import (
     DeviceError,
     ParameterError,
@@ -133,7 +134,7 @@ class GuardedGroup(TyperGroup):
                 report_error(failure.message)
             raise typer.Exit(failure.exit_code) from None
         if as_json:
-            typer.echo(report.document(ctx.invoked_subcommand))
+            echo(report.document(ctx.invoked_subcommand))
         return value
 
     def _options(self, ctx: Any) -> OptionNames:
@@ -170,11 +171,11 @@ def describe(error: BaseException, options: OptionNames | None = None) -> Failur
 
 def report_error(message: str) -> None:
     """Print one line on standard error."""
-    typer.echo(f"shapelex: {message}", err=True)
+    echo(f"shapelex: {message}", err=True)
 
 
 def _print_failure(report: JsonReport, command: str | None, failure: Failure) -> None:
-    typer.echo(report.document(command, asdict(failure)))
+    echo(report.document(command, asdict(failure)))
 
 
 def _one_line(text: str) -> str:

@@ -31,10 +31,12 @@ def info(
     Example: shapelex info model.npz
     """
     from shapelex.store.archive import read_header
+    from shapelex.store.atomic import recover
     from shapelex.store.provenance import read_run, zarr_attributes
 
     screen = Screen(as_json=as_json)
     path = Path(file)
+    recover(path)
     current_report().note_inputs([path])
     header = read_header(path) if path.is_file() else zarr_attributes(path)
     describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(

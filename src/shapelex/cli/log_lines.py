@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
+from shapelex.cli.terminal import echo
 
 _FILE_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -20,7 +20,7 @@ class _LineHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one message."""
         text = " ".join(record.getMessage().split())
-        typer.echo(f"shapelex: {self._translate(text)}", err=True)
+        echo(f"shapelex: {self._translate(text)}", err=True)
 
 
 @contextmanager

@@ -53,6 +53,13 @@ MissingOption = Annotated[
         help="Missing landmarks: error refuses them, allow keeps them, negative reads negative coordinates as missing.",
     ),
 ]
+SafeCellsOption = Annotated[
+    bool,
+    typer.Option(
+        "--safe-cells",
+        help="In .csv and .tsv, put an apostrophe before text that a spreadsheet takes for a formula (=, +, -, @).",
+    ),
+]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that learn wrote.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")]

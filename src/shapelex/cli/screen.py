@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from shapelex.cli.json_report import current_report
+from shapelex.cli.terminal import as_printable, echo
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -40,7 +39,7 @@ class Screen:
     def say(self, text: str) -> None:
         """Print a line for people."""
         if self._is_talking:
-            typer.echo(text)
+            echo(text)
 
     def wrote(self, path: Path, more: str = "") -> None:
         """Say that a file was written."""
@@ -76,7 +75,7 @@ class Screen:
 
             def tell(done: float, text: str) -> None:
                 # Where the text stays, so does what the log told last.
-                changes: dict[str, Any] = {"description": text, "detail": ""} if text else {}
+                changes: dict[str, Any] = {"description": as_printable(text), "detail": ""} if text else {}
                 bar.update(task, completed=done, **changes)
 
             with _log_on_bar(bar, task):
@@ -92,7 +91,7 @@ class _BarHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show one message."""
-        self._bar.update(self._task, detail=_shorten(record.getMessage()))
+        self._bar.update(self._task, detail=as_printable(_shorten(record.getMessage())))
 
 
 def _shorten(message: str) -> str:

@@ -22,6 +22,7 @@ from shapelex.cli.options import (
 from shapelex.cli.outputs import claim_table, record_run
 from shapelex.cli.screen import Screen, Tell
 from shapelex.cli.shapes import read_complete_shapes
+from shapelex.cli.terminal import echo
 
 LINE_SECONDS = 3.0
 """Seconds between lines of progress, where standard error is not a terminal."""
@@ -111,6 +112,6 @@ def _progress(tell: Tell, writes_lines: bool) -> Callable[[int, int, dict[str, A
         if writes_lines and time.monotonic() - last >= LINE_SECONDS:
             last = time.monotonic()
             text = f"{n_done} of about {n_most} dictionaries, {row['n_atoms']} atoms, {row['n_nonzero']} per shape"
-            typer.echo(f"shapelex: trying sizes: {text}", err=True)
+            echo(f"shapelex: trying sizes: {text}", err=True)
 
     return report

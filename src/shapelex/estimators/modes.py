@@ -15,6 +15,9 @@ from shapelex._validation import check_count
 from shapelex.estimators.base import ShapeReconstructor
 from shapelex.exceptions import ParameterError, ShapeInputError
 
+# How far the norms of modes in a file may be from 1, in either precision.
+_ROUNDING = 1e-3
+
 Rows = TypeVar("Rows", bound=np.ndarray[Any, Any])
 
 
@@ -58,7 +61,9 @@ class ModesReconstructor(ShapeReconstructor):
     def _check_loaded(self) -> None:
         if self.n_components not in (None, self.n_components_):
             raise ValueError("its modes do not fit its parameters")
-        self.errors(self.components_[:1])
+        lengths = self.space_.norm(self.components_)
+        if not (np.abs(lengths - 1) < _ROUNDING).all() or not np.isfinite(self.errors(self.components_)).all():
+            raise ValueError("its modes are no directions of norm 1")
 
     @property
     def _n_features_out(self) -> int:

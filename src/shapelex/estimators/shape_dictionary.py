@@ -538,13 +538,15 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         state = None if checkpoint is None else checkpoint.load()
         if self.batch_size is None:
             learner = Learner(shapes, options, generator, progress, saver)
-            if state is not None:
-                learner.resume(state)
+            if checkpoint is not None and state is not None:
+                with checkpoint.restoring():
+                    learner.resume(state)
             return learner
         batch_size = check_count(self.batch_size, 1, "batch_size")
         online = OnlineLearner(options, generator, shapes, batch_size, progress, saver)
-        if state is not None:
-            online.resume_run(state)
+        if checkpoint is not None and state is not None:
+            with checkpoint.restoring():
+                online.resume_run(state)
         return online
 
     def _options(self, space: Space, n_shapes: float) -> LearningOptions:

@@ -12,7 +12,7 @@ from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeFileErr
 from shapelex.io.guards import files_below
 from shapelex.io.registry import FORMATS, Format, find_format
 from shapelex.shapes.sheet import MASK_NAME
-from shapelex.store.atomic import is_zarr_folder
+from shapelex.store.atomic import is_zarr_folder, recover
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -60,7 +60,7 @@ def list_files(
             if not found:
                 raise FileNotFoundError(f"No file matches {path}.")
             named += found
-        elif not path.exists():
+        elif not recover(path):
             raise FileNotFoundError(f"There is no file {path}.")
         elif not (path.is_file() or path.is_dir()):
             # Looking into a pipe would wait for whoever writes to it.

@@ -12,16 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from shapelex.exceptions import ShapeFileError
+from shapelex.store.guards import check_regular, check_swelling
 
 # More than any file, or any line of one that is read in parts, that fits in memory once parsed.
 MAX_BYTES = 4 << 30
-# Compressed text of numbers shrinks 3 to 10 times; deflate cannot pass 1032.
-MAX_RATIO = 200
-# Below this a high ratio does no harm: a mask of one object is mostly zeros.
-FREE_BYTES = 64 << 20
-# Above this only a ratio that real numbers can have is believed.
-LARGE_BYTES = 1 << 30
-LARGE_RATIO = 20
 MAX_MEMBERS = 1_000_000
 
 GZIP_MARK = b"\x1f\x8b"
@@ -51,7 +45,7 @@ def byte_pieces(path: Path, n_bytes: int, limit: int | None = None) -> Iterator[
             while piece := stream.read(n_bytes):
                 n_read += len(piece)
                 if is_packed:
-                    _check_swelling(n_stored, n_read, path, limit)
+                    check_swelling(n_stored, n_read, path, limit)
                 elif limit is not None and n_read > limit:
                     raise ShapeFileError(f"{path} is larger than {limit} bytes, the most that is read: split it.")
                 yield piece
@@ -61,14 +55,9 @@ def byte_pieces(path: Path, n_bytes: int, limit: int | None = None) -> Iterator[
             raise ShapeFileError(f"{path} is damaged: its compressed text cannot be unpacked ({error}).") from error
 
 
-def check_regular(path: Path) -> None:
-    """Refuse folders, and pipes, at which reading would wait for whoever writes to them."""
-    if path.exists() and not path.is_file():
-        raise ShapeFileError(f"{path} is no regular file.")
-
-
 def read_head(path: Path, n_bytes: int = 8192) -> bytes:
     """Return the first bytes of a file, decompressed where it is gzip; damaged ends are cut off."""
+    check_regular(path)
     with path.open("rb") as stream:
         head = stream.read(n_bytes)
     if head[:2] != GZIP_MARK:
@@ -125,7 +114,7 @@ def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) ->
     # Members may overlap, so that their sizes add up to more than there is.
     n_packed = min(sum(member.compress_size for member in members), path.stat().st_size)
     n_unpacked = sum(member.file_size for member in members)
-    _check_swelling(n_packed, n_unpacked, path, limit)
+    check_swelling(n_packed, n_unpacked, path, limit)
     return members
 
 
@@ -157,12 +146,3 @@ def files_below(folder: Path) -> Iterator[Path]:
             path = Path(name) / file
             if not file.startswith(".") and path.is_file():
                 yield path
-
-
-def _check_swelling(n_packed: int, n_unpacked: int, path: Path, limit: int | None) -> None:
-    believed = max(FREE_BYTES, min(MAX_RATIO * n_packed, max(LARGE_BYTES, LARGE_RATIO * n_packed)))
-    if n_unpacked > believed or (limit is not None and n_unpacked > limit):
-        raise ShapeFileError(
-            f"{path} swells from {n_packed} to {n_unpacked} bytes or more when unpacked: refused, it looks like a "
-            "trap; unpack it yourself if you trust it."
-        )

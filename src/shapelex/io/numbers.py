@@ -1,6 +1,7 @@
 """Numbers in text: read fast and strictly, written so that they come back to the bit."""
 
 import math
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -10,6 +11,10 @@ import numpy as np
 from shapelex._typing import ComplexArray
 
 MISSING_WORDS = frozenset({"", "na", "nan", "n/a", "null", "none", ".", "-", "missing", "#n/a"})
+
+
+DECIMAL_POINT = re.compile(r"[0-9]\.|\.[0-9]")
+"""A point in a number, and not a word for what is missing."""
 
 
 def parse_number(text: str, decimal: str = ".") -> float:
@@ -37,8 +42,8 @@ def parse_number(text: str, decimal: str = ".") -> float:
         number: float | None = float(word)
     except ValueError:
         number = None
-    # float also takes 1_000, which no file of numbers means.
-    if number is None or "_" in word:
+    # float also takes 1_000 and the digits of all scripts, which no file of numbers means.
+    if number is None or "_" in word or not word.strip().isascii():
         if word.strip().lower() in MISSING_WORDS:
             return math.nan
         raise ValueError(f"{text.strip()[:40]!r} is no number")
@@ -53,7 +58,8 @@ def parse_pairs(lines: Sequence[str]) -> tuple[ComplexArray | None, int]:
     Parameters
     ----------
     lines : sequence of str
-        Two numbers a line, with blanks between them; a decimal comma is taken where no point is used.
+        Two numbers a line, with blanks between them. A comma is the decimal mark where no line has a point; beside
+        points it may as well part thousands, so that its line is bad.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def parse_pairs(lines: Sequence[str]) -> tuple[ComplexArray | None, int]:
     # Lines of two finite numbers each, the usual case, are read in a few calls: every third word must be a bar.
     text = " | ".join(lines)
     words = text.split()
-    if len(words) == 3 * len(lines) - 1 and words[2::3].count("|") == len(lines) - 1 and "_" not in text:
+    if len(words) == 3 * len(lines) - 1 and words[2::3].count("|") == len(lines) - 1 and _is_plain(text):
         del words[2::3]
         with suppress(ValueError):
             numbers = np.array(list(map(float, words)), dtype=np.float64)
@@ -73,8 +79,9 @@ def parse_pairs(lines: Sequence[str]) -> tuple[ComplexArray | None, int]:
                 return numbers.view(np.complex128), len(lines)
     pairs = [line.split() for line in lines]
     points: Any = np.empty((len(pairs), 2))
+    has_points = DECIMAL_POINT.search(text) is not None
     for place, pair in enumerate(pairs):
-        if len(pair) != 2:
+        if len(pair) != 2 or (has_points and "," in lines[place]):
             return None, place
         try:
             points[place] = [_parse_word(word) for word in pair]
@@ -101,6 +108,10 @@ def format_number(number: float) -> str:
     if number != number:
         return "nan"
     return repr(float(number)).removesuffix(".0")
+
+
+def _is_plain(text: str) -> bool:
+    return "_" not in text and text.isascii()
 
 
 def _parse_word(word: str) -> float:

@@ -16,7 +16,7 @@ from shapelex.shapes.preparation import preparation_of_header, preparation_to_js
 from shapelex.shapes.stored import FileShapes
 from shapelex.shapes.stored_set import ShapeBlocks, StoredShapes
 from shapelex.store.archive import build_space, check_header, describe_space
-from shapelex.store.atomic import is_zarr_folder
+from shapelex.store.atomic import is_zarr_folder, recover
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28
@@ -107,7 +107,7 @@ def open_shapes(path: PathLike) -> StoredShapes:
     StoredShapes(2 shapes, space=Landmarks(n_points=3, closed=False)) ['right']
     """
     source = Path(path).expanduser()
-    if not source.exists():
+    if not recover(source):
         raise FileNotFoundError(f"There is no file {source}.")
     if source.is_dir() and not is_zarr_folder(source):
         raise ShapeFileError(f"{source} is a folder: name a file, or import its files first.")

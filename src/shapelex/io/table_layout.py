@@ -57,6 +57,8 @@ class TableLayout:
         Columns of ``id``, ``label``, ``sequence``, ``frame``, ``closed``, ``landmark``, where there are some.
     metadata : dict of str to int
         All other columns, by name.
+    remarks : tuple of str
+        What a reader of the table may not expect.
     """
 
     is_long: bool
@@ -64,6 +66,7 @@ class TableLayout:
     y: tuple[int, ...]
     roles: dict[str, int] = field(default_factory=dict)
     metadata: dict[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def order(self) -> list[int]:
@@ -150,7 +153,8 @@ def find_layout(
         if name in rest or told in used:
             raise ShapeFileError(f"two columns are named {name!r}: rename or remove one of them.")
         rest[name] = place
-    return TableLayout(is_long, tuple(x), tuple(y), roles, rest)
+    remarks = () if is_long else _remark_on_names(plain, names, (*x, *y), rest.values())
+    return TableLayout(is_long, tuple(x), tuple(y), roles, rest, remarks)
 
 
 def looks_like_names(first: Sequence[str], second: Sequence[str] | None, decimal: str) -> bool:
@@ -279,6 +283,25 @@ def _find_numbered(names: Sequence[str], plain: Sequence[str]) -> tuple[list[int
         lonely = sorted(set(x) ^ set(y))
         raise ShapeFileError(f"point {lonely[0]} has only one of x and y among the columns.")
     return [x[number] for number in sorted(x)], [y[number] for number in sorted(x)]
+
+
+def _remark_on_names(
+    plain: Sequence[str], names: Sequence[str], coordinates: Collection[int], rest: Collection[int]
+) -> tuple[str, ...]:
+    """Return remarks on points that the numbers of columns skip, and on columns that may be coordinates, too."""
+    remarks = []
+    numbers = {int(number) for place in coordinates for number in re.findall(r"[0-9]{1,7}", plain[place])}
+    skipped = sorted({*range(min(numbers, default=0), max(numbers, default=0))} - numbers) if len(numbers) < 1e6 else []
+    if skipped and all(_NUMBERED.fullmatch(plain[place]) for place in coordinates):
+        told = ", ".join(map(str, skipped[:6])) + (f" and {len(skipped) - 6} more" if len(skipped) > 6 else "")
+        remarks.append(f"there are no columns of the points {told}; the others were read as neighbors.")
+    others = {plain[place]: names[place] for place in rest}
+    pairs = [(name, name.replace("x", "y")) for name in others if re.fullmatch(r"[a-z]*x[a-z]*[0-9]+", name)]
+    odd = [f"{others[first]} and {others[second]}" for first, second in pairs if second in others]
+    if odd:
+        told = ", ".join(odd[:3]) + (f" and {len(odd) - 3} more pairs" if len(odd) > 3 else "")
+        remarks.append(f"the columns {told} were read as metadata; if they are coordinates, name them like the others.")
+    return tuple(remarks)
 
 
 def _find_roles(

@@ -22,7 +22,7 @@ from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import MAX_BYTES
 from shapelex.io.numbers import MISSING_WORDS, parse_number
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import TableLayout, find_layout
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def parse_chunk(cells: "pd.DataFrame", lines: Sequence[Any], order: Sequence[int
     return Chunk(cells, values, lines, found)
 
 
-def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Iterator[Record | BadRecord]:
+def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Iterator[Record | BadRecord | Remark]:
     """Yield the shapes of a table, given what the caller says of layout, ids and labels; errors have its name."""
     try:
         table = open_table()
@@ -187,6 +187,7 @@ def table_records(open_table: Callable[[], Table], name: str, *told: Any) -> Ite
         for name, place in found.metadata.items()
         if place in kinds
     }
+    yield from (Remark("the table", text) for text in found.remarks)
     start = list(islice(shapes, 2))
     id_place, label_place, closed_place = (found.roles.get(role) for role in ("id", "label", "closed"))
     series = [found.roles.get(role) for role in ("sequence", "frame")]

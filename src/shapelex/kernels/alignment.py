@@ -8,9 +8,9 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from shapelex._typing import FloatArray
+from shapelex.kernels.compilation import kernel
 
 _LINE = 64
 
@@ -37,7 +37,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> FloatArray:
     return raw[first : first + size].reshape(shape)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def aligned_like(size, like):
     """Flat uninitialized array on a cache line, with the dtype of `like`; reshape it."""
     itemsize = like.itemsize

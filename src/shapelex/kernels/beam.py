@@ -6,9 +6,9 @@ that the result is never worse than ORMP's; the others are the best supports tha
 """
 
 import numpy as np
-from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.pursuit import (
     append_basis_row,
     first_largest,
@@ -33,7 +33,7 @@ from shapelex.kernels.triangle import (
 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def atom_key(atom):
     """Well mixed 64-bit key of an atom; the keys of a support add up to its own, whatever the order."""
     key = np.uint64(atom + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -42,7 +42,7 @@ def atom_key(atom):
     return key ^ (key >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def copy_history(level, ints, floats, out_ints, out_floats):
     """Copy the steps of a member: basis places and atoms; diagonal, smallest left and targets."""
     for i in range(level):
@@ -52,7 +52,7 @@ def copy_history(level, ints, floats, out_ints, out_floats):
             out_floats[part, i] = floats[part, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def write_step(level, atom, place, state, ints, floats):
     """Note a new step of a member; give back its gain."""
     corr_re, corr_im, left = state[0, atom], state[1, atom], state[2, atom]
@@ -67,7 +67,7 @@ def write_step(level, atom, place, state, ints, floats):
     return (corr_re * corr_re + corr_im * corr_im) / left
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def read_chosen(basis, ints, floats, n_chosen, space):
     """The chosen atoms of a member, with their triangular factor; `space` lends the other arrays."""
     for level in range(n_chosen):
@@ -78,7 +78,7 @@ def read_chosen(basis, ints, floats, n_chosen, space):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def search(
     correlations, norm2, gram, atom_norms2, row, atoms, limits, basis, states, ints, floats, gains, keys, score_bits,
     favorite, space, out_ints, out_floats, needs_row,
@@ -190,7 +190,7 @@ def search(
     return done_length
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def beam_batch(
     correlations, norms2, gram, rows, atoms, limits, beam_width, bits_dtype,
     out_support, out_coefs, out_left, out_needs_row,

@@ -14,8 +14,8 @@ unbounded error, a lower bound too, is below the best error so far.
 """
 
 import numpy as np
-from numba import njit
 
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.exchange import (
     allocate_exchange,
     combine,
@@ -37,7 +37,7 @@ MAX_HALVINGS = 30
 MAX_TRIES = 32
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def dual_value(norm2, bounds, size, exchange):
     """Value of the dual for ``exchange.extra``, whose factor must be there; a lower bound of the squared error."""
     value = norm2
@@ -47,7 +47,7 @@ def dual_value(norm2, bounds, size, exchange):
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def clip_weights(correlations, norm2, gram, bounds, limits, size, exchange, out_coef):
     """Write the weights of ``exchange``, clipped to their bounds, and return the squared error."""
     one = gram.dtype.type(1)
@@ -73,7 +73,7 @@ def clip_weights(correlations, norm2, gram, bounds, limits, size, exchange, out_
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def newton_step(bounds, size, exchange, matrix, step):
     """Newton step of the multipliers: free ones are positive, or belong to weights that exceed their bounds.
 
@@ -115,7 +115,7 @@ def newton_step(bounds, size, exchange, matrix, step):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def descend_weights(correlations, gram, bounds, limits, size, support, error, norm2, coef):
     """Minimize over one weight after the other until the error stands still; return it.
 
@@ -147,7 +147,7 @@ def descend_weights(correlations, gram, bounds, limits, size, support, error, no
     return error
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def solve_bounded(correlations, norm2, gram, bounds, limits, size, exchange, matrix, step, start, out_coef):
     """Weights of ``exchange.support`` within their bounds, and the squared error; infinity for dependent atoms.
 
@@ -197,7 +197,7 @@ def solve_bounded(correlations, norm2, gram, bounds, limits, size, exchange, mat
     return error
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def exchange_bounded(
     correlations, norm2, gram, atom_norms2, bounds, limits, size, exchange, trial, matrix, step, start, scores, costs,
     coef, trial_coef,
@@ -257,7 +257,7 @@ def exchange_bounded(
     return error, size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def take_trial(size, trial, exchange):
     """Copy a solved support with all that belongs to it."""
     exchange.support[:size] = trial.support[:size]
@@ -267,7 +267,7 @@ def take_trial(size, trial, exchange):
     exchange.target[:, :size] = trial.target[:, :size]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def enumerate_bounded(
     correlations, norm2, gram, bounds, limits, size, error, exchange, trial, matrix, step, start, basis, levels,
     following, coef, trial_coef,
@@ -333,7 +333,7 @@ def enumerate_bounded(
     return error
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def write_by_number(norm2, limits, size, support, coef, out_support, out_coefs):
     """Write atoms and weights in order of the numbers of the atoms, without weights that are rounding.
 
@@ -356,7 +356,7 @@ def write_by_number(norm2, limits, size, support, coef, out_support, out_coefs):
         out_coefs[2 * level + 1] = coef[1, first]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def bound_batch(
     correlations, norms2, gram, limits, bounds, tries_all, score_bits,
     out_support, out_coefs, out_left, out_needs_row,

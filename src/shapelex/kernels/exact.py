@@ -7,9 +7,9 @@ Every lane of rows is full (the last one is padded with zeros): the bits of a co
 """
 
 import numpy as np
-from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.support_tree import LANE, count_supports, enumerate_lane, unrank
 from shapelex.kernels.triangle import (
     EPS,
@@ -27,7 +27,7 @@ from shapelex.kernels.triangle import (
 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, state, chosen):
     """Choose up to `size` of a few candidates by ORMP, in plain loops; return their number."""
     target, triangle = chosen.target, chosen.triangle
@@ -79,7 +79,7 @@ def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, sta
     return size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def drop_unused(norm2, limits, support, n_chosen, coef):
     """Drop atoms whose weight is rounding; return how many stay."""
     n_kept = 0
@@ -92,7 +92,7 @@ def drop_unused(norm2, limits, support, n_chosen, coef):
     return n_kept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
     """Code a block of rows by the best of all supports.
 

@@ -16,9 +16,9 @@ precision keeps no digit of the gains of exchanges of similar atoms. ``limits`` 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.pursuit import first_largest
 from shapelex.kernels.triangle import EPS, FAST, INDEPENDENT
 
@@ -46,7 +46,7 @@ class Exchange(NamedTuple):
     score_bits: Any
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def allocate_exchange(n_nonzero, gram, score_bits):
     """Uninitialized arrays for up to `n_nonzero` atoms; `score_bits` are integers as wide as the floats."""
     width = gram.shape[2]
@@ -68,7 +68,7 @@ def allocate_exchange(n_nonzero, gram, score_bits):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def factor_support(correlations, gram, independent, size, exchange):
     """Factor ``G_SS + diag(extra)`` in the order of the support; tell whether it is independent in this order."""
     triangle, inv_diag, target = exchange.triangle, exchange.inv_diag, exchange.target
@@ -99,7 +99,7 @@ def factor_support(correlations, gram, independent, size, exchange):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def invert_factor(size, exchange):
     """Write ``inverse`` and ``weights`` from the triangular factor."""
     triangle, inv_diag, target = exchange.triangle, exchange.inv_diag, exchange.target
@@ -142,7 +142,7 @@ def invert_factor(size, exchange):
         exchange.weights[1, p] = im
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def add_gram_rows(gram, support, size, re, im, out):
     """Add ``sum_q (re[q] + i im[q]) gram[support[q]]`` to the two parts of `out`, four rows in one pass."""
     out_re, out_im = out[0], out[1]
@@ -177,7 +177,7 @@ def add_gram_rows(gram, support, size, re, im, out):
         q += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def take_out(gram_row, combined_row, a_re, a_im, state):
     """Take one chosen atom out of the correlations and norms of all atoms."""
     g_re, g_im = gram_row[0], gram_row[1]
@@ -190,7 +190,7 @@ def take_out(gram_row, combined_row, a_re, a_im, state):
         left[j] -= x * b_re[j] + y * b_im[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def combine(correlations, gram, atom_norms2, size, exchange):
     """Write ``combined`` and ``state`` from ``inverse`` and ``weights``."""
     state, combined, support = exchange.state, exchange.combined, exchange.support
@@ -205,7 +205,7 @@ def combine(correlations, gram, atom_norms2, size, exchange):
         take_out(gram[support[p]], combined[p], exchange.weights[0, p], exchange.weights[1, p], state)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def score_exchanges(combined_row, state, inv_pivot, x_re, x_im, independent, out_score):
     """What adding each atom gains once one chosen atom is dropped."""
     b_re, b_im = combined_row[0], combined_row[1]
@@ -220,7 +220,7 @@ def score_exchanges(combined_row, state, inv_pivot, x_re, x_im, independent, out
         out_score[j] = gain if remaining > independent else zero
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def score_place(size, place, limits, exchange):
     """Score all exchanges of the atom at one place; return what dropping it costs."""
     score = exchange.score_bits.view(exchange.state.dtype)
@@ -235,7 +235,7 @@ def score_place(size, place, limits, exchange):
     return (a_re * a_re + a_im * a_im) * inv_pivot
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def best_exchange(norm2, size, limits, exchange):
     """Place and atom of the exchange that lowers the squared error most, and by how much; -1 where none does.
 
@@ -257,7 +257,7 @@ def best_exchange(norm2, size, limits, exchange):
     return best_place, best_atom, best_gain
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def subtract_rows(first, second, a, b, c, d, out):
     """Subtract ``a first[0] + b first[1] + c second[0] + d second[1]``: one part of multiples of complex rows."""
     # Both parts in one loop would touch more arrays than LLVM checks for overlap, and would not be vectorized.
@@ -266,7 +266,7 @@ def subtract_rows(first, second, a, b, c, d, out):
         out[j] -= a * first_re[j] + b * first_im[j] + c * second_re[j] + d * second_im[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def put_back(row, factor, x_re, x_im, state):
     """Add ``conj(row) x`` to the correlations of all atoms, and ``factor |row|^2`` to their norms."""
     row_re, row_im = row[0], row[1]
@@ -278,7 +278,7 @@ def put_back(row, factor, x_re, x_im, state):
         left[j] += (u * u + v * v) * factor
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def apply_exchange(gram, size, place, atom, limits, exchange):
     """Exchange the atom at a place for another, whose ``extra`` is 0; tell whether it is independent of the others."""
     support, inverse, combined, weights = exchange.support, exchange.inverse, exchange.combined, exchange.weights

@@ -1,9 +1,9 @@
 """The row nearest to each atom, from correlations."""
 
-from numba import njit
+from shapelex.kernels.compilation import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def nearest_batch(correlations, weights, out_index, out_squares):
     """Write, for each atom, the first row of positive weight with the largest ``|atom^H row|²``, and that number.
 

@@ -5,12 +5,12 @@ and that is a difference of two sums.
 """
 
 import numpy as np
-from numba import njit
 
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.triangle import FAST
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def unit_scales_batch(rows, unit_shift, limits, out_scales):
     """Write one over the norm of every centered row; 0 where it cannot be trusted.
 

@@ -10,8 +10,8 @@ more atoms, nor a larger error with as many.
 """
 
 import numpy as np
-from numba import njit
 
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.exact import pursue_among
 from shapelex.kernels.exchange import (
     allocate_exchange,
@@ -43,7 +43,7 @@ EXCHANGES_PER_FACTOR = 16
 MAX_FACTORS = 16
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verified, exchange):
     """Exchange atoms of a support while the error falls; tell whether any was exchanged.
 
@@ -84,7 +84,7 @@ def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verifie
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def read_support(support, out_support):
     """Copy a support that is padded with -1; return its size."""
     for level in range(support.shape[0]):
@@ -94,7 +94,7 @@ def read_support(support, out_support):
     return support.shape[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def drop_cheapest(size, exchange):
     """Drop the atom that costs least from the support; the inverse must be that of the support."""
     cheapest = 0
@@ -108,7 +108,7 @@ def drop_cheapest(size, exchange):
         exchange.support[p] = exchange.support[p + 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def polish_batch(
     correlations, norms2, gram, rows, atoms, limits, score_bits, out_support, out_coefs, out_left, out_needs_row
 ):

@@ -18,9 +18,9 @@ alias checks only while it touches few arrays at a time; this is why the updates
 """
 
 import numpy as np
-from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.triangle import (
     FAST,
     GAIN,
@@ -34,7 +34,7 @@ from shapelex.kernels.triangle import (
 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def read_column(basis, places, level, atom, inv_diag, out_weights):
     """Entries of one atom in the triangular factor."""
     for i in range(level):
@@ -42,7 +42,7 @@ def read_column(basis, places, level, atom, inv_diag, out_weights):
         out_weights[1, i] = basis[places[i], 1, atom] * inv_diag[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def append_basis_row(gram, basis, places, level, atom, weights, inv_diag):
     """Write row `level` of the basis: what the earlier levels leave of a row of the Gram matrix.
 
@@ -115,7 +115,7 @@ def append_basis_row(gram, basis, places, level, atom, weights, inv_diag):
         i += 4
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def project_out(new, inv_norm, target_re, target_im, state):
     """Take the direction of a basis row out of correlations and norms."""
     new_re, new_im = new[0], new[1]
@@ -128,7 +128,7 @@ def project_out(new, inv_norm, target_re, target_im, state):
         left[j] -= (w_re * w_re + w_im * w_im) * inv_norm2
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def project_and_score(new, inv_norm, target_re, target_im, state, independent, out_score):
     """Do the work of :func:`project_out` and of ORMP's :func:`score_atoms` in one pass."""
     new_re, new_im = new[0], new[1]
@@ -147,7 +147,7 @@ def project_and_score(new, inv_norm, target_re, target_im, state, independent, o
         out_score[j] = gain if remaining > independent else zero
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def score_atoms(state, independent, by_correlation, out_score):
     """Score every atom: its gain ``|corr|^2 / left`` (ORMP), or ``|corr|^2`` (OMP)."""
     corr_re, corr_im, left = state[0], state[1], state[2]
@@ -163,7 +163,7 @@ def score_atoms(state, independent, by_correlation, out_score):
             out_score[j] = gain if left[j] > independent else zero
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def first_largest(bits):
     """Place of the first largest of non-negative floats, given by their bits.
 
@@ -179,7 +179,7 @@ def first_largest(bits):
     return 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def squared_norms(gram):
     """Diagonal of the Gram matrix; read once for all rows, as every entry is on another cache line."""
     found = np.empty(gram.shape[0], dtype=gram.dtype)
@@ -188,7 +188,7 @@ def squared_norms(gram):
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def start_state(correlations, atom_norms2, out_state):
     """Correlations and norms of all atoms before any is chosen; columns beyond the atoms are zero."""
     out_state[:] = 0
@@ -198,7 +198,7 @@ def start_state(correlations, atom_norms2, out_state):
         out_state[2, j] = atom_norms2[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def pursue(
     correlations, norm2, gram, atom_norms2, row, atoms, limits, by_correlation, basis, places, state, score_bits,
     chosen, needs_row,
@@ -246,7 +246,7 @@ def pursue(
     return n_nonzero
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def pursue_batch(
     correlations, norms2, gram, rows, atoms, limits, by_correlation, score_bits,
     out_support, out_coefs, out_left, out_needs_row,

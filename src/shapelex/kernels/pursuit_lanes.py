@@ -11,9 +11,9 @@ it.
 """
 
 import numpy as np
-from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.triangle import (
     FAST,
     GAIN,
@@ -34,13 +34,13 @@ MAX_ENTRIES = 1024
 """Maximum number of atoms times non-zeros; beyond it the state of a lane leaves the cache, and single rows win."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def lane_of(array):
     """Number of rows in a lane; a constant of the precision, known when the loops are compiled."""
     return 8 * LANE_BYTES // np.finfo(array.dtype).bits
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def compare_gains(pair, atom, independent, best):
     """Let two neighboring atoms compete, by their gains ``|corr|^2 / left``, for every row of the lane.
 
@@ -74,7 +74,7 @@ def compare_gains(pair, atom, independent, best):
         best[2 * lane + s] = following if is_better else best_atom
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def compare_correlations(pair, atom, independent, best):
     """Let two neighboring atoms compete by ``|corr|^2``, for every row of the lane."""
     lane = lane_of(best)
@@ -91,7 +91,7 @@ def compare_correlations(pair, atom, independent, best):
             best[2 * lane + s] = atom + best.dtype.type(i) if is_better else best[2 * lane + s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def start_step(best, level, gain, progress, out_along):
     """Decide which rows take their leader; return how many.
 
@@ -113,7 +113,7 @@ def start_step(best, level, gain, progress, out_along):
     return n_going
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def subtract_two_levels(weight, next_weight, basis, next_basis, new):
     """Subtract ``conj(weight) * basis`` of two levels from the new basis entries of one atom."""
     lane = lane_of(new)
@@ -124,7 +124,7 @@ def subtract_two_levels(weight, next_weight, basis, next_basis, new):
         new[lane + s] -= a_re * im - a_im * re + b_re * next_im - b_im * next_re
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def project_lane(along, new, state):
     """Take the direction of the new basis entries of one atom out of its state.
 
@@ -138,7 +138,7 @@ def project_lane(along, new, state):
         state[2 * lane + s] -= (re * re + im * im) * along[2 * lane + s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def subtract_and_project(weight, basis, along, new, state):
     """Subtract ``conj(weight) * basis`` of the last level from the new basis entries, then :func:`project_lane`."""
     lane = lane_of(new)
@@ -154,7 +154,7 @@ def subtract_and_project(weight, basis, along, new, state):
         state[2 * lane + s] -= (re * re + im * im) * along[2 * lane + s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def gather_gram(gram_rows, chosen, out_new):
     """Copy the Gram row of the atom that each row chose; ``gram_rows[p, j]`` is `atom_p^H atom_j`, interleaved."""
     lane = lane_of(out_new)
@@ -165,7 +165,7 @@ def gather_gram(gram_rows, chosen, out_new):
             out_new[j, lane + s] = row[2 * j + 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def subtract_product(factor, coef, out):
     """Subtract ``factor * coef``."""
     lane = lane_of(out)
@@ -175,7 +175,7 @@ def subtract_product(factor, coef, out):
         out[lane + s] -= f_re * coef[lane + s] + f_im * coef[s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def solve_lane(triangles, along, n_levels, out_coefs):
     """Coefficients of the first `n_levels` atoms of all rows of a lane, by back substitution."""
     lane = lane_of(along)
@@ -186,7 +186,7 @@ def solve_lane(triangles, along, n_levels, out_coefs):
             subtract_product(triangles[i, level], out_coefs[i], out_coefs[level])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def read_lane(triangles, along, supports, s, n_chosen, out_chosen):
     """Take the chosen atoms of row `s`, with their triangular factor and targets, out of its lane.
 
@@ -206,7 +206,7 @@ def read_lane(triangles, along, supports, s, n_chosen, out_chosen):
             out_chosen.triangle[level, 1, i] = triangles[level, i, lane + s] * norm
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def has_small_diagonal(along, s, n_chosen, threshold):
     """Whether an atom of row `s` had less than `threshold` left when it was chosen."""
     lane = lane_of(along)
@@ -216,7 +216,7 @@ def has_small_diagonal(along, s, n_chosen, threshold):
     return largest * threshold > 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def pursue_lanes_batch(
     correlations, norms2, gram, rows, atoms, limits, by_correlation, out_support, out_coefs, out_left, out_needs_row
 ):

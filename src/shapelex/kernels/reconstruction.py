@@ -5,12 +5,12 @@ norms of residuals.
 """
 
 import numpy as np
-from numba import njit
 
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.triangle import FAST
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def quarter_turned(rows):
     """Return ``i x`` of interleaved rows: with it, a complex product is a sum of real ones, free of shuffles."""
     turned = np.empty_like(rows)
@@ -21,7 +21,7 @@ def quarter_turned(rows):
     return turned
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def add_atoms(support, coefs, k, atoms, turned, sign, out):
     """Add ``sign * sum_l coefs[k, l] atoms[support[k, l]]`` to one row."""
     # Rows of arrays are indexed, not taken out: a view a step costs more than the sum of a short one.
@@ -34,7 +34,7 @@ def add_atoms(support, coefs, k, atoms, turned, sign, out):
                 out[n] += a_re * atoms[j, n] + a_im * turned[j, n]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def reconstruct_batch(support, coefs, atoms, out_rows):
     """Write the sum of atoms of every row.
 
@@ -55,7 +55,7 @@ def reconstruct_batch(support, coefs, atoms, out_rows):
         add_atoms(support, coefs, k, atoms, turned, atoms.dtype.type(1), out_rows[k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def squared_residuals_batch(support, coefs, atoms, rows, out_squares):
     """Write the squared norm of what the sum of atoms leaves of every row.
 

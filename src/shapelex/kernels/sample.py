@@ -5,16 +5,16 @@ precision.
 """
 
 import numpy as np
-from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.nearest import nearest_batch
 from shapelex.kernels.statistics import accumulate_batch
 from shapelex.kernels.support_tree import LANE, count_supports, enumerate_lane, unrank
 from shapelex.kernels.triangle import EPS, FAST, INDEPENDENT
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def correlate_sample(rows, atoms, out_correlations, out_gram, out_search_gram):
     """Write the correlations of all rows with all atoms, and the Gram matrix of the atoms in two precisions.
 
@@ -34,7 +34,7 @@ def correlate_sample(rows, atoms, out_correlations, out_gram, out_search_gram):
             out_search_gram[i, 1, j] = gram[j, i].imag
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def best_supports(correlations, gram, limits, out_support):
     """Write the support of least error of every row, in lexicographic order, in the precision of `gram`.
 
@@ -73,7 +73,7 @@ def best_supports(correlations, gram, limits, out_support):
             unrank(np.int64(best[LANE + s]), counts, n_nonzero, out_support[first + s])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def solve_supports(correlations, gram, support, limits, out_coefs, out_squares):
     """Write the least-squares weights of given supports, and the squared residuals, of rows of norm 1.
 
@@ -128,7 +128,7 @@ def solve_supports(correlations, gram, support, limits, out_coefs, out_squares):
         out_squares[k] = max(square, 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def sum_sample(support, coefs, rows, ones, weights, out_gram, out_products, out_usage):
     """Set the statistics of the codes of all rows, as :func:`accumulate_batch` adds them up."""
     out_gram[:] = 0
@@ -137,7 +137,7 @@ def sum_sample(support, coefs, rows, ones, weights, out_gram, out_products, out_
     accumulate_batch(support, coefs, rows, ones, weights, out_gram, out_products, out_usage)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def nearest_distance2(correlations, weights, out_index, out_closeness):
     """Find the row nearest to each atom; return the mean squared full distance."""
     nearest_batch(correlations, weights, out_index, out_closeness)
@@ -147,7 +147,7 @@ def nearest_distance2(correlations, weights, out_index, out_closeness):
     return total / len(out_index)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def solve_positive(gram, rows):
     """Solve ``gram X = rows`` by Cholesky, in place; a pivot that is not positive leaves out its row.
 
@@ -180,7 +180,7 @@ def solve_positive(gram, rows):
             rows[i, n] *= gram[i, i].real
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def update_sample(grams, products, factors, nearest_weight, index, correlations, rows, atoms, relaxation, out_updated,
                   out_beyond):  # fmt: skip
     """Write the normalized least-squares dictionary of several sparsities, and one that goes beyond it.

@@ -5,12 +5,12 @@ needs, added to the arrays given, in the order of the rows and in double precisi
 """
 
 import numpy as np
-from numba import njit
 
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.triangle import FAST
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def accumulate_batch(support, coefs, rows, scales, weights, out_gram, out_products, out_usage):
     """Add ``w a* a^T``, ``w a* x^T`` and the use of atoms of every row.
 

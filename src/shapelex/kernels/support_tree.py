@@ -12,8 +12,8 @@ Rows of a lane are the contiguous axis here.
 """
 
 import numpy as np
-from numba import njit
 
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.triangle import FAST
 
 # Rows that go through the tree together. Everything of a lane that one loop touches lies at multiples of this
@@ -21,7 +21,7 @@ from shapelex.kernels.triangle import FAST
 LANE = 128
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def descend(gram, basis, left, depth, atom, independent):
     """Project the atoms after `atom` onto the prefix that ends in it.
 
@@ -54,7 +54,7 @@ def descend(gram, basis, left, depth, atom, independent):
     return inv_norm
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def enter(corr, inv_norm, gain, out_along):
     """Coordinates of the rows along a new direction, and their gains with it.
 
@@ -68,7 +68,7 @@ def enter(corr, inv_norm, gain, out_along):
         out_along[2 * LANE + s] = gain[2 * LANE + s] + (re * re + im * im)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def step_down(corr, along, b_re, b_im, out_corr):
     """Take one direction out of the correlations of one atom with all rows of the lane."""
     for s in range(LANE):
@@ -77,7 +77,7 @@ def step_down(corr, along, b_re, b_im, out_corr):
         out_corr[LANE + s] = corr[LANE + s] - (b_re * im - b_im * re)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def score_leaf(corr, along, b_re, b_im, inv_left, rank, margin, best):
     """Compare one leaf with the best so far, for all rows of the lane.
 
@@ -93,7 +93,7 @@ def score_leaf(corr, along, b_re, b_im, inv_left, rank, margin, best):
         best[LANE + s] = rank if is_better else best[LANE + s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def score_two_leaves(corr, next_corr, along, b_re, b_im, inv_left, c_re, c_im, next_inv_left, rank, margin, best):
     """Do the work of two calls of :func:`score_leaf` with half the loads."""
     next_rank = rank + best.dtype.type(1)
@@ -113,7 +113,7 @@ def score_two_leaves(corr, next_corr, along, b_re, b_im, inv_left, c_re, c_im, n
         best[LANE + s] = larger_rank if is_better else best[LANE + s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, following, best):
     """Find the best support of `size` atoms for every row of a lane.
 
@@ -184,7 +184,7 @@ def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, fo
     return has_skipped
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def count_supports(n_atoms, size):
     """Table of the numbers of supports: entry ``[n, k]`` is ``comb(n, k)``."""
     counts = np.zeros((n_atoms + 1, size + 1), dtype=np.int64)
@@ -195,7 +195,7 @@ def count_supports(n_atoms, size):
     return counts
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def unrank(rank, counts, size, out_support):
     """Support with a lexicographic rank among the supports of `size` atoms; `counts` as :func:`count_supports`."""
     n_atoms = len(counts) - 1

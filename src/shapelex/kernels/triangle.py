@@ -14,7 +14,8 @@ requires an empty cache.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from shapelex.kernels.compilation import kernel
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 
@@ -47,7 +48,7 @@ class Chosen(NamedTuple):
     update: Any
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def allocate_chosen(n_nonzero, rows):
     """Uninitialized arrays for up to `n_nonzero` atoms of one of the rows."""
     dtype = rows.dtype
@@ -64,7 +65,7 @@ def allocate_chosen(n_nonzero, rows):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def solve_triangle(triangle, inv_diag, n_chosen, target, out_coef):
     """Coefficients of the chosen atoms, by back substitution."""
     for level in range(n_chosen):
@@ -81,7 +82,7 @@ def solve_triangle(triangle, inv_diag, n_chosen, target, out_coef):
             out_coef[1, i] -= t_re * im + t_im * re
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
     """Residual of a row, from the row itself, and its squared norm."""
     n_reals = row.shape[0]
@@ -99,7 +100,7 @@ def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
     return norm2
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def meets_target(left_norm2, norm2, limits, row, atoms, chosen, n_chosen, needs_row):
     """Whether the squared residual, tracked as `left_norm2`, has reached the target, which must be given.
 
@@ -118,7 +119,7 @@ def meets_target(left_norm2, norm2, limits, row, atoms, chosen, n_chosen, needs_
     return residual_norm2(row, atoms, chosen.support, n_chosen, chosen.update, chosen.residual) <= stop_norm2
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def refine(row, atoms, chosen, n_chosen):
     """Correct the coefficients once, from the true residual.
 
@@ -147,7 +148,7 @@ def refine(row, atoms, chosen, n_chosen):
         coef[1, level] += chosen.update[1, level]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def solve_row(row, atoms, limits, chosen, n_chosen, needs_row):
     """Coefficients of one row, refined where the chosen atoms are nearly dependent."""
     solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.coef)
@@ -159,7 +160,7 @@ def solve_row(row, atoms, limits, chosen, n_chosen, needs_row):
         refine(row, atoms, chosen, n_chosen)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs, needs_row):
     """Write the coefficients of the whole support (one level), or of each of its beginnings."""
     n_levels = out_coefs.shape[0]
@@ -169,7 +170,7 @@ def solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs, needs_row):
         write_coefs(chosen.coef, n_here, out_coefs[out_level])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def sum_of_squares(target, n_chosen):
     """Squared norm of the projection onto the chosen span."""
     total = target.dtype.type(0)
@@ -178,7 +179,7 @@ def sum_of_squares(target, n_chosen):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def write_coefs(coef, n_chosen, out_coefs):
     """Interleave the parts of the coefficients, and pad with zeros."""
     for level in range(out_coefs.shape[0] // 2):
@@ -187,7 +188,7 @@ def write_coefs(coef, n_chosen, out_coefs):
         out_coefs[2 * level + 1] = coef[1, level] if used else 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def write_support(support, n_chosen, out_support):
     """Copy the support, and pad with -1."""
     for level in range(out_support.shape[0]):

@@ -7,14 +7,15 @@ import hashlib
 import logging
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shapelex.exceptions import CheckpointError, CheckpointWarning
+from shapelex.exceptions import CheckpointError, CheckpointWarning, reason_of
 from shapelex.learning.options import LearningOptions
 from shapelex.learning.states import LearnerState
 from shapelex.shapes.collection import Shapes
@@ -61,6 +62,16 @@ class Checkpoint:
             )
         logger.info("resumes from checkpoint %s", path)
         return LearnerState(numbers, arrays)
+
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Turn what a learner raises on a state that makes no sense into an error of the checkpoint."""
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"{self.path} is damaged, though its checksum is right ({reason_of(error)}): remove it to start again."
+            ) from error
 
     def save(self, state: LearnerState) -> None:
         """Write the state after an iteration, unless the last one was written just before."""

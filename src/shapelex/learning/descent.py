@@ -16,7 +16,7 @@ from shapelex.learning.options import LearningOptions
 from shapelex.learning.passes import Survey
 from shapelex.learning.population import Exploration, explore
 from shapelex.learning.problem import LearningProblem
-from shapelex.learning.states import Callback, Iteration, LearnedDictionary, LearnerState, Record, Saver
+from shapelex.learning.states import Callback, Iteration, LearnedDictionary, LearnerState, Record, Saver, check_state
 from shapelex.learning.trials import rounding_of
 from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes
@@ -59,6 +59,7 @@ class Learner:
 
     def resume(self, state: LearnerState) -> None:
         """Continue an earlier run on the same shapes with the same options; call it before :meth:`run`."""
+        check_state(state, ("atoms", "best_atoms"), self.options.n_atoms, self.shapes.space.n_coordinates)
         self._record = Record.restore(state, self.generator)
 
     @property

@@ -21,6 +21,8 @@ from shapelex.learning.states import (
     LearnedDictionary,
     LearnerState,
     Saver,
+    check_numbers,
+    check_state,
     describe_generator,
     describe_statistics,
     restore_generator,
@@ -193,14 +195,18 @@ class OnlineLearner:
     def resume_run(self, state: LearnerState) -> None:
         """Continue an earlier run on the same shapes with the same options; call it before :meth:`run`."""
         numbers = state.numbers
+        assert self.shapes is not None
+        check_state(state, ("atoms",), self.options.n_atoms, self.shapes.space.n_coordinates)
         self.atoms = state.arrays["atoms"]
         self._statistics = restore_statistics(state)
         self._combined = replace(
             self._statistics, gram=state.arrays["combined_gram"], products=state.arrays["combined_products"]
         )
-        self.n_batches, self._loss, self._weight = numbers["n_batches"], numbers["loss"], numbers["loss_weight"]
-        self._curve, self._epoch_losses = list(numbers["curve"]), list(numbers["losses"])
-        self._converged = numbers["converged"]
+        if type(numbers["n_batches"]) is not int or numbers["n_batches"] < 1 or type(numbers["converged"]) is not bool:
+            raise ValueError("it must say how many batches were learned, and whether the fit has converged")
+        self.n_batches, self._converged = numbers["n_batches"], numbers["converged"]
+        self._loss, self._weight = check_numbers([numbers["loss"], numbers["loss_weight"]])
+        self._curve, self._epoch_losses = check_numbers(numbers["curve"]), check_numbers(numbers["losses"])
         restore_generator(self.generator, numbers["generator"])
 
     def _start(self, shapes: Shapes) -> None:

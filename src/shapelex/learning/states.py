@@ -4,7 +4,7 @@ A state consists of plain numbers and arrays. A pass over the shapes is a functi
 the statistics of the current dictionary are not kept: the first pass after resuming computes them again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,9 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.learning.passes import Survey
 from shapelex.learning.statistics import Statistics
+
+# How far the norms of atoms may be from 1, in either precision.
+_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -165,8 +168,8 @@ class Record:
         none, statistics = arrays["best_atoms"][:0], restore_statistics(state)
         best = Survey(
             atoms=arrays["best_atoms"],
-            losses=np.array(numbers["losses"]),
-            mean_nearest_distance2=numbers["mean_nearest_distance2"],
+            losses=np.array(check_numbers(numbers["losses"])),
+            mean_nearest_distance2=check_numbers([numbers["mean_nearest_distance2"]])[0],
             statistics=statistics,
             # No update starts from it.
             combined=replace(statistics, gram=arrays["combined_gram"], products=arrays["combined_products"]),
@@ -174,9 +177,14 @@ class Record:
             nearest=none,
             switch_loss=numbers.get("switch_loss", 0.0),
         )
+        curves = [check_numbers(curve) for curve in numbers["curves"]]
+        converged, best_restart = list(numbers["converged"]), numbers["best_restart"]
+        if not all(curves) or len(converged) != len(curves) or not set(map(type, converged)) <= {bool}:
+            raise ValueError("its curves must be lists of losses, and each must have ended by tol or not")
+        if type(best_restart) is not int or not 0 <= best_restart < len(curves):
+            raise ValueError(f"its best descent must be one of {len(curves)}, got {best_restart!r}")
         restore_generator(generator, numbers["generator"])
-        curves = [list(curve) for curve in numbers["curves"]]
-        return cls(curves, list(numbers["converged"]), best, numbers["best_restart"], arrays["atoms"])
+        return cls(curves, converged, best, best_restart, arrays["atoms"])
 
 
 def describe_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -189,6 +197,34 @@ def restore_statistics(state: LearnerState) -> Statistics:
     """Return the statistics that :func:`describe_statistics` described."""
     gram, products, usage = (state.arrays[name] for name in ("gram", "products", "usage"))
     return Statistics(gram, products, usage, state.numbers["weight"])
+
+
+def check_state(state: LearnerState, dictionaries: Sequence[str], n_atoms: int, n_coordinates: int) -> None:
+    """Refuse, by a ValueError, arrays of a state that no fit has; `dictionaries` names those of atoms of norm 1."""
+    square, rows = (n_atoms, n_atoms), (n_atoms, n_coordinates)
+    shapes = {"gram": square, "combined_gram": square, "products": rows, "combined_products": rows, "usage": (n_atoms,)}
+    shapes |= dict.fromkeys(dictionaries, rows)
+    for name, shape in shapes.items():
+        array = state.arrays[name]
+        if array.shape != shape or array.dtype.kind != ("f" if name == "usage" else "c"):
+            raise ValueError(f"its {name} must have shape {shape}, got {array.dtype} {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"its {name} must be finite")
+    for name in dictionaries:
+        lengths = np.linalg.norm(state.arrays[name], axis=1)
+        if not (np.abs(lengths - 1) < _ROUNDING).all():
+            raise ValueError(f"its {name} must have norm 1")
+    if not (state.arrays["usage"] >= 0).all() or not check_numbers([state.numbers["weight"]])[0] >= 0:
+        raise ValueError("its usage and weight must not be negative")
+
+
+def check_numbers(values: Any) -> list[float]:
+    """Return a list of finite numbers; anything else is a ValueError."""
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise ValueError(f"expected a list of numbers, got {values!r:.40}")
+    if not np.isfinite(values).all():
+        raise ValueError("its numbers must be finite")
+    return list(values)
 
 
 def describe_generator(generator: np.random.Generator) -> Any:

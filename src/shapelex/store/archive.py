@@ -21,6 +21,7 @@ from numpy.lib import format as npy
 
 from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
+from shapelex.store.guards import check_regular
 
 HEADER = "header"
 HEADER_LIMIT = 1 << 24
@@ -76,6 +77,8 @@ def read_archive(
     large arrays that are not compressed stay in the file.
     """
     arrays: Arrays = {}
+    if isinstance(source, Path):
+        check_regular(source)
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
@@ -101,6 +104,7 @@ def read_archive(
 def read_header(path: Path) -> dict[str, Any]:
     """Return the header of an archive without its arrays; nothing where the file is no archive of ours."""
     try:
+        check_regular(path)
         with zipfile.ZipFile(path) as archive, archive.open(f"{HEADER}.npy") as part:
             return _decode_header(read_array(part, HEADER_LIMIT))
     # zipfile and NumPy's header parser raise almost anything on bytes that are none of ours.

@@ -3,13 +3,15 @@
 In come a path and what writes to it; out goes the file or folder, in one step when all went well.
 """
 
+import ctypes
 import errno
 import glob
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,17 +40,12 @@ def work_folder(path: Path) -> Iterator[Path]:
     """Give an empty folder ``.NAME.….partial`` beside `path`, which is removed at the end.
 
     Several processes may write to the same path. What a killed process left behind is removed first; a folder that it
-    had moved aside comes back.
+    had moved aside comes back. An OSError of the work, such as that of a full disk, names `path`.
     """
     target = path.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to.")
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
-        with _lock(left) as is_abandoned:
-            if is_abandoned:
-                if (left / "old").is_dir() and not target.exists():
-                    (left / "old").rename(target)
-                shutil.rmtree(left, ignore_errors=True)
+    _remove_abandoned(target)
     while True:
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         with _lock(work) as is_ours:
@@ -57,9 +54,35 @@ def work_folder(path: Path) -> Iterator[Path]:
                 continue
             try:
                 yield work
+            except OSError as error:
+                if error.errno is None or not (error.filename is None or work.name in str(error.filename)):
+                    raise
+                raise type(error)(error.errno, error.strerror, str(path)) from error
             finally:
                 remove(work)
             return
+
+
+def recover(path: Path) -> bool:
+    """Return whether there is a file or folder; a folder that a killed process had moved aside comes back first."""
+    if not path.exists():
+        with suppress(OSError):
+            _remove_abandoned(path.resolve())
+    return path.exists()
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove the folders beside `target` that killed processes worked in."""
+    # The name of another target may begin with this one.
+    own = re.compile(re.escape(f".{target.name}.") + r"[^.]+\.partial")
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
+        if own.fullmatch(left.name) is None:
+            continue
+        with _lock(left) as is_abandoned:
+            if is_abandoned:
+                if (left / "old").is_dir() and not target.exists():
+                    (left / "old").rename(target)
+                shutil.rmtree(left, ignore_errors=True)
 
 
 @contextmanager
@@ -95,6 +118,8 @@ def put_in_place(content: Path, path: Path, work: Path) -> None:
         content.replace(path)
         return
     while True:
+        if path.is_dir() and _exchange(content, path):
+            return
         try:
             # A folder cannot be renamed over another: the old one is moved aside for a moment.
             if path.is_dir():
@@ -111,6 +136,17 @@ def put_in_place(content: Path, path: Path, work: Path) -> None:
                 or not content.exists()
             ):
                 raise
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange two folders in one step; return False where the system cannot."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        # It is a function of Linux alone.
+        return False
+    at_working_folder, exchange = -100, 2
+    return bool(rename(at_working_folder, os.fsencode(first), at_working_folder, os.fsencode(second), exchange) == 0)
 
 
 def remove(path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from shapelex.exceptions import CheckpointError
 from shapelex.store.archive import Arrays, read_archive, write_archive
-from shapelex.store.atomic import write_atomically
+from shapelex.store.atomic import work_folder, write_atomically
 
 _MAGIC = b"shapelex checkpoint 2\n"
 _MAGIC_0_1_0 = b"shapelex checkpoint 1\n"
@@ -43,7 +43,7 @@ def write_checkpoint(path: Path, numbers: Mapping[str, Any], arrays: Mapping[str
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Return the numbers and arrays of a checkpoint; the error for a damaged one names the last good one."""
-    content = path.read_bytes()
+    content = _read_bytes(path)
     if content.startswith(_MAGIC_0_1_0):
         raise CheckpointError(
             f"{path} was written by shapelex 0.1.0, and this version cannot resume from it: finish the fit with "
@@ -54,12 +54,18 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], Arrays]:
     except CheckpointError as error:
         older = previous_path(path)
         try:
-            _parse(older.read_bytes())
+            _parse(_read_bytes(older))
         except (OSError, CheckpointError):
             advice = f"there is no good one before it: remove {path} to start again"
         else:
             advice = f"the last good one is {older}: move it to {path} to resume from there"
         raise CheckpointError(f"{path} is no whole checkpoint ({error}); {advice}.") from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    if not path.is_file():
+        raise CheckpointError(f"{path} is no regular file: give another path for the checkpoint.")
+    return path.read_bytes()
 
 
 def _parse(content: bytes) -> tuple[dict[str, Any], Arrays]:
@@ -77,13 +83,11 @@ def _parse(content: bytes) -> tuple[dict[str, Any], Arrays]:
 def _keep_previous(path: Path) -> None:
     """Give the checkpoint a second name; it is never without its first one."""
     older = previous_path(path)
-    second = older.with_name(older.name + ".partial")
-    second.unlink(missing_ok=True)
-    try:
-        os.link(path, second)
-    except OSError:
-        # File systems without links.
-        shutil.copy2(path, second)
-    second.replace(older)
-    # Renaming one of two names of the same file does nothing.
-    second.unlink(missing_ok=True)
+    with work_folder(older) as folder:
+        try:
+            os.link(path, folder / "content")
+        except OSError:
+            # File systems without links.
+            shutil.copy2(path, folder / "content")
+        # Renaming one of two names of the same file does nothing.
+        (folder / "content").replace(older)

@@ -6,10 +6,11 @@ the arrays ``support``, ``coefs`` and ``errors`` and one for each column, whose 
 """
 
 import re
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from shapelex._typing import FloatArray
 from shapelex.exceptions import CodesError, reason_of
 from shapelex.shapes.columns import as_column
 from shapelex.store.archive import check_header, read_archive, write_archive
-from shapelex.store.atomic import replace_folder, write_atomically
+from shapelex.store.atomic import recover, replace_folder, write_atomically
+from shapelex.store.guards import LARGE_BYTES, check_folder, check_regular, check_size, check_swelling, check_whole
 from shapelex.store.table_file import TABLE_SUFFIXES, write_table
 
 if TYPE_CHECKING:
@@ -31,15 +33,26 @@ SUFFIXES = (*TABLE_SUFFIXES, ".npz", ".zarr")
 
 # Rows of a chunk or a row group.
 _GROUP_ROWS = 1 << 16
+_PART_ROWS = 1 << 12
 _KEYS = {"id": "ids", "label": "labels"}
+# Says in the attributes of a Zarr folder that chunks of zeros were written, too.
+_ALL_CHUNKS = "all_chunks"
 
 CodeBlock: TypeAlias = tuple["SparseCodes", FloatArray, Mapping[str, Any]]
 
 
-def write_codes(path: str | Path, blocks: Iterable[CodeBlock], run: Mapping[str, Any], layout: str = "slots") -> Path:
+def write_codes(
+    path: str | Path,
+    blocks: Iterable[CodeBlock],
+    run: Mapping[str, Any],
+    layout: str = "slots",
+    *,
+    safe_cells: bool = False,
+) -> Path:
     """Write blocks of codes, of errors and of columns about the shapes; the end of the name says in which format.
 
     A file that is there is replaced when the new one is complete. ``.npz`` and ``.xlsx`` are made in memory.
+    `safe_cells` keeps text in CSV and TSV from being taken for formulas, see :func:`write_table`.
     """
     from shapelex.coding.code_table import code_columns
 
@@ -53,7 +66,7 @@ def write_codes(path: str | Path, blocks: Iterable[CodeBlock], run: Mapping[str,
         header, arrays = _describe(*next(groups), run)
         write_atomically(target, lambda stream: write_archive(stream, header, arrays))
     else:
-        write_table(target, (code_columns(*group, layout) for group in groups), run)
+        write_table(target, (code_columns(*group, layout) for group in groups), run, safe_cells=safe_cells)
     return target
 
 
@@ -115,7 +128,7 @@ def read_codes(path: str | Path) -> StoredCodes:
     from shapelex.coding import SparseCodes
 
     source = Path(path)
-    if not source.exists():
+    if not recover(source):
         raise FileNotFoundError(f"There is no file {source}.")
     suffix = _check_suffix(source)
     with _refusing(source):
@@ -126,7 +139,8 @@ def read_codes(path: str | Path) -> StoredCodes:
             codes = SparseCodes(arrays["support"][:], arrays["coefs"][:], int(header["n_atoms"]))
             keys = {name: key for name, key in _KEYS.items() if key in arrays} | header.get("columns", {})
             columns = {name: arrays[key][:] for name, key in {"error": "errors", **keys}.items()}
-        columns = {name: as_column(_as_fixed(column), len(codes), name) for name, column in columns.items()}
+        columns = {name: as_column(_as_fixed(column, name), len(codes), name) for name, column in columns.items()}
+        _check_errors(columns["error"])
     return StoredCodes(codes, columns.pop("error"), columns)
 
 
@@ -135,14 +149,14 @@ def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
     with _refusing(path):
         header, arrays = _open_arrays(path)
         n_shapes, n_nonzero = arrays["support"].shape
-        return (n_shapes, n_nonzero), int(header["n_atoms"]), arrays["errors"][:]
+        return (n_shapes, n_nonzero), int(header["n_atoms"]), _check_errors(arrays["errors"][:])
 
 
 def read_code_errors(path: str | Path) -> FloatArray | None:
     """Return the errors of the shapes in a table of codes; None where the file is no such table."""
     try:
         with _refusing(Path(path)):
-            return np.asarray(_read_frame(Path(path))["error"], dtype=float)
+            return _check_errors(np.asarray(_read_frame(Path(path))["error"], dtype=float))
     except CodesError:
         return None
 
@@ -156,6 +170,12 @@ def _refusing(source: Path) -> Iterator[None]:
         raise
     except Exception as error:
         raise CodesError(f"{source} holds no codes that can be read: {reason_of(error)}.") from error
+
+
+def _check_errors(errors: FloatArray) -> FloatArray:
+    if errors.dtype.kind not in "fiu" or not np.isfinite(errors).all() or (errors < 0).any():
+        raise CodesError("its errors must be finite numbers that are not negative")
+    return errors
 
 
 def _check_suffix(path: Path) -> str:
@@ -197,19 +217,21 @@ def _describe(
 
 def _write_zarr(folder: Path, groups: Iterable[CodeBlock], run: Mapping[str, Any]) -> None:
     group = load_zarr().open_group(str(folder), mode="w")
+    # Every chunk is written, so that one that is not there was lost.
+    options = {"config": {"write_empty_chunks": True}}
     n_written = 0
     for block in groups:
         header, arrays = _describe(*block, run)
         for name, values in arrays.items():
             if n_written == 0:
                 kind = values.dtype if values.dtype.kind in "biufc" else str
-                group.create_array(name, shape=values.shape, chunks=values.shape, dtype=kind)
+                group.create_array(name, shape=values.shape, chunks=values.shape, dtype=kind, **options)
             stored = group[name]
             stored.resize((n_written + len(values), *values.shape[1:]))
             stored[n_written:] = values
         n_written += len(block[0])
     # Last, so that a folder without attributes is one that was not finished.
-    group.attrs.update(header)
+    group.attrs.update({**header, _ALL_CHUNKS: True})
 
 
 def _open_arrays(source: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -217,18 +239,26 @@ def _open_arrays(source: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if source.suffix.lower() == ".npz":
         header, arrays = read_archive(source)
     else:
+        check_folder(source)
         group = load_zarr().open_group(str(source), mode="r")
         # Folders of 0.1.0 have no version.
         header, arrays = {"version": 1, **group.attrs}, {name: group[name] for name in group.array_keys()}
+        for array in arrays.values():
+            # Folders of earlier versions have no chunks of zeros.
+            (check_whole if header.get(_ALL_CHUNKS) else check_size)(array, source)
     check_header(header, FORMAT_NAME, FORMAT_VERSION)
     return header, arrays
 
 
-def _as_fixed(column: Any) -> Any:
+def _as_fixed(column: Any, name: str) -> Any:
     """Return text of any length as an array of text of one length; missing text is empty."""
     if column.dtype.kind in "biufcU":
         return np.asarray(column)
-    return np.array(["" if text is None or text != text else text for text in column.tolist()], dtype=np.str_)
+    texts = ["" if text is None or text != text else str(text) for text in column.tolist()]
+    longest = max(map(len, texts), default=0)
+    if 4 * longest * len(texts) > LARGE_BYTES:
+        raise CodesError(f"its column {name!r} has {len(texts)} rows, one of {longest} characters: refused")
+    return np.array(texts, dtype=np.str_)
 
 
 def _read_table(path: Path) -> tuple["SparseCodes", dict[str, Any]]:
@@ -264,18 +294,21 @@ def _read_frame(path: Path) -> Any:
     """Return a table of codes as a data frame; refuse other files."""
     import pandas as pd
 
+    check_regular(path)
     suffix = path.suffix.lower()
     text: dict[str, Any] = {"dtype": {"id": str, "label": str}, "na_values": [""], "keep_default_na": False}
     if suffix == ".parquet":
         # By file, not by path: pyarrow takes paths for folders of partitions.
         with path.open("rb") as stream:
-            table = load_pyarrow().parquet.read_table(stream)
+            table = _read_parquet(stream, path)
         frame, told = table.to_pandas(), table.schema.metadata or {}
         if {"support", "coefs_real", "coefs_imag", "error"} <= set(frame) and b"n_atoms" in told:
             frame.attrs["n_atoms"] = int(told[b"n_atoms"])
             return frame
     elif suffix == ".xlsx":
         load_openpyxl()
+        with zipfile.ZipFile(path) as archive:
+            check_swelling(path.stat().st_size, sum(member.file_size for member in archive.infolist()), path)
         frame = pd.read_excel(path, **text)
     elif suffix in TABLE_SUFFIXES:
         frame = pd.read_csv(path, sep="," if suffix == ".csv" else "\t", **text)
@@ -287,3 +320,17 @@ def _read_frame(path: Path) -> Any:
     if frame["error"].dtype.kind not in "fi" or frame["error"].isna().any():
         raise CodesError("its column 'error' has entries that are no numbers")
     return frame
+
+
+def _read_parquet(stream: BinaryIO, path: Path) -> Any:
+    """Return a table that does not take far more memory than its file: equal values take nearly no room there."""
+    pyarrow = load_pyarrow()
+    file = pyarrow.parquet.ParquetFile(stream)
+    n_stored, described = path.stat().st_size, file.metadata
+    check_swelling(n_stored, 8 * described.num_rows * max(described.num_columns, 1), path)
+    parts, n_bytes = [], 0
+    for part in file.iter_batches(_PART_ROWS):
+        n_bytes += part.nbytes
+        check_swelling(n_stored, n_bytes, path)
+        parts.append(part)
+    return pyarrow.Table.from_batches(parts, file.schema_arrow)

@@ -189,7 +189,7 @@ def _restore(estimator_class: type[Any], model: Model) -> Any:
     if "space" in model.parameters:
         raise ValueError("its space is not a parameter")
     schema: Schema = estimator_class._schema
-    held = {name: value for name, value in model.parameters.items() if name not in schema.removed}
+    held = {name: value for name, value in model.parameters.items() if name not in (*schema.removed, *schema.left_out)}
     parameters = {**schema.added, **held}
     estimator = estimator_class(**parameters)
     sizes = {name: value for name, value in parameters.items() if isinstance(value, int)}

@@ -18,6 +18,7 @@ from shapelex._extras import load_pyarrow
 from shapelex.exceptions import ShapeFileError
 from shapelex.store.archive import read_header
 from shapelex.store.atomic import is_zarr_folder, write_atomically
+from shapelex.store.guards import check_regular
 from shapelex.store.input_hashes import describe_input
 
 KEY = "shapelex"
@@ -119,6 +120,8 @@ def read_run(path: str | Path) -> dict[str, Any]:
     source = Path(path)
     if source.is_dir() and not is_zarr_folder(source):
         raise ShapeFileError(f"{source} is a folder: name a file in it.")
+    if not source.is_dir():
+        check_regular(source)
     try:
         run = _read_sidecar(source) or _find(source)
     except (AttributeError, ValueError, LookupError, OSError, RecursionError) as error:
@@ -192,7 +195,7 @@ def zarr_attributes(path: Path) -> dict[str, Any]:
     """Return the attributes of the group or array in a Zarr folder; nothing where they cannot be read."""
     metadata = path / "zarr.json"
     try:
-        if metadata.stat().st_size > _LIMIT:
+        if not metadata.is_file() or metadata.stat().st_size > _LIMIT:
             return {}
         found = json.loads(metadata.read_bytes())
     except (OSError, ValueError, RecursionError):

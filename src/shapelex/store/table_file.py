@@ -24,10 +24,14 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet")
 # What a sheet of Excel can hold.
 _MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
 
+_FORMULA_MARKS = ("=", "+", "-", "@")
+
 Column = np.ndarray[Any, Any]
 
 
-def write_table(path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any]) -> Path:
+def write_table(
+    path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any], *, safe_cells: bool = False
+) -> Path:
     """Write a table block by block, whole or not at all; a file that is there is replaced.
 
     Parameters
@@ -39,6 +43,9 @@ def write_table(path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapp
         entries are empty. Blocks are asked for while the table is written.
     run : mapping
         What made it, see :func:`~shapelex.store.provenance.make_run`.
+    safe_cells : bool, default False
+        Whether text in CSV and TSV that a spreadsheet would take for a formula, since it begins with ``=``, ``+``,
+        ``-`` or ``@``, gets an apostrophe before it. In Excel workbooks and Parquet, text is never a formula.
 
     Returns
     -------
@@ -80,7 +87,8 @@ def write_table(path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapp
             return
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
-        writer.writerows(chain([first], chain.from_iterable(rows)))
+        cells: Iterable[Sequence[Any]] = chain([tuple(first)], chain.from_iterable(rows))
+        writer.writerows((list(map(_without_formula, row)) for row in cells) if safe_cells else cells)
         # The stream belongs to the caller.
         text.detach()
 
@@ -138,6 +146,12 @@ def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: Bin
         sheet.close()
         raise
     book.save(stream)
+
+
+def _without_formula(value: Any) -> Any:
+    # Spreadsheets skip blanks and control characters before a formula.
+    is_formula = isinstance(value, str) and (value.lstrip()[:1] in _FORMULA_MARKS or value[:1] in "\t\r\n") and value
+    return f"'{value}" if is_formula else value
 
 
 def _cells(column: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ParameterError, ShapeFileError
 from shapelex.io.numbers import MISSING_WORDS
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import TableLayout, looks_like_names
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
 from shapelex.io.text_file import TextFile, open_text
@@ -60,7 +60,7 @@ def read_records(
     decimal: str | None = None,
     id_column: str | int | None = None,
     label_column: str | int | None = None,
-) -> Iterator[Record | BadRecord]:
+) -> Iterator[Record | BadRecord | Remark]:
     """Yield the shapes of a table.
 
     Parameters

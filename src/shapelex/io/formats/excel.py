@@ -12,7 +12,7 @@ from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.frames import frame_records, set_frame
 from shapelex.io.guards import check_regular, zip_members
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import looks_like_names
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.sheet import as_text
@@ -30,7 +30,7 @@ def read_records(
     columns: Sequence[str] | None = None,
     id_column: str | int | None = None,
     label_column: str | int | None = None,
-) -> Iterator[Record | BadRecord]:
+) -> Iterator[Record | BadRecord | Remark]:
     """Yield the shapes of a sheet; the options that are not explained here are those of text tables.
 
     Parameters

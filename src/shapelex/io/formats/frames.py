@@ -18,7 +18,7 @@ from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.io.guards import check_regular
-from shapelex.io.records import BadRecord, Record
+from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
 from shapelex.shapes.columns import Column
@@ -41,7 +41,7 @@ def read_records(
     layout: str | None = None,
     id_column: str | int | None = None,
     label_column: str | int | None = None,
-) -> Iterator[Record | BadRecord]:
+) -> Iterator[Record | BadRecord | Remark]:
     """Yield the shapes of a Parquet file or of a data frame; options as of text tables."""
     told = (layout, id_column, label_column)
     if isinstance(source, Path):
@@ -78,7 +78,9 @@ def parquet_frames(path: Path) -> Frames:
         raise ShapeFileError(f"{path} is no Parquet file that can be read: {reason_of(error)}") from error
 
 
-def frame_records(open_frames: Callable[[], Frames], name: str, stem: str, *told: Any) -> Iterator[Record | BadRecord]:
+def frame_records(
+    open_frames: Callable[[], Frames], name: str, stem: str, *told: Any
+) -> Iterator[Record | BadRecord | Remark]:
     """Yield the shapes of data frames that follow each other, given what the caller says of layout, ids and labels.
 
     An index that has a name or is text is the first column.

@@ -21,7 +21,7 @@ from shapelex.io.text_file import TextFile, open_text
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, to_columns
 
-_COUNT = re.compile(r"(\d{1,9})([LBE]?)", re.IGNORECASE)
+_COUNT = re.compile(r"([0-9]{1,9})([LBE]?)", re.IGNORECASE)
 # What a missing number is written as.
 _MISSING = "-999999"
 

@@ -21,7 +21,7 @@ from shapelex._typing import ComplexArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.guards import MAX_BYTES
-from shapelex.io.numbers import format_number, parse_pairs
+from shapelex.io.numbers import DECIMAL_POINT, format_number, parse_pairs
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
 from shapelex.shapes import ShapeSet
@@ -35,6 +35,9 @@ _COUNTED = {"LM": "landmarks", "CURVES": "curves", "OUTLINES": "outlines", "POIN
 _SPATIAL = ("LM3", "POINTS3", "CURVES3")
 # Keys whose value is text even where it looks like a number.
 _TEXT_KEYS = ("id", "label", "image", "comment")
+# Keys of which a specimen has one value; the lines of others are joined.
+_SINGLE_KEYS = ("id", "image", "scale")
+_WHOLE = re.compile(r"[-+]?[0-9]{1,12}")
 _REMARKS = {
     "curves": "their curves or outlines were left out and their landmarks were read; the option curves=append puts the "
     "points of curves after the landmarks, curves=only takes them alone.",
@@ -109,12 +112,13 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
             raise _BadLineError(here, f"{key} holds points in space, but shapes here are planar: project them first.")
         if key not in _COUNTED:
             key = key.lower()
+            if key in _SINGLE_KEYS and told.get(key, value) != value:
+                raise _BadLineError(here, f"it has a second line {key.upper()}=, with another value: remove one.")
             told[key] = f"{told[key]}; {value}" if key in told else value
             continue
-        try:
-            count = int(value)
-        except ValueError:
-            raise _BadLineError(here, f"{value[:40]!r} is no number of {_COUNTED[key]}.") from None
+        if not _WHOLE.fullmatch(value):
+            raise _BadLineError(here, f"{value[:40]!r} is no number of {_COUNTED[key]}.")
+        count = int(value)
         if key in ("CURVES", "OUTLINES"):
             target = key
             n_before, first = declared.get(key, (0, here))
@@ -129,6 +133,16 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
         else:
             taken = lines[place : place + count]
             points, bad = parse_pairs(taken)
+            for mark, other in ((".", ","), (",", ".")) if points is not None else ():
+                is_marked = DECIMAL_POINT.search if mark == "." else re.compile(",").search
+                marked = next((number for number, text in enumerate(taken) if is_marked(text)), None)
+                if marked is None:
+                    continue
+                # Either may be the decimal mark, and the other may part thousands.
+                if left_out[other]:
+                    why = f"expected decimals with {other!r}, as in the records before, found {taken[marked][:40]!r}."
+                    raise _BadLineError(place + marked, why)
+                left_out[mark] += 1
             if points is None:
                 text = taken[bad].strip()
                 what = repr(text[:40]) if text and "=" not in text else f"only {bad} points"
@@ -176,7 +190,13 @@ def _as_value(text: str) -> Any:
     core = text.strip('"')
     value: Any = {"True": True, "False": False}.get(core)
     # Zeros before a number make it a name, and more digits than an integer of 64 bits has would be rounded.
-    if value is None and "_" not in core and len(core) < 40 and not re.match(r"[+-]?(0\d|\d{19})", core):
+    if (
+        value is None
+        and "_" not in core
+        and core.isascii()
+        and len(core) < 40
+        and not re.match(r"[+-]?(0\d|\d{19})", core)
+    ):
         with suppress(ValueError):
             value = int(core) if core.lstrip("+-").isdecimal() else float(core)
     if value is None or (core != text and not text[0] == text[-1] == '"'):

@@ -6,8 +6,6 @@ landmarks.
 """
 
 import logging
-import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,16 +20,13 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, column_of, join_blocks
 from shapelex.spaces import from_columns
 from shapelex.store.atomic import replace_folder
+from shapelex.store.guards import check_folder, check_size, check_whole
 
 logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
 
 _CHUNK_BYTES = 1 << 23
-_MAX_CHUNK = 1 << 31
-# Beyond what real numbers can be compressed to; chunks that were never written take no room at all.
-_MAX_RATIO = 1100
-_SMALL = 1 << 24
 
 
 def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
@@ -49,18 +44,20 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
 
 def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
     zarr = load_zarr()
+    check_folder(path)
     table = zarr.open_array(str(path), mode="r")
-    _check_size(table, path)
+    check_size(table, path)
     return ShapeSet(from_columns(table[:], layout=layout), missing="allow", preparation=None)
 
 
 def open_set(path: Path) -> StoredShapes:
     """Return the set that a folder holds, where it lies."""
     zarr = load_zarr()
+    check_folder(path)
     try:
         found = zarr.open(str(path), mode="r")
         if not isinstance(found, zarr.Group):
-            _check_size(found, path)
+            check_size(found, path)
             return stored_landmarks(found)
         header = dict(found.attrs)
         return _from_group(found, header, path)
@@ -154,47 +151,10 @@ def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
         raise ShapeFileError(f"it is a group of another kind, not a set of shapes{example}")
     arrays = {name: group[name] for name in group.array_keys()}
     for array in arrays.values():
-        _check_whole(array, path)
+        check_whole(array, path)
     small = {name: arrays.pop(name)[:] for name in list(arrays) if name.startswith("space_")}
     parts = parts_of_header(header, {**arrays, **small})
     columns = {name: arrays[key] for name, key in parts["metadata"].items()}
     parts["metadata"] = {name.removeprefix(METADATA): columns[name] for name in columns if name.startswith(METADATA)}
     parts |= {name: columns.get(name) for name in ("ids", "labels", "sequence")}
     return StoredShapes(arrays["configurations"], **parts)
-
-
-def _check_whole(array: Any, path: Path) -> None:
-    """Refuse an array of ours of which chunks were lost: they would read as zeros."""
-    _check_chunk(array, path)
-    n_found, _ = _count_files(path / array.path / "c")
-    n_chunks = math.prod(-(-side // step) for side, step in zip(array.shape, array.chunks, strict=True))
-    if n_found < n_chunks:
-        raise ShapeFileError(
-            f"{path} is damaged: {n_chunks - n_found} of the {n_chunks} chunks of {array.name} are not there; copy it "
-            "again."
-        )
-
-
-def _check_size(array: Any, path: Path) -> None:
-    """Refuse arrays of others that declare far more than the folder holds."""
-    _check_chunk(array, path)
-    n_bytes = math.prod(array.shape) * max(array.dtype.itemsize, 1)
-    if n_bytes > _SMALL:
-        _, n_stored = _count_files(path / array.path)
-        if n_bytes > _MAX_RATIO * n_stored:
-            raise ShapeFileError(f"{path} is refused: {array.name} declares {array.shape} but holds {n_stored} bytes.")
-
-
-def _check_chunk(array: Any, path: Path) -> None:
-    n_bytes = math.prod(array.chunks) * max(array.dtype.itemsize, 1)
-    if n_bytes > _MAX_CHUNK:
-        raise ShapeFileError(f"{path} is refused: a chunk of {array.name} has {n_bytes} bytes.")
-
-
-def _count_files(folder: Path) -> tuple[int, int]:
-    """Return how many files a folder and those in it hold, and their bytes."""
-    n_files = n_bytes = 0
-    for name, _, files in os.walk(folder):
-        n_files += len(files)
-        n_bytes += sum((Path(name) / file).stat().st_size for file in files)
-    return n_files, n_bytes

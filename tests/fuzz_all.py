@@ -1,0 +1,190 @@
+"""Damaged files of all kinds in large numbers: ``make fuzz N=200000``, or ``python -m tests.fuzz_all --cases 200000``.
+
+Files of every kind, made by :mod:`tests.fuzz_targets` and, for shapes, from the folder of shared data where it is set,
+are damaged and read in processes of their own. The table that is printed has, for every file, how many damaged copies
+were read and refused, the longest time and the largest memory of one copy, and every case that broke a rule: an error
+that is not documented, a crash, more than 10 s, or more than 1 GiB. ``--write`` keeps the sums in ``docs/results``.
+"""
+
+import argparse
+import gc
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from shapelex.exceptions import ShapelexError
+from tests.fuzz_targets import Target, make_targets, read_shapes
+from tests.io.fuzzing import damage_file
+
+CHUNK = 2000
+LONGEST = 10
+LARGEST = 1 << 30
+RESULTS = Path(__file__).parent.parent / "docs" / "results" / "fuzz.md"
+
+
+class TooLongError(BaseException):
+    """A case takes longer than the limit; no reader may catch it."""
+
+
+def run_case(target: Target, copy: Path, seed: int) -> tuple[str, str]:
+    """Read one damaged copy; return ``"read"``, ``"refused"`` or ``"fault"``, and what broke a rule."""
+    damage_file(target.path, copy, seed, target.signed)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            target.read(copy, seed)
+    except ShapelexError:
+        return "refused", ""
+    except FileNotFoundError as error:
+        # A Zarr folder without its metadata is a folder without files of shapes.
+        return ("refused", "") if copy.is_dir() else ("fault", repr(error))
+    except (Exception, TooLongError) as error:
+        (*_, place) = traceback.extract_tb(error.__traceback__)
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        return "fault", f"{type(error).__name__} at {where}: {error}"[:240]
+    return "read", ""
+
+
+def run_chunk(target: Target, first: int, last: int, done: Any) -> None:
+    """Read some damaged copies of a file; write a line of JSON for each to `done`."""
+    signal.signal(signal.SIGALRM, _stop)
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, last):
+            if seed % 100 == 0:
+                gc.collect()
+            Path("/proc/self/clear_refs").write_text("5")
+            before, start = _memory("VmRSS"), time.perf_counter()
+            signal.alarm(LONGEST)
+            outcome, fault = run_case(target, Path(folder) / target.path.name, seed)
+            signal.alarm(0)
+            seconds, n_bytes = time.perf_counter() - start, _memory("VmHWM") - before
+            if n_bytes > LARGEST:
+                outcome, fault = "fault", f"took {n_bytes} bytes"
+            done.write(json.dumps([seed, outcome, round(seconds, 3), n_bytes, fault]) + "\n")
+            done.flush()
+
+
+def _stop(*_: object) -> None:
+    raise TooLongError(f"took more than {LONGEST} s")
+
+
+def _memory(name: str) -> int:
+    """Return bytes of memory that this process has (``VmRSS``), or the most it has had (``VmHWM``)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024
+
+
+def run_apart(target: Target, first: int, last: int) -> Iterator[list[Any]]:
+    """Run a chunk in a copy of this process; a crash or an end that does not come is a fault of its case."""
+    while first < last:
+        with tempfile.NamedTemporaryFile("r+") as done:
+            child = os.fork()
+            if child == 0:
+                # Libraries of images print what they find.
+                os.dup2(
+                    os.open(os.environ.get("FUZZ_LOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+                    sys.stderr.fileno(),
+                )
+                try:
+                    with Path(done.name).open("w") as own:
+                        run_chunk(target, first, last, own)
+                except BaseException:
+                    traceback.print_exc(file=sys.stdout)
+                    sys.stdout.flush()
+                finally:
+                    os._exit(0)
+            status = _wait(child, Path(done.name))
+            found = [json.loads(line) for line in done.read().splitlines()]
+        yield from found
+        first += len(found)
+        if first < last:
+            yield [first, "fault", float(LONGEST), 0, f"the process ended with {status}"]
+            first += 1
+
+
+def _wait(child: int, log: Path) -> int:
+    """Wait for a process, and kill it where it has written nothing for long."""
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        if time.time() - log.stat().st_mtime > 6 * LONGEST:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def find_targets(folder: Path) -> list[Target]:
+    """Return the files to damage: those made here, and real ones where there are some."""
+    targets = make_targets(folder)
+    if "SHAPELEX_DATA" in os.environ:
+        real = sorted((Path(os.environ["SHAPELEX_DATA"]) / "formats").rglob("*"))
+        real = [path for path in real if path.is_file() and not path.name.endswith(".expected.json")]
+        targets += [Target("shapes, real files", path, read_shapes) for path in real]
+    return targets
+
+
+def main() -> None:
+    """Run all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=20_000, help="damaged copies in all")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case of each file")
+    parser.add_argument("--only", default="", help="a kind of file, or a part of a name")
+    parser.add_argument("--write", action="store_true", help="keep the sums in docs/results")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        targets = [one for one in find_targets(Path(folder)) if given.only in f"{one.kind} {one.path.name}"]
+        n_each = -(-given.cases // len(targets))
+        print(f"{'file':<44}{'read':>8}{'refused':>8}{'faults':>8}{'longest, s':>12}{'most, MiB':>11}", flush=True)
+        sums: dict[str, Counter[str]] = {}
+        longest: Counter[str] = Counter()
+        most: Counter[str] = Counter()
+        n_faults = 0
+        for target in targets:
+            last = given.first + n_each
+            cases = [
+                case
+                for first in range(given.first, last, CHUNK)
+                for case in run_apart(target, first, min(first + CHUNK, last))
+            ]
+            counts = Counter(outcome for _, outcome, *_ in cases)
+            slowest, largest = max(case[2] for case in cases), max(case[3] for case in cases)
+            print(
+                f"{target.path.name:<44}{counts['read']:>8}{counts['refused']:>8}{counts['fault']:>8}"
+                f"{slowest:>12.2f}{largest / 2**20:>11.0f}"
+            )
+            for seed, outcome, _, _, fault in cases:
+                if outcome == "fault":
+                    n_faults += 1
+                    print(f"  case {seed}: {fault}")
+            sys.stdout.flush()
+            sums.setdefault(target.kind, Counter(files=0)).update({"files": 1, **counts})
+            longest[target.kind] = max(longest[target.kind], slowest)
+            most[target.kind] = max(most[target.kind], largest)
+    table = ["| files | number | cases | read | refused | faults | longest, s | most memory, MiB |", "|" + "---|" * 8]
+    total = Counter[str]()
+    for kind, counts in sums.items():
+        total.update(counts)
+        table.append(_row(kind, counts, longest[kind], most[kind]))
+    table.append(_row("all", total, max(longest.values()), max(most.values())))
+    print("\n".join(table))
+    if given.write:
+        RESULTS.write_text("\n".join(table) + "\n")
+    sys.exit(n_faults > 0)
+
+
+def _row(kind: str, counts: Counter[str], longest: float, most: float) -> str:
+    n_cases = counts["read"] + counts["refused"] + counts["fault"]
+    numbers = (counts["files"], n_cases, counts["read"], counts["refused"], counts["fault"])
+    return f"| {kind} | {' | '.join(f'{number:,}' for number in numbers)} | {longest:.1f} | {most / 2**20:.0f} |"
+
+
+if __name__ == "__main__":
+    main()

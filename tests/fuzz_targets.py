@@ -1,0 +1,205 @@
+"""Files to damage, each with what reads it: shapes of every format, models, codes, checkpoints, pages and records.
+
+A file that comes back as a result is used, too: a model codes shapes, and its codes must be finite.
+"""
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import shapelex as sx
+from shapelex.store.provenance import make_run, read_run
+
+N_POINTS = 6
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file or Zarr folder, what it is, and a function that reads a damaged copy; it is given the number of the case.
+
+    Where the content begins with a checksum of the rest, `signed` renews it.
+    """
+
+    kind: str
+    path: Path
+    read: Callable[[Path, int], object]
+    signed: Callable[[bytes], bytes] | None = None
+
+
+def make_targets(folder: Path) -> list[Target]:
+    """Write files of every kind that we or the libraries of the tests can write."""
+    for kind in ("shapes", "stored", "models", "codes", "checkpoints", "records"):
+        (folder / kind).mkdir(parents=True)
+    make_shape_files(folder / "shapes")
+    shapes = _make_shapes()
+    for name in ("set.npz", "set.zarr"):
+        sx.write(shapes, folder / "stored" / name)
+    np.save(folder / "stored" / "set.npy", shapes.configurations)
+    models = _make_models(folder / "models", shapes)
+    _make_codes(folder / "codes", models["ShapeDictionary"], shapes)
+    _make_records(folder / "records", models["ShapeDictionary"], shapes)
+    targets = [Target("shapes", path, read_shapes) for path in _inside(folder / "shapes")]
+    targets += [Target("stored shapes", path, _open_shapes) for path in _inside(folder / "stored")]
+    targets += [Target("model", path, _use_model) for path in _inside(folder / "models")]
+    targets += [Target("codes", path, lambda path, _: sx.read_codes(path)) for path in _inside(folder / "codes")]
+    targets += [Target("record", path, lambda path, _: read_run(path)) for path in _inside(folder / "records")]
+    for name, options in (("fit", {}), ("batches", {"batch_size": 20})):
+        path = folder / "checkpoints" / f"{name}.checkpoint"
+        _resume(path, **options)
+        path.with_name(f"{path.name}.previous").unlink(missing_ok=True)
+        targets.append(
+            Target("checkpoint", path, lambda path, _, options=options: _resume(path, **options), signed=_sign)
+        )
+    return targets
+
+
+def read_shapes(path: Path, seed: int) -> None:
+    """Read shapes with options that differ from case to case."""
+    fitted: dict[str, object] = {"space": sx.BSpline(5), "closed": True}
+    choices: list[dict[str, object]] = [{"n_points": 20}, {}, {"missing": "allow"}, fitted]
+    options = dict(choices[seed // 3 % 4])
+    if seed % 3 == 0:
+        options["on_error"] = "skip"
+    if path.name in ("blocks.csv", "hands_reference_layout.csv.gz"):
+        options["layout"] = "blocks"
+    sx.read(path, **options)
+
+
+def _open_shapes(path: Path, _: int) -> None:
+    stored = sx.open_shapes(path)
+    assert len(stored[:]) == len(stored)
+
+
+def _use_model(path: Path, _: int) -> None:
+    model = sx.load(path)
+    if model.n_features_in_ != N_POINTS:
+        return
+    use = getattr(model, "transform", None) or model.predict_proba
+    assert np.isfinite(use(_make_shapes().configurations)).all(), "a model that was read gives NaN"
+
+
+def _resume(path: Path, **options: Any) -> None:
+    model = sx.ShapeDictionary(3, 2, coder="ormp", n_swaps=0, max_iter=2, random_state=0, checkpoint=path, **options)
+    model.fit(_make_shapes().configurations)
+    assert np.allclose(model.space_.norm(model.atoms_), 1), "atoms of a resumed fit have another norm than 1"
+
+
+def _sign(content: bytes) -> bytes:
+    """Return a checkpoint with the checksum that its content has."""
+    import hashlib
+
+    from shapelex.store.checkpoint_file import _DIGEST_BYTES, _MAGIC
+
+    payload = content[len(_MAGIC) + _DIGEST_BYTES :]
+    return _MAGIC + hashlib.sha256(payload).digest() + payload
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def _make_shapes() -> sx.ShapeSet:
+    rng = np.random.default_rng(0)
+    return sx.ShapeSet(
+        rng.normal(size=(40, N_POINTS, 2)),
+        sx.Landmarks(N_POINTS),
+        labels=list("aabb" * 10),
+        sequence=[0, 0, 1, 1, -1] * 8,
+        metadata={"frame": range(40), "site": list("vwxyz" * 8), "weight": rng.random(40)},
+        notes=["made"],
+    )
+
+
+def _make_models(folder: Path, shapes: sx.ShapeSet) -> dict[str, Any]:
+    few = {"max_iter": 2, "random_state": 0}
+    models = (
+        sx.ShapeDictionary(3, 2, coder="ormp", n_swaps=0, **few),
+        sx.AlignFirstDictionary(3, 2, **few),
+        sx.ComplexPCA(2, subtract_average=True),
+        sx.TangentPCA(2),
+        sx.RiemannianDictionary(3, **few),
+        sx.ProcrustesKernel(),
+        sx.ShapeDictionaryClassifier(2, 1, coder="ormp", n_swaps=0, **few),
+    )
+    for model in models:
+        with warnings.catch_warnings(action="ignore"):
+            model.fit(shapes.configurations, shapes.labels)
+        model.save(folder / f"{type(model).__name__}.npz")
+    return {type(model).__name__: model for model in models}
+
+
+def _make_codes(folder: Path, model: Any, shapes: sx.ShapeSet) -> None:
+    from shapelex.coding.code_table import shape_columns
+    from shapelex.store.code_files import SUFFIXES, write_codes
+
+    block = (model.encode(shapes), model.errors(shapes), shape_columns(shapes))
+    for suffix in SUFFIXES:
+        write_codes(folder / f"codes{suffix}", [block], make_run("shapelex encode", 0))
+        (folder / f"codes{suffix}.json").unlink(missing_ok=True)
+    for suffix in (".csv", ".parquet"):
+        write_codes(folder / f"atoms{suffix}", [block], make_run("shapelex encode", 0), "atoms")
+        (folder / f"atoms{suffix}.json").unlink(missing_ok=True)
+
+
+def _make_records(folder: Path, model: Any, shapes: sx.ShapeSet) -> None:
+    from shapelex.cli.report import on_page
+
+    run = make_run("shapelex report model.npz shapes.npz -o page.html", 0)
+    sx.report.write_report(model, shapes, folder / "page.html", provenance=on_page(run))
+    (folder / "figure.png.json").write_text(json.dumps({"file": "figure.png", "run": run}))
+    (folder / "result.json").write_text(json.dumps({"run": run}))
+
+
+def make_shape_files(folder: Path) -> None:
+    """Write a file of every format of shapes that we or the libraries of the tests can write."""
+    import tifffile
+    from PIL import Image
+
+    from tests.io import test_cellpose, test_deeplabcut, test_r_array, test_sleap, test_wkt
+    from tests.io.test_csv import LONG, WIDE
+    from tests.io.test_fuzzing import CASES  # imported here: that module imports this one
+
+    for name, (content, _) in CASES.items():
+        (folder / name).write_bytes(content)
+    texts = {
+        "long.csv": LONG,
+        "wide2.csv": WIDE,
+        "track.wkt": test_wkt.TRACK,
+        "a_cp_outlines.txt": test_cellpose.OUTLINES * 3,
+        "dlc_single.csv": test_deeplabcut.SINGLE,
+        "dlc_several.csv": test_deeplabcut.SEVERAL,
+        "r_array.csv": test_r_array.ARRAY,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    rng = np.random.default_rng(0)
+    names = test_deeplabcut.header(("a", "b"))
+    test_deeplabcut.save_table(folder / "dlc.h5", names, rng.random((20, 18)), np.arange(20))
+    test_sleap.save(folder / "sleap.h5", dims=True)
+    shapes = sx.ShapeSet(
+        rng.normal(size=(5, 6, 2)),
+        sx.Landmarks(6, closed=True),
+        labels=list("aabbc"),
+        sequence=[0, 0, 1, 1, -1],
+        metadata={"frame": range(5), "site": list("vwxyz"), "weight": rng.random(5)},
+        notes=["made"],
+    )
+    for name in ("own.npz", "own.csv", "own.tsv", "own.tps", "own.xlsx", "own.parquet", "own.npy", "own.zarr"):
+        if name == "own.npy":
+            np.save(folder / name, shapes.configurations)
+        else:
+            sx.write(shapes, folder / name)
+    np.savez_compressed(folder / "plain.npz", points=rng.normal(size=(3, 5, 2)), labels=["a", "", "b"])
+    labels = np.zeros((60, 80), np.uint16)
+    labels[5:20, 5:30], labels[30:50, 10:40], labels[20:28, 50:70] = 1, 2, 7
+    tifffile.imwrite(folder / "labels64.tif", labels.astype(np.int64))
+    tifffile.imwrite(folder / "imagej.tif", labels, imagej=True)
+    tifffile.imwrite(folder / "film.tif", np.stack([labels] * 4), imagej=True, metadata={"axes": "TYX"})
+    tifffile.imwrite(folder / "packed.tif", labels, compression="zlib")
+    Image.fromarray((labels > 0).astype(np.uint8) * 255).save(folder / "binary.png")
+    Image.fromarray((labels > 0).astype(np.uint8) * 255).save(folder / "binary.jpg")
