@@ -144,7 +144,7 @@ def test_rotations_of_the_shapes_change_nothing(seed):
 @pytest.fixture(scope="module")
 def coded_leaves():
     leaves = sx.datasets.make_leaves(60, random_state=0)
-    model = sx.ShapeDictionary(n_atoms=6, n_nonzero=3, n_restarts=1, max_iter=10, random_state=0).fit(leaves)
+    model = sx.ShapeDictionary(n_atoms=6, n_nonzero=3, n_restarts=1, max_iter=10, tol=0.1, random_state=0).fit(leaves)
     return leaves, model, model.encode(leaves)
 
 

@@ -61,7 +61,7 @@ def test_shapes_codes_and_distances_give_the_same_test(coded):
 @pytest.fixture(scope="module")
 def coded():
     leaves = sx.datasets.make_leaves(40, random_state=0)
-    model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, n_restarts=1, max_iter=5, random_state=0).fit(leaves)
+    model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, n_restarts=1, max_iter=5, tol=0.1, random_state=0).fit(leaves)
     return leaves, model, model.encode(leaves)
 
 

@@ -16,9 +16,9 @@ from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.report.shapes import ReportedShapes
 from shapelex.shapes.columns import Column
 from shapelex.statistics.atom_differences import MEASURES, AtomTests, atom_tests
-from shapelex.statistics.data import tangent_rows
 from shapelex.statistics.distance_anova import shape_anova
 from shapelex.statistics.grouping import read_groups
+from shapelex.statistics.two_sample import tangent_coordinates
 
 _PERMUTATIONS = 999
 _BOOTSTRAP = 999
@@ -64,7 +64,9 @@ def compare_groups(
         _check_column(shapes.columns, name)
     table = pd.DataFrame({name: shapes.columns[name] for name in names})
     grouping, sample = read_groups(table, names[0], within)
-    coordinates, _ = tangent_rows(shapes.configurations[sample.rows].astype(np.complex128), model.space_)
+    rows = model.space_.whitened_preshapes(shapes.configurations[sample.rows].astype(np.complex128))
+    # The full mean needs no iterations, which may not end for shapes that have nothing in common.
+    coordinates = tangent_coordinates(rows, np.ones(len(rows)))
     anova = shape_anova(grouping, coordinates, _PERMUTATIONS, np.random.default_rng(0))
     tests = atom_tests(
         codes, names[0], within, data=table, permutations=_PERMUTATIONS, bootstrap=_BOOTSTRAP, random_state=0
