@@ -79,7 +79,7 @@ def _measure(noise: float, seed: int, hmm: Any) -> dict[str, tuple[float, float]
 def _plain_states(shapes: sx.ShapeSet, hmm: Any, seed: int) -> Array:
     """Return the states of a hidden Markov model of six scores, all of whose parameters are learned."""
     scores = sx.TangentPCA(6).fit_transform(shapes)
-    lengths = np.bincount(shapes.sequence)
+    lengths = np.bincount(np.asarray(shapes.sequence))
     model = hmm.GaussianHMM(N_STATES, covariance_type="diag", n_iter=50, random_state=seed)
     return np.asarray(model.fit(scores / scores.std(axis=0), lengths).predict(scores / scores.std(axis=0), lengths))
 

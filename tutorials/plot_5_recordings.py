@@ -3,7 +3,8 @@ Recordings of crawling worms
 ============================
 
 From midlines over time to codes that follow the motion, the rhythm of crawling, and states of behavior. The worms are
-simulated; replace them by a file of your own, such as a WCON file or a table with the columns ``sequence`` and ``frame``.
+simulated; replace them by a file of your own, such as a WCON file or a table with the columns ``sequence`` and
+``frame``.
 """
 
 # %%
@@ -39,8 +40,8 @@ recording = recording.replace(configurations=registered.configurations)
 # Codes that follow the motion
 # ----------------------------
 #
-# Coded frame by frame, the sets of atoms of similar frames often differ. ``encode_sequence`` adds a cost for changes, chosen
-# by held-out error, and reports flicker next to the error.
+# Coded frame by frame, the sets of atoms of similar frames often differ. ``encode_sequence`` adds a cost for changes,
+# chosen by held-out error, and reports flicker next to the error.
 
 model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, effort=0.3, random_state=0).fit(recording)
 plain = sx.sequences.encode_sequence(recording, model, switch_cost=0, fps=30)
@@ -62,8 +63,8 @@ plt.show()
 # The rhythm of crawling
 # ----------------------
 #
-# Postures go around in the plane of two atoms. The phase velocity is positive where bends run from head to tail: the worm
-# crawls forward. A kymograph of the curvature shows the same bends as slanted stripes.
+# Postures go around in the plane of two atoms. The phase velocity is positive where bends run from head to tail: the
+# worm crawls forward. A kymograph of the curvature shows the same bends as slanted stripes.
 
 velocity = sx.sequences.phase_velocity(result)
 bends = sx.sequences.curvature(recording)
