@@ -41,7 +41,7 @@ def write_pages(folder: Path) -> tuple[str, str]:
     first = sx.report.write_report(model, leaves, folder / "leaves.html", title="Leaves of six species")
     worm = sx.datasets.make_worms(400, random_state=1)
     model = sx.ShapeDictionary(8, 3, random_state=0).fit(worm)
-    second = sx.report.write_report(model, worm, folder / "worm.html", title="A crawling worm")
+    second = sx.report.write_report(model, worm, folder / "worm.html", title="A crawling worm", fps=20)
     return Path(first).as_uri(), Path(second).as_uri()
 
 

@@ -141,6 +141,15 @@ def test_replay_writes_the_table_with_figure_and_movie_beside_it(recorded):
     assert not (recorded / "b.csv").exists()
 
 
+def test_dictionary_is_learned_with_the_cost(recorded, crawl):
+    worms, _ = crawl
+    words = ["--atoms", "4", "--nonzero", "2", "--switch-cost", "0.005", "--no-stability", "--max-iter", "5"]
+    facts = facts_of(run("learn", "worms.npz", "-o", "timed.npz", *words, "--json"))
+    assert sx.load("timed.npz").switch_cost == 0.005
+    learned = sx.ShapeDictionary(4, 2, space=worms.space, switch_cost=0.005, max_iter=5, random_state=0).fit(worms)
+    assert facts["rmse"] == pytest.approx(learned.rmse_, rel=1e-6)
+
+
 def test_import_keeps_the_frame_rate(recorded):
     facts_of(run("import", "worms.npz", "-o", "fast.npz", "--fps", "40", "--json"))
     fast = sx.read("fast.npz")

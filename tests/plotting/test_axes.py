@@ -29,6 +29,12 @@ CALLS = {
     "plot_suggestion": ((make_suggestion(),), {}),
     "plot_confusion": ((["a", "b", "b"], ["a", "b", "a"]), {}),
     "plot_distances": ((sx.pairwise_distances(Z),), {}),
+    "plot_ethogram": ((["α", "α", "β", "γ", "β"],), {"sequence": [0, 0, 0, 1, 1], "fps": 2}),
+    "plot_weights": (([[0.5, 0.2j], [0.4, 0.3j], [0.3, 0]],), {"fps": 2}),
+    "plot_phases": (([[0.5, 0.2], [0.4, 0.3], [0.3, 7.0]],), {"frames": [0, 1, 4]}),
+    "plot_phase_portrait": ((CIRCLE,), {"fps": 2}),
+    "plot_kymograph": ((Z.imag,), {}),
+    "plot_transitions": (([[0, 0.9, 0.1], [1, 0, 0], [0.5, 0.5, 0]],), {"shares": [0.5, 0.3, 0.2]}),
 }
 
 

@@ -62,6 +62,15 @@ def learn(
         float | None,
         typer.Option("--max-weight", help="Largest modulus of a weight, so that atoms do not cancel each other."),
     ] = None,
+    switch_cost: Annotated[
+        float | None,
+        typer.Option(
+            "--switch-cost",
+            min=0,
+            help="For time series: cost of a change of the set of atoms from frame to frame, as a squared distance.",
+            show_default=False,
+        ),
+    ] = None,
     nested: Annotated[
         bool | None,
         typer.Option(
@@ -174,6 +183,7 @@ def learn(
         space=found.space,
         coder=str(coder),
         max_weight=max_weight,
+        switch_cost=switch_cost,
         nested=nested,
         tie=tie,
         effort=effort,

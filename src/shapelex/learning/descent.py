@@ -129,7 +129,7 @@ class Learner:
             for found in explore(self.shapes, self.options, atoms, self.generator):
                 atoms = found.best.atoms.astype(current.atoms.dtype)
                 if self.callback is not None:
-                    tried = replace(current, atoms=atoms, losses=found.best.losses)
+                    tried = replace(current, atoms=atoms, losses=found.best.losses, switch_loss=0.0)
                     self.callback(self._describe(tried, exploration=found))
         except KeyboardInterrupt:
             self._keep_best(self._problem.survey(atoms))

@@ -27,10 +27,13 @@ _CLEARLY_CLOSER = 0.5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequenceRegistration(Registration):
-    """Registered outlines of time series, and what was done to each; see :class:`Registration`.
+    """Registered outlines of time series, and what was done to each.
 
     Parameters
     ----------
+    configurations, target, shift, is_reversed, is_mirrored, rotation, distance_before, distance_after, n_iter, \
+converged, preparation, space
+        As in the result of :func:`shapelex.register`.
     slippage : ndarray of float, shape (n_shapes,)
         How far the start point that was followed is from the one that a registration of the frame alone would take, as
         a signed share of the outline, between −1/2 and 1/2. It is 0 for open curves.

@@ -73,9 +73,7 @@ def phase_velocity(result: SequenceCodes, atoms: tuple[int, int] | None = None, 
     return velocity
 
 
-def phase_plane(
-    result: SequenceCodes, atoms: tuple[int, int] | None = None
-) -> tuple[ComplexArray, tuple[int, int]]:
+def phase_plane(result: SequenceCodes, atoms: tuple[int, int] | None = None) -> tuple[ComplexArray, tuple[int, int]]:
     """Return the postures in the plane of two atoms, as complex numbers whose angle is the phase, and these atoms.
 
     NaN for frames that could not be coded.

@@ -20,11 +20,13 @@ from shapelex.shapes.time_order import TimeOrder
 SLACK = 0.01
 """The largest cost is taken whose held-out error is at most this part above the least one."""
 
-RELATIVE_COSTS = 2.0 ** np.arange(-6, 6.5, 0.5)
+RELATIVE_COSTS = 2.0 ** np.arange(-4, 6.5, 0.5)
 """Costs that are tried, in units of the mean squared error of frame-by-frame codes."""
 
+# Larger costs are not tried once the held-out error is so much above the least one.
+_HOPELESS = 1.1
 _SAMPLE_FRAMES = 10_000
-_SAMPLE_BYTES = 1 << 27
+_SAMPLE_BYTES = 1 << 26
 _STRETCH = 500
 
 
@@ -46,17 +48,20 @@ def choose_switch_cost(shapes: Shapes, time: TimeOrder, coder: PathCoder, n_thre
     # Bounded errors are needed for supports of neighbors too, so none is left out.
     slacks = np.full(len(block), np.inf)
     squares = coder.all_squares(block, lattice.supports, slacks, n_threads)
-    costs = np.concatenate([[0.0], RELATIVE_COSTS * squares.min(axis=1).mean()])
-    held_out, errors, flickers = np.empty((3, len(costs)))
-    for number, cost in enumerate(costs):
-        held_out[number] = _held_out_error(squares, sample, lattice, float(cost))
-        path = _path(squares, sample, lattice, float(cost))
-        errors[number] = np.sqrt(squares[np.arange(len(path)), path].mean())
+    tried: list[tuple[float, float, float, float]] = []
+    for cost in (0.0, *(RELATIVE_COSTS * squares.min(axis=1).mean()).tolist()):
+        held_out = _held_out_error(squares, sample, lattice, cost)
+        path = _path(squares, sample, lattice, cost)
+        error = float(np.sqrt(squares[np.arange(len(path)), path].mean()))
         is_next = sample.is_next[1:]
-        flickers[number] = (np.diff(path) != 0)[is_next].mean() if is_next.any() else np.nan
-    chosen = np.flatnonzero(held_out <= (1 + SLACK) * held_out.min())[-1]
-    table = {"switch_cost": costs, "held_out_rmse": held_out, "rmse": errors, "flicker": flickers}
-    return CostChoice(float(costs[chosen]), table)
+        flicker = float((np.diff(path) != 0)[is_next].mean()) if is_next.any() else np.nan
+        tried.append((cost, held_out, error, flicker))
+        if held_out > _HOPELESS * min(row[1] for row in tried):
+            break
+    costs, errors = np.array(tried)[:, 0], np.array(tried)[:, 1]
+    chosen = np.flatnonzero(errors <= (1 + SLACK) * errors.min())[-1]
+    names = ("switch_cost", "held_out_rmse", "rmse", "flicker")
+    return CostChoice(float(costs[chosen]), dict(zip(names, np.array(tried).T, strict=True)))
 
 
 def _draw_stretches(time: TimeOrder, n_most: int) -> TimeOrder:
