@@ -23,6 +23,7 @@ from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ComplexPCA as ComplexPCA
 from .estimators import OutlineConvolutions as OutlineConvolutions
 from .estimators import OutlineRegistration as OutlineRegistration
+from .estimators import PieceCorrelations as PieceCorrelations
 from .estimators import ProcrustesKernel as ProcrustesKernel
 from .estimators import ShapeClassifier as ShapeClassifier
 from .estimators import ShapeDictionary as ShapeDictionary

@@ -6,14 +6,17 @@ nearest shapes of each query.
 
 import numpy as np
 
+from shapelex._arrays import to_numpy
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.coding.threads import count_threads, run_blocks
 from shapelex.geometry.distances import row_distances
 from shapelex.geometry.registration.cyclic_search import CyclicSearch
 from shapelex.shapes.collection import Block, Shapes
+from shapelex.shapes.tensors import TensorShapes
 from shapelex.spaces import Landmarks, Space
 
 _BLOCK_ROWS = 2048
+_BLOCK_QUERIES = 64
 _NS_PER_PRODUCT = 20.0
 
 
@@ -33,6 +36,8 @@ def nearest_shapes(queries: ComplexArray, shapes: Shapes, k: int, mirror: bool) 
     Queries are pre-shapes. Of shapes at equal distances, up to rounding, the one of the smaller number comes first.
     """
     space, changes = shapes.space, free_changes(shapes.space, mirror)
+    if isinstance(shapes, TensorShapes):
+        return _measure_exactly(queries, shapes, _nearest_on_device(queries, shapes, k, changes), changes)
     found: list[IntArray] = [np.empty(0, dtype=np.int64)] * len(queries)
     largest: list[FloatArray] = [np.empty(0)] * len(queries)
     for block in shapes.blocks(_BLOCK_ROWS):
@@ -48,6 +53,29 @@ def nearest_shapes(queries: ComplexArray, shapes: Shapes, k: int, mirror: bool) 
 
         run_blocks(compare, len(queries), 1, count_threads(None, len(queries) * search.n_products * _NS_PER_PRODUCT))
     return _measure_exactly(queries, shapes, np.stack(found), changes)
+
+
+def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, changes: dict[str, bool]) -> IntArray:
+    """Return the numbers of the nearest shapes in a tensor, which are compared on its device."""
+    import torch
+
+    from shapelex.kernels.torch.cyclic import largest_products
+    from shapelex.kernels.torch.cyclic import preshapes_of as preshapes_on_device
+
+    space, tensor = shapes.space, shapes.tensor
+    gram, shift = (torch.from_numpy(np.array(part)).to(tensor) for part in (space.gram, space.shift))
+    preshapes = preshapes_on_device(tensor, gram, shift)
+    if not bool(torch.isfinite(preshapes.abs().sum())):
+        # The checks of arrays name the rows.
+        space.whitened_preshapes(shapes[:], shapes.name)
+    found = []
+    for start in range(0, len(queries), _BLOCK_QUERIES):
+        some = queries[start : start + _BLOCK_QUERIES]
+        duals, is_reversed = CyclicSearch(some, space, **changes).duals(some)
+        parts = [torch.from_numpy(dual).to(tensor) for dual in duals]
+        squares = to_numpy(largest_products(preshapes, parts, is_reversed, changes["start"]))
+        found += [first_smallest(-row, k) for row in squares]
+    return np.stack(found)
 
 
 def full_distances(queries: ComplexArray, preshapes: ComplexArray, space: Space, mirror: bool) -> FloatArray:

@@ -110,6 +110,11 @@ class CyclicSearch:
         """Return the largest squared product of each shape with one target, over all changes."""
         return np.concatenate([squares.max(axis=1) for _, squares in self._squared_products(target[None])])
 
+    def duals(self, targets: ComplexArray) -> tuple[list[ComplexArray], list[bool]]:
+        """Return what multiplies the spectra of shapes for each variant of the targets, and which ones are reversed."""
+        duals = [self._dual(targets, *variant) for variant in self._variants]
+        return duals, [is_reversed for is_reversed, _ in self._variants]
+
     def settle(self, targets: ComplexArray) -> Changes:
         """Find the closest changes by their residuals, which tell apart what products cannot.
 
