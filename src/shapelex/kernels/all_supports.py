@@ -6,14 +6,14 @@ steps it takes; a leaf is written instead of compared.
 """
 
 import numpy as np
-from numba import njit
 
 from shapelex.kernels.alignment import aligned_like
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.support_tree import LANE, descend, enter, step_down
 from shapelex.kernels.triangle import FAST, INDEPENDENT
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def write_leaf(corr, along, b_re, b_im, inv_left, out):
     """Write the squared residuals of one support for all rows of the lane; rows have norm 1."""
     one = corr.dtype.type(1)
@@ -23,7 +23,7 @@ def write_leaf(corr, along, b_re, b_im, inv_left, out):
         out[s] = one - (along[2 * LANE + s] + (re * re + im * im) * inv_left)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def write_lane(gram, independent, size, basis, left, corr, along, following, out):
     """Write the squared residuals of all supports for the rows of a lane, ``out`` (n_supports, LANE)."""
     n_atoms = gram.shape[0]
@@ -62,7 +62,7 @@ def write_lane(gram, independent, size, basis, left, corr, along, following, out
             rank += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def all_errors_batch(correlations, gram, limits, size, out_squares):
     """Write the squared errors of all supports of `size` atoms for rows of norm 1.
 

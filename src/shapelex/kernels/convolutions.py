@@ -8,8 +8,8 @@ response counts by a ramp from 0 to 1 around the threshold: a count would jump w
 import itertools
 
 import numpy as np
-from numba import njit
 
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.triangle import FAST
 
 N_TAPS = 9
@@ -17,7 +17,7 @@ N_TAPS = 9
 KERNELS = np.array(list(itertools.combinations(range(N_TAPS), 3)), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def convolve_batch(signals, margins, closed, dilations, kernels, thresholds, slopes, out_shares):
     """Write the mean ramp of the responses of every row, signal, dilation, kernel and threshold, in this order.
 

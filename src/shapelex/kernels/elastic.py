@@ -5,12 +5,12 @@ The path may stretch and compress one outline against the other, but not move aw
 """
 
 import numpy as np
-from numba import njit
 
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.triangle import FAST
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fastmath=FAST)
 def match_batch(descriptors, others, candidates, starts, width, out_costs):
     """Write the least mean cost of the paths between each row and its candidates, over all starts.
 

@@ -4,16 +4,16 @@ In: correlations of a block of rows, the Gram matrix of the atoms, and supports.
 """
 
 import numpy as np
-from numba import njit
 
 from shapelex.kernels.bounded import solve_bounded, write_by_number
+from shapelex.kernels.compilation import kernel
 from shapelex.kernels.exact import drop_unused, pursue_among
 from shapelex.kernels.exchange import allocate_exchange
 from shapelex.kernels.polish import read_support
 from shapelex.kernels.triangle import EPS, allocate_chosen, solve_row, sum_of_squares, write_coefs, write_support
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def solve_given_batch(correlations, norms2, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
     """Compute the weights of the supports that are in ``out_support``; the arguments are those of all coders.
 
@@ -36,7 +36,7 @@ def solve_given_batch(correlations, norms2, gram, rows, atoms, limits, out_suppo
         write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def bound_given_batch(
     correlations, norms2, gram, limits, bounds, score_bits, out_support, out_coefs, out_left, out_needs_row
 ):
@@ -63,7 +63,7 @@ def bound_given_batch(
         write_by_number(norms2[k], limits, size, exchange.support, coef, out_support[k], out_coefs[k, 0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def bound_all_batch(correlations, gram, limits, bounds, supports, slacks, score_bits, squares):
     """Replace the squared errors of all supports by those with bounded weights, in double precision.
 

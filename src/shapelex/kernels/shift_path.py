@@ -5,10 +5,11 @@ of each outline to a target for every start point. Out: the start points of leas
 """
 
 import numpy as np
-from numba import njit
+
+from shapelex.kernels.compilation import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def follow_shifts(to_target, to_previous, starts, out_shift):
     """Find the start points of least ``Σ_t to_target[t, s_t] + Σ_t to_previous[t, (s_t − s_(t−1)) mod n]``.
 

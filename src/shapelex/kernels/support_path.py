@@ -11,10 +11,11 @@ of ``S'``. Two sweeps over the lattice of subsets, one downwards for ``m`` and o
 """
 
 import numpy as np
-from numba import njit
+
+from shapelex.kernels.compilation import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def step_lattice(cost, switch_cost, size, starts, below, least, source):
     """Least cost of reaching every support of the next frame, in ``least``, and from which support, in ``source``.
 
@@ -53,7 +54,7 @@ def step_lattice(cost, switch_cost, size, starts, below, least, source):
             source[s] = best
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def advance_batch(squares, switch_costs, size, starts, below, cost, out_pointers):
     """Go through consecutive frames, from the costs of all supports before them to those after them, in `cost`.
 
@@ -85,7 +86,7 @@ def advance_batch(squares, switch_costs, size, starts, below, cost, out_pointers
             cost[s] -= smallest
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def find_common(pointers, is_alive):
     """Follow all living supports of the last frame back to a frame where they have one support in common.
 
@@ -111,7 +112,7 @@ def find_common(pointers, is_alive):
     return -1, alive[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def trace_back(pointers, last, state, out_path):
     """Write the path that ends in `state` at frame `last`; return its support at the frame before the first one."""
     for t in range(last, -1, -1):
