@@ -90,7 +90,7 @@ def run_apart(target: Target, first: int, last: int) -> Iterator[list[Any]]:
             if child == 0:
                 # Libraries of images print what they find.
                 os.dup2(
-                    os.open(os.environ.get("FUZZ_LOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+                    os.open(os.devnull, os.O_WRONLY),
                     sys.stderr.fileno(),
                 )
                 try:

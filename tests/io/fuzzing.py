@@ -187,7 +187,10 @@ def _damage_inside(content: bytes, chance: random.Random) -> bytes:
 
 
 def _from_npy(data: bytes) -> Any:
-    return json.loads(np.load(io.BytesIO(data)).tobytes())
+    with contextlib.suppress(ValueError, EOFError, OSError):
+        return json.loads(np.load(io.BytesIO(data)).tobytes())
+    # It was damaged before.
+    return {}
 
 
 def _as_npy(value: Any) -> bytes:
@@ -214,7 +217,11 @@ def _damage_json(value: Any, chance: random.Random) -> Any:
 
 def _damage_array(data: bytes, chance: random.Random) -> bytes:
     """Change values, shape or kind of an array."""
-    array = np.load(io.BytesIO(data))
+    try:
+        array = np.load(io.BytesIO(data))
+    except (ValueError, EOFError, OSError):
+        # It was damaged before.
+        return data
     number = chance.choice([0, np.nan, np.inf, 1e308, 1e-320, -1, 1e30])
     kind = chance.choice("vvvsdc")
     with np.errstate(all="ignore"):

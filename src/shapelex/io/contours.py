@@ -415,6 +415,7 @@ def outline_objects(
         area = n_pixels = int(np.count_nonzero(pixels))
         framed = np.zeros((pixels.shape[0] + 2, pixels.shape[1] + 2), dtype=bool)
         framed[1:-1, 1:-1] = pixels
+        del pixels
         # Pixels that share a corner are joined whatever the connectivity: in one piece that only closes holes there.
         # Contours run clockwise around objects, so they are reversed.
         contours = find_contours(framed, 0.5, fully_connected="high")

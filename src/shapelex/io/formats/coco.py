@@ -29,8 +29,11 @@ from shapelex.io.formats.regions import (
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record, Remark
 
-# A mask is built for each annotation in run lengths; beyond this it is no image that a microscope or camera took.
-_MAX_PIXELS = 2**28
+# More than any camera or scanner takes.
+_MAX_PIXELS = 2**40
+# Pixels in the boxes around all objects that are outlined from run lengths: so many, and more for each byte.
+_FREE_PIXELS = 2**25
+_PIXELS_PER_BYTE = 10_000
 _LARGEST_SCORE = 1e300
 
 
@@ -46,7 +49,9 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
     crowd : bool, default: False
         Whether to read crowd regions too.
     """
-    document = parse_json(read_bytes(path, MAX_JSON), path)
+    content = read_bytes(path, MAX_JSON)
+    n_left = _FREE_PIXELS + _PIXELS_PER_BYTE * len(content)
+    document = parse_json(content, path)
     document = {"annotations": document} if isinstance(document, list) else document
     if not isinstance(document, dict) or not isinstance(document.get("annotations"), list):
         raise ShapeFileError(f"{path} is no COCO file: it has no list of annotations.")
@@ -59,6 +64,7 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
         names[table] = {text_of(row.get("id")): text_of(row.get(key)) for row in rows}
 
     def read_annotation(numbered: tuple[int, Any], where: str, found: Counter[str]) -> Record | None:
+        nonlocal n_left
         number, annotation = numbered
         if not isinstance(annotation, dict):
             raise ValueError(f"an annotation must be an object, got {describe(annotation)}")
@@ -68,13 +74,14 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
         segmentation = annotation.get("segmentation")
         metadata: dict[str, Any] = {}
         if isinstance(segmentation, dict):
-            mask = _decode_runs(segmentation)
+            mask, top, left = _decode_runs(segmentation, n_left)
+            n_left -= mask.size
             traced = outlines_from_mask(mask, which="largest")
             if not len(traced):
                 raise ValueError("its run lengths cover no pixel")
             outline, metadata["traced"] = traced.outlines[0], True
             # COCO counts from the corner of the first pixel, outlines from the center of the lowest.
-            points = np.stack([outline.real + 0.5, len(mask) - 0.5 - outline.imag], axis=1)
+            points = np.stack([left + outline.real + 0.5, top + len(mask) - 0.5 - outline.imag], axis=1)
             metadata["n_parts"] = traced.kept[0].n_fragments
         elif isinstance(segmentation, list) and segmentation:
             parts = [number_array(part, "a polygon of its segmentation") for part in segmentation]
@@ -111,8 +118,11 @@ def read_records(path: Path, *, y_down: bool = True, crowd: bool = False) -> Ite
     yield from read_regions(items, read_annotation, "annotations")
 
 
-def _decode_runs(segmentation: dict[str, Any]) -> BoolArray:
-    """Return the mask that run lengths down the columns spell, background first."""
+def _decode_runs(segmentation: dict[str, Any], most_pixels: int) -> tuple[BoolArray, int, int]:
+    """Return the box around the mask that run lengths down the columns spell, background first, and its first pixel.
+
+    The mask has a frame of background, but for the border of the image. So its memory does not depend on the image.
+    """
     size = segmentation.get("size")
     if not isinstance(size, list) or len(size) != 2 or not all(type(side) is int and side > 0 for side in size):
         raise ValueError("the size of its run lengths must be two positive whole numbers, height and width")
@@ -126,8 +136,29 @@ def _decode_runs(segmentation: dict[str, Any]) -> BoolArray:
     total = sum(runs)
     if min(runs, default=0) < 0 or total != height * width:
         raise ValueError(f"its run lengths cover {total} pixels, its image has {height * width}")
-    values = np.arange(len(runs)) % 2 == 1
-    return np.repeat(values, runs).reshape(width, height).T
+    ends = np.cumsum(np.array(runs, dtype=np.int64))
+    starts, ends = ends[:-1:2], ends[1::2]
+    is_object = ends > starts
+    starts, ends = starts[is_object], ends[is_object]
+    if not len(starts):
+        raise ValueError("its run lengths cover no pixel")
+    left, right = max(0, int(starts[0]) // height - 1), min(width, (int(ends[-1]) - 1) // height + 2)
+    # A run that goes on in the next column covers the last row of one and the first of the other.
+    is_long = starts // height != (ends - 1) // height
+    top = 0 if is_long.any() else max(0, int((starts % height).min()) - 1)
+    bottom = height if is_long.any() else min(height, int(((ends - 1) % height).max()) + 2)
+    n_pixels = (right - left) * (height if is_long.any() else bottom - top)
+    if n_pixels > most_pixels:
+        raise ValueError(f"its run lengths cover {n_pixels} pixels, far more than the bytes of the file can spell")
+    if is_long.any():
+        changes = np.stack([starts, ends], axis=1).ravel() - left * height
+        lengths = np.diff(changes, prepend=0, append=(right - left) * height)
+        mask = np.repeat(np.arange(len(lengths)) % 2 == 1, lengths).reshape(right - left, height).T
+        return mask, 0, left
+    box = np.zeros((bottom - top, right - left), dtype=bool)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        box[start % height - top : (end - 1) % height + 1 - top, start // height - left] = True
+    return box, top, left
 
 
 def _unpack_counts(text: str) -> list[int]:

@@ -11,11 +11,12 @@ from shapelex._messages import format_option
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.frames import frame_records, set_frame
-from shapelex.io.guards import check_regular, zip_members
+from shapelex.io.guards import zip_members
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import looks_like_names
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.sheet import as_text
+from shapelex.store.guards import check_regular
 from shapelex.store.table_file import write_sheet
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from shapelex._messages import format_option
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError, reason_of
-from shapelex.io.guards import check_regular
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
@@ -25,6 +24,7 @@ from shapelex.shapes.columns import Column
 from shapelex.shapes.shapeset import ShapeSet, description_columns
 from shapelex.shapes.sheet import as_text, as_value
 from shapelex.spaces import Landmarks, to_columns
+from shapelex.store.guards import check_regular
 from shapelex.store.provenance import KEY
 
 if TYPE_CHECKING:

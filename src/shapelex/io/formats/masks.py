@@ -28,7 +28,7 @@ from shapelex._typing import IntArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeInputError
 from shapelex.io import contours
-from shapelex.io.formats.pixels import KEPT_BYTES, ImageFile, Pixels, border_of
+from shapelex.io.formats.pixels import KEPT_BYTES, MAX_PIXELS, ImageFile, Pixels, border_of
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.shapes.series import FPS
 
@@ -73,6 +73,7 @@ def read_records(
     tracked: bool = False,
     z: int | None = None,
     channel: int | None = None,
+    max_pixels: int = MAX_PIXELS,
 ) -> Iterator[Record | BadRecord | Remark]:
     """Yield a record for each object in each page.
 
@@ -97,6 +98,8 @@ def read_records(
         stack, or the images of a folder by the last number in their names, such as ``mask007.tif``.
     z, channel : int, optional
         Slice and channel to read of a TIFF that has several, counted from 0.
+    max_pixels : int, default: 50_000_000
+        Pages of more pixels are refused: outlines take about 20 bytes of memory for each.
     """
     check_choice(kind, ("auto", "binary", "labels", "classes"), format_option("kind"))
     check_choice(foreground, ("auto", "bright", "dark"), format_option("foreground"))
@@ -106,7 +109,7 @@ def read_records(
         contours.check_threshold(threshold)
     if threshold is not None or foreground != "auto":
         kind = "binary"
-    image = ImageFile(path, z=z, channel=channel, as_gray=kind == "binary")
+    image = ImageFile(path, z=z, channel=channel, as_gray=kind == "binary", max_pixels=max_pixels)
     counts: Counter[str] = Counter()
     n_in_page: Counter[int] = Counter()
     is_whole = which != "largest"

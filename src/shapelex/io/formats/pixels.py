@@ -26,8 +26,10 @@ from shapelex.io.guards import read_head
 
 Pixels = np.ndarray[Any, Any]
 
-# As Pillow has it: a quarter of a gigabyte of 24-bit pixels.
-_MAX_PIXELS = 2**30 // 4 // 3
+# An A4 sheet at 600 dots per inch has 35 million. Outlines take about 20 bytes for each pixel of an image.
+MAX_PIXELS = 50_000_000
+# Pixels of more bits count as several of this size.
+_PIXEL_BYTES = 4
 _MAX_PAGES = 100_000
 # Beyond what compression of masks achieves: a small file that declares pages of nothing costs no memory and no hours.
 _FREE_PIXELS = 2**24
@@ -57,6 +59,8 @@ class ImageFile:
         Slice and channel of a TIFF to read.
     as_gray : bool, default: False
         Whether colors are averaged, rather than each taken for a label.
+    max_pixels : int, default: 50_000_000
+        Largest number of pixels of a page.
 
     Attributes
     ----------
@@ -75,8 +79,17 @@ class ImageFile:
         If the file is damaged, too large, or no such image, or a stack of which a part must be chosen.
     """
 
-    def __init__(self, path: Path, *, z: int | None = None, channel: int | None = None, as_gray: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        z: int | None = None,
+        channel: int | None = None,
+        as_gray: bool = False,
+        max_pixels: int = MAX_PIXELS,
+    ) -> None:
         self.path, self.as_gray = path, as_gray
+        self._max_pixels = check_count(max_pixels, 1, format_option("max_pixels"))
         self.pixel_size: tuple[float, float] | None = None
         self.unit = ""
         self.frame_rate: float | None = None
@@ -228,14 +241,15 @@ class ImageFile:
             for number in numbers:
                 page = pages[0 if is_one_page else number]
                 tile = page.tilewidth or 1, page.tilelength or 1
-                n_left = self._check_size((page.imagewidth, page.imagelength), tile, n_left)
+                size = (page.imagewidth, page.imagelength)
+                n_left = self._check_size(size, tile, n_left, 1 if page.dtype is None else page.dtype.itemsize)
                 pixels = stack[number] if is_one_page else page.asarray()
                 yield pixels.astype(pixels.dtype.newbyteorder("="), copy=False), False
 
     def _pillow_pages(self, pillow: Any) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages of any other file."""
         n_left = _FREE_PIXELS + _PIXELS_PER_BYTE * self.path.stat().st_size
-        with pillow.open(self.path, formats=("PNG", "JPEG", "TIFF")) as image:
+        with self._large_images(pillow), pillow.open(self.path, formats=("PNG", "JPEG", "TIFF")) as image:
             for n_done, number in enumerate(range(_MAX_PAGES) if self._planes is None else self._planes):
                 try:
                     image.seek(number)
@@ -252,12 +266,23 @@ class ImageFile:
                     shown = image.convert("RGBA")
                 yield np.asarray(shown), image.format == "JPEG" or image.info.get("compression") in _LOSSY
 
-    def _check_size(self, size: tuple[int, int], tile: tuple[Any, Any], n_left: int) -> int:
+    @contextlib.contextmanager
+    def _large_images(self, pillow: Any) -> Iterator[None]:
+        """Let Pillow open images up to the limit, which is checked here."""
+        before, pillow.MAX_IMAGE_PIXELS = pillow.MAX_IMAGE_PIXELS, None
+        try:
+            yield
+        finally:
+            pillow.MAX_IMAGE_PIXELS = before
+
+    def _check_size(self, size: tuple[int, int], tile: tuple[Any, Any], n_left: int, n_bytes: int = 1) -> int:
         """Return how many pixels may still be decoded after a page of this size; refuse one that is absurdly large."""
         n_pixels = size[0] * size[1]
-        if n_pixels > _MAX_PIXELS:
+        if n_pixels * max(1, n_bytes / _PIXEL_BYTES) > self._max_pixels:
             raise ShapeFileError(
-                f"{self.path} is refused: it declares {n_pixels} pixels, more than {_MAX_PIXELS}; cut it into tiles."
+                f"{self.path} is refused: it declares {n_pixels} pixels of {8 * n_bytes} bits, more than "
+                f"{format_option('max_pixels', self._max_pixels)} allows (of up to {8 * _PIXEL_BYTES} bits each): "
+                "cut it into tiles, or raise this option if the memory suffices, about 20 bytes for each pixel."
             )
         if n_pixels > n_left:
             raise ShapeFileError(f"{self.path} is refused: it declares far more pixels than its bytes can hold.")

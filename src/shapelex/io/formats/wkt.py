@@ -26,7 +26,7 @@ from shapelex.io.text_file import open_text
 
 _KINDS = {name.upper(): name for name in GEOMETRIES}
 _EXAMPLE = "a geometry such as POLYGON ((0 0, 4 0, 4 3, 0 0))"
-_GEOMETRY = re.compile(r"(?:([^()]*);)?\s*([A-Z]+?)\s*(ZM|Z|M)?\s*(\(.*|EMPTY)\s*", re.IGNORECASE | re.DOTALL)
+_GEOMETRY = re.compile(r"(?:([^()]*);)?\s*([A-Z]+?)(?:\s*(ZM|Z|M))?\s*(\(.*|EMPTY)\s*", re.IGNORECASE | re.DOTALL)
 # As deep as a multi-part polygon is.
 _MAX_DEPTH = 3
 
