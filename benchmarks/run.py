@@ -56,6 +56,7 @@ BENCHMARKS = {
     "kernel": Benchmark("kernel_profile", "counters of the fused kernel; needs torch, CuPy, a GPU and Nsight Compute"),
     "reproduce": Benchmark("reproduction", "docs/how-to/reproduce.md"),
     "classification": Benchmark("classification", "docs/how-to/classification.md"),
+    "shape_models": Benchmark("shape_models", "docs/how-to/statistics.md"),
 }
 
 
