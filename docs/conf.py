@@ -93,6 +93,7 @@ _SECTIONS = [
     "dictionaries",
     "coding",
     "classification",
+    "groups",
     "large",
     "figures",
     "theory",

@@ -223,8 +223,8 @@ class TestBadInput:
             st.shape_lm(3, shapes)
 
     def test_unknown_columns_are_named(self, shapes):
-        with pytest.raises(ValueError, match=r"names 'gruop', which is no column \(did you mean 'group'\?\)"):
-            st.shape_lm("shape ~ gruop", shapes)
+        with pytest.raises(ValueError, match=r"names 'groop', which is no column \(did you mean 'group'\?\)"):
+            st.shape_lm("shape ~ groop", shapes)
         with pytest.raises(ValueError, match="strata names 'cage'"):
             st.shape_lm("shape ~ group", shapes, strata="cage")
 

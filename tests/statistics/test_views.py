@@ -63,7 +63,7 @@ class TestPairs:
     def test_bad_input(self, shapes):
         fit = st.shape_lm("shape ~ x + group", shapes, permutations=9)
         for options, message in [
-            ({"groups": "gruop"}, r"did you mean 'group'\?"),
+            ({"groups": "groop"}, r"did you mean 'group'\?"),
             ({"groups": ["a"] * 30}, "at least two groups"),
             ({"covariate": "group"}, "must be numbers"),
             ({"null": "shape ~ x * group"}, "must be smaller than the model"),
@@ -151,8 +151,8 @@ class TestAllometry:
 
     def test_groups_have_slopes_of_their_own_or_a_common_one(self, shapes):
         own, common = (st.allometry(shapes, "group", common=one, permutations=9) for one in (False, True))
-        assert own.fit.table.index[2] == "log(centroid_size):group"
-        assert common.fit.table.index.tolist() == ["log(centroid_size)", "group", "residuals", "total"]
+        assert own.fit.table.index[2] == "log(size):group"
+        assert common.fit.table.index.tolist() == ["log(size)", "group", "residuals", "total"]
         assert own.shapes_at([1.0], "a").shape == (1, 6)
         with pytest.raises(ValueError, match="group must name one of a, b, c"):
             own.shapes_at([1.0])

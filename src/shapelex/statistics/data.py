@@ -160,7 +160,8 @@ class ShapeInput(Columns):
             )
         chosen = self.configurations[rows]
         coordinates, mean = taken_as_they_are(chosen, self.space) if aligned else tangent_rows(chosen, self.space)
-        table = pd.DataFrame({name: column.to_numpy()[rows] for name, column in needed.items()}, index=rows)
+        kept = {name: _used_values(column, rows) for name, column in needed.items()}
+        table = pd.DataFrame(kept, index=rows)
         remarks = [*self.remarks]
         if dropped:
             remarks.append(f"{len(dropped)} of {len(self)} shapes left out: {_tell_reasons(reasons)}.")
@@ -237,6 +238,12 @@ def is_missing(column: "pd.Series") -> BoolArray:
     if column.dtype.kind in "OUT" or str(column.dtype) in ("string", "str", "category"):
         found = found | (column.astype(object) == "").to_numpy()
     return found
+
+
+def _used_values(column: "pd.Series", rows: IntArray) -> Any:
+    """Return the entries of some rows; a categorical column keeps the order of the categories that occur."""
+    values = column.array[rows]
+    return values.remove_unused_categories() if str(values.dtype) == "category" else values
 
 
 def join_columns(columns: "Sequence[pd.Series]") -> "pd.Series":

@@ -126,7 +126,12 @@ class ShapeLinearModel(Result):
     @property
     def groups(self) -> "pd.Series":
         """Combination of categories of each shape that was used, such as ``Jord.Allo``."""
-        return combined_groups(self.shapes.table)
+        names = [name for name in self.shapes.table.columns if name in self.design.categorical]
+        if not names:
+            raise ShapeInputError(
+                f"the model has no categorical covariate: give {parameter('groups=')}, a column or one value per shape."
+            )
+        return join_columns([self.shapes.table[name] for name in names])
 
     def manova(self, n_components: int | None = None, *, tol: float = 1e-3) -> "Manova":
         """Test all terms by multivariate statistics: Pillai, Wilks, Hotelling–Lawley and Roy.
@@ -442,16 +447,6 @@ def least_squares(matrix: FloatArray) -> FloatArray:
     return solver
 
 
-def combined_groups(table: "pd.DataFrame") -> "pd.Series":
-    """Return the combinations of the categorical columns of a table, joined by points."""
-    names = [name for name in table.columns if table[name].dtype.kind not in "biufc"]
-    if not names:
-        raise ShapeInputError(
-            f"the model has no categorical covariate: name the groups with {parameter('groups=')}, a column or values."
-        )
-    return join_columns([table[name] for name in names])
-
-
 def check_error(error: Mapping[str, str] | Sequence[str] | None, terms: Sequence[str]) -> dict[str, str]:
     """Return the error term of each term that has another one than the residuals."""
     if error is None:
@@ -497,13 +492,14 @@ def _remarks(
                 f"{'' if term.df == 0 else ' degrees of freedom'}."
             )
     for name in shapes.table.columns:
-        column = shapes.table[name]
-        if column.dtype.kind in "biufc":
+        if name not in design.categorical:
             continue
-        counts = column.value_counts()
+        counts = shapes.table[name].value_counts()
         single = sorted(map(str, counts[counts == 1].index))
         if single:
             remarks.append(f"One shape only: {name} {', '.join(single)}.")
+    if any(term.exchange.unit_of is not None or term.exchange.strata is not None for term in terms):
+        remarks += _tell_exchanges(terms)
     for term, values in zip(terms, sums.terms, strict=True):
         if permutations and term.df and np.ptp(values) <= 1e-9 * abs(values[0]):
             remarks.append(
@@ -512,3 +508,13 @@ def _remarks(
     for exchange in {id(term.exchange): term.exchange for term in terms}.values():
         remarks += remark_on_count(exchange, permutations, "shapes" if exchange.unit_of is None else "blocks")
     return remarks
+
+
+def _tell_exchanges(terms: Sequence[TermModel]) -> list[str]:
+    """Return what was exchanged for which terms, where that is not simply all shapes."""
+    whole = [term.name for term in terms if term.exchange.unit_of is not None]
+    inside = [term.name for term in terms if term.exchange.unit_of is None]
+    if not whole:
+        return [] if not inside else [f"Shapes were permuted within strata or blocks: {', '.join(inside)}."]
+    within = f"; shapes within blocks: {', '.join(inside)}" if inside else ""
+    return [f"Whole blocks were permuted: {', '.join(whole)}{within}."]
