@@ -293,6 +293,17 @@ class TestBadInput:
             fit.predict({"x": 1, "group": "a"}, confidence=95)
 
 
+def test_formulas_transform_covariates(rng):
+    shapes = unbalanced(rng)
+    squares = {"x2": np.asarray(shapes.metadata["x"]) ** 2}
+    smooth = st.shape_lm("shape ~ poly(x, 2) + group", shapes, permutations=9).table
+    plain = st.shape_lm("shape ~ x + x2 + group", shapes, squares, permutations=9).table
+    assert smooth.loc["poly(x, 2)", "SS"] == pytest.approx(plain.loc["x", "SS"] + plain.loc["x2", "SS"])
+    assert smooth.loc["poly(x, 2)", "Df"] == 2
+    nested = st.shape_lm("shape ~ group / site", shapes, permutations=9).table
+    assert nested["Df"].tolist() == [1, 4, 19, 24]
+
+
 def test_null_models_have_no_terms(rng):
     fit = st.shape_lm("shape ~ 1", unbalanced(rng))
     assert fit.table.index.tolist() == ["residuals", "total"]

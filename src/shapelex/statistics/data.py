@@ -87,13 +87,15 @@ class Columns:
         if isinstance(given, str):
             self.check_columns([given], name)
             return self.columns[given]
-        values = np.asarray(given)
+        # The order of rows counts, not the index; a categorical keeps the order of its categories.
+        values = getattr(given, "array", given) if isinstance(given, pd.Series | pd.Index) else given
+        values = values if isinstance(values, pd.api.extensions.ExtensionArray) else np.asarray(values)
         if values.ndim != 1 or len(values) != len(self):
             raise ShapeInputError(
                 f"{parameter(name)} must be the name of a column, or one entry for each of the {len(self)} shapes, got "
                 f"shape {values.shape}."
             )
-        return pd.Series(values, name=getattr(given, "name", None) or name)
+        return pd.Series(values, name=getattr(given, "name", None) or name, index=self.columns.index)
 
     def combined(self, given: Any, name: str) -> "pd.Series":
         """Return a column, or the combinations of several columns that are named in a list, joined by points."""

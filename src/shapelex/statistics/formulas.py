@@ -79,8 +79,10 @@ def parse_formula(formula: str, given: Columns) -> tuple[Any, list[str]]:
         )
     try:
         parsed = formulaic.Formula(right.strip() or "1")
+        # formulaic does not report the variables of some functions, such as poly(x, 2).
+        words = {word for word in re.findall(r"\w+\b(?!\s*[(.])", right) if word in given.columns}
         # In the order of the formula, which is that of the names of combined groups.
-        names = sorted(map(str, parsed.required_variables), key=right.find)
+        names = sorted(words.union(map(str, parsed.required_variables)), key=right.find)
         list(parsed)
     except Exception as error:
         raise ParameterError(f"{parameter('formula')} {formula!r} cannot be read: {_plain(error)}.") from error
