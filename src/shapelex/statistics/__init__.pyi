@@ -2,9 +2,7 @@ from .bilateral import Symmetry as Symmetry
 from .bilateral import symmetry as symmetry
 from .comparison import ModelComparison as ModelComparison
 from .comparison import compare_models as compare_models
-from .covariation import CovarianceRatio as CovarianceRatio
 from .covariation import TwoBlockPLS as TwoBlockPLS
-from .covariation import covariance_ratio as covariance_ratio
 from .covariation import two_block_pls as two_block_pls
 from .discriminant_analysis import Discriminants as Discriminants
 from .discriminant_analysis import discriminants as discriminants
@@ -13,6 +11,8 @@ from .group_pairs import pairwise as pairwise
 from .manova import Manova as Manova
 from .models import ShapeLinearModel as ShapeLinearModel
 from .models import shape_lm as shape_lm
+from .modularity import CovarianceRatio as CovarianceRatio
+from .modularity import covariance_ratio as covariance_ratio
 from .paths import Trajectories as Trajectories
 from .paths import trajectories as trajectories
 from .predictions import Prediction as Prediction
