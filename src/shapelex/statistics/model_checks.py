@@ -60,10 +60,11 @@ def remarks_on(
     for term in terms:
         n_columns = len(design.columns_of[term.name])
         if term.df < n_columns:
-            lost = "has no degrees of freedom" if term.df == 0 else f"has {term.df} instead of {n_columns}"
             remarks.append(
-                f"The term {term.name} is confounded with others and {lost}"
-                f"{'' if term.df == 0 else ' degrees of freedom'}."
+                f"The term {term.name} is confounded with others and has no degrees of freedom."
+                if term.df == 0
+                else f"The term {term.name} has {term.df} instead of {n_columns} degrees of freedom: combinations of its "
+                "categories do not occur, or parts of it are confounded with others."
             )
     for name in shapes.table.columns:
         if name not in design.categorical:
