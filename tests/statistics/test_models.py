@@ -324,6 +324,11 @@ def test_formulas_transform_covariates(rng):
         - within.table.loc["group", "SS"]
     )
     assert "The term group:cage has 4 instead of" in within.remarks[0]
+    # More columns than shapes are fine where most of them depend on others.
+    many = np.char.add(cage, np.repeat(["", "x"], [13, 12]))
+    wide = st.shape_lm("shape ~ group / cage / many", shapes, {"cage": cage, "many": many}, permutations=9)
+    assert wide.design.matrix.shape[1] > 25
+    assert wide.table.loc["residuals", "Df"] == 25 - len(np.unique(many))
 
 
 def test_null_models_have_no_terms(rng):
