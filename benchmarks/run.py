@@ -62,6 +62,7 @@ BENCHMARKS = {
     "classification": Benchmark("classification", "docs/how-to/classification.md"),
     "learned_kernels": Benchmark("learned_kernels", "docs/how-to/classification.md"),
     "retrieval": Benchmark("retrieval", "docs/how-to/retrieval.md"),
+    "shape_models": Benchmark("shape_models", "docs/how-to/statistics.md"),
 }
 
 

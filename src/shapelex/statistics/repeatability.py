@@ -11,7 +11,8 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import as_groups, read_input
-from shapelex.statistics.models import RESIDUALS, ShapeLinearModel, shape_lm
+from shapelex.statistics.model_checks import RESIDUALS
+from shapelex.statistics.models import ShapeLinearModel, shape_lm
 from shapelex.statistics.results import Result, Sample, format_table, plural
 
 if TYPE_CHECKING:
@@ -59,6 +60,23 @@ class MeasurementError(Result):
             Columns ``specimen`` and ``error``, the largest first.
         """
         return self.by_specimen.sort_values(ascending=False).rename("error").rename_axis("specimen").reset_index()
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the error of each specimen in order, and name the largest.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; the current ones of pyplot when not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from shapelex.statistics.figures import plot_errors
+
+        return plot_errors(self.by_specimen, ax)
 
     def _headline(self) -> str:
         return (
