@@ -57,6 +57,7 @@ BENCHMARKS = {
     "permutations": Benchmark("permutation_level", "docs/how-to/where-and-which.md"),
     "reproduce": Benchmark("reproduction", "docs/how-to/reproduce.md"),
     "classification": Benchmark("classification", "docs/how-to/classification.md"),
+    "shape_models": Benchmark("shape_models", "docs/how-to/statistics.md"),
 }
 
 

@@ -84,8 +84,8 @@ def test_columns_come_from_the_set_and_the_table(rng):
     given = read_input(shapes, pd.DataFrame({"site": np.arange(12)[::-1], "age": 1.0}, index=np.arange(5, 17)))
     assert {"size", "id", "label", "labels", "site", "age"} == set(given.columns)
     assert given.columns["site"].tolist() == list(range(12))[::-1]
-    with pytest.raises(ValueError, match=r"names 'lable'.*did you mean 'label'\?"):
-        given.column("lable", "groups")
+    with pytest.raises(ValueError, match=r"names 'labl'.*did you mean 'label'\?"):
+        given.column("labl", "groups")
     with pytest.raises(ValueError, match="one entry for each of the 12 shapes"):
         given.column([1, 2], "groups")
     with pytest.raises(ValueError, match=r"one row for each of the 12 shapes.*ShapeSet\.join"):

@@ -223,8 +223,8 @@ class TestBadInput:
             st.shape_lm(3, shapes)
 
     def test_unknown_columns_are_named(self, shapes):
-        with pytest.raises(ValueError, match=r"names 'gruop', which is no column \(did you mean 'group'\?\)"):
-            st.shape_lm("shape ~ gruop", shapes)
+        with pytest.raises(ValueError, match=r"names 'groop', which is no column \(did you mean 'group'\?\)"):
+            st.shape_lm("shape ~ groop", shapes)
         with pytest.raises(ValueError, match="strata names 'cage'"):
             st.shape_lm("shape ~ group", shapes, strata="cage")
 
@@ -291,6 +291,17 @@ class TestBadInput:
                 fit.predict(data)
         with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
             fit.predict({"x": 1, "group": "a"}, confidence=95)
+
+
+def test_formulas_transform_covariates(rng):
+    shapes = unbalanced(rng)
+    squares = {"x2": np.asarray(shapes.metadata["x"]) ** 2}
+    smooth = st.shape_lm("shape ~ poly(x, 2) + group", shapes, permutations=9).table
+    plain = st.shape_lm("shape ~ x + x2 + group", shapes, squares, permutations=9).table
+    assert smooth.loc["poly(x, 2)", "SS"] == pytest.approx(plain.loc["x", "SS"] + plain.loc["x2", "SS"])
+    assert smooth.loc["poly(x, 2)", "Df"] == 2
+    nested = st.shape_lm("shape ~ group / site", shapes, permutations=9).table
+    assert nested["Df"].tolist() == [1, 4, 19, 24]
 
 
 def test_null_models_have_no_terms(rng):

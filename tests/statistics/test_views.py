@@ -63,7 +63,7 @@ class TestPairs:
     def test_bad_input(self, shapes):
         fit = st.shape_lm("shape ~ x + group", shapes, permutations=9)
         for options, message in [
-            ({"groups": "gruop"}, r"did you mean 'group'\?"),
+            ({"groups": "groop"}, r"did you mean 'group'\?"),
             ({"groups": ["a"] * 30}, "at least two groups"),
             ({"covariate": "group"}, "must be numbers"),
             ({"null": "shape ~ x * group"}, "must be smaller than the model"),
@@ -126,6 +126,17 @@ class TestTrajectories:
         np.testing.assert_allclose(last, -first)
         assert path_distances(paths[:, :2])[0, 0, 1] == pytest.approx(0, abs=1e-7)
 
+    def test_points_keep_the_order_of_categories(self, rng, shapes):
+        ages = pd.Categorical(["old", "young", "middle"] * 10, ["young", "middle", "old"])
+        fit = st.shape_lm("shape ~ site * age", shapes, {"age": ages}, permutations=9)
+        assert st.trajectories(fit, "site", "age").points == ["young", "middle", "old"]
+        assert st.trajectories(fit, "site", ages).points == ["young", "middle", "old"]
+        numbers = st.shape_lm("shape ~ site * C(age)", shapes, {"age": ages.codes}, permutations=9)
+        named = st.trajectories(numbers, "site", "age")
+        assert named.points == ["0", "1", "2"]
+        np.testing.assert_allclose(named.lengths, st.trajectories(fit, "site", "age").lengths)
+        assert numbers.groups.tolist()[:2] == ["u.2", "u.0"]
+
     def test_every_group_needs_every_point(self, shapes):
         fit = st.shape_lm("shape ~ group + site", shapes, permutations=9)
         points = np.where(np.asarray(shapes.metadata["group"]) == "a", "u", shapes.metadata["site"])
@@ -151,8 +162,8 @@ class TestAllometry:
 
     def test_groups_have_slopes_of_their_own_or_a_common_one(self, shapes):
         own, common = (st.allometry(shapes, "group", common=one, permutations=9) for one in (False, True))
-        assert own.fit.table.index[2] == "log(centroid_size):group"
-        assert common.fit.table.index.tolist() == ["log(centroid_size)", "group", "residuals", "total"]
+        assert own.fit.table.index[2] == "log(size):group"
+        assert common.fit.table.index.tolist() == ["log(size)", "group", "residuals", "total"]
         assert own.shapes_at([1.0], "a").shape == (1, 6)
         with pytest.raises(ValueError, match="group must name one of a, b, c"):
             own.shapes_at([1.0])

@@ -6,9 +6,7 @@ from .code_models import CodeLinearModel as CodeLinearModel
 from .code_models import code_lm as code_lm
 from .comparison import ModelComparison as ModelComparison
 from .comparison import compare_models as compare_models
-from .covariation import CovarianceRatio as CovarianceRatio
 from .covariation import TwoBlockPLS as TwoBlockPLS
-from .covariation import covariance_ratio as covariance_ratio
 from .covariation import two_block_pls as two_block_pls
 from .discriminant_analysis import Discriminants as Discriminants
 from .discriminant_analysis import discriminants as discriminants
@@ -24,6 +22,8 @@ from .mean_tests import TwoSampleTest as TwoSampleTest
 from .mean_tests import mean_test as mean_test
 from .models import ShapeLinearModel as ShapeLinearModel
 from .models import shape_lm as shape_lm
+from .modularity import CovarianceRatio as CovarianceRatio
+from .modularity import covariance_ratio as covariance_ratio
 from .paths import Trajectories as Trajectories
 from .paths import trajectories as trajectories
 from .predictions import Prediction as Prediction

@@ -19,7 +19,8 @@ from shapelex.spaces import Landmarks, Space
 from shapelex.statistics.data import AlignedShapes, Columns, ShapeInput, as_groups, read_input, tangent_rows
 from shapelex.statistics.formulas import make_design, parse_formula
 from shapelex.statistics.linear_model import moved_parts, orthonormal_basis, reduce_columns
-from shapelex.statistics.models import RESIDUALS, ShapeLinearModel, fit_model
+from shapelex.statistics.model_checks import RESIDUALS
+from shapelex.statistics.models import ShapeLinearModel, fit_model
 from shapelex.statistics.permutations import as_seed, block_exchange, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
 from shapelex.statistics.terms import Exchanges

@@ -11,7 +11,8 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex.exceptions import ParameterError
 from shapelex.statistics.linear_model import orthonormal_basis, permuted_sums
-from shapelex.statistics.models import RESIDUALS, TOTAL, ShapeLinearModel, f_statistics
+from shapelex.statistics.model_checks import RESIDUALS
+from shapelex.statistics.models import TOTAL, ShapeLinearModel, f_statistics
 from shapelex.statistics.permutations import p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural
 from shapelex.statistics.terms import nested_pair

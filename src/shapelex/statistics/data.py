@@ -87,13 +87,15 @@ class Columns:
         if isinstance(given, str):
             self.check_columns([given], name)
             return self.columns[given]
-        values = np.asarray(given)
+        # The order of rows counts, not the index; a categorical keeps the order of its categories.
+        values = getattr(given, "array", given) if isinstance(given, pd.Series | pd.Index) else given
+        values = values if isinstance(values, pd.api.extensions.ExtensionArray) else np.asarray(values)
         if values.ndim != 1 or len(values) != len(self):
             raise ShapeInputError(
                 f"{parameter(name)} must be the name of a column, or one entry for each of the {len(self)} shapes, got "
                 f"shape {values.shape}."
             )
-        return pd.Series(values, name=getattr(given, "name", None) or name)
+        return pd.Series(values, name=getattr(given, "name", None) or name, index=self.columns.index)
 
     def combined(self, given: Any, name: str) -> "pd.Series":
         """Return a column, or the combinations of several columns that are named in a list, joined by points."""
@@ -160,7 +162,8 @@ class ShapeInput(Columns):
             )
         chosen = self.configurations[rows]
         coordinates, mean = taken_as_they_are(chosen, self.space) if aligned else tangent_rows(chosen, self.space)
-        table = pd.DataFrame({name: column.to_numpy()[rows] for name, column in needed.items()}, index=rows)
+        kept = {name: _used_values(column, rows) for name, column in needed.items()}
+        table = pd.DataFrame(kept, index=rows)
         remarks = [*self.remarks]
         if dropped:
             remarks.append(f"{len(dropped)} of {len(self)} shapes left out: {_tell_reasons(reasons)}.")
@@ -237,6 +240,12 @@ def is_missing(column: "pd.Series") -> BoolArray:
     if column.dtype.kind in "OUT" or str(column.dtype) in ("string", "str", "category"):
         found = found | (column.astype(object) == "").to_numpy()
     return found
+
+
+def _used_values(column: "pd.Series", rows: IntArray) -> Any:
+    """Return the entries of some rows; a categorical column keeps the order of the categories that occur."""
+    values = column.array[rows]
+    return values.remove_unused_categories() if str(values.dtype) == "category" else values
 
 
 def join_columns(columns: "Sequence[pd.Series]") -> "pd.Series":

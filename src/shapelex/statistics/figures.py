@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shapelex.statistics.variances import Disparity
 
 _MOST_NAMED = 12
+_MANY_POINTS = 30
 _POINT = "o"
 _MOST_LETTERS = 24
 _MOST_ELLIPSES = 60
@@ -72,8 +73,7 @@ def plot_fitted_plane(fit: "ShapeLinearModel", ax: Any = None) -> Any:
     points = (fit.shapes.coordinates - average) @ axes.T
     centers = (fit.fitted_rows - average) @ axes.T
     ax = resolve_axes(ax)
-    columns = [name for name in fit.shapes.table.columns if fit.shapes.table[name].dtype.kind not in "biufc"]
-    coloring = _coloring(fit.groups.tolist(), fit.groups.name) if columns else None
+    coloring = _coloring(fit.groups.tolist(), fit.groups.name) if fit.design.categorical else None
     _scatter(ax, points, coloring)
     if coloring is not None:
         for rows in coloring.categories.values():
@@ -106,7 +106,9 @@ def plot_trajectories(found: "Trajectories", ax: Any = None) -> Any:
         for place, name in enumerate(found.points):
             marker = MARKERS[place % len(MARKERS)]
             ax.plot(*path[place], marker=marker, markersize=5, color=look["color"], markeredgecolor="white", zorder=3)
-            ax.annotate(name, path[place], xytext=(4, 4), textcoords="offset points", fontsize=size, color=DARK_GRAY)
+            if group == found.groups[0]:
+                # The markers are the same for all groups.
+                ax.annotate(name, path[place], (4, -9), textcoords="offset points", fontsize=size, color=DARK_GRAY)
     labels = [f"axis {place + 1} of the means ({100 * share:.0f} %)" for place, share in enumerate(shares)]
     _label(ax, labels[0], labels[1], coloring)
     ax.set_aspect("equal", adjustable="datalim")
@@ -147,7 +149,7 @@ def _add_predicted(ax: Any, found: "Allometry", group: str | None) -> None:
     ax.set_ylim(low, high + 0.45 * (high - low))
     for place, (left, word) in enumerate(((0.04, "smallest"), (0.64, "largest"))):
         inset = ax.inset_axes((left, 0.72, 0.33, 0.24))
-        look = {"linewidth": 0.2} if _is_points(space) else {"linewidth": 1.0}
+        look = {"linewidth": 0.2 if _is_points(space) and space.n_coordinates > _MANY_POINTS else 1.0}
         _draw_one(inset, turned[place], space, color=DARK_GRAY, **look)
         clear_axes(inset)
         name = word if group is None else f"{word}, {group}"

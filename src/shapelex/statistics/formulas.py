@@ -3,6 +3,7 @@
 Input: a formula and columns. Output: the terms, and a matrix with the columns of each of them.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ class Design:
         Columns of each term, the intercept (``"1"``) included.
     factors_of : dict of str to frozenset of str
         Variables that are multiplied in each term.
+    categorical : frozenset of str
+        Columns of the table that are categories in the formula: text, and what ``C(...)`` makes of numbers.
     spec : formulaic.ModelSpec
         Rule that makes such a matrix from other data.
     """
@@ -48,6 +51,7 @@ class Design:
     names: tuple[str, ...]
     columns_of: Mapping[str, IntArray]
     factors_of: dict[str, frozenset[str]]
+    categorical: frozenset[str]
     spec: Any
 
     def of(self, terms: Sequence[str]) -> FloatArray:
@@ -75,8 +79,10 @@ def parse_formula(formula: str, given: Columns) -> tuple[Any, list[str]]:
         )
     try:
         parsed = formulaic.Formula(right.strip() or "1")
+        # formulaic does not report the variables of some functions, such as poly(x, 2).
+        words = {word for word in re.findall(r"\w+\b(?!\s*[(.])", right) if word in given.columns}
         # In the order of the formula, which is that of the names of combined groups.
-        names = sorted(map(str, parsed.required_variables), key=right.find)
+        names = sorted(words.union(map(str, parsed.required_variables)), key=right.find)
         list(parsed)
     except Exception as error:
         raise ParameterError(f"{parameter('formula')} {formula!r} cannot be read: {_plain(error)}.") from error
@@ -116,7 +122,12 @@ def make_design(parsed: Any, table: "pd.DataFrame", *, centered_contrasts: bool 
             raise ShapeInputError(f"the term {name!r} is not a finite number in {name_rows(rows)}.")
     factors = {name: frozenset(map(str, term.factors)) for name, term in zip(names, parsed, strict=True)}
     terms = tuple(name for name in names if name != INTERCEPT)
-    return Design(terms, matrix, tuple(map(str, made.columns)), columns_of, factors, spec)
+    # Column names are found as whole words in the categorical factors.
+    words = {word for factor in spec.factor_contrasts for word in re.findall(r"\w+", str(factor.expr))}
+    names_of = {str(name) for name in table.columns}
+    texts = {str(name) for name in table.columns if table[name].dtype.kind not in "biufc"}
+    categorical = frozenset(texts | (words & names_of))
+    return Design(terms, matrix, tuple(map(str, made.columns)), columns_of, factors, categorical, spec)
 
 
 def _as_frame(table: "pd.DataFrame") -> "pd.DataFrame":

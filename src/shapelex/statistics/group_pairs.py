@@ -234,7 +234,7 @@ def mean_operator(fit: ShapeLinearModel, codes: IntArray) -> FloatArray:
     """Return the matrix that gives least-squares means of groups from rows, shape (n_groups, n_rows)."""
     frame = fit.shapes.table.reset_index(drop=True).copy()
     for name in frame.columns:
-        if frame[name].dtype.kind in "iuf":
+        if name not in fit.design.categorical:
             frame[name] = float(frame[name].mean())
     rows = design_rows(fit, frame) if len(frame.columns) else fit.design.matrix
     indicator = np.eye(int(codes.max()) + 1)[codes]

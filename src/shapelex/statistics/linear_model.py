@@ -45,6 +45,19 @@ def reduce_columns(rows: FloatArray) -> FloatArray:
     return np.ascontiguousarray(triangle.T)
 
 
+def least_squares(matrix: FloatArray) -> FloatArray:
+    """Return the matrix that gives least-squares coefficients; 0 for columns that depend on earlier ones, as in R."""
+    basis: FloatArray = np.zeros((len(matrix), 0))
+    kept: list[int] = []
+    for column in range(matrix.shape[1]):
+        found = orthonormal_basis(matrix[:, column : column + 1], basis)
+        if found.shape[1]:
+            basis, kept = np.hstack([basis, found]), [*kept, column]
+    solver = np.zeros(matrix.T.shape)
+    solver[kept] = np.linalg.pinv(matrix[:, kept])
+    return solver
+
+
 @dataclass(frozen=True, eq=False)
 class TermModel:
     """One term: what it adds to its reduced model, within the full one.

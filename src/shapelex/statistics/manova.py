@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
@@ -115,13 +116,41 @@ def term_statistics(
     scores: FloatArray, term: TermModel, permutations: int, seed: int, *, full: bool = False
 ) -> FloatArray:
     """Return Pillai, Wilks, Hotelling–Lawley and Roy of a term, for the data and for all permutations."""
+    # The rank of the residuals of the full model, whose basis lacks the intercept unless blocks are exchanged.
+    rank = len(scores) - 1 - term.basis.shape[1]
+    is_regular = term.exchange.unit_of is None and scores.shape[1] <= rank
+    if is_regular:
+        # The statistics do not depend on the scales of the components, but rounding does.
+        scores = scores / np.linalg.norm(scores, axis=0)
     residuals = scores if full else scores - term.reduced @ (term.reduced.T @ scores)
-    roots = [_roots(products, cross, term.df) for products, cross in _products(residuals, term, permutations, seed)]
-    values = np.maximum(np.concatenate(roots), 0.0)
+    roots = (
+        _regular_roots(residuals, term, permutations, seed)
+        if is_regular
+        else [_roots(products, cross, term.df) for products, cross in _products(residuals, term, permutations, seed)]
+    )
+    values = np.maximum(np.concatenate(list(roots)), 0.0)
     shares = values / (1 + values)
     return np.stack(
         [shares.sum(axis=1), np.prod(1 - shares, axis=1), values.sum(axis=1), values.max(axis=1, initial=0.0)]
     )
+
+
+def _regular_roots(residuals: FloatArray, term: TermModel, permutations: int, seed: int) -> Iterator[FloatArray]:
+    """Yield the eigenvalues where the residual matrix has full rank.
+
+    In rows whose cross-products are the identity, the products ``T`` with the basis have residuals ``I − T* T``, and
+    ``T (I − T* T)⁻¹ T*`` is ``M (I − M)⁻¹`` with ``M = T T*``, a matrix of the size of the basis.
+    """
+    factor = cholesky(residuals.T @ residuals, lower=True)
+    moved = moved_parts(term.basis, solve_triangular(factor, residuals.T, lower=True).T, term.exchange)
+    with single_blas_thread():
+        for chunk in term.exchange.chunks(permutations, seed):
+            for products, _ in moved.products(chunk):
+                rows = products.transpose(1, 0, 2)
+                inner = rows @ rows.transpose(0, 2, 1)
+                between = np.linalg.solve(np.eye(inner.shape[1]) - inner, inner)
+                own = between[:, : term.df, : term.df]
+                yield np.linalg.eigvalsh((own + own.transpose(0, 2, 1)) / 2)
 
 
 def _products(

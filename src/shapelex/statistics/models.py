@@ -12,12 +12,13 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_choice, check_count, closest_name
-from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex._validation import check_choice, check_count
+from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import AlignedShapes, as_groups, join_columns, read_input
 from shapelex.statistics.formulas import Design, make_design, parse_formula
-from shapelex.statistics.linear_model import SumsOfSquares, TermModel, orthonormal_basis, permuted_sums
-from shapelex.statistics.permutations import as_seed, effect_sizes, p_values, remark_on_count
+from shapelex.statistics.linear_model import SumsOfSquares, TermModel, least_squares, orthonormal_basis, permuted_sums
+from shapelex.statistics.model_checks import RESIDUALS, check_df, check_error, remarks_on
+from shapelex.statistics.permutations import as_seed, effect_sizes, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
 from shapelex.statistics.terms import Exchanges, check_type, term_models
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from shapelex.statistics.manova import Manova
     from shapelex.statistics.predictions import Prediction
 
-RESIDUALS, TOTAL = "residuals", "total"
+TOTAL = "total"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +127,12 @@ class ShapeLinearModel(Result):
     @property
     def groups(self) -> "pd.Series":
         """Combination of categories of each shape that was used, such as ``Jord.Allo``."""
-        return combined_groups(self.shapes.table)
+        names = [name for name in self.shapes.table.columns if name in self.design.categorical]
+        if not names:
+            raise ShapeInputError(
+                f"the model has no categorical covariate: give {parameter('groups=')}, a column or one value per shape."
+            )
+        return join_columns([self.shapes.table[name] for name in names])
 
     def manova(self, n_components: int | None = None, *, tol: float = 1e-3) -> "Manova":
         """Test all terms by multivariate statistics: Pillai, Wilks, Hotelling–Lawley and Roy.
@@ -369,11 +375,11 @@ def fit_model(
     """Return the model of a design that has been made: all of :func:`shape_lm` but the parsing and the alignment."""
     terms = term_models(design, sum_type, exchanges)
     errors = dict(error or {})
-    df_residual = _check_df(design, errors)
+    df_residual = check_df(design, errors)
     sums = permuted_sums(shapes.coordinates, terms, permutations, seed, full=method == "full")
     table = variance_table(shapes.coordinates, design, terms, sums, df_residual, errors)
     settings = {"type": sum_type, "permutations": permutations, "seed": seed, "method": method, "error": errors}
-    remarks = _remarks(design, terms, sums, shapes, permutations)
+    remarks = remarks_on(design, terms, sums, shapes, permutations)
     return ShapeLinearModel(
         formula, shapes, design, terms, table, sums, exchanges, settings, sample_of(shapes, *remarks)
     )
@@ -427,88 +433,3 @@ def variance_table(
         },
         index=pd.Index([*(term.name for term in terms), RESIDUALS, TOTAL], name=None),
     )
-
-
-def least_squares(matrix: FloatArray) -> FloatArray:
-    """Return the matrix that gives least-squares coefficients; 0 for columns that depend on earlier ones, as in R."""
-    basis: FloatArray = np.zeros((len(matrix), 0))
-    kept: list[int] = []
-    for column in range(matrix.shape[1]):
-        found = orthonormal_basis(matrix[:, column : column + 1], basis)
-        if found.shape[1]:
-            basis, kept = np.hstack([basis, found]), [*kept, column]
-    solver = np.zeros(matrix.T.shape)
-    solver[kept] = np.linalg.pinv(matrix[:, kept])
-    return solver
-
-
-def combined_groups(table: "pd.DataFrame") -> "pd.Series":
-    """Return the combinations of the categorical columns of a table, joined by points."""
-    names = [name for name in table.columns if table[name].dtype.kind not in "biufc"]
-    if not names:
-        raise ShapeInputError(
-            f"the model has no categorical covariate: name the groups with {parameter('groups=')}, a column or values."
-        )
-    return join_columns([table[name] for name in names])
-
-
-def check_error(error: Mapping[str, str] | Sequence[str] | None, terms: Sequence[str]) -> dict[str, str]:
-    """Return the error term of each term that has another one than the residuals."""
-    if error is None:
-        return {}
-    known = (*terms, RESIDUALS)
-    if not isinstance(error, Mapping):
-        if isinstance(error, str) or len(error) != len(terms):
-            raise ParameterError(
-                f"{parameter('error')} must be a dict by terms, or a list with an entry for each of the terms "
-                f"{', '.join(terms)}, got {error!r}."
-            )
-        error = dict(zip(terms, error, strict=True))
-    for name in (*error, *error.values()):
-        # R prints the residuals with a capital letter.
-        if name not in known and str(name).lower() != RESIDUALS:
-            close = closest_name(str(name), known)
-            meant = f" (did you mean {close!r}?)" if close else ""
-            raise ParameterError(f"{parameter('error')} names {name!r}, which is no term{meant}: {', '.join(known)}.")
-    return {term: other for term, other in error.items() if str(other).lower() != RESIDUALS}
-
-
-def _check_df(design: Design, error: Mapping[str, str]) -> int:
-    n_rows, n_columns = design.matrix.shape
-    df_residual = int(n_rows - orthonormal_basis(design.matrix).shape[1])
-    if n_columns > n_rows or (df_residual == 0 and set(error) != set(design.terms)):
-        raise ParameterError(
-            f"the model has {n_columns} coefficients for {plural(n_rows, 'shape')}, so that nothing is left to compare "
-            "with: use fewer terms, or more shapes."
-        )
-    return df_residual
-
-
-def _remarks(
-    design: Design, terms: Sequence[TermModel], sums: SumsOfSquares, shapes: AlignedShapes, permutations: int
-) -> list[str]:
-    remarks = []
-    for term in terms:
-        n_columns = len(design.columns_of[term.name])
-        if term.df < n_columns:
-            lost = "has no degrees of freedom" if term.df == 0 else f"has {term.df} instead of {n_columns}"
-            remarks.append(
-                f"The term {term.name} is confounded with others and {lost}"
-                f"{'' if term.df == 0 else ' degrees of freedom'}."
-            )
-    for name in shapes.table.columns:
-        column = shapes.table[name]
-        if column.dtype.kind in "biufc":
-            continue
-        counts = column.value_counts()
-        single = sorted(map(str, counts[counts == 1].index))
-        if single:
-            remarks.append(f"One shape only: {name} {', '.join(single)}.")
-    for term, values in zip(terms, sums.terms, strict=True):
-        if permutations and term.df and np.ptp(values) <= 1e-9 * abs(values[0]):
-            remarks.append(
-                f"No permutation changes the term {term.name}: it cannot be tested with these blocks or strata."
-            )
-    for exchange in {id(term.exchange): term.exchange for term in terms}.values():
-        remarks += remark_on_count(exchange, permutations, "shapes" if exchange.unit_of is None else "blocks")
-    return remarks

@@ -226,7 +226,8 @@ def path_distances(paths: FloatArray) -> FloatArray:
     Paths are ``(n_permutations, n_groups, n_points, p)``.
     """
     centered = paths - paths.mean(axis=2, keepdims=True)
-    scaled = centered / np.linalg.norm(centered, axis=(2, 3), keepdims=True)
+    lengths = np.linalg.norm(centered, axis=(2, 3), keepdims=True)
+    scaled = centered / np.where(lengths > 0, lengths, 1.0)
     mean = scaled.mean(axis=1, keepdims=True)
     # Rotations act on p dimensions, but only the few that the points span matter: U Vᵀ of the product with the mean.
     left, _, right = np.linalg.svd(np.swapaxes(scaled, -1, -2) @ mean, full_matrices=False)

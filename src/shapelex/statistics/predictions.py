@@ -130,7 +130,7 @@ def new_covariates(fit: "ShapeLinearModel", data: Any) -> "pd.DataFrame":
             close = closest_name(str(name), map(str, data.columns))
             meant = f" (is {close!r} meant?)" if close else ""
             raise ShapeInputError(f"{parameter('data')} must have a column {name!r}{meant}, a covariate of the model.")
-        if fit.shapes.table[name].dtype.kind not in "biufc":
+        if name in fit.design.categorical:
             known = set(fit.shapes.table[name].astype(str))
             strange = [str(value) for value in data[name] if str(value) not in known]
             if strange:

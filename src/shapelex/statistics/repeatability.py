@@ -11,7 +11,8 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import as_groups, read_input
-from shapelex.statistics.models import RESIDUALS, ShapeLinearModel, shape_lm
+from shapelex.statistics.model_checks import RESIDUALS
+from shapelex.statistics.models import ShapeLinearModel, shape_lm
 from shapelex.statistics.results import Result, Sample, format_table, plural
 
 if TYPE_CHECKING:

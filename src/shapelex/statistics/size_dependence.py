@@ -13,7 +13,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_flag
 from shapelex.exceptions import ParameterError
-from shapelex.statistics.data import as_groups, read_input
+from shapelex.statistics.data import SIZE, as_groups, is_missing, read_input
 from shapelex.statistics.linear_model import orthonormal_basis
 from shapelex.statistics.models import TOTAL, ShapeLinearModel, shape_lm
 from shapelex.statistics.results import Result, Sample, format_table, plural
@@ -85,7 +85,7 @@ class Allometry(Result):
         values = np.atleast_1d(np.asarray(sizes, dtype=np.float64))
         if (values <= 0).any():
             raise ParameterError(f"{parameter('sizes')} must be positive, got {values.min():g}.")
-        data: dict[str, Any] = {_SIZE: values}
+        data: dict[str, Any] = {str(self.fit.shapes.table.columns[0]): values}
         if self.groups is not None:
             if group is None:
                 raise ParameterError(
@@ -145,7 +145,7 @@ class Allometry(Result):
         return format_table(self.fit.table)
 
 
-_SIZE, _GROUP = "centroid_size", "group"
+_SIZE, _GROUP = "given_size", "group"
 
 
 def allometry(
@@ -216,11 +216,13 @@ def allometry(
     numbers = sizes.to_numpy()
     if numbers.dtype.kind not in "iuf" or (numbers[~np.isnan(numbers.astype(np.float64))] <= 0).any():
         raise ParameterError(f"{parameter('size')} must be positive numbers, in the unit of length; not logarithms.")
-    columns: dict[str, Any] = {_SIZE: numbers}
-    formula = f"shape ~ log({_SIZE})"
+    name = size if isinstance(size, str) and size.isidentifier() else _SIZE
+    # The centroid size is known by its name.
+    columns: dict[str, Any] = {} if name == SIZE and SIZE not in (data if data is not None else {}) else {name: numbers}
+    formula = f"shape ~ log({name})"
     if groups is not None:
         labels = given.combined(groups, "groups")
-        columns[_GROUP] = labels.astype(str).mask(labels.isna() | (labels.astype(str) == ""))
+        columns[_GROUP] = labels.astype(str).mask(is_missing(labels))
         formula += f" {'+' if common else '*'} {_GROUP}"
     extra = {name: given.column(one, name) for name, one in (("strata", strata), ("blocks", blocks)) if one is not None}
     fit = shape_lm(
@@ -233,7 +235,7 @@ def allometry(
         strata=extra.get("strata"),
         blocks=extra.get("blocks"),
     )
-    logs = np.log(fit.shapes.table[_SIZE].to_numpy(dtype=np.float64))
+    logs = np.log(fit.shapes.table[name].to_numpy(dtype=np.float64))
     rows = fit.shapes.coordinates - fit.shapes.coordinates.mean(axis=0)
     fitted = fit.fitted_rows - fit.shapes.coordinates.mean(axis=0)
     own = None if groups is None else fit.shapes.table[_GROUP]

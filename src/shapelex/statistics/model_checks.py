@@ -1,0 +1,94 @@
+"""Checks of linear models, and remarks on them.
+
+Input: designs, error terms and sums of squares. Output: degrees of freedom, and what a reader should know.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from shapelex._messages import parameter
+from shapelex._validation import closest_name
+from shapelex.exceptions import ParameterError
+from shapelex.statistics.data import AlignedShapes
+from shapelex.statistics.formulas import Design
+from shapelex.statistics.linear_model import SumsOfSquares, TermModel, orthonormal_basis
+from shapelex.statistics.permutations import remark_on_count
+from shapelex.statistics.results import plural
+
+RESIDUALS = "residuals"
+
+
+def check_error(error: Mapping[str, str] | Sequence[str] | None, terms: Sequence[str]) -> dict[str, str]:
+    """Return the error term of each term that has another one than the residuals."""
+    if error is None:
+        return {}
+    known = (*terms, RESIDUALS)
+    if not isinstance(error, Mapping):
+        if isinstance(error, str) or len(error) != len(terms):
+            raise ParameterError(
+                f"{parameter('error')} must be a dict by terms, or a list with an entry for each of the terms "
+                f"{', '.join(terms)}, got {error!r}."
+            )
+        error = dict(zip(terms, error, strict=True))
+    for name in (*error, *error.values()):
+        # R prints the residuals with a capital letter.
+        if name not in known and str(name).lower() != RESIDUALS:
+            close = closest_name(str(name), known)
+            meant = f" (did you mean {close!r}?)" if close else ""
+            raise ParameterError(f"{parameter('error')} names {name!r}, which is no term{meant}: {', '.join(known)}.")
+    return {term: other for term, other in error.items() if str(other).lower() != RESIDUALS}
+
+
+def check_df(design: Design, error: Mapping[str, str]) -> int:
+    """Return the residual degrees of freedom; refuse models that leave none, unless all terms have error terms."""
+    n_rows, n_columns = design.matrix.shape
+    df_residual = int(n_rows - orthonormal_basis(design.matrix).shape[1])
+    if n_columns > n_rows or (df_residual == 0 and set(error) != set(design.terms)):
+        raise ParameterError(
+            f"the model has {n_columns} coefficients for {plural(n_rows, 'shape')}, so that nothing is left to compare "
+            "with: use fewer terms, or more shapes."
+        )
+    return df_residual
+
+
+def remarks_on(
+    design: Design, terms: Sequence[TermModel], sums: SumsOfSquares, shapes: AlignedShapes, permutations: int
+) -> list[str]:
+    """Return remarks on confounded terms, single shapes, and what was permuted."""
+    remarks = []
+    for term in terms:
+        n_columns = len(design.columns_of[term.name])
+        if term.df < n_columns:
+            lost = "has no degrees of freedom" if term.df == 0 else f"has {term.df} instead of {n_columns}"
+            remarks.append(
+                f"The term {term.name} is confounded with others and {lost}"
+                f"{'' if term.df == 0 else ' degrees of freedom'}."
+            )
+    for name in shapes.table.columns:
+        if name not in design.categorical:
+            continue
+        counts = shapes.table[name].value_counts()
+        single = sorted(map(str, counts[counts == 1].index))
+        if single:
+            remarks.append(f"One shape only: {name} {', '.join(single)}.")
+    if any(term.exchange.unit_of is not None or term.exchange.strata is not None for term in terms):
+        remarks += _tell_exchanges(terms)
+    for term, values in zip(terms, sums.terms, strict=True):
+        if permutations and term.df and np.ptp(values) <= 1e-9 * abs(values[0]):
+            remarks.append(
+                f"No permutation changes the term {term.name}: it cannot be tested with these blocks or strata."
+            )
+    for exchange in {id(term.exchange): term.exchange for term in terms}.values():
+        remarks += remark_on_count(exchange, permutations, "shapes" if exchange.unit_of is None else "blocks")
+    return remarks
+
+
+def _tell_exchanges(terms: Sequence[TermModel]) -> list[str]:
+    """Return what was exchanged for which terms, where that is not simply all shapes."""
+    whole = [term.name for term in terms if term.exchange.unit_of is not None]
+    inside = [term.name for term in terms if term.exchange.unit_of is None]
+    if not whole:
+        return [] if not inside else [f"Shapes were permuted within strata or blocks: {', '.join(inside)}."]
+    within = f"; shapes within blocks: {', '.join(inside)}" if inside else ""
+    return [f"Whole blocks were permuted: {', '.join(whole)}{within}."]
