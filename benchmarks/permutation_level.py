@@ -66,7 +66,7 @@ def make_groups(groups: IntArray, strata: IntArray | None = None) -> DesignOfGro
 
 
 STRATA = np.repeat(np.arange(4), 6)
-DESIGNS = {
+DESIGNS: dict[str, Callable[[], DesignOfGroups]] = {
     "12 and 12 shapes": lambda: make_groups(np.repeat([0, 1], 12)),
     "5 and 19 shapes": lambda: make_groups(np.repeat([0, 1], [5, 19])),
     "4 strata that differ, groups unbalanced in each": lambda: make_groups(
@@ -78,8 +78,9 @@ DESIGNS = {
 def landmarks(rng: np.random.Generator, design: DesignOfGroups) -> ComplexArray:
     """Draw eight landmarks, of which one varies four times as much as another; strata differ in some of them."""
     base = np.array([0, 2, 4 + 0.5j, 4 + 2j, 3 + 3j, 2 + 2.5j, 1 + 3j, 2j])
-    noise = rng.normal(size=(N_SHAPES, 8)) + 1j * 0.5 * rng.normal(size=(N_SHAPES, 8))
-    return base + 0.1 * np.linspace(1, 4, 8) * noise + _stratum_shift(design, 0.3 * np.eye(8)[2])
+    noise: ComplexArray = rng.normal(size=(N_SHAPES, 8)) + 1j * 0.5 * rng.normal(size=(N_SHAPES, 8))
+    shapes: ComplexArray = base + 0.1 * np.linspace(1, 4, 8) * noise + _stratum_shift(design, 0.3 * np.eye(8)[2])
+    return shapes
 
 
 def outlines(rng: np.random.Generator, design: DesignOfGroups) -> ComplexArray:
@@ -87,7 +88,8 @@ def outlines(rng: np.random.Generator, design: DesignOfGroups) -> ComplexArray:
     circle = np.exp(2j * np.pi * np.arange(10) / 10) * (1 + 0.3 * np.cos(4 * np.pi * np.arange(10) / 10))
     noise = rng.normal(size=(N_SHAPES, 10)) + 1j * rng.normal(size=(N_SHAPES, 10))
     smooth = noise + np.roll(noise, 1, axis=1) + np.roll(noise, -1, axis=1)
-    return circle + 0.05 * smooth + _stratum_shift(design, 0.1 * np.eye(10)[3])
+    shapes: ComplexArray = circle + 0.05 * smooth + _stratum_shift(design, 0.1 * np.eye(10)[3])
+    return shapes
 
 
 def codes(rng: np.random.Generator, design: DesignOfGroups) -> ComplexArray:

@@ -1,6 +1,7 @@
 """``shapelex test``: the sentence, the tables, the figures, and what is refused."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -116,6 +117,18 @@ def test_table_alone_is_written_and_replayed(ready, cells):
 def test_wrong_usage_is_refused(cells, words, code, message):
     result = run("test", "cells.npz", *words, *FEW)
     assert result.exit_code == code
-    import re
-
     assert re.search(message, " ".join(result.output.split()))
+
+
+def test_report_compares_the_groups_of_a_column(ready, cells):
+    facts_of(
+        run("report", "model.npz", "cells.npz", "-o", "page.html", "--by", "treatment", "--within", "animal", "--json")
+    )
+    text = re.search(
+        r'id="shapelex-data">(.*?)</script>', (ready / "page.html").read_text(encoding="utf-8"), re.DOTALL
+    )[1]
+    tests = json.loads(text)["group_tests"]
+    assert (tests["column"], tests["within"], tests["unit"]) == ("treatment", "animal", "strata")
+    wrong = run("report", "model.npz", "cells.npz", "-o", "other.html", "--by", "treatmen")
+    assert wrong.exit_code == 1
+    assert "did you mean 'treatment'" in wrong.output

@@ -114,7 +114,7 @@ def test_columns_of_the_set_and_of_data_are_taken_by_name_and_rows_without_them_
     in_data = sx.statistics.local_test(shapes, "kind", data={"kind": shapes.labels}, permutations=9)
     np.testing.assert_array_equal(by_name.P, in_data.P)
     with pytest.raises(ShapeInputError, match="did you mean 'label'"):
-        sx.statistics.local_test(shapes, "lable")
+        sx.statistics.local_test(shapes, "labl")
 
 
 @pytest.mark.parametrize(

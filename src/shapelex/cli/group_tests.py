@@ -74,6 +74,11 @@ def compare_groups(
     if by is None and formula is None:
         raise typer.BadParameter("give the column of the groups, or a model by --model.", param_hint="--by")
     target = None if table is None else claim_table(table, force)
+    if out is not None:
+        from shapelex.plotting.style import import_matplotlib
+
+        # Said before the work, not after it.
+        import_matplotlib()
     folder = None if out is None else claim_folder(out, force)
     screen = Screen(quiet, as_json)
     model = None if dictionary is None else load_dictionary(dictionary)

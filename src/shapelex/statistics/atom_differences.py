@@ -30,7 +30,7 @@ MEASURES = ("use", "weight")
 class AtomTests(Result):
     """Result of :func:`atom_tests`.
 
-    Attributes
+    Parameters
     ----------
     table : DataFrame
         One row per atom and measure, see :meth:`to_dataframe`.

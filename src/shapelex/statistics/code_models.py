@@ -32,7 +32,7 @@ _SIGNIFICANT = 0.05
 class CodeLinearModel(Result):
     """Result of :func:`code_lm`.
 
-    Attributes
+    Parameters
     ----------
     formula : str
         The formula.

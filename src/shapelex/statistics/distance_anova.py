@@ -31,7 +31,7 @@ RESIDUALS, TOTAL = "residuals", "total"
 class Permanova(Result):
     """Result of :func:`permanova`.
 
-    Attributes
+    Parameters
     ----------
     table : DataFrame
         Indexed by the name of the groups, ``residuals`` and ``total``, with columns ``Df``, ``SS``, ``MS``, ``Rsq``,

@@ -30,7 +30,7 @@ _NO_VARIATION = 1e-12
 class LocalTest(Result):
     """Result of :func:`local_test`.
 
-    Attributes
+    Parameters
     ----------
     parameters : ndarray of float, shape (n_points,)
         Curve parameters of the points that were tested; landmarks in their order.
@@ -40,8 +40,6 @@ class LocalTest(Result):
         P of each point, corrected for the number of points.
     P_uncorrected : ndarray of float, shape (n_points,)
         P of each point on its own.
-    P_overall : float
-        P of the hypothesis that the groups differ nowhere: the smallest corrected P.
     means : ndarray of complex, shape (n_groups, n_coordinates)
         Mean shapes of the groups, in a common pose.
     groups : tuple of str
@@ -72,7 +70,7 @@ class LocalTest(Result):
 
     @property
     def P_overall(self) -> float:  # noqa: N802 -- P as in all tables
-        """Smallest corrected P."""
+        """P of the hypothesis that the groups differ nowhere: the smallest corrected P."""
         return float(np.min(self.P))
 
     @property

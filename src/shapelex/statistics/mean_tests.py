@@ -44,7 +44,7 @@ _MOST_SINGULAR = 0.01
 class TwoSampleTest:
     """One test of two mean shapes; entries are also taken by name, as in ``test["F"]``.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Name of the test.
@@ -84,7 +84,7 @@ class TwoSampleTest:
 class MeanTest(Result):
     """Result of :func:`mean_test`.
 
-    Attributes
+    Parameters
     ----------
     goodall, hotelling, james, lambda_min : TwoSampleTest
         The four tests.
