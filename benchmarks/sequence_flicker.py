@@ -1,6 +1,6 @@
 """Codes over time: error against flicker, with a given dictionary and with one learned together with the cost.
 
-The settings (form of the cost, restarts, relative costs) were chosen on seeds 0 to 2; the tables are of fresh ones. All
+The settings (form of the cost, restarts, relative costs) were chosen on seeds 0 to 5; the tables are of fresh ones. All
 errors are training errors, in percent. The dictionary that codes frame by frame is ``ShapeDictionary`` with its
 defaults.
 """
@@ -15,14 +15,14 @@ from shape_data import open_set
 
 # Name as published, atoms, atoms per shape, and the cost of the learned dictionary in mean squared errors.
 SETS: dict[str, tuple[str, int, int, float]] = {
-    "celegans_wormpose_midlines_20": ("worm, WormPose, 4 of 8", 8, 4, 5.0),
+    "celegans_wormpose_midlines_20": ("worm, WormPose, 4 of 8", 8, 4, 6.0),
     "celegans_yemini_cb4853_midlines_20": ("worm, Yemini, 3 of 8", 8, 3, 6.0),
     "cells_u373_tracks_100": ("cells, U373, 4 of 10", 10, 4, 1.0),
-    "6376_open_worms_6ctrlpts": ("worms, splines, 4 of 8", 8, 4, 5.0),
+    "6376_open_worms_6ctrlpts": ("worms, splines, 4 of 8", 8, 4, 2.0),
 }
 COSTS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 MAX_WEIGHT = 1.9
-SEEDS = (3, 4, 5)
+SEEDS = (6, 7, 8)
 
 
 def main(seeds: tuple[int, ...] = SEEDS) -> None:

@@ -302,6 +302,25 @@ def test_time_line_goes_to_shapes(visit, series_page):
     ]
 
 
+def test_dragging_along_the_strip_goes_to_shapes(visit, series_page):
+    view = visit(series_page)
+    view.page.evaluate("window.shapelex.select(0)")
+    view.state()
+    strip = view.page.locator(".time")
+    strip.scroll_into_view_if_needed()
+    box = strip.bounding_box()
+    mouse, y = view.page.mouse, box["y"] + 20
+    # 65 frames of the series lie between the names and the right edge; 50 of them are there.
+    mouse.move(box["x"] + 60, y)
+    mouse.down()
+    assert view.page.evaluate("window.shapelex.time().place") == 0
+    mouse.move(box["x"] + box["width"] - 15, y, steps=5)
+    assert view.page.evaluate("window.shapelex.time().place") == 49
+    assert view.state()["selected"] == 0
+    mouse.up()
+    assert view.state()["selected"] == 49
+
+
 def wait_until(view, is_so):
     """Look again and again: the page forbids the functions that a browser would wait for."""
     for _ in range(200):

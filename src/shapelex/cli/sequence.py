@@ -61,7 +61,7 @@ def sequence(
             "--switch-cost",
             "Cost of a change of the set of atoms, as a squared distance; 0 codes frame by frame.",
             min=0,
-            show_default="chosen by held-out error",
+            show_default="that of the model, else chosen by held-out error",
         ),
     ] = None,
     max_weight: Annotated[

@@ -20,8 +20,11 @@ from shapelex.sequences.states import (
     state_centers,
 )
 
-N_STATES = (2, 3, 4, 5, 6, 7, 8)
+N_STATES = (1, 2, 3, 4, 5, 6, 7, 8)
 """Numbers of states that are tried."""
+
+LEAST_GAIN = 0.15
+"""Share of the gain in held-out log-likelihood, of the best number over one state, that a further state must add."""
 
 DWELL_TIMES = (2.0, 5.0, 10.0, 20.0, 50.0)
 """Mean dwell times that are tried, in frames."""
@@ -58,10 +61,13 @@ def fit_hidden_markov(
     chosen, dwell = n_states or 1, _FIRST_DWELL
     if n_states is None and len(folds) > 1:
         scores = [score(count, _FIRST_DWELL) for count in counts]
-        best = int(np.argmax([mean for mean, _ in scores]))
-        within = [mean >= scores[best][0] - scores[best][1] for mean, _ in scores]
-        chosen = counts[int(np.argmax(within))]
-    if len(folds) > 1:
+        means = np.array([mean for mean, _ in scores])
+        whole = means.max() - means[0]
+        worthwhile = np.flatnonzero(np.diff(means) >= LEAST_GAIN * whole)
+        # States that raise the likelihood by less than its error are none.
+        is_structured = whole > scores[int(means.argmax())][1] and len(worthwhile) > 0
+        chosen = counts[int(worthwhile[-1]) + 1] if is_structured else counts[0]
+    if len(folds) > 1 and chosen > 1:
         times = [score(chosen, dwell_time)[0] for dwell_time in DWELL_TIMES]
         dwell = DWELL_TIMES[int(np.argmax(times))]
     model = _fit(rows / scale, lengths, chosen, dwell, random_state)
@@ -141,8 +147,8 @@ def _explain(result: SequenceCodes, n_states: int, dwell: float, is_chosen: bool
     if n_folds < 2:
         return f"{n_states} states of a hidden Markov model; the recording is too short to hold out parts of it"
     number = (
-        "the smallest number whose held-out log-likelihood is within one standard error of the best of "
-        f"{N_STATES[0]} to {N_STATES[-1]}"
+        f"the largest number of {N_STATES[0]} to {N_STATES[-1]} whose last state adds at least "
+        f"{100 * LEAST_GAIN:.0f} % of the gain in held-out log-likelihood of the best number over one state"
         if is_chosen
         else "as asked for"
     )

@@ -220,7 +220,7 @@ class SequenceCodes:
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; the current ones of pyplot when not given.
         **options
-            Options of the function of :mod:`shapelex.plotting` that draws: :func:`~shapelex.plotting.plot_ethogram`,
+            Options of the function of ``shapelex.plotting`` that draws: :func:`~shapelex.plotting.plot_ethogram`,
             :func:`~shapelex.plotting.plot_weights`, :func:`~shapelex.plotting.plot_phases`,
             :func:`~shapelex.plotting.plot_phase_portrait`, :func:`~shapelex.plotting.plot_kymograph` or
             :func:`~shapelex.plotting.plot_transitions`.

@@ -100,8 +100,9 @@ def find_states(
           mean dwell time for all states. Needs ``hmmlearn``, the extra ``sequences``.
     n_states : int, optional
         Number of states, for ``"cluster"`` and ``"hmm"``. By default it is chosen: for ``"cluster"`` from 2 to 10 by
-        the largest silhouette, for ``"hmm"`` from 2 to 8, together with the dwell time, by held-out likelihood: the
-        smallest number whose log-likelihood per frame is within one standard error of the best.
+        the largest silhouette, for ``"hmm"`` from 1 to 8, together with the dwell time, by held-out likelihood: the
+        largest number whose last state adds at least 15 % of the gain in log-likelihood of the best number over one
+        state. A Gaussian is a poor model of most states, so that the likelihood rises slowly with more states for long.
     random_state : int, default 0
         Seed of the first clusters.
 

@@ -89,17 +89,16 @@ def _held_out_error(squares: FloatArray, time: TimeOrder, lattice: SupportLattic
     starts = time.steps == 0
     places = np.arange(n_frames)
     parity = (places - np.maximum.accumulate(np.where(starts, places, 0))) % 2
-    number = np.cumsum(starts)
+    is_near = time.is_next if time.is_next.any() else time.steps > 0
     for fold in (0, 1):
         is_kept: BoolArray = parity == fold
         left_out = np.zeros(len(time.series), dtype=bool)
         left_out[time.order[~is_kept]] = True
         path = np.full(n_frames, -1)
         path[is_kept] = _path(squares[is_kept], time.without(left_out), lattice, switch_cost)
-        out = np.flatnonzero(~is_kept)
-        for neighbor in (out - 1, out + 1):
-            inside = (neighbor >= 0) & (neighbor < n_frames)
-            inside[inside] = number[neighbor[inside]] == number[out[inside]]
-            total += float(squares[out[inside], path[neighbor[inside]]].sum())
-            count += int(inside.sum())
+        # Over a gap, the atoms of a neighbor say little.
+        later = np.flatnonzero(is_near[1:] & is_kept[:-1]) + 1
+        earlier = np.flatnonzero(is_near[1:] & is_kept[1:])
+        total += float(squares[later, path[later - 1]].sum() + squares[earlier, path[earlier + 1]].sum())
+        count += len(later) + len(earlier)
     return float(np.sqrt(total / count))

@@ -160,14 +160,16 @@ function alongTime() {
   });
   const point = (event) => {
     if (event.type === "pointermove" && !event.buttons) return;
-    const box = canvas.getBoundingClientRect();
-    go(strip.rowAt(event.clientX - box.left, width));
+    player.stop();
+    show(strip.rowAt(event.clientX - canvas.getBoundingClientRect().left, width));
   };
   region.addEventListener("pointerdown", (event) => {
     region.setPointerCapture(event.pointerId);
     point(event);
   });
   region.addEventListener("pointermove", point);
+  // The other views follow when the pointer is lifted: they would make dragging slow.
+  for (const name of ["pointerup", "pointercancel"]) region.addEventListener(name, () => selectShape(members[series][place]));
   new ResizeObserver(() => {
     if (region.clientWidth === width) return;
     width = region.clientWidth;
