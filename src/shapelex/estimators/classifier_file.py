@@ -25,10 +25,14 @@ from shapelex.estimators.score_calibration import ScoreCalibration
 from shapelex.store.archive import as_plain
 from shapelex.store.schema import Array, Fields, Part
 
-CANDIDATES: dict[str, type[Candidate]] = {
-    candidate.name: candidate
-    for candidate in (TangentDiscriminant, TangentMachine, ProcrustesMachine, ClassDictionaries, ConvolutionRidge)
-}
+_CLASSES: tuple[type[Candidate], ...] = (
+    TangentDiscriminant,
+    TangentMachine,
+    ProcrustesMachine,
+    ClassDictionaries,
+    ConvolutionRidge,
+)
+CANDIDATES = {str(candidate.name): candidate for candidate in _CLASSES}
 VIEWS = ("", "start", "start, reflection")
 _SCORES = ("method", "registration", "setting", "accuracy", "log_loss", "weight")
 
@@ -58,9 +62,7 @@ class Decisions(Part):
             for (view, member), weight in zip(owner._members, owner.weights_, strict=True)
         ]
         rows = owner.scores_.to_dict("records")
-        fields.results["scores"] = [
-            {name: _plain_or_none(value) for name, value in row.items()} for row in rows
-        ]
+        fields.results["scores"] = [{name: _plain_or_none(value) for name, value in row.items()} for row in rows]
 
     def read(self, owner: Any, fields: Fields) -> None:
         """Check them, and fit the chosen methods."""
