@@ -35,8 +35,8 @@ class PieceCorrelations(TransformerMixin, ShapeEstimator):  # type: ignore[misc]
     For each length, pieces of that length are cut out of the training outlines at random points, and a dictionary is
     learned from them. The response of atom ``d`` at a point of an outline is the cosine ``|d* p| / |p|`` of the
     centered piece ``p`` that starts there: 1 where the piece has the shape of the atom, at any size and angle. All
-    points are computed at once by FFT. The features of an atom are the shares of the responses above four thresholds (quantiles
-    of the responses of the training outlines), the largest response, and the mean.
+    points are computed at once by FFT. The features of an atom are the shares of the responses above four thresholds
+    (quantiles of the responses of the training outlines), the largest response, and the mean.
 
     Unlike those of :class:`OutlineConvolutions`, these features can be drawn and named: ``dictionaries_`` holds the
     atoms. They are fewer and, on most sets, less accurate. See the how-to page on classification.
