@@ -33,7 +33,7 @@ _SHRINKAGES = (0.01, 0.03, 0.1, 0.3, 0.7)
 _COSTS = (1.0, 10.0, 100.0, 1000.0)
 _PENALTIES = tuple(np.logspace(-1, 5, 13).tolist())
 # Atoms per class, maximum number per shape, and weight of the product of the space against the learned one.
-_DICTIONARIES = ((1, 1, 0.1), (1, 1, 0.3), (8, 3, 0.1), (8, 3, 0.3))
+_DICTIONARIES = ((1, 1, 0.1), (8, 3, 0.3))
 _MIN_DEVIATION = 1e-6
 _QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 10, "tol": 1e-2}
 

@@ -182,11 +182,12 @@ def explain_decision(model: "ShapeClassifier", shape: ComplexArray, rival: Any) 
 def _rival_number(classes: np.ndarray[Any, Any], logarithms: FloatArray, own: int, rival: Any) -> int:
     if rival is None:
         return int(np.argsort(logarithms)[-2])
+    names = classes.tolist()
     found = np.flatnonzero(classes == rival)
     if len(found) != 1 or found[0] == own:
         raise ShapeInputError(
-            f"rival must be one of the classes other than the predicted {classes[own]!r}, got {rival!r}; the classes "
-            f"are {', '.join(map(repr, classes.tolist()))}."
+            f"rival must be one of the classes other than the predicted {names[own]!r}, got {rival!r}; the classes are "
+            f"{', '.join(map(repr, names))}."
         )
     return int(found[0])
 
