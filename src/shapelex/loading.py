@@ -7,6 +7,7 @@ from typing import Any
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
+from shapelex.estimators.shape_classifier import ShapeClassifier
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 from shapelex.estimators.tangent_pca import TangentPCA
@@ -24,6 +25,7 @@ _CLASSES: dict[str, type[Any]] = {
         RiemannianDictionary,
         ProcrustesKernel,
         ShapeDictionaryClassifier,
+        ShapeClassifier,
     )
 }
 
@@ -39,8 +41,8 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     estimator
-        Fitted: a ShapeDictionary, AlignFirstDictionary, ComplexPCA, TangentPCA, RiemannianDictionary, ProcrustesKernel
-        or ShapeDictionaryClassifier.
+        Fitted: a ShapeDictionary, AlignFirstDictionary, ComplexPCA, TangentPCA, RiemannianDictionary, ProcrustesKernel,
+        ShapeDictionaryClassifier or ShapeClassifier.
 
     Raises
     ------

@@ -1,3 +1,4 @@
+import dataclasses
 import pickle
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.model_selection import cross_val_score
 
 import shapelex as sx
 from shapelex.estimators import inner_folds, shape_classifier
-from shapelex.exceptions import CoordinateCountError, NonFiniteError, ShapeInputError
+from shapelex.exceptions import CoordinateCountError, ModelFileError, NonFiniteError, ShapeInputError
+from shapelex.store.model_file import read_model, write_model
 
 N_POINTS = 24
 CLOSED = sx.Landmarks(N_POINTS, closed=True)
@@ -186,9 +188,9 @@ def test_few_landmarks_have_no_convolutions():
 
 def test_many_shapes_are_sampled(monkeypatch):
     X, y = make_shapes(n_each=60)
-    monkeypatch.setattr(shape_classifier, "MAX_KERNEL_SHAPES", 45)
+    monkeypatch.setattr(inner_folds, "MAX_KERNEL_SHAPES", 45)
     model = sx.ShapeClassifier(CLOSED, random_state=0).fit(X, y)
-    assert len(model._shapes) == 45
+    assert len(model._sample) == 45
     new, truth = make_shapes(seed=1)
     assert model.score(new, truth) == 1
 
@@ -281,3 +283,45 @@ def test_explanation_refuses_bad_arguments(fitted):
         model.explain(X[0], rival="square")
     with pytest.raises(ValueError, match="what"):
         model.explain(X[0]).to_dataframe("all")
+
+
+@pytest.mark.parametrize("space", [None, CLOSED, sx.BSpline(12)], ids=str)
+def test_model_files_come_back_whole(space, tmp_path):
+    X, y = make_shapes(n_each=8)
+    if space is not None:
+        X = CLOSED.roll(X, np.arange(len(X)))
+    if isinstance(space, sx.BSpline):
+        X = space.fit(X)
+    model = sx.ShapeClassifier(space, random_state=0).fit(X, y)
+    back = sx.load(model.save(tmp_path / "model"))
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+    pd.testing.assert_frame_equal(back.scores_, model.scores_)
+    np.testing.assert_array_equal(back.explain(X[0]).effects, model.explain(X[0]).effects)
+    assert back.candidates_ == model.candidates_
+    assert back.get_params() == model.get_params()
+
+
+def test_damaged_model_files_are_refused(fitted, tmp_path):
+    model, _, _ = fitted
+    stored = read_model(model.save(tmp_path / "model"))
+    arrays = stored.arrays
+
+    def check(**changes):
+        path = write_model(tmp_path / "damaged", dataclasses.replace(stored, arrays={**arrays, **changes}))
+        with pytest.raises(ModelFileError, match="is damaged"):
+            sx.load(path)
+
+    check(_numbers=arrays["_numbers"] + 1)
+    check(_numbers=np.zeros_like(arrays["_numbers"]))
+    check(_sample=arrays["_sample"] + 1)
+    check(_sample=arrays["_sample"][:0])
+    check(_choices=arrays["_choices"] + 20)
+    check(_choices=arrays["_choices"] - 1)
+    check(_choices=arrays["_choices"][:, :2])
+    check(_scales=-arrays["_scales"])
+    check(_offsets=arrays["_offsets"][:, :1])
+    check(_table=arrays["_table"] + 50)
+    check(_table=arrays["_table"][:, :3])
+    check(weights_=-arrays["weights_"])
+    check(_shapes=np.ones_like(arrays["_shapes"]))
+    check(more=np.ones(2))

@@ -76,9 +76,15 @@ class Candidate(ABC):
         least: FloatArray = scores.min(axis=1, keepdims=True)
         return least
 
+    @classmethod
     @abstractmethod
-    def describe(self, setting: Any) -> str:
+    def describe(cls, setting: Any) -> str:
         """Return a setting in words."""
+
+    @classmethod
+    def calibration(cls, scale: FloatArray, offsets: FloatArray) -> Calibration:
+        """Return a calibration with these numbers."""
+        return ScoreCalibration(scale, offsets)
 
 
 class TangentDiscriminant(Candidate):
@@ -111,7 +117,8 @@ class TangentDiscriminant(Candidate):
         """Return the discriminant functions."""
         return _one_column_per_class(self._model.decision_function(self._tangent.transform(X)))
 
-    def describe(self, setting: Any) -> str:
+    @classmethod
+    def describe(cls, setting: Any) -> str:
         """Return the shrinkage."""
         return f"shrinkage={setting:g}"
 
@@ -137,7 +144,8 @@ class KernelMachine(Candidate):
         """Return the decision function."""
         return _one_column_per_class(self._model.decision_function(self._kernel(X)))
 
-    def describe(self, setting: Any) -> str:
+    @classmethod
+    def describe(cls, setting: Any) -> str:
         """Return the cost."""
         return f"C={setting:g}"
 
@@ -216,11 +224,17 @@ class ClassDictionaries(Candidate):
         """Return a scale of the errors of each class."""
         return calibrate(scores, numbers, np.ones(len(numbers)))
 
+    @classmethod
+    def calibration(cls, scale: FloatArray, offsets: FloatArray) -> Calibration:
+        """Return a calibration whose scales are temperatures."""
+        return ErrorCalibration(scale, offsets)
+
     def worst(self, scores: FloatArray) -> FloatArray:
         """Return the largest possible error."""
         return np.ones((len(scores), 1))
 
-    def describe(self, setting: Any) -> str:
+    @classmethod
+    def describe(cls, setting: Any) -> str:
         """Return the size and the product."""
         n_atoms, n_nonzero, shrinkage = setting
         return f"n_atoms={n_atoms}, n_nonzero={n_nonzero}, shrinkage={shrinkage:g}"
@@ -280,7 +294,8 @@ class ConvolutionRidge(Candidate):
         found: FloatArray = self.features.transform(X) @ self.weights + self._average
         return found
 
-    def describe(self, setting: Any) -> str:
+    @classmethod
+    def describe(cls, setting: Any) -> str:
         """Return whether mirror images count as the same, and the penalty."""
         mirror, penalty = setting
         return f"mirror={mirror}, alpha={penalty:.3g}"

@@ -196,14 +196,14 @@ def _nearest_examples(
     model: "ShapeClassifier", shape: ComplexArray, allows_mirror: bool
 ) -> tuple[ComplexArray, FloatArray]:
     """Return the nearest training shape of every class, aligned with the shape, and its distance."""
-    space, candidates = model.space_, model._shapes
+    space, candidates = model.space_, model._shapes[model._sample]
     if space.closed and space.coordinates_per_point is not None:
         candidates = register(candidates, space, to=shape, reflection=allows_mirror).configurations
     rows = space.whitened_preshapes(candidates, "X")
     apart = pairwise_row_distances(space.whitened_preshapes(shape), rows)[0]
     nearest = []
     for number in range(len(model.classes_)):
-        members = np.flatnonzero(model._numbers == number)
+        members = np.flatnonzero(model._numbers[model._sample] == number)
         nearest.append(members[np.argmin(apart[members])])
     return _fit_onto(candidates[nearest], shape, space), apart[nearest]
 

@@ -23,7 +23,7 @@ _UNIFORM_SHARE = 1e-3
 class ScoreCalibration:
     """Log-odds ``scale · score_c + offset_c``."""
 
-    scale: float
+    scale: float | FloatArray
     offsets: FloatArray
 
     def scores(self, scores: FloatArray) -> FloatArray:
