@@ -243,6 +243,9 @@ def test_explanation(space):
     assert table["class"][1] == found.rival
     assert list(table.columns[3:]) == model.candidates_
     assert found.to_dataframe("points")["effect"].tolist() == found.effects.tolist()
+    atoms = found.to_dataframe("atoms")
+    assert set(atoms["class"]) == ({found.label, found.rival} if "class dictionaries" in model.candidates_ else set())
+    assert (atoms["weight"] > 0).all()
     assert found.distances[model.classes_ == found.label] < 1e-6
     assert found.label in repr(found)
     assert found.plot(ax=Figure().subplots()).texts
