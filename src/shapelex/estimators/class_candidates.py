@@ -35,6 +35,7 @@ _PENALTIES = tuple(np.logspace(-1, 5, 13).tolist())
 # Atoms per class, maximum number per shape, and weight of the product of the space against the learned one.
 _DICTIONARIES = ((1, 1, 0.1), (8, 3, 0.3))
 _MIN_DEVIATION = 1e-6
+_BLOCK_ROWS = 2048
 _QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 10, "tol": 1e-2}
 
 
@@ -274,20 +275,22 @@ class ConvolutionRidge(Candidate):
         return found
 
     def fit(self, numbers: IntArray, setting: Any) -> None:
-        """Solve for one penalty, in the smaller of the spaces of shapes and of features."""
+        """Solve for one penalty: in the space of shapes, or of features where there are fewer of them."""
         mirror, penalty = setting
-        self.features = self._known[mirror][0] if mirror in self._known else self._make(mirror)
-        rows = self.features.rows
-        if len(rows) <= rows.shape[1]:
-            (weights,), self._average = _ridge_weights(rows @ rows.T, numbers, [penalty])
+        targets = _targets(numbers)
+        self._average = targets.mean(axis=0)
+        if len(numbers) <= MAX_KERNEL_SHAPES:
+            self.features = self._known[mirror][0] if mirror in self._known else self._make(mirror)
+            rows = self.features.rows
+            (weights,), _ = _ridge_weights(rows @ rows.T, numbers, [penalty])
             self.weights: FloatArray = rows.T @ weights
         else:
-            targets = _targets(numbers)
-            self._average = targets.mean(axis=0)
-            products = rows.T @ rows
+            self.features = self._make(mirror, keeps_rows=False)
+            products, with_targets = self.features.products(targets - self._average)
             products[np.diag_indices_from(products)] += penalty
-            self.weights = np.linalg.solve(products, rows.T @ (targets - self._average))
-        del self._make, self._known, self.features.rows
+            self.weights = np.linalg.solve(products, with_targets)
+        self.features.forget()
+        del self._make, self._known
 
     def scores(self, X: ComplexArray) -> FloatArray:
         """Return the regression."""
@@ -304,18 +307,46 @@ class ConvolutionRidge(Candidate):
 class _Standardized:
     """Features by convolutions, each with mean 0 and standard deviation 1 in the training shapes."""
 
-    def __init__(self, X: ComplexArray, space: Space, mirror: bool, random_state: int) -> None:
+    def __init__(self, X: ComplexArray, space: Space, mirror: bool, random_state: int, keeps_rows: bool = True) -> None:
+        self._X = X
         self._convolutions = OutlineConvolutions(space, mirror, random_state).fit(X)
-        features = np.asarray(self._convolutions.transform(X), dtype=np.float64)
-        self._means = features.mean(axis=0)
-        # A constant feature stays 0 but for rounding.
-        self._scales = features.std(axis=0) + _MIN_DEVIATION
-        self.rows: FloatArray = (features - self._means) / self._scales
+        self.rows: FloatArray = np.empty((0, 0))
+        if keeps_rows:
+            features = np.asarray(self._convolutions.transform(X), dtype=np.float64)
+            self._set_scales(features.mean(axis=0), features.var(axis=0))
+            self.rows = (features - self._means) / self._scales
+
+    def products(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the products of standardized features with each other and with targets, computed block by block."""
+        n_features = self._convolutions.thresholds_.size
+        sums, squares = np.zeros(n_features), np.zeros((n_features, n_features))
+        with_targets = np.zeros((n_features, targets.shape[1]))
+        for start in range(0, len(self._X), _BLOCK_ROWS):
+            rows = np.asarray(self._convolutions.transform(self._X[start : start + _BLOCK_ROWS]), dtype=np.float64)
+            sums += rows.sum(axis=0)
+            squares += rows.T @ rows
+            with_targets += rows.T @ targets[start : start + _BLOCK_ROWS]
+        n_shapes = len(self._X)
+        means = sums / n_shapes
+        squares -= n_shapes * np.outer(means, means)
+        self._set_scales(means, np.maximum(np.diag(squares), 0) / n_shapes)
+        squares /= np.outer(self._scales, self._scales)
+        # The targets sum to 0, so the means of the features do not matter here.
+        return squares, with_targets / self._scales[:, None]
 
     def transform(self, X: ComplexArray) -> FloatArray:
         """Return the features of new shapes."""
         found: FloatArray = (np.asarray(self._convolutions.transform(X)) - self._means) / self._scales
         return found
+
+    def forget(self) -> None:
+        """Keep only what new shapes need."""
+        del self._X, self.rows
+
+    def _set_scales(self, means: FloatArray, variances: FloatArray) -> None:
+        self._means = means
+        # A constant feature stays 0 but for rounding.
+        self._scales = np.sqrt(variances) + _MIN_DEVIATION
 
 
 def _targets(numbers: IntArray) -> FloatArray:
