@@ -328,3 +328,13 @@ def test_damaged_model_files_are_refused(fitted, tmp_path):
     check(weights_=-arrays["weights_"])
     check(_shapes=np.ones_like(arrays["_shapes"]))
     check(more=np.ones(2))
+
+
+@pytest.mark.realdata
+def test_hearts_by_author(data_folder):
+    hearts = sx.read(data_folder / "hearts_outlines_80.npz")
+    train, test = np.arange(len(hearts)) % 3 > 0, np.arange(len(hearts)) % 3 == 0
+    model = sx.ShapeClassifier(random_state=0).fit(hearts[train])
+    assert model.score(hearts[test].configurations, hearts[test].labels) > 0.8
+    # Weights and settings were chosen by the folds; their score must not promise more than new shapes keep.
+    assert model.scores_["accuracy"].iloc[-1] < 0.97
