@@ -56,6 +56,8 @@ BENCHMARKS = {
     "kernel": Benchmark("kernel_profile", "counters of the fused kernel; needs torch, CuPy, a GPU and Nsight Compute"),
     "reproduce": Benchmark("reproduction", "docs/how-to/reproduce.md"),
     "classification": Benchmark("classification", "docs/how-to/classification.md"),
+    "learned_kernels": Benchmark("learned_kernels", "docs/how-to/classification.md"),
+    "retrieval": Benchmark("retrieval", "docs/how-to/retrieval.md"),
 }
 
 

@@ -8,6 +8,7 @@ from . import imputation as imputation
 from . import io as io
 from . import plotting as plotting
 from . import report as report
+from . import retrieval as retrieval
 from . import riemannian as riemannian
 from . import selection as selection
 from . import spaces as spaces
@@ -20,6 +21,7 @@ from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ComplexPCA as ComplexPCA
 from .estimators import OutlineConvolutions as OutlineConvolutions
 from .estimators import OutlineRegistration as OutlineRegistration
+from .estimators import PieceCorrelations as PieceCorrelations
 from .estimators import ProcrustesKernel as ProcrustesKernel
 from .estimators import ShapeClassifier as ShapeClassifier
 from .estimators import ShapeDictionary as ShapeDictionary
@@ -47,6 +49,7 @@ from .io import read as read
 from .io import write as write
 from .io.contours import outlines_from_mask as outlines_from_mask
 from .loading import load as load
+from .retrieval import retrieve as retrieve
 from .riemannian import RiemannianDictionary as RiemannianDictionary
 from .selection import compare as compare
 from .selection import invariance_report as invariance_report

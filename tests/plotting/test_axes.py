@@ -27,6 +27,7 @@ CALLS = {
     "plot_geodesic": ((Z[0], Z[1], SPACE), {}),
     "plot_mean": ((Z, SPACE), {"points": True}),
     "plot_suggestion": ((make_suggestion(),), {}),
+    "plot_confusion": ((["a", "b", "b"], ["a", "b", "a"]), {}),
     "plot_distances": ((sx.pairwise_distances(Z),), {}),
 }
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from shapelex.cli.classify import classify
 from shapelex.cli.compare import compare
 from shapelex.cli.demo import demo
 from shapelex.cli.distances import distances
@@ -48,6 +49,7 @@ for command in (
     report,
     mean,
     distances,
+    classify,
     compare,
     demo,
     reproduce,

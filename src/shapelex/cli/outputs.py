@@ -15,8 +15,8 @@ from shapelex.cli.json_report import current_report
 # Files that have a place for the record of what made them; others have it beside them.
 _WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
 
-OUTPUT_OPTIONS = ("-o", "--out", "--figure", "--checkpoint")
-_JOINED = re.compile(r"(--out|--figure|--checkpoint)=(.*)|(-o)(.+)", re.DOTALL)
+OUTPUT_OPTIONS = ("-o", "--out", "--figure", "--checkpoint", "--tested", "--misclassified")
+_JOINED = re.compile(r"(--out|--figure|--checkpoint|--tested|--misclassified)=(.*)|(-o)(.+)", re.DOTALL)
 
 
 def claim_folder(path: Path, force: bool) -> Path:

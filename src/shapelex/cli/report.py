@@ -27,6 +27,14 @@ def report(
     max_shapes: Annotated[
         int, typer.Option("--max-shapes", min=1, help="Maximum number of shapes on the page.")
     ] = 5000,
+    tested: Annotated[
+        Path | None,
+        typer.Option(
+            "--tested",
+            help="Table that classify --tested wrote: show the confusion matrix and the misclassified shapes.",
+            show_default=False,
+        ),
+    ] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -52,7 +60,8 @@ def report(
         )
     import shapelex as sx
 
-    run = record_run(dictionary.random_state, (shapes, model))
+    predictions = None if tested is None else _read_tested(tested)
+    run = record_run(dictionary.random_state, (shapes, model, *(() if tested is None else (tested,))))
     with screen.progress("writing the page"):
         page = sx.report.write_report(
             dictionary,
@@ -62,11 +71,34 @@ def report(
             joined=lines,
             max_shapes=max_shapes,
             overwrite=force,
+            tested=predictions,
             provenance=on_page(run),
         )
     size = page.stat().st_size
     screen.wrote(page, f", {size / 1e6:.1f} MB: open it in a browser")
     screen.show({"n_shapes": len(found), "bytes": size})
+
+
+def _read_tested(path: Path) -> Any:
+    """Read a table of predictions as text."""
+    import pandas as pd
+
+    from shapelex.exceptions import reason_of
+
+    readers = {
+        ".csv": lambda: pd.read_csv(path, dtype=str, keep_default_na=False),
+        ".tsv": lambda: pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False),
+        ".xlsx": lambda: pd.read_excel(path, dtype=str, keep_default_na=False),
+        ".parquet": lambda: pd.read_parquet(path),
+    }
+    if path.suffix.lower() not in readers:
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(readers)}.", param_hint="--tested")
+    try:
+        return readers[path.suffix.lower()]()
+    except FileNotFoundError as error:
+        raise CommandError(f"There is no file {path}.") from error
+    except (ValueError, pd.errors.ParserError) as error:
+        raise CommandError(f"{path} is no table that classify --tested wrote: {reason_of(error)}.") from error
 
 
 def on_page(run: dict[str, Any]) -> dict[str, str]:

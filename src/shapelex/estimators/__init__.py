@@ -6,6 +6,7 @@ from shapelex.estimators.complex_pca import ComplexPCA
 from shapelex.estimators.decision_explanation import Explanation
 from shapelex.estimators.outline_convolutions import OutlineConvolutions
 from shapelex.estimators.outline_registration import OutlineRegistration
+from shapelex.estimators.piece_correlations import PieceCorrelations
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
 from shapelex.estimators.shape_classifier import ShapeClassifier
 from shapelex.estimators.shape_dictionary import ShapeDictionary
@@ -19,6 +20,7 @@ __all__ = [
     "Explanation",
     "OutlineConvolutions",
     "OutlineRegistration",
+    "PieceCorrelations",
     "ProcrustesKernel",
     "ShapeClassifier",
     "ShapeDictionary",

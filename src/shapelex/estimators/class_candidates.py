@@ -304,6 +304,15 @@ class ConvolutionRidge(Candidate):
         return f"mirror={mirror}, alpha={penalty:.3g}"
 
 
+METHODS: tuple[type[Candidate], ...] = (
+    TangentDiscriminant,
+    TangentMachine,
+    ProcrustesMachine,
+    ClassDictionaries,
+    ConvolutionRidge,
+)
+
+
 class _Standardized:
     """Features by convolutions, each with mean 0 and standard deviation 1 in the training shapes."""
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
@@ -13,6 +13,7 @@ from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.class_candidates import (
+    METHODS,
     Candidate,
     ClassDictionaries,
     ConvolutionRidge,
@@ -22,6 +23,7 @@ from shapelex.estimators.class_candidates import (
     TangentMachine,
 )
 from shapelex.estimators.class_labels import check_class_sizes, check_labels, own_labels
+from shapelex.estimators.classifier_file import VIEWS, Decisions
 from shapelex.estimators.decision_explanation import Explanation, explain_decision
 from shapelex.estimators.inner_folds import (
     Fold,
@@ -37,10 +39,7 @@ from shapelex.estimators.outline_registration import OutlineRegistration
 from shapelex.estimators.score_calibration import pool, pooling_weights
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Landmarks, Space
-from shapelex.store.schema import Array, Count, Labels, Schema
-
-if TYPE_CHECKING:
-    import pandas as pd
+from shapelex.store.schema import Labels, Schema
 
 _log = logging.getLogger(__name__)
 
@@ -127,21 +126,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     ['tangent LDA', 'Procrustes kernel', 'class dictionaries']
     """
 
-    _schema = Schema(
-        (
-            Labels("classes_", "n_classes"),
-            Array("_shapes", "complex", ("n_shapes", "n_coordinates")),
-            Array("_numbers", "int", ("n_shapes",)),
-            Array("_sample", "int", ("n_sampled",)),
-            Array("weights_", "float", ("n_candidates",)),
-            Array("_choices", "int", ("n_candidates", "n_choices")),
-            Array("_scales", "float", ("n_candidates", "n_classes")),
-            Array("_offsets", "float", ("n_candidates", "n_classes")),
-            Array("_table", "float", ("n_rows", "n_columns"), allows_nan=True),
-            Count("_view"),
-            Count("_seed"),
-        )
-    )
+    _schema = Schema((Labels("classes_", "n_classes"), Decisions("members")))
 
     # Methods that compare shapes point by point, besides the two that choose the registration.
     _pointwise: tuple[type[Candidate], ...] = (TangentMachine, ClassDictionaries)
@@ -259,24 +244,9 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         return explain_decision(self, rows[0], rival)
 
     @property
-    def scores_(self) -> "pd.DataFrame":
-        """Scores of all methods on held-out shapes."""
-        import pandas as pd
-
-        rows = []
-        for method, setting, view, own_accuracy, loss, weight in self._table.tolist():
-            row = {"method": "all by weight", "registration": "", "setting": ""}
-            if method >= 0:
-                candidate = _METHODS[int(method)]
-                words = candidate.describe(candidate.settings[int(setting)])
-                row = {"method": candidate.name, "registration": _VIEWS[int(view)], "setting": words}
-            rows.append(row | {"accuracy": own_accuracy, "log_loss": loss, "weight": weight})
-        return pd.DataFrame(rows)
-
-    @property
     def candidates_(self) -> list[str]:
         """Names of the methods that are used."""
-        return [_METHODS[method].name for method in self._choices[:, 0]]
+        return [METHODS[method].name for method in self._choices[:, 0]]
 
     def _method_log_probabilities(self, configurations: ComplexArray) -> FloatArray:
         """Return log-probabilities by method, shape (n_methods, n_shapes, n_classes)."""
@@ -308,7 +278,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
 
     def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold]) -> list[tuple[int, Judged]]:
         """Return all methods with their best settings, by registration, and choose the registration."""
-        n_views = len(_VIEWS) if self.space_.closed and self.space_.coordinates_per_point is not None else 1
+        n_views = len(VIEWS) if self.space_.closed and self.space_.coordinates_per_point is not None else 1
         registrations = [self._registration(view, X) for view in range(n_views)]
         views = [X if found is None else np.asarray(found.transform(X)) for found in registrations]
         tried: list[tuple[int, Candidate]] = [
@@ -321,13 +291,13 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         if self._is_curve:
             tried.append((0, ConvolutionRidge()))
         judged += self._judge(tried, views, numbers, folds)
-        return sorted(judged, key=lambda one: _METHODS.index(type(one[1].candidate)))
+        return sorted(judged, key=lambda one: METHODS.index(type(one[1].candidate)))
 
     def _registration(self, view: int, X: ComplexArray) -> OutlineRegistration | None:
         """Return the registration of a view, fitted to the shapes; None for shapes as they come."""
         if view == 0:
             return None
-        return OutlineRegistration(space=self.space_, reflection=view == _MIRRORED).fit(X)
+        return OutlineRegistration(space=self.space_, reflection="reflection" in VIEWS[view]).fit(X)
 
     def _judge(
         self, tried: list[tuple[int, Candidate]], views: list[ComplexArray], numbers: IntArray, folds: list[Fold]
@@ -344,6 +314,8 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
 
     def _choose(self, judged: list[tuple[int, Judged]], numbers: IntArray, folds: list[Fold]) -> None:
         """Learn the weights of the methods, keep those that matter, and note the scores of all."""
+        import pandas as pd
+
         used = [one for view, one in judged if view == self._view or isinstance(one.candidate, ConvolutionRidge)]
         machines = [one for one in used if isinstance(one.candidate, KernelMachine)]
         # Their distances are almost the same: both together would count twice.
@@ -356,17 +328,17 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         n_classes = len(self.classes_)
         self._scales = np.stack([np.broadcast_to(one.calibration.scale, n_classes) for one in used])
         self._offsets = np.stack([one.calibration.offsets for one in used])
-        numbered = [(_METHODS.index(type(one.candidate)), one.setting, view, one) for view, one in judged]
-        self._choices = np.array([row[:3] for row in numbered if row[3] in used], dtype=np.int64)
-        rows = []
-        for *choice, one in numbered:
-            weight = float(self.weights_[used.index(one)]) if one in used else 0.0
-            rows.append([*choice, accuracy(one.logarithms, numbers), log_loss(one.logarithms, numbers), weight])
+        self._choices = np.array(
+            [(METHODS.index(type(one.candidate)), one.setting, view) for view, one in judged if one in used],
+            dtype=np.int64,
+        )
+        weight_of = dict(zip(map(id, used), self.weights_.tolist(), strict=True))
+        rows = [_score_row(view, one, numbers, weight_of.get(id(one), 0.0)) for view, one in judged]
         held_out = np.empty(logarithms.shape[1:])
         for kept, held in folds:
             held_out[held] = pool(logarithms[:, held], pooling_weights(logarithms[:, kept], numbers[kept]))
-        rows.append([-1, -1, 0, accuracy(held_out, numbers), log_loss(held_out, numbers), np.nan])
-        self._table = np.array(rows, dtype=np.float64)
+        scores = {"accuracy": accuracy(held_out, numbers), "log_loss": log_loss(held_out, numbers), "weight": np.nan}
+        self.scores_ = pd.DataFrame([*rows, {"method": "all by weight", "registration": "", "setting": ""} | scores])
 
     def _fit_members(self, prepared: Mapping[tuple[type[Candidate], int], Candidate]) -> None:
         """Fit the chosen settings to the shapes that the methods can learn from; candidates may be prepared already."""
@@ -376,7 +348,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
             views[self._view] = np.asarray(self.registration_.transform(self._shapes))
         self._members = []
         for method, setting, view in self._choices.tolist():
-            candidate = _METHODS[method]()
+            candidate = METHODS[method]()
             is_sampled = candidate.max_shapes is not None or len(self._sample) == len(self._shapes)
             rows = self._sample if is_sampled else np.arange(len(self._shapes))
             known = prepared.get((type(candidate), view))
@@ -388,33 +360,24 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
             self._members.append(candidate)
 
     def _check_loaded(self) -> None:
-        n_shapes, n_classes = len(self._shapes), len(self.classes_)
-        is_known = np.array_equal(np.unique(self._numbers), np.arange(n_classes)) and n_classes > 1
-        is_sample = len(self._sample) > 0 and self._sample.min() >= 0 and self._sample.max() < n_shapes
-        if not is_known or not is_sample or self._choices.shape[1:] != (3,) or self._table.shape[1:] != (6,):
-            raise ValueError("its classes, sample or choices do not fit its shapes")
-        is_method = (self._choices >= 0).all() and (self._choices[:, 0] < len(_METHODS)).all()
-        if not is_method or not np.isin(self._choices[:, 2], [0, self._view]).all() or self._view >= len(_VIEWS):
-            raise ValueError("its choices name methods or registrations that are not known")
-        if self._scales.min() <= 0 or self.weights_.min() < 0:
-            raise ValueError("its scales must be positive, its weights at least 0")
         self.registration_ = self._registration(self._view, self._shapes[self._sample])
         self._fit_members({})
-        self.scores_  # noqa: B018 (refuses a table that names unknown settings)
+        self.predict(self._shapes[:1])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_members")
 
 
-_METHODS: tuple[type[Candidate], ...] = (
-    TangentDiscriminant,
-    TangentMachine,
-    ProcrustesMachine,
-    ClassDictionaries,
-    ConvolutionRidge,
-)
-_VIEWS = ("", "start", "start, reflection")
-_MIRRORED = 2
+def _score_row(view: int, judged: Judged, numbers: IntArray, weight: float) -> dict[str, Any]:
+    candidate = judged.candidate
+    return {
+        "method": candidate.name,
+        "registration": VIEWS[view],
+        "setting": candidate.describe(candidate.settings[judged.setting]),
+        "accuracy": accuracy(judged.logarithms, numbers),
+        "log_loss": log_loss(judged.logarithms, numbers),
+        "weight": weight,
+    }
 
 
 def _check_classes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:

@@ -6,6 +6,7 @@ first call, and comes with ``pip install "shapelex[plot]"``.
 """
 
 from shapelex.plotting.codes import plot_code, plot_combination
+from shapelex.plotting.confusion import plot_confusion
 from shapelex.plotting.dictionaries import plot_atoms, plot_reconstructions
 from shapelex.plotting.distances import plot_distances
 from shapelex.plotting.errors import plot_loss, plot_rmse_curves
@@ -22,6 +23,7 @@ __all__ = [
     "plot_atoms",
     "plot_code",
     "plot_combination",
+    "plot_confusion",
     "plot_distances",
     "plot_geodesic",
     "plot_loss",

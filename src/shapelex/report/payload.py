@@ -20,6 +20,7 @@ from shapelex.report.pose import common_pose
 from shapelex.report.sampling import choose_shapes
 from shapelex.report.shapes import ReportedShapes
 from shapelex.report.summaries import summarize_atoms, summarize_errors, summarize_groups, summarize_times
+from shapelex.report.tested import summarize_test
 from shapelex.report.words import list_provenance, list_settings, name_kind
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
@@ -39,6 +40,7 @@ def make_payload(
     max_shapes: int,
     joined: bool = True,
     n_population: int | None = None,
+    tested: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Gather what the page shows.
@@ -57,6 +59,8 @@ def make_payload(
         Whether landmarks are joined by a line.
     n_population : int, optional
         Shapes of the set that these are spread over, where they are not all.
+    tested : mapping, optional
+        Classes and predicted classes of shapes, by their ids.
     provenance : mapping, optional
         Where it comes from.
 
@@ -123,6 +127,8 @@ def make_payload(
         "notes": list(shapes.notes),
         "provenance": list_provenance(provenance),
     }
+    if tested is not None:
+        payload["tested"] = summarize_test(tested, shapes.ids, rows)
     if shapes.sequence is not None:
         payload["times"] = _pack_times(shapes, codes, rows)
     return payload

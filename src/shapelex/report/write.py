@@ -40,6 +40,7 @@ def write_report(
     joined: bool = True,
     max_shapes: int = 5000,
     overwrite: bool = False,
+    tested: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write one HTML page to explore a dictionary and the shapes it codes.
@@ -78,6 +79,9 @@ def write_report(
         so. Numbers and figures are of all. Fewer are held where they would make the file larger than 15 MB.
     overwrite : bool, default False
         Whether a file that is there may be replaced.
+    tested : mapping or DataFrame, optional
+        Result of a test of a classifier, such as the table of ``shapelex classify --tested``: columns ``id``, ``class``
+        and ``predicted``, in any order of rows. The page then shows the confusion matrix and the misclassified shapes.
     provenance : mapping, optional
         Where the page comes from, such as the command and the files: shown at its end.
 
@@ -140,6 +144,7 @@ def write_report(
         max_shapes=max_shapes,
         joined=joined,
         n_population=n_population,
+        tested=tested,
         provenance=provenance,
     )
     page = make_document(payload).encode("utf-8")

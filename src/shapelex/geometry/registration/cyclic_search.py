@@ -82,6 +82,11 @@ class CyclicSearch:
         self.n_points = space.n_coordinates // (space.coordinates_per_point or 1) if start else 1
         self._spectra = fft.fft(self._by_point(Z), axis=-1) if start else Z[:, None, :]
 
+    @property
+    def n_products(self) -> int:
+        """Number of products with one target: shapes times changes."""
+        return len(self.Z) * len(self._variants) * self.n_points
+
     def of(self, numbers: IntArray) -> "CyclicSearch":
         """Return the same search over some of the shapes."""
         part = copy(self)
@@ -100,6 +105,15 @@ class CyclicSearch:
             chosen.append(np.argmax(squares >= (best - self._slack)[:, None], axis=1))
             largest.append(best)
         return self._changes(np.concatenate(chosen)), np.concatenate(largest)
+
+    def largest(self, target: ComplexArray) -> FloatArray:
+        """Return the largest squared product of each shape with one target, over all changes."""
+        return np.concatenate([squares.max(axis=1) for _, squares in self._squared_products(target[None])])
+
+    def duals(self, targets: ComplexArray) -> tuple[list[ComplexArray], list[bool]]:
+        """Return what multiplies the spectra of shapes for each variant of the targets, and which ones are reversed."""
+        duals = [self._dual(targets, *variant) for variant in self._variants]
+        return duals, [is_reversed for is_reversed, _ in self._variants]
 
     def settle(self, targets: ComplexArray) -> Changes:
         """Find the closest changes by their residuals, which tell apart what products cannot.

@@ -59,6 +59,9 @@ export const seriesOf = page.times ? unpack(page.times.of_shape) : null;
 export const frameOf = page.times ? unpack(page.times.frame) : null;
 export const timeWeights = page.times ? unpack(page.times.weights) : null;
 
+/** Numbers of the class of each shape and of the one that a classifier gave it, -1 where it was not tested. */
+export const classOf = page.tested ? { true: unpack(page.tested.true), predicted: unpack(page.tested.predicted) } : null;
+
 // The text has been read: let the browser forget it.
 document.getElementById("shapelex-data").textContent = "";
 for (const packed of [page.shapes.configurations, ...page.shapes.weights, ...page.shapes.supports, ...page.columns.flatMap(({ numbers, values }) => numbers ?? values ?? [])]) packed.base64 = "";

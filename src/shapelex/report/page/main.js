@@ -4,6 +4,7 @@ import { startAtoms } from "./atoms.js";
 import { nameOf, nShapes } from "./data.js";
 import { byId } from "./dom.js";
 import { atomsDrawing } from "./atoms_svg.js";
+import { confusion, startClasses } from "./classes.js";
 import { codesButton, codesText } from "./codes_table.js";
 import { downloadTools, svgText } from "./download.js";
 import { startErrors } from "./errors.js";
@@ -35,6 +36,7 @@ startErrors();
 startFilter();
 startTable();
 startGroups();
+startClasses();
 startTime();
 
 byId("shape-tools").prepend(downloadTools(() => [shapeDrawing(), weightsDrawing()], () => `shape-${nameOf(state.selected)}`));
@@ -59,6 +61,7 @@ Object.defineProperty(window, "shapelex", {
     map: () => ({ zoom: view.zoom, x: view.x, y: view.y }),
     means: () => (flush(), groupMeans()),
     use: () => (flush(), groupUse()),
+    confusion: () => (flush(), confusion()),
     view: () => svgText([shapeDrawing(), weightsDrawing()]),
     state: () => {
       flush();

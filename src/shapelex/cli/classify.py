@@ -1,0 +1,296 @@
+"""``shapelex classify``: learns to tell classes of shapes apart, tests it by folds, and predicts new shapes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shapelex.cli.errors import CommandError
+from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
+from shapelex.cli.json_report import current_report
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
+from shapelex.cli.outputs import claim_file, claim_table, record_run
+from shapelex.cli.screen import Screen
+from shapelex.cli.shapes import count_incomplete, read_complete_shapes, read_shapes_for
+from shapelex.exceptions import ModelFileError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shapelex.estimators import ShapeClassifier
+    from shapelex.selection.class_test import ClassTest
+    from shapelex.shapes import ShapeSet
+
+_MOST_PRINTED = 12
+_TRAINING_OPTIONS = {"by": "--by", "within": "--within", "tested": "--tested", "misclassified": "--misclassified"}
+
+
+@with_figure
+def classify(
+    shapes: Annotated[
+        str,
+        typer.Argument(
+            metavar="SHAPES|CLASSIFIER", help="Shapes to learn from; or a classifier that this command wrote, with NEW."
+        ),
+    ],
+    new: Annotated[
+        str | None, typer.Argument(metavar="NEW", help="New shapes: predict their classes.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Classifier to write, .npz; with NEW, the table of predictions.",
+                     show_default=False),  # fmt: skip
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Column with the class of each shape.", show_default="label"),
+    ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", help="Hold out shapes with the same value of this column together, such as "
+                     "individual.", show_default=False),  # fmt: skip
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds of the test.")] = 5,
+    test: Annotated[bool, typer.Option("--test/--no-test", help="Test by folds before learning from all shapes.")] = True,
+    tested: Annotated[
+        Path | None,
+        typer.Option("--tested", help="Table to write: prediction of each shape while it was held out.",
+                     show_default=False),  # fmt: skip
+    ] = None,
+    misclassified: Annotated[
+        Path | None,
+        typer.Option("--misclassified", help="Table to write: the shapes that were given another class in the test.",
+                     show_default=False),  # fmt: skip
+    ] = None,
+    seed: SeedOption = 0,
+    figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn to tell classes of shapes apart, test it on held-out shapes, and predict the classes of new shapes.
+
+    The test holds out one fold after the other, with its share of every class, and prints accuracy and confusion
+    matrix. --within keeps shapes together that are not independent, such as those of one individual. --figure draws
+    the confusion matrix. Tables end in .csv, .tsv, .xlsx or .parquet.
+
+    Example: shapelex classify shapes.npz --by species --within individual -o classifier.npz --misclassified wrong.csv
+
+    Example: shapelex classify classifier.npz new.npz -o predictions.csv
+    """
+    screen = Screen(quiet, as_json)
+    if new is not None:
+        given = {"by": by, "within": within, "tested": tested, "misclassified": misclassified}
+        for name, option in _TRAINING_OPTIONS.items():
+            if given[name] is not None:
+                raise typer.BadParameter("works without NEW only, when a classifier learns.", param_hint=option)
+        if figure.figure is not None:
+            raise typer.BadParameter("draws the confusion matrix of a test: leave out NEW.", param_hint="--figure")
+        _predict(Path(shapes), new, out, force, screen)
+        return
+    if not test and (tested or misclassified or figure.figure):
+        raise typer.BadParameter("leaves nothing for --tested, --misclassified and --figure.", param_hint="--no-test")
+    if not test and out is None:
+        raise typer.BadParameter("needs -o, or there is nothing to do.", param_hint="--no-test")
+    target = None if out is None else _claim_classifier(out, force)
+    tables = {
+        name: None if path is None else claim_table(path, force)
+        for name, path in (("tested", tested), ("misclassified", misclassified))
+    }
+    picture = claim_figure(figure, force)
+    found, labels, groups = _read_classes(shapes, by or "label", within, screen)
+    found, labels, groups = _large_classes(found, labels, groups, folds if test else 2, screen)
+    run = record_run(seed, (shapes,))
+    results: dict[str, Any] = {"n_shapes": len(found), "classes": sorted(set(labels.tolist()))}
+    if test:
+        outcome = _test(found, labels, groups, folds, seed, screen)
+        results |= _tell_outcome(outcome, screen)
+        _write_tables(outcome, found, tables, run, screen)
+        if picture is not None:
+            _draw(outcome, figure, run)
+            screen.wrote(picture)
+    if target is not None:
+        import shapelex as sx
+
+        with screen.progress("learning from all shapes"):
+            model = sx.ShapeClassifier(space=found.space, random_state=seed).fit(found, labels, groups)
+        model.save(target, overwrite=force, run=run)
+        used = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(model.candidates_, model.weights_, strict=True))
+        screen.say(f"methods and their weights: {used}")
+        screen.wrote(target)
+        results["methods"] = dict(zip(model.candidates_, model.weights_.tolist(), strict=True))
+    screen.show(results)
+
+
+def _claim_classifier(path: Path, force: bool) -> Path:
+    if path.suffix.lower() != ".npz":
+        raise typer.BadParameter(f"a classifier ends in .npz, got {path.name}.", param_hint="-o")
+    return claim_file(path, force)
+
+
+def _read_classes(
+    path: str, by: str, within: str | None, screen: Screen
+) -> "tuple[ShapeSet, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
+    """Read shapes that have a class, their classes and their groups."""
+    import numpy as np
+
+    found = read_complete_shapes(path, screen)
+    n_incomplete = count_incomplete(found)
+    if n_incomplete:
+        raise CommandError(
+            f"{n_incomplete} of {len(found)} shapes of {path} have missing landmarks: fill them in first, by shapelex "
+            f"impute {path} -o complete.npz"
+        )
+    labels = _column(found, by, "--by")
+    has_class = np.array([value == value and str(value) != "" for value in labels.tolist()])  # noqa: PLR0124 -- NaN
+    if not has_class.any():
+        raise CommandError(f"--by {by}: no shape of {path} has a value in this column.")
+    if not has_class.all():
+        note = f"{np.count_nonzero(~has_class)} of {len(found)} shapes have no {by}, and are left out."
+        current_report().note_remarks([note])
+        screen.say(f"note: {note}")
+        found, labels = found[has_class], labels[has_class]
+    if labels.dtype.kind == "f":
+        raise CommandError(f"--by {by} has fractional numbers, no classes: choose a column of text or whole numbers.")
+    groups = None if within is None else _column(found, within, "--within")
+    if groups is not None and any(value != value or str(value) == "" for value in groups.tolist()):
+        raise CommandError(f"--within {within}: some shapes have no value in this column; fill it in, or leave them out.")
+    return found, labels, groups
+
+
+def _large_classes(found: "ShapeSet", labels: Any, groups: Any, n_least: int, screen: Screen) -> tuple[Any, Any, Any]:
+    """Leave out classes that have fewer shapes, or groups, than folds."""
+    import numpy as np
+
+    from shapelex.selection.class_test import count_units
+
+    counts = count_units(labels, groups)
+    small = [name for name, count in counts.items() if count < n_least]
+    if not small:
+        return found, labels, groups
+    unit = "shapes" if groups is None else "groups"
+    if len(counts) - len(small) < 2:
+        raise CommandError(f"fewer than 2 classes have {n_least} {unit} or more: give fewer --folds, or more shapes.")
+    named = ", ".join(f"{name} ({counts[name]})" for name in small[:5]) + (", ..." if len(small) > 5 else "")
+    note = f"{len(small)} classes with fewer than {n_least} {unit} are left out: {named}."
+    current_report().note_remarks([note])
+    screen.say(f"note: {note}")
+    kept = ~np.isin(labels, small)
+    return found[kept], labels[kept], None if groups is None else groups[kept]
+
+
+def _column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]":
+    import numpy as np
+
+    from shapelex.shapes.shapeset import description_columns
+
+    columns = description_columns(shapes)
+    if name not in columns:
+        raise typer.BadParameter(
+            f"{name!r} is no column of the shapes, which have {', '.join(columns)}.", param_hint=option
+        )
+    column = np.asarray(columns[name])
+    return column.astype(str) if column.dtype.kind in "OT" else column
+
+
+def _test(found: "ShapeSet", labels: Any, groups: Any, folds: int, seed: int, screen: Screen) -> "ClassTest":
+    from shapelex.selection.class_test import run_class_test
+
+    with screen.progress("testing") as tell:
+        return run_class_test(
+            found, labels, groups, folds, seed, lambda done, n: tell(done / n, f"testing, fold {done + 1} of {n}")
+        )
+
+
+def _tell_outcome(outcome: "ClassTest", screen: Screen) -> dict[str, Any]:
+    """Print accuracy and confusion matrix, and return them for --json."""
+    counts, n_wrong = outcome.confusion, int((~outcome.is_right).sum())
+    n_folds = int(outcome.fold.max()) + 1
+    screen.say(
+        f"{len(outcome.true)} shapes of {len(outcome.classes)} classes, {n_folds} folds: accuracy "
+        f"{outcome.accuracy:.3f} ± {outcome.standard_error:.3f} (standard error), {n_wrong} misclassified"
+    )
+    if len(outcome.classes) <= _MOST_PRINTED:
+        names = [str(name) for name in outcome.classes.tolist()]
+        width = max(map(len, [*names, "class"]))
+        cells = [max(len(name), len(str(counts.max()))) for name in names]
+        screen.say("  ".join(["class".ljust(width), *(n.rjust(c) for n, c in zip(names, cells, strict=True))]))
+        for name, row in zip(names, counts.tolist(), strict=True):
+            screen.say("  ".join([name.ljust(width), *(str(v).rjust(c) for v, c in zip(row, cells, strict=True))]))
+    return {
+        "n_folds": n_folds,
+        "accuracy": outcome.accuracy,
+        "standard_error": outcome.standard_error,
+        "n_misclassified": n_wrong,
+        "confusion": counts.tolist(),
+    }
+
+
+def _write_tables(
+    outcome: "ClassTest", shapes: "ShapeSet", tables: dict[str, Path | None], run: dict[str, Any], screen: Screen
+) -> None:
+    from shapelex.store.table_file import write_table
+
+    columns = {
+        "id": shapes.ids,
+        "class": outcome.true,
+        "predicted": outcome.predicted,
+        "probability": outcome.probability,
+        "fold": outcome.fold + 1,
+    }
+    rows = {"tested": slice(None), "misclassified": ~outcome.is_right}
+    for name, path in tables.items():
+        if path is not None:
+            write_table(path, [{title: column[rows[name]] for title, column in columns.items()}], run)
+            screen.wrote(path)
+
+
+def _draw(outcome: "ClassTest", figure: FigureRequest, run: dict[str, Any]) -> None:
+    import shapelex as sx
+
+    aspect = min(0.35 + 0.04 * len(outcome.classes), 1.0)
+    draw_figure(figure, lambda ax: sx.plotting.plot_confusion(outcome.true, outcome.predicted, ax=ax), run, aspect)
+
+
+def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen) -> None:
+    """Write the predicted classes of new shapes."""
+    from shapelex.store.table_file import write_table
+
+    if out is None:
+        raise typer.BadParameter("NEW needs a table to write the predictions to.", param_hint="-o")
+    target = claim_table(out, force)
+    model = _load_classifier(path)
+    found: Any = read_shapes_for(model, new, screen)  # type: ignore[arg-type]
+    if count_incomplete(found):
+        raise CommandError(
+            f"{new} has missing landmarks: fill them in first, by shapelex impute {new} -o complete.npz"
+        )
+    with screen.progress("predicting"):
+        probabilities = model.predict_proba(found)
+    predicted = model.classes_[probabilities.argmax(axis=1)]
+    run = record_run(model.random_state, (new, path))
+    columns = {"id": found.ids, "predicted": predicted, "probability": probabilities.max(axis=1)}
+    columns |= {f"p {name}": probabilities[:, place] for place, name in enumerate(model.classes_.tolist())}
+    write_table(target, [columns], run)
+    counts = {str(name): int((predicted == name).sum()) for name in model.classes_}
+    screen.say(f"{len(found)} shapes: " + ", ".join(f"{name} {count}" for name, count in counts.items() if count))
+    screen.wrote(target)
+    screen.show({"n_shapes": len(found), "counts": counts, "mean_probability": float(probabilities.max(axis=1).mean())})
+
+
+def _load_classifier(path: Path) -> "ShapeClassifier":
+    import shapelex as sx
+
+    current_report().note_inputs([path])
+    try:
+        model = sx.load(path)
+    except ModelFileError as error:
+        if "it is a set of shapes" not in str(error):
+            raise
+        raise CommandError(
+            f"{path} is a set of shapes, no classifier: the classifier comes first, then the new shapes. Without new "
+            "shapes, classify learns from this set."
+        ) from error
+    if not isinstance(model, sx.ShapeClassifier):
+        raise CommandError(f"{path} holds a {type(model).__name__}: this command needs a classifier that it wrote.")
+    return model

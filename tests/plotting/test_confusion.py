@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import shapelex as sx
+from shapelex.exceptions import ShapeInputError
+
+
+def draw(*arguments, **options):
+    return sx.plotting.plot_confusion(*arguments, ax=Figure().subplots(), **options)
+
+
+def test_colors_are_shares_and_numbers_counts():
+    ax = draw(["b", "a", "a", "a"], ["a", "a", "b", "a"])
+    np.testing.assert_allclose(ax.images[0].get_array(), [[2 / 3, 1 / 3], [1, 0]])
+    found = {text.get_position(): text.get_text() for text in ax.texts}
+    assert found == {(0, 0): "2", (1, 0): "1", (0, 1): "1"}
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_classes_are_in_the_given_order_and_may_be_empty():
+    ax = draw([1, 2], [2, 2], classes=[3, 2, 1])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["3", "2", "1"]
+    np.testing.assert_allclose(ax.images[0].get_array(), [[0, 0, 0], [0, 1, 0], [0, 1, 0]])
+
+
+def test_many_classes_have_no_numbers():
+    assert not draw(np.arange(40), np.arange(40)).texts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((["a"], ["a", "b"]), {}, r"one class for each shape, got shapes \(1,\) and \(2,\)"),
+        (([], []), {}, "one class for each shape"),
+        ((["a", "b"], ["a", "a"]), {"classes": ["a"]}, "'b' is missing"),
+    ],
+)
+def test_bad_input_is_refused(arguments, options, message):
+    with pytest.raises(ShapeInputError, match=message):
+        draw(*arguments, **options)
