@@ -93,7 +93,7 @@ bench:
 
 # Each peer is installed on its own: without one that has no package for this platform, the others still run.
 $(VENV)/peers.stamp: $(VENV)/bench.stamp
-	@for peer in dictlearn geomstats pyefd spams; do \
+	@for peer in dictlearn geomstats spams; do \
 		$(PIP) install --group $$peer || echo "$$peer cannot be installed here: its rows will be skipped" >&2; \
 	done
 	@touch $@

@@ -40,7 +40,9 @@ def main() -> None:
         print_table("docs/how-to/retrieval.md, MPEG-7", header, rows, "retrieval-mpeg7")
     leaves = open_set("leaves_kaggle_outlines_200", "retrieval of leaves")
     if leaves is not None:
-        rows = [[row[0], *row[3:]] for row in _measure(leaves[np.asarray(leaves.labels) != ""], lambda labels: labels >= 0)]
+        rows = [
+            [row[0], *row[3:]] for row in _measure(leaves[np.asarray(leaves.labels) != ""], lambda labels: labels >= 0)
+        ]
         print_table("docs/how-to/retrieval.md, leaves", [header[0], *header[3:]], rows, "retrieval-leaves")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from measure import describe_machine, keep_results, parse_seeds
 
-PACKAGES = ("numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn", "pyefd")
+PACKAGES = ("numba", "scikit-learn", "geomstats", "spams-bin", "dictlearn")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shapelex as sx
@@ -34,8 +35,7 @@ def test_a_loaded_classifier_is_the_same(fitted, tmp_path):
     assert copy.candidates_ == model.candidates_
     np.testing.assert_array_equal(copy.weights_, model.weights_)
     np.testing.assert_array_equal(copy.classes_, model.classes_)
-    assert copy.scores_.drop(columns="weight").equals(model.scores_.drop(columns="weight"))
-    np.testing.assert_array_equal(copy.scores_["weight"].astype(float), model.scores_["weight"])
+    pd.testing.assert_frame_equal(copy.scores_, model.scores_)
     assert str(copy.explain(new[0])) == str(model.explain(new[0]))
 
 
@@ -47,7 +47,7 @@ def change(member, value):
 
 
 def drop_class(header, arrays):
-    arrays["_training_numbers"][:] = 0
+    arrays["_numbers"][:] = 0
 
 
 def far_sample(header, arrays):
@@ -60,9 +60,10 @@ def far_sample(header, arrays):
         (change("method", "magic"), "its method 'magic'"),
         (change("view", "sideways"), "of 'sideways' is not known"),
         (change("setting", 0.123), "has no setting 0.123"),
-        (change("weight", -1.0), "finite and not negative"),
-        (change("calibration", {"scale": 1.0, "offsets": [1.0]}), "2 finite numbers"),
-        (change("calibration", {}), "offsets"),
+        (change("weight", -1.0), "weights must not be negative"),
+        (change("offsets", [1.0]), "2 finite numbers"),
+        (change("scale", [1.0, -1.0]), "its scales must be positive"),
+        (change("scale", None), "2 finite numbers"),
         (drop_class, "must be those of 2 classes"),
         (far_sample, "rows of 16 shapes"),
     ],

@@ -186,9 +186,9 @@ def test_few_landmarks_have_no_convolutions():
 
 def test_many_shapes_are_sampled(monkeypatch):
     X, y = make_shapes(n_each=60)
-    monkeypatch.setattr(shape_classifier, "MAX_KERNEL_SHAPES", 45)
+    monkeypatch.setattr(inner_folds, "MAX_KERNEL_SHAPES", 45)
     model = sx.ShapeClassifier(CLOSED, random_state=0).fit(X, y)
-    assert len(model._shapes) == 45
+    assert len(model._sample) == 45
     new, truth = make_shapes(seed=1)
     assert model.score(new, truth) == 1
 
@@ -241,6 +241,9 @@ def test_explanation(space):
     assert table["class"][1] == found.rival
     assert list(table.columns[3:]) == model.candidates_
     assert found.to_dataframe("points")["effect"].tolist() == found.effects.tolist()
+    atoms = found.to_dataframe("atoms")
+    assert set(atoms["class"]) == ({found.label, found.rival} if "class dictionaries" in model.candidates_ else set())
+    assert (atoms["weight"] > 0).all()
     assert found.distances[model.classes_ == found.label] < 1e-6
     assert found.label in repr(found)
     assert found.plot(ax=Figure().subplots()).texts
@@ -281,3 +284,29 @@ def test_explanation_refuses_bad_arguments(fitted):
         model.explain(X[0], rival="square")
     with pytest.raises(ValueError, match="what"):
         model.explain(X[0]).to_dataframe("all")
+
+
+@pytest.mark.parametrize("space", [None, CLOSED, sx.BSpline(12)], ids=str)
+def test_model_files_come_back_whole(space, tmp_path):
+    X, y = make_shapes(n_each=8)
+    if space is not None:
+        X = CLOSED.roll(X, np.arange(len(X)))
+    if isinstance(space, sx.BSpline):
+        X = space.fit(X)
+    model = sx.ShapeClassifier(space, random_state=0).fit(X, y)
+    back = sx.load(model.save(tmp_path / "model"))
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+    pd.testing.assert_frame_equal(back.scores_, model.scores_)
+    np.testing.assert_array_equal(back.explain(X[0]).effects, model.explain(X[0]).effects)
+    assert back.candidates_ == model.candidates_
+    assert back.get_params() == model.get_params()
+
+
+@pytest.mark.realdata
+def test_hearts_by_author(data_folder):
+    hearts = sx.read(data_folder / "hearts_outlines_80.npz")
+    train, test = np.arange(len(hearts)) % 3 > 0, np.arange(len(hearts)) % 3 == 0
+    model = sx.ShapeClassifier(random_state=0).fit(hearts[train])
+    assert model.score(hearts[test].configurations, hearts[test].labels) > 0.8
+    # Weights and settings were chosen by the folds; their score must not promise more than new shapes keep.
+    assert model.scores_["accuracy"].iloc[-1] < 0.97

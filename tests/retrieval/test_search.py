@@ -22,7 +22,7 @@ OUTLINE = sx.Landmarks(40, closed=True)
 
 
 def families(n_classes=6, n_each=8, seed=0, n_points=40):
-    """Return outlines of several classes, each at a start point, place, size and angle of its own, and their classes."""
+    """Return outlines of several classes, each with its own start point, place, size and angle, and their classes."""
     rng = np.random.default_rng(seed)
     t = np.exp(2j * np.pi * np.arange(n_points) / n_points)
     frequencies = np.array([-4, -3, -2, -1, 2, 3, 4])
@@ -83,7 +83,9 @@ def test_landmarks_without_mirror_images_have_the_full_distance():
 
 @settings(max_examples=10)
 @given(st.integers(0, 39), st.booleans(), st.booleans(), strategies.phases, st.sampled_from([None, "reciprocal"]))
-def test_pose_start_point_direction_and_mirror_image_of_a_query_do_not_count(shift, is_reversed, is_mirrored, phase, how):
+def test_pose_start_point_direction_and_mirror_image_of_a_query_do_not_count(
+    shift, is_reversed, is_mirrored, phase, how
+):
     Z, _ = families(3, 5)
     query = 3 * phase * changed(Z[7], OUTLINE, shift, is_reversed, is_mirrored) + 2 - 1j
     indices, distances = sx.retrieve(query, Z, 5, space=OUTLINE)
@@ -165,7 +167,7 @@ class TestReranking:
         np.testing.assert_array_equal(indices[:, 0], np.arange(len(Z)))
         assert (classes[indices] == classes[:, None]).mean() > 0.95
         assert (np.diff(distances, axis=1) >= -1e-12).all()
-        assert (0 <= distances).all()
+        assert (distances >= 0).all()
         assert (distances <= 1).all()
 
     def test_a_query_does_not_depend_on_the_others(self, how):
@@ -255,5 +257,3 @@ def test_spaces_without_mirror_images_need_to_be_told():
         sx.retrieve(Z[0], Z, 2, space=space)
     indices, _ = sx.retrieve(Z[0], Z, 2, space=space, mirror=False)
     np.testing.assert_array_equal(indices, np.argsort(sx.distance(Z, Z[0], space=space))[:2])
-
-

@@ -38,8 +38,9 @@ def classify(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Classifier to write, .npz; with NEW, the table of predictions.",
-                     show_default=False),  # fmt: skip
+        typer.Option(
+            "-o", "--out", help="Classifier to write, .npz; with NEW, the table of predictions.", show_default=False
+        ),
     ] = None,
     by: Annotated[
         str | None,
@@ -47,20 +48,29 @@ def classify(
     ] = None,
     within: Annotated[
         str | None,
-        typer.Option("--within", help="Hold out shapes with the same value of this column together, such as "
-                     "individual.", show_default=False),  # fmt: skip
+        typer.Option(
+            "--within",
+            help="Hold out shapes with the same value of this column together, such as individual.",
+            show_default=False,
+        ),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds of the test.")] = 5,
-    test: Annotated[bool, typer.Option("--test/--no-test", help="Test by folds before learning from all shapes.")] = True,
+    test: Annotated[
+        bool, typer.Option("--test/--no-test", help="Test by folds before learning from all shapes.")
+    ] = True,
     tested: Annotated[
         Path | None,
-        typer.Option("--tested", help="Table to write: prediction of each shape while it was held out.",
-                     show_default=False),  # fmt: skip
+        typer.Option(
+            "--tested", help="Table to write: prediction of each shape while it was held out.", show_default=False
+        ),
     ] = None,
     misclassified: Annotated[
         Path | None,
-        typer.Option("--misclassified", help="Table to write: the shapes that were given another class in the test.",
-                     show_default=False),  # fmt: skip
+        typer.Option(
+            "--misclassified",
+            help="Table to write: the shapes that were given another class in the test.",
+            show_default=False,
+        ),
     ] = None,
     seed: SeedOption = 0,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
@@ -142,7 +152,7 @@ def _read_classes(
             f"impute {path} -o complete.npz"
         )
     labels = _column(found, by, "--by")
-    has_class = np.array([value == value and str(value) != "" for value in labels.tolist()])  # noqa: PLR0124 -- NaN
+    has_class = np.array([value == value and str(value) != "" for value in labels.tolist()])
     if not has_class.any():
         raise CommandError(f"--by {by}: no shape of {path} has a value in this column.")
     if not has_class.all():
@@ -154,7 +164,9 @@ def _read_classes(
         raise CommandError(f"--by {by} has fractional numbers, no classes: choose a column of text or whole numbers.")
     groups = None if within is None else _column(found, within, "--within")
     if groups is not None and any(value != value or str(value) == "" for value in groups.tolist()):
-        raise CommandError(f"--within {within}: some shapes have no value in this column; fill it in, or leave them out.")
+        raise CommandError(
+            f"--within {within}: some shapes have no value in this column; fill it in, or leave them out."
+        )
     return found, labels, groups
 
 
@@ -238,7 +250,7 @@ def _write_tables(
         "probability": outcome.probability,
         "fold": outcome.fold + 1,
     }
-    rows = {"tested": slice(None), "misclassified": ~outcome.is_right}
+    rows: dict[str, Any] = {"tested": slice(None), "misclassified": ~outcome.is_right}
     for name, path in tables.items():
         if path is not None:
             write_table(path, [{title: column[rows[name]] for title, column in columns.items()}], run)
@@ -260,11 +272,9 @@ def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen
         raise typer.BadParameter("NEW needs a table to write the predictions to.", param_hint="-o")
     target = claim_table(out, force)
     model = _load_classifier(path)
-    found: Any = read_shapes_for(model, new, screen)  # type: ignore[arg-type]
+    found: Any = read_shapes_for(model, new, screen)
     if count_incomplete(found):
-        raise CommandError(
-            f"{new} has missing landmarks: fill them in first, by shapelex impute {new} -o complete.npz"
-        )
+        raise CommandError(f"{new} has missing landmarks: fill them in first, by shapelex impute {new} -o complete.npz")
     with screen.progress("predicting"):
         probabilities = model.predict_proba(found)
     predicted = model.classes_[probabilities.argmax(axis=1)]

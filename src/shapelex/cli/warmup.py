@@ -55,6 +55,7 @@ def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda
             rows = shapes.astype(dtype)
             sx.pairwise_distances(rows)
             sx.register(rows, sx.Landmarks(8, closed=True))
+            sx.OutlineConvolutions(random_state=0).fit_transform(rows)
             # Dictionaries of many atoms have a kernel of their own.
             many = generator.normal(size=(40, 8)) + 1j * generator.normal(size=(40, 8))
             sx.encode(rows, many.astype(dtype), 2, "ormp", polish=True, max_weight=0.5)

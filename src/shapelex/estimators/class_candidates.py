@@ -33,8 +33,9 @@ _SHRINKAGES = (0.01, 0.03, 0.1, 0.3, 0.7)
 _COSTS = (1.0, 10.0, 100.0, 1000.0)
 _PENALTIES = tuple(np.logspace(-1, 5, 13).tolist())
 # Atoms per class, maximum number per shape, and weight of the product of the space against the learned one.
-_DICTIONARIES = ((1, 1, 0.1), (1, 1, 0.3), (8, 3, 0.1), (8, 3, 0.3))
+_DICTIONARIES = ((1, 1, 0.1), (8, 3, 0.3))
 _MIN_DEVIATION = 1e-6
+_BLOCK_ROWS = 2048
 _QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 10, "tol": 1e-2}
 
 
@@ -76,9 +77,15 @@ class Candidate(ABC):
         least: FloatArray = scores.min(axis=1, keepdims=True)
         return least
 
+    @classmethod
     @abstractmethod
-    def describe(self, setting: Any) -> str:
+    def describe(cls, setting: Any) -> str:
         """Return a setting in words."""
+
+    @classmethod
+    def calibration(cls, scale: FloatArray, offsets: FloatArray) -> Calibration:
+        """Return a calibration with these numbers."""
+        return ScoreCalibration(scale, offsets)
 
 
 class TangentDiscriminant(Candidate):
@@ -111,7 +118,8 @@ class TangentDiscriminant(Candidate):
         """Return the discriminant functions."""
         return _one_column_per_class(self._model.decision_function(self._tangent.transform(X)))
 
-    def describe(self, setting: Any) -> str:
+    @classmethod
+    def describe(cls, setting: Any) -> str:
         """Return the shrinkage."""
         return f"shrinkage={setting:g}"
 
@@ -137,7 +145,8 @@ class KernelMachine(Candidate):
         """Return the decision function."""
         return _one_column_per_class(self._model.decision_function(self._kernel(X)))
 
-    def describe(self, setting: Any) -> str:
+    @classmethod
+    def describe(cls, setting: Any) -> str:
         """Return the cost."""
         return f"C={setting:g}"
 
@@ -216,11 +225,17 @@ class ClassDictionaries(Candidate):
         """Return a scale of the errors of each class."""
         return calibrate(scores, numbers, np.ones(len(numbers)))
 
+    @classmethod
+    def calibration(cls, scale: FloatArray, offsets: FloatArray) -> Calibration:
+        """Return a calibration whose scales are temperatures."""
+        return ErrorCalibration(scale, offsets)
+
     def worst(self, scores: FloatArray) -> FloatArray:
         """Return the largest possible error."""
         return np.ones((len(scores), 1))
 
-    def describe(self, setting: Any) -> str:
+    @classmethod
+    def describe(cls, setting: Any) -> str:
         """Return the size and the product."""
         n_atoms, n_nonzero, shrinkage = setting
         return f"n_atoms={n_atoms}, n_nonzero={n_nonzero}, shrinkage={shrinkage:g}"
@@ -260,47 +275,87 @@ class ConvolutionRidge(Candidate):
         return found
 
     def fit(self, numbers: IntArray, setting: Any) -> None:
-        """Solve for one penalty, in the smaller of the spaces of shapes and of features."""
+        """Solve for one penalty: in the space of shapes, or of features where there are fewer of them."""
         mirror, penalty = setting
-        self.features = self._known[mirror][0] if mirror in self._known else self._make(mirror)
-        rows = self.features.rows
-        if len(rows) <= rows.shape[1]:
-            (weights,), self._average = _ridge_weights(rows @ rows.T, numbers, [penalty])
+        targets = _targets(numbers)
+        self._average = targets.mean(axis=0)
+        if len(numbers) <= MAX_KERNEL_SHAPES:
+            self.features = self._known[mirror][0] if mirror in self._known else self._make(mirror)
+            rows = self.features.rows
+            (weights,), _ = _ridge_weights(rows @ rows.T, numbers, [penalty])
             self.weights: FloatArray = rows.T @ weights
         else:
-            targets = _targets(numbers)
-            self._average = targets.mean(axis=0)
-            products = rows.T @ rows
+            self.features = self._make(mirror, keeps_rows=False)
+            products, with_targets = self.features.products(targets - self._average)
             products[np.diag_indices_from(products)] += penalty
-            self.weights = np.linalg.solve(products, rows.T @ (targets - self._average))
-        del self._make, self._known, self.features.rows
+            self.weights = np.linalg.solve(products, with_targets)
+        self.features.forget()
+        del self._make, self._known
 
     def scores(self, X: ComplexArray) -> FloatArray:
         """Return the regression."""
         found: FloatArray = self.features.transform(X) @ self.weights + self._average
         return found
 
-    def describe(self, setting: Any) -> str:
+    @classmethod
+    def describe(cls, setting: Any) -> str:
         """Return whether mirror images count as the same, and the penalty."""
         mirror, penalty = setting
         return f"mirror={mirror}, alpha={penalty:.3g}"
 
 
+METHODS: tuple[type[Candidate], ...] = (
+    TangentDiscriminant,
+    TangentMachine,
+    ProcrustesMachine,
+    ClassDictionaries,
+    ConvolutionRidge,
+)
+
+
 class _Standardized:
     """Features by convolutions, each with mean 0 and standard deviation 1 in the training shapes."""
 
-    def __init__(self, X: ComplexArray, space: Space, mirror: bool, random_state: int) -> None:
+    def __init__(self, X: ComplexArray, space: Space, mirror: bool, random_state: int, keeps_rows: bool = True) -> None:
+        self._X = X
         self._convolutions = OutlineConvolutions(space, mirror, random_state).fit(X)
-        features = np.asarray(self._convolutions.transform(X), dtype=np.float64)
-        self._means = features.mean(axis=0)
-        # A constant feature stays 0 but for rounding.
-        self._scales = features.std(axis=0) + _MIN_DEVIATION
-        self.rows: FloatArray = (features - self._means) / self._scales
+        self.rows: FloatArray = np.empty((0, 0))
+        if keeps_rows:
+            features = np.asarray(self._convolutions.transform(X), dtype=np.float64)
+            self._set_scales(features.mean(axis=0), features.var(axis=0))
+            self.rows = (features - self._means) / self._scales
+
+    def products(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the products of standardized features with each other and with targets, computed block by block."""
+        n_features = self._convolutions.thresholds_.size
+        sums, squares = np.zeros(n_features), np.zeros((n_features, n_features))
+        with_targets = np.zeros((n_features, targets.shape[1]))
+        for start in range(0, len(self._X), _BLOCK_ROWS):
+            rows = np.asarray(self._convolutions.transform(self._X[start : start + _BLOCK_ROWS]), dtype=np.float64)
+            sums += rows.sum(axis=0)
+            squares += rows.T @ rows
+            with_targets += rows.T @ targets[start : start + _BLOCK_ROWS]
+        n_shapes = len(self._X)
+        means = sums / n_shapes
+        squares -= n_shapes * np.outer(means, means)
+        self._set_scales(means, np.maximum(np.diag(squares), 0) / n_shapes)
+        squares /= np.outer(self._scales, self._scales)
+        # The targets sum to 0, so the means of the features do not matter here.
+        return squares, with_targets / self._scales[:, None]
 
     def transform(self, X: ComplexArray) -> FloatArray:
         """Return the features of new shapes."""
         found: FloatArray = (np.asarray(self._convolutions.transform(X)) - self._means) / self._scales
         return found
+
+    def forget(self) -> None:
+        """Keep only what new shapes need."""
+        del self._X, self.rows
+
+    def _set_scales(self, means: FloatArray, variances: FloatArray) -> None:
+        self._means = means
+        # A constant feature stays 0 but for rounding.
+        self._scales = np.sqrt(variances) + _MIN_DEVIATION
 
 
 def _targets(numbers: IntArray) -> FloatArray:

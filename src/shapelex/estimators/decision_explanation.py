@@ -11,6 +11,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
+from shapelex.estimators.class_candidates import ClassDictionaries
 from shapelex.estimators.score_calibration import pool
 from shapelex.exceptions import ShapeInputError
 from shapelex.geometry import register
@@ -61,6 +62,8 @@ class Explanation:
         Full distance to the nearest training shape of each class.
     space : Space
         Space of the shapes.
+    atoms : list of dict
+        Where class dictionaries are used: the atoms that approximate the shape in both classes.
     is_curve : bool
         Whether the points follow a curve, so that stretches were replaced; single landmarks otherwise.
     """
@@ -78,16 +81,19 @@ class Explanation:
     rival_example: ComplexArray
     distances: FloatArray
     space: Space
+    atoms: list[dict[str, Any]]
     is_curve: bool
 
-    def to_dataframe(self, what: Literal["classes", "points"] = "classes") -> "pd.DataFrame":
+    def to_dataframe(self, what: Literal["classes", "points", "atoms"] = "classes") -> "pd.DataFrame":
         """Return the explanation as a table.
 
         Parameters
         ----------
-        what : {"classes", "points"}, default "classes"
+        what : {"classes", "points", "atoms"}, default "classes"
             One row per class, most probable first: ``class``, ``probability``, the ``distance`` to the nearest training
-            shape, and a column for each method with its probability. Or one row per point: ``point``, ``effect``.
+            shape, and a column for each method with its probability. Or one row per point: ``point``, ``effect``. Or
+            one row for each atom that approximates the shape in one of the two classes: ``class``, ``atom``, the
+            modulus of its ``weight``, and the ``error`` of the class; no rows where class dictionaries are not used.
 
         Returns
         -------
@@ -96,7 +102,9 @@ class Explanation:
         """
         import pandas as pd
 
-        check_choice(what, ("classes", "points"), "what")
+        check_choice(what, ("classes", "points", "atoms"), "what")
+        if what == "atoms":
+            return pd.DataFrame(self.atoms, columns=["class", "atom", "weight", "error"])
         if what == "points":
             return pd.DataFrame({"point": np.arange(len(self.effects)), "effect": self.effects})
         columns = {"class": self.classes, "probability": self.probabilities, "distance": self.distances}
@@ -175,18 +183,44 @@ def explain_decision(model: "ShapeClassifier", shape: ComplexArray, rival: Any) 
         rival_example=examples[other],
         distances=distances,
         space=model.space_,
+        atoms=_used_atoms(model, shape, (own, other)),
         is_curve=model._is_curve,
     )
+
+
+def _used_atoms(model: "ShapeClassifier", shape: ComplexArray, numbers: tuple[int, int]) -> list[dict[str, Any]]:
+    """Return the atoms that approximate a shape in some classes, where class dictionaries are used."""
+    rows: list[dict[str, Any]] = []
+    for view, member in zip(model._choices[:, 2], model._members, strict=True):
+        if not isinstance(member, ClassDictionaries):
+            continue
+        seen = shape[None]
+        if view and model.registration_ is not None:
+            seen = np.asarray(model.registration_.transform(seen))
+        errors = member.model.class_errors(seen)[0]
+        for number in numbers:
+            codes = np.abs(member.model.dictionaries_[number].encode(seen).toarray()[0])
+            rows += [
+                {
+                    "class": model.classes_[number],
+                    "atom": int(atom),
+                    "weight": float(codes[atom]),
+                    "error": errors[number],
+                }
+                for atom in np.argsort(-codes, kind="stable")[: np.count_nonzero(codes)]
+            ]
+    return rows
 
 
 def _rival_number(classes: np.ndarray[Any, Any], logarithms: FloatArray, own: int, rival: Any) -> int:
     if rival is None:
         return int(np.argsort(logarithms)[-2])
+    names = classes.tolist()
     found = np.flatnonzero(classes == rival)
     if len(found) != 1 or found[0] == own:
         raise ShapeInputError(
-            f"rival must be one of the classes other than the predicted {classes[own]!r}, got {rival!r}; the classes "
-            f"are {', '.join(map(repr, classes.tolist()))}."
+            f"rival must be one of the classes other than the predicted {names[own]!r}, got {rival!r}; the classes are "
+            f"{', '.join(map(repr, names))}."
         )
     return int(found[0])
 
@@ -195,14 +229,14 @@ def _nearest_examples(
     model: "ShapeClassifier", shape: ComplexArray, allows_mirror: bool
 ) -> tuple[ComplexArray, FloatArray]:
     """Return the nearest training shape of every class, aligned with the shape, and its distance."""
-    space, candidates = model.space_, model._shapes
+    space, candidates = model.space_, model._shapes[model._sample]
     if space.closed and space.coordinates_per_point is not None:
         candidates = register(candidates, space, to=shape, reflection=allows_mirror).configurations
     rows = space.whitened_preshapes(candidates, "X")
     apart = pairwise_row_distances(space.whitened_preshapes(shape), rows)[0]
     nearest = []
     for number in range(len(model.classes_)):
-        members = np.flatnonzero(model._numbers == number)
+        members = np.flatnonzero(model._numbers[model._sample] == number)
         nearest.append(members[np.argmin(apart[members])])
     return _fit_onto(candidates[nearest], shape, space), apart[nearest]
 

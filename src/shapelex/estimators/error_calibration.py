@@ -23,6 +23,11 @@ class ErrorCalibration:
     temperatures: FloatArray
     offsets: FloatArray
 
+    @property
+    def scale(self) -> FloatArray:
+        """The temperatures, under the name that other calibrations have for their scale."""
+        return self.temperatures
+
     def scores(self, errors: FloatArray) -> FloatArray:
         """Return the score of each class, shape (n_shapes, n_classes)."""
         # Errors are at most 1, so this is finite for every temperature that is a normal number.

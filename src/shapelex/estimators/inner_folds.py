@@ -1,4 +1,4 @@
-"""Held-out scores of candidates in the folds of a training set.
+"""Folds of a training set, and held-out scores of candidates in them.
 
 Input: prepared candidates, classes and groups. Output: for every candidate, its best setting, with calibrated
 log-probabilities of all shapes while they were held out.
@@ -6,41 +6,77 @@ log-probabilities of all shapes while they were held out.
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from shapelex._typing import FloatArray, IntArray
-from shapelex.estimators.class_candidates import Calibration, Candidate
+from shapelex._typing import ArrayLike, FloatArray, IntArray
+from shapelex.estimators.class_candidates import MAX_KERNEL_SHAPES, Calibration, Candidate
+from shapelex.exceptions import ShapeInputError
 
 Fold = tuple[IntArray, IntArray]
+
+_N_FOLDS = 5
+_MANY_SHAPES = 1000
+_N_FOLDS_OF_MANY = 3
 
 
 @dataclass(eq=False)
 class Judged:
-    """A candidate with its best setting: `logarithms` are log-probabilities of held-out shapes."""
+    """A candidate, the number of its best setting, and log-probabilities of held-out shapes with it."""
 
     candidate: Candidate
-    setting: Any
+    setting: int
     calibration: Calibration
     logarithms: FloatArray
 
-    def log_probabilities(self, X: Any) -> FloatArray:
-        """Return log-probabilities of new shapes by the fitted candidate."""
-        found: FloatArray = log_softmax(self.calibration.scores(self.candidate.scores(X)), axis=1)
-        return found
+
+def check_groups(groups: ArrayLike | None, n_shapes: int) -> IntArray | None:
+    """Return the number of the group of each shape."""
+    if groups is None:
+        return None
+    given = np.asarray(groups)
+    if given.shape != (n_shapes,):
+        raise ShapeInputError(
+            f"groups must hold one entry per shape: X has {n_shapes} shapes, groups has shape {given.shape}."
+        )
+    units = np.unique(given, return_inverse=True)[1]
+    if units.max() == 0:
+        raise ShapeInputError("groups must hold at least 2 groups to make folds of, got one: leave groups out.")
+    return units
 
 
-def make_class_folds(numbers: IntArray, groups: IntArray | None, n_folds: int, seed: int) -> list[Fold]:
+def sample_rows(numbers: IntArray, generator: np.random.Generator) -> IntArray:
+    """Return all rows, or a random sample that has its share of every class, and at least two shapes of each."""
+    if len(numbers) <= MAX_KERNEL_SHAPES:
+        return np.arange(len(numbers))
+    share = MAX_KERNEL_SHAPES / len(numbers)
+    chosen = []
+    for number in np.unique(numbers):
+        rows = np.flatnonzero(numbers == number)
+        n_rows = max(2, round(share * len(rows)))
+        chosen.append(generator.choice(rows, size=n_rows, replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def make_class_folds(numbers: IntArray, units: IntArray | None, seed: int) -> list[Fold]:
     """Return stratified folds that never split a group; classes with fewer shapes than folds miss some folds."""
-    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
-    folds = splitter(n_folds, shuffle=True, random_state=seed)
+    n_folds = _N_FOLDS if len(numbers) < _MANY_SHAPES else _N_FOLDS_OF_MANY
+    n_folds = min(n_folds, int(np.bincount(numbers).max()))
+    splitter = StratifiedKFold
+    if units is not None:
+        n_folds, splitter = min(n_folds, len(np.unique(units))), StratifiedGroupKFold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = list(folds.split(np.empty((len(numbers), 0)), numbers, groups))
-    return [(kept, held) for kept, held in found if len(held)]
+        split = splitter(n_folds, shuffle=True, random_state=seed).split(np.empty((len(numbers), 0)), numbers, units)
+        folds = [(kept, held) for kept, held in split if len(held)]
+    if any(len(np.unique(numbers[kept])) < 2 for kept, _ in folds):
+        raise ShapeInputError(
+            "groups must leave shapes of at least 2 classes to learn from when one fold is held out: every class needs "
+            "shapes of several groups."
+        )
+    return folds
 
 
 def judge(candidate: Candidate, numbers: IntArray, folds: list[Fold]) -> Judged:
@@ -54,7 +90,7 @@ def judge(candidate: Candidate, numbers: IntArray, folds: list[Fold]) -> Judged:
             found[number][np.ix_(held, known)] = scores
     best: Judged | None = None
     least = np.inf
-    for setting, scores in zip(candidate.settings, found, strict=True):
+    for setting, scores in enumerate(found):
         calibration = candidate.calibrate(scores, numbers)
         logarithms = log_softmax(calibration.scores(scores), axis=1)
         loss = log_loss(logarithms, numbers)

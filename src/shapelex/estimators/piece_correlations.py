@@ -33,10 +33,10 @@ class PieceCorrelations(TransformerMixin, ShapeEstimator):  # type: ignore[misc]
     """Features of closed outlines by correlation with learned pieces, pooled over all start points.
 
     For each length, pieces of that length are cut out of the training outlines at random points, and a dictionary is
-    learned from them. The response of atom ``d`` at a point of an outline is the cosine ``|d* p| / |p|`` of the centered
-    piece ``p`` that starts there: 1 where the piece has the shape of the atom, at any size and angle. All points are
-    computed at once by FFT. The features of an atom are the shares of the responses above four thresholds (quantiles
-    of the responses of the training outlines), the largest response, and the mean.
+    learned from them. The response of atom ``d`` at a point of an outline is the cosine ``|d* p| / |p|`` of the
+    centered piece ``p`` that starts there: 1 where the piece has the shape of the atom, at any size and angle. All
+    points are computed at once by FFT. The features of an atom are the shares of the responses above four thresholds
+    (quantiles of the responses of the training outlines), the largest response, and the mean.
 
     Unlike those of :class:`OutlineConvolutions`, these features can be drawn and named: ``dictionaries_`` holds the
     atoms. They are fewer and, on most sets, less accurate. See the how-to page on classification.
@@ -207,7 +207,7 @@ class PieceCorrelations(TransformerMixin, ShapeEstimator):  # type: ignore[misc]
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.dictionaries_) * len(_POOLS) * self.thresholds_.shape[2]
+        return len(self.dictionaries_) * len(_POOLS) * int(self.thresholds_.shape[2])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "thresholds_")
@@ -225,7 +225,7 @@ def _responses(points: ComplexArray, atoms: ComplexArray) -> FloatArray:
     squares = np.roll(np.fft.ifft(np.fft.fft(np.abs(points) ** 2, axis=1) * window, axis=1).real, 1 - length, axis=1)
     squares = squares - np.abs(sums) ** 2 / length
     norms = np.sqrt(np.maximum(squares, _MIN_SQUARE))
-    return np.minimum(np.abs(products) / norms[:, :, None], 1)
+    return np.asarray(np.minimum(np.abs(products) / norms[:, :, None], 1))
 
 
 def _fit_quietly(model: ShapeDictionary, pieces: ComplexArray) -> ShapeDictionary:

@@ -23,7 +23,7 @@ _UNIFORM_SHARE = 1e-3
 class ScoreCalibration:
     """Log-odds ``scale · score_c + offset_c``."""
 
-    scale: float
+    scale: float | FloatArray
     offsets: FloatArray
 
     def scores(self, scores: FloatArray) -> FloatArray:
@@ -36,7 +36,9 @@ def calibrate_scores(scores: FloatArray, numbers: IntArray) -> ScoreCalibration:
     """Return the scale and offsets of greatest likelihood, less ``3/2 |offsets|²``."""
     n_shapes, n_classes = scores.shape
     ordered = np.sort(scores, axis=1)
-    unit = max(float(np.mean(ordered[:, -1] - ordered[:, 0])), float(np.finfo(np.float64).tiny))
+    spread, size = float(np.mean(ordered[:, -1] - ordered[:, 0])), float(np.abs(ordered).max())
+    # Scores that are equal but for rounding say nothing, in any unit.
+    unit = spread if spread > 1e-12 * size else 1.0
     scaled = (scores - ordered[:, -1:]) / unit
     shapes = np.arange(n_shapes)
 

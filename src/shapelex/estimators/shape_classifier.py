@@ -1,9 +1,11 @@
 """One classifier of shapes that chooses its methods by itself."""
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,7 +13,7 @@ from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.class_candidates import (
-    MAX_KERNEL_SHAPES,
+    METHODS,
     Candidate,
     ClassDictionaries,
     ConvolutionRidge,
@@ -21,23 +23,26 @@ from shapelex.estimators.class_candidates import (
     TangentMachine,
 )
 from shapelex.estimators.class_labels import check_class_sizes, check_labels, own_labels
-from shapelex.estimators.classifier_file import Decisions
+from shapelex.estimators.classifier_file import VIEWS, Decisions
 from shapelex.estimators.decision_explanation import Explanation, explain_decision
-from shapelex.estimators.inner_folds import Fold, Judged, accuracy, judge, log_loss, make_class_folds
+from shapelex.estimators.inner_folds import (
+    Fold,
+    Judged,
+    accuracy,
+    check_groups,
+    judge,
+    log_loss,
+    make_class_folds,
+    sample_rows,
+)
 from shapelex.estimators.outline_registration import OutlineRegistration
 from shapelex.estimators.score_calibration import pool, pooling_weights
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Landmarks, Space
 from shapelex.store.schema import Labels, Schema
 
-if TYPE_CHECKING:
-    pass
-
 _log = logging.getLogger(__name__)
 
-_N_FOLDS = 5
-_MANY_SHAPES = 1000
-_N_FOLDS_OF_MANY = 3
 _BLOCK_ROWS = 2048
 # Landmarks of an open space with at least so many points are taken for a curve.
 _MIN_CURVE_POINTS = 20
@@ -102,8 +107,8 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     A class needs two shapes. Methods that cannot be fitted to so few shapes are left out: linear discriminant analysis
     needs more shapes than classes, a class dictionary two shapes in each fold.
 
-    ``save`` writes the training shapes and what the folds decided: methods, settings, calibrations and weights. Loading
-    the file fits the chosen methods again, without the folds.
+    A model file holds the training shapes and what the folds chose. :func:`shapelex.load` fits the chosen methods to
+    these shapes again, without folds.
 
     Examples
     --------
@@ -122,6 +127,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     """
 
     _schema = Schema((Labels("classes_", "n_classes"), Decisions("members")))
+
     # Methods that compare shapes point by point, besides the two that choose the registration.
     _pointwise: tuple[type[Candidate], ...] = (TangentMachine, ClassDictionaries)
 
@@ -160,15 +166,14 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         labels = check_labels(own_labels(X, type(self).__name__) if y is None else y, len(configurations))
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         _check_classes(self.classes_, numbers)
-        units = _check_groups(groups, len(configurations))
-        seed, fold_seed = (int(number) for number in generator.integers(2**31, size=2))
-        sample = _sample_rows(numbers, generator)
-        folds = _make_folds(numbers[sample], None if units is None else units[sample], fold_seed)
-        judged = self._compare(configurations[sample], numbers[sample], folds, seed)
-        self._choose(judged, numbers[sample], folds)
-        self._fit_members(configurations, numbers, sample, seed)
-        self._shapes, self._numbers = configurations[sample], numbers[sample]
-        self._training, self._training_numbers, self._sample, self._seed = configurations, numbers, sample, seed
+        units = check_groups(groups, len(configurations))
+        self._seed, fold_seed = (int(number) for number in generator.integers(2**31, size=2))
+        self._shapes, self._numbers, self._sample = configurations, numbers, sample_rows(numbers, generator)
+        sampled = numbers[self._sample]
+        folds = make_class_folds(sampled, None if units is None else units[self._sample], fold_seed)
+        judged = self._compare(configurations[self._sample], sampled, folds)
+        self._choose(judged, sampled, folds)
+        self._fit_members({(type(one.candidate), view): one.candidate for view, one in judged})
         return self
 
     @keeps_array_kind
@@ -233,17 +238,29 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
             If there is more than one shape, or `rival` is the predicted class or no class.
         """
         rows = np.asarray(self._open_new_input(shape)[:])
+        self.space_.whitened_preshapes(rows, "shape")
         if len(rows) != 1:
             raise ShapeInputError(f"shape must be one configuration, got {len(rows)}: explain them one by one.")
         return explain_decision(self, rows[0], rival)
 
+    @property
+    def candidates_(self) -> list[str]:
+        """Names of the methods that are used."""
+        return [METHODS[method].name for method in self._choices[:, 0]]
+
     def _method_log_probabilities(self, configurations: ComplexArray) -> FloatArray:
         """Return log-probabilities by method, shape (n_methods, n_shapes, n_classes)."""
-        views = {"": configurations}
-        if any(view for view, _ in self._members):
+        views = {0: configurations}
+        if self._view and self._view in self._choices[:, 2]:
             assert self.registration_ is not None
             views[self._view] = np.asarray(self.registration_.transform(configurations))
-        return np.stack([member.log_probabilities(views[view]) for view, member in self._members])
+        found = []
+        for (_, _, view), member, scale, offset in zip(
+            self._choices, self._members, self._scales, self._offsets, strict=True
+        ):
+            calibration = member.calibration(scale, offset)
+            found.append(log_softmax(calibration.scores(member.scores(views[int(view)])), axis=1))
+        return np.stack(found)
 
     def _log_probabilities(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -259,107 +276,104 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         """Whether coordinates follow a curve, so that neighbors in order are neighbors in space."""
         return self.space_.closed or not isinstance(self.space_, Landmarks) or self.n_features_in_ >= _MIN_CURVE_POINTS
 
-    def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold], seed: int) -> list[tuple[str, Judged]]:
-        """Return all methods with their best settings, by registration."""
-        registrations: dict[str, OutlineRegistration | None] = {"": None}
-        if self.space_.closed and self.space_.coordinates_per_point is not None:
-            for reflection, name in ((False, "start"), (True, "start, reflection")):
-                registrations[name] = OutlineRegistration(space=self.space_, reflection=reflection).fit(X)
-        views = {name: X if found is None else found.transform(X) for name, found in registrations.items()}
-        first = [(view, self._judge(TangentDiscriminant(), views[view], numbers, folds, seed)) for view in views]
-        first += [(view, self._judge(ProcrustesMachine(), views[view], numbers, folds, seed)) for view in views]
-        known = [(view, found) for view, found in first if found is not None]
-        self._view = min(known, key=lambda one: log_loss(one[1].logarithms, numbers))[0]
+    def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold]) -> list[tuple[int, Judged]]:
+        """Return all methods with their best settings, by registration, and choose the registration."""
+        n_views = len(VIEWS) if self.space_.closed and self.space_.coordinates_per_point is not None else 1
+        registrations = [self._registration(view, X) for view in range(n_views)]
+        views = [X if found is None else np.asarray(found.transform(X)) for found in registrations]
+        tried: list[tuple[int, Candidate]] = [
+            (view, candidate()) for candidate in (TangentDiscriminant, ProcrustesMachine) for view in range(n_views)
+        ]
+        judged = self._judge(tried, views, numbers, folds)
+        self._view = min(judged, key=lambda one: log_loss(one[1].logarithms, numbers))[0]
         self.registration_ = registrations[self._view]
-        others = [(self._view, candidate()) for candidate in self._pointwise]
+        tried = [(self._view, candidate()) for candidate in self._pointwise]
         if self._is_curve:
-            others.append(("", ConvolutionRidge()))
-        for view, candidate in others:
-            found = self._judge(candidate, views[view], numbers, folds, seed)
-            if found is not None:
-                known.append((view, found))
-        return sorted(known, key=lambda one: _ORDER.index(type(one[1].candidate)))
+            tried.append((0, ConvolutionRidge()))
+        judged += self._judge(tried, views, numbers, folds)
+        return sorted(judged, key=lambda one: METHODS.index(type(one[1].candidate)))
+
+    def _registration(self, view: int, X: ComplexArray) -> OutlineRegistration | None:
+        """Return the registration of a view, fitted to the shapes; None for shapes as they come."""
+        if view == 0:
+            return None
+        return OutlineRegistration(space=self.space_, reflection="reflection" in VIEWS[view]).fit(X)
 
     def _judge(
-        self, candidate: Candidate, X: ComplexArray, numbers: IntArray, folds: list[Fold], seed: int
-    ) -> Judged | None:
-        if not all(candidate.can_learn(numbers[kept]) for kept, _ in folds):
-            _log.info("%s is left out: a fold has too few shapes of a class", candidate.name)
-            return None
-        candidate.prepare(X, self.space_, seed)
-        return judge(candidate, numbers, folds)
+        self, tried: list[tuple[int, Candidate]], views: list[ComplexArray], numbers: IntArray, folds: list[Fold]
+    ) -> list[tuple[int, Judged]]:
+        """Return the candidates that the folds have enough shapes for, with their best settings."""
+        judged = []
+        for view, candidate in tried:
+            if all(candidate.can_learn(numbers[kept]) for kept, _ in folds):
+                candidate.prepare(views[view], self.space_, self._seed)
+                judged.append((view, judge(candidate, numbers, folds)))
+            else:
+                _log.info("%s is left out: a fold has too few shapes of a class", candidate.name)
+        return judged
 
-    def _choose(self, judged: list[tuple[str, Judged]], numbers: IntArray, folds: list[Fold]) -> None:
-        """Learn the weights of the methods, keep those that matter, and write the table of all."""
+    def _choose(self, judged: list[tuple[int, Judged]], numbers: IntArray, folds: list[Fold]) -> None:
+        """Learn the weights of the methods, keep those that matter, and note the scores of all."""
         import pandas as pd
 
-        used = [
-            (view, one) for view, one in judged if view == self._view or isinstance(one.candidate, ConvolutionRidge)
-        ]
-        machines = [one for _, one in used if isinstance(one.candidate, KernelMachine)]
+        used = [one for view, one in judged if view == self._view or isinstance(one.candidate, ConvolutionRidge)]
+        machines = [one for one in used if isinstance(one.candidate, KernelMachine)]
         # Their distances are almost the same: both together would count twice.
         machines.remove(min(machines, key=lambda one: log_loss(one.logarithms, numbers)))
-        used = [(view, one) for view, one in used if one not in machines]
-        logarithms = np.stack([one.logarithms for _, one in used])
-        weights = pooling_weights(logarithms, numbers)
-        matters = weights >= _MIN_WEIGHT * weights.sum()
-        logarithms = logarithms[matters]
+        used = [one for one in used if one not in machines]
+        weights = pooling_weights(np.stack([one.logarithms for one in used]), numbers)
+        used = [one for one, weight in zip(used, weights, strict=True) if weight >= _MIN_WEIGHT * weights.sum()]
+        logarithms = np.stack([one.logarithms for one in used])
         self.weights_ = pooling_weights(logarithms, numbers)
-        self._members = [one for one, matter in zip(used, matters, strict=True) if matter]
-        self.candidates_ = [one.candidate.name for _, one in self._members]
-        by_member = {id(one): weight for (_, one), weight in zip(self._members, self.weights_, strict=True)}
+        n_classes = len(self.classes_)
+        self._scales = np.stack([np.broadcast_to(one.calibration.scale, n_classes) for one in used])
+        self._offsets = np.stack([one.calibration.offsets for one in used])
+        self._choices = np.array(
+            [(METHODS.index(type(one.candidate)), one.setting, view) for view, one in judged if one in used],
+            dtype=np.int64,
+        )
+        weight_of = dict(zip(map(id, used), self.weights_.tolist(), strict=True))
+        rows = [_score_row(view, one, numbers, weight_of.get(id(one), 0.0)) for view, one in judged]
         held_out = np.empty(logarithms.shape[1:])
         for kept, held in folds:
             held_out[held] = pool(logarithms[:, held], pooling_weights(logarithms[:, kept], numbers[kept]))
-        rows = [_score_row(view, one, numbers, by_member.get(id(one), 0.0)) for view, one in judged]
-        total = {"method": "all by weight", "registration": "", "setting": "", "weight": float("nan")}
-        rows.append(total | {"accuracy": accuracy(held_out, numbers), "log_loss": log_loss(held_out, numbers)})
-        columns = ["method", "registration", "setting", "accuracy", "log_loss", "weight"]
-        self.scores_: pd.DataFrame = pd.DataFrame(rows)[columns]
+        scores = {"accuracy": accuracy(held_out, numbers), "log_loss": log_loss(held_out, numbers), "weight": np.nan}
+        self.scores_ = pd.DataFrame([*rows, {"method": "all by weight", "registration": "", "setting": ""} | scores])
 
-    def _fit_members(self, X: ComplexArray, numbers: IntArray, sample: IntArray, seed: int) -> None:
-        """Fit the chosen settings to the shapes that the methods can learn from."""
-        whole = X
-        if len(sample) < len(X) and self.registration_ is not None:
-            whole = np.asarray(self.registration_.transform(X))
-        for view, member in self._members:
-            candidate = member.candidate
-            if len(sample) == len(X) or candidate.max_shapes is not None:
-                candidate.fit(numbers[sample], member.setting)
-            else:
-                candidate.prepare(whole if view else X, self.space_, seed)
-                candidate.fit(numbers, member.setting)
-            member.logarithms = member.logarithms[:0]
-
-    def _refit_members(self) -> None:
-        """Fit the methods of a model file to its training shapes."""
-        X, numbers, sample = self._training, self._training_numbers, self._sample
-        self._shapes, self._numbers = X[sample], numbers[sample]
-        views = {"": self._shapes}
-        self.registration_ = None
+    def _fit_members(self, prepared: Mapping[tuple[type[Candidate], int], Candidate]) -> None:
+        """Fit the chosen settings to the shapes that the methods can learn from; candidates may be prepared already."""
+        views: dict[int, ComplexArray] = {0: self._shapes}
         if self._view:
-            reflection = "reflection" in self._view
-            self.registration_ = OutlineRegistration(space=self.space_, reflection=reflection).fit(self._shapes)
+            assert self.registration_ is not None
             views[self._view] = np.asarray(self.registration_.transform(self._shapes))
-        for view, member in self._members:
-            member.candidate.prepare(views[view], self.space_, self._seed)
-        self._fit_members(X, numbers, sample, self._seed)
+        self._members = []
+        for method, setting, view in self._choices.tolist():
+            candidate = METHODS[method]()
+            is_sampled = candidate.max_shapes is not None or len(self._sample) == len(self._shapes)
+            rows = self._sample if is_sampled else np.arange(len(self._shapes))
+            known = prepared.get((type(candidate), view))
+            if is_sampled and known is not None:
+                candidate = known
+            else:
+                candidate.prepare(views[view][rows], self.space_, self._seed)
+            candidate.fit(self._numbers[rows], candidate.settings[setting])
+            self._members.append(candidate)
 
     def _check_loaded(self) -> None:
-        self.predict(self._training[:1])
+        self.registration_ = self._registration(self._view, self._shapes[self._sample])
+        self._fit_members({})
+        self.predict(self._shapes[:1])
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_members") and hasattr(self, "weights_")
+        return hasattr(self, "_members")
 
 
-_ORDER = (TangentDiscriminant, TangentMachine, ProcrustesMachine, ClassDictionaries, ConvolutionRidge)
-
-
-def _score_row(view: str, judged: Judged, numbers: IntArray, weight: float) -> dict[str, Any]:
+def _score_row(view: int, judged: Judged, numbers: IntArray, weight: float) -> dict[str, Any]:
+    candidate = judged.candidate
     return {
-        "method": judged.candidate.name,
-        "registration": view,
-        "setting": judged.candidate.describe(judged.setting),
+        "method": candidate.name,
+        "registration": VIEWS[view],
+        "setting": candidate.describe(candidate.settings[judged.setting]),
         "accuracy": accuracy(judged.logarithms, numbers),
         "log_loss": log_loss(judged.logarithms, numbers),
         "weight": weight,
@@ -373,45 +387,3 @@ def _check_classes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:
             "another class."
         )
     check_class_sizes(classes, numbers)
-
-
-def _check_groups(groups: ArrayLike | None, n_shapes: int) -> IntArray | None:
-    """Return the number of the group of each shape."""
-    if groups is None:
-        return None
-    given = np.asarray(groups)
-    if given.shape != (n_shapes,):
-        raise ShapeInputError(
-            f"groups must hold one entry per shape: X has {n_shapes} shapes, groups has shape {given.shape}."
-        )
-    units = np.unique(given, return_inverse=True)[1]
-    if units.max() == 0:
-        raise ShapeInputError("groups must hold at least 2 groups to make folds of, got one: leave groups out.")
-    return units
-
-
-def _sample_rows(numbers: IntArray, generator: np.random.Generator) -> IntArray:
-    """Return all rows, or a random sample that has its share of every class, and at least two shapes of each."""
-    if len(numbers) <= MAX_KERNEL_SHAPES:
-        return np.arange(len(numbers))
-    share = MAX_KERNEL_SHAPES / len(numbers)
-    chosen = []
-    for number in np.unique(numbers):
-        rows = np.flatnonzero(numbers == number)
-        n_rows = max(2, round(share * len(rows)))
-        chosen.append(generator.choice(rows, size=n_rows, replace=False))
-    return np.sort(np.concatenate(chosen))
-
-
-def _make_folds(numbers: IntArray, units: IntArray | None, seed: int) -> list[Fold]:
-    n_folds = _N_FOLDS if len(numbers) < _MANY_SHAPES else _N_FOLDS_OF_MANY
-    n_folds = min(n_folds, int(np.bincount(numbers).max()))
-    if units is not None:
-        n_folds = min(n_folds, len(np.unique(units)))
-    folds = make_class_folds(numbers, units, n_folds, seed)
-    if any(len(np.unique(numbers[kept])) < 2 for kept, _ in folds):
-        raise ShapeInputError(
-            "groups must leave shapes of at least 2 classes to learn from when one fold is held out: every class needs "
-            "shapes of several groups."
-        )
-    return folds

@@ -1,7 +1,7 @@
 """What a classifier made of the shapes of a page while they were held out.
 
-Input: a table with the class and the predicted class of shapes, by their ids. Output: the confusion matrix of all shapes
-in the table, and both classes of the shapes that the page holds.
+Input: a table with the class and the predicted class of shapes, by their ids. Output: the confusion matrix of all
+shapes in the table, and both classes of the shapes that the page holds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,9 @@ def _columns(tested: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
     columns = {name: np.asarray(tested[name]).astype(str) for name in _COLUMNS}
     lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1 or lengths == {0}:
-        raise ShapeInputError(f"{parameter('tested')} must have columns of one length, at least 1, got {sorted(lengths)}.")
+        raise ShapeInputError(
+            f"{parameter('tested')} must have columns of one length, at least 1, got {sorted(lengths)}."
+        )
     if len(np.unique(columns["id"])) < len(columns["id"]):
         raise ShapeInputError(f"{parameter('tested')} must have every id once: shapes are found by their ids.")
     return columns

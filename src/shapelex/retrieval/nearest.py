@@ -116,10 +116,12 @@ def _measure_exactly(
 
 
 def first_smallest(values: FloatArray, k: int, ties: FloatArray | None = None) -> IntArray:
-    """Return the places of the `k` smallest values; of equal ones, up to rounding, those of small `ties`, then the first."""
+    """Return the places of the `k` smallest values; of values equal up to rounding, small `ties` come first."""
     rounded = _rounded(values)
     # Only what is no larger than the k-th value is sorted.
-    places = np.flatnonzero(rounded <= np.partition(rounded, k - 1)[k - 1]) if k < len(values) else np.arange(len(values))
+    places = (
+        np.flatnonzero(rounded <= np.partition(rounded, k - 1)[k - 1]) if k < len(values) else np.arange(len(values))
+    )
     keys = (rounded[places],) if ties is None else (ties[places], rounded[places])
     return np.asarray(places[np.lexsort(keys)][:k])
 

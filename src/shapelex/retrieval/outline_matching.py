@@ -109,14 +109,17 @@ def height_functions(configurations: ComplexArray, space: Space) -> FloatArray:
     stretch = (_N_POINTS - 1) // _N_VALUES
     for value in range(_N_VALUES):
         # The average of heights is the height of the average.
-        ahead = sum(np.roll(points, -step, axis=1) for step in range(value * stretch + 1, (value + 1) * stretch + 1)) / stretch
+        ahead = (
+            sum(np.roll(points, -step, axis=1) for step in range(value * stretch + 1, (value + 1) * stretch + 1))
+            / stretch
+        )
         heights[:, :, value] = (tangents.conj() * (ahead - points)).imag
     largest = np.abs(heights).max(axis=1, keepdims=True)
-    return heights / (_N_VALUES * np.where(largest > 0, largest, 1))
+    return np.asarray(heights / (_N_VALUES * np.where(largest > 0, largest, 1)))
 
 
 def _rigid_matches(variants: FloatArray, spectra: ComplexArray) -> IntArray:
-    """Return the best shifts of the variants of an outline against others: ``(n_others, n_starts)``, as kernels take them.
+    """Return the best shifts of the variants of an outline against others, ``(n_others, n_starts)``, for the kernel.
 
     `spectra` are those of the descriptors of the others. Shifts that are close to a better one are left out.
     """

@@ -38,7 +38,7 @@ def by_diffusion(within: FloatArray, to_set: FloatArray) -> FloatArray:
     of_queries = first @ meeting
     squares = first.multiply(of_queries).sum(axis=1), steps.multiply(steps @ meeting).sum(axis=1)
     cosines = (steps @ of_queries.T).T / np.sqrt(np.outer(*squares))
-    return np.clip(1 - cosines, 0, 1)
+    return np.asarray(np.clip(1 - cosines, 0, 1))
 
 
 def by_reciprocal_neighbors(within: FloatArray, to_set: FloatArray) -> FloatArray:
@@ -72,7 +72,7 @@ def _transitions(rows: FloatArray, within: FloatArray) -> FloatArray:
     is_near = rows <= _radii(rows, _N_NEIGHBORS)[:, None]
     is_near |= rows <= _radii(within, _N_NEIGHBORS)
     affinities = np.where(is_near, _affinities(rows, within, _WALK_WIDTH), 0)
-    return affinities / affinities.sum(axis=1, keepdims=True)
+    return np.asarray(affinities / affinities.sum(axis=1, keepdims=True))
 
 
 def _affinities(rows: FloatArray, within: FloatArray, width: float) -> FloatArray:
@@ -80,7 +80,7 @@ def _affinities(rows: FloatArray, within: FloatArray, width: float) -> FloatArra
     widths = width * (_scales(rows)[:, None] + _scales(within))
     # No underflow: every row keeps at least its nearest shape.
     nearest = rows.min(axis=1, keepdims=True)
-    return np.exp((nearest**2 - rows**2) / widths**2)
+    return np.asarray(np.exp((nearest**2 - rows**2) / widths**2))
 
 
 def _scales(rows: FloatArray) -> FloatArray:

@@ -77,8 +77,8 @@ def retrieve(
        Transactions on Pattern Analysis and Machine Intelligence 35 (2013), 28-38, doi:10.1109/TPAMI.2012.60.
     .. [2] Z. Zhong, L. Zheng, D. Cao and S. Li, "Re-ranking person re-identification with k-reciprocal encoding", CVPR
        (2017), arXiv:1701.08398.
-    .. [3] J. Wang, X. Bai, X. You, W. Liu and L. J. Latecki, "Shape matching and classification using height functions",
-       Pattern Recognition Letters 33 (2012), 134-143, doi:10.1016/j.patrec.2011.09.042.
+    .. [3] J. Wang, X. Bai, X. You, W. Liu and L. J. Latecki, "Shape matching and classification using height
+       functions", Pattern Recognition Letters 33 (2012), 134-143, doi:10.1016/j.patrec.2011.09.042.
 
     Examples
     --------
@@ -114,8 +114,8 @@ def _rerank(queries: ComplexArray, shapes: Shapes, k: int, mirror: bool, rerank:
     """Return numbers and new dissimilarities of the shapes that are first after re-ranking."""
     if len(shapes) > _MOST_RERANKED:
         raise ParameterError(
-            f"{parameter('rerank', rerank)} compares all shapes of a set with each other, at most {_MOST_RERANKED}, got "
-            f"{len(shapes)}: find the nearest few thousand of a query without it, then re-rank these."
+            f"{parameter('rerank', rerank)} compares all shapes of a set with each other, at most {_MOST_RERANKED}, "
+            f"got {len(shapes)}: find the nearest few thousand of a query without it, then re-rank these."
         )
     configurations, space = _read(shapes), shapes.space
     is_same = queries.shape == configurations.shape and bool(np.array_equal(queries, configurations))
@@ -141,6 +141,6 @@ def _read(shapes: Shapes) -> ComplexArray:
 def _check_mirror(mirror: bool, space: Space) -> None:
     if mirror and np.iscomplexobj(space.gram) and space.gram.imag.any():
         raise UnsupportedBySpaceError(
-            f"{parameter('mirror', True)} takes complex conjugates, which are mirror images where the gram is real; that "
-            f"of {type(space).__name__} is not: give {parameter('mirror', False)}."
+            f"{parameter('mirror', True)} takes complex conjugates, which are mirror images where the gram is real; "
+            f"that of {type(space).__name__} is not: give {parameter('mirror', False)}."
         )

@@ -24,7 +24,7 @@ def preshapes_of(rows: Tensor, gram: Tensor, shift: Tensor) -> Tensor:
 def largest_products(preshapes: Tensor, duals: Sequence[Tensor], is_reversed: Sequence[bool], start: bool) -> Tensor:
     """Return the largest squared products ``(n_targets, n_rows)``.
 
-    `duals` has one tensor ``(n_targets, n_parts, n_points)`` for each variant, as :meth:`CyclicSearch.duals` gives them.
+    `duals` has one tensor ``(n_targets, n_parts, n_points)`` for each variant, see :meth:`CyclicSearch.duals`.
     Without `start`, the points of a shape are summed instead of shifted.
     """
     n_targets, n_parts, n_points = duals[0].shape
