@@ -108,7 +108,7 @@ class CyclicSearch:
 
     def largest(self, target: ComplexArray) -> FloatArray:
         """Return the largest squared product of each shape with one target, over all changes."""
-        return np.concatenate([squares.max(axis=1) for _, squares in self._squared_products(target[None])])
+        return np.concatenate([squares.max(axis=1) for _, squares in self.squared_products(target[None])])
 
     def duals(self, targets: ComplexArray) -> tuple[list[ComplexArray], list[bool]]:
         """Return what multiplies the spectra of shapes for each variant of the targets, and which ones are reversed."""
