@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 
 import shapelex as sx
@@ -50,8 +51,11 @@ def fit(job: Job, folder: Path, path: Path | None) -> Any:
     """Return the atoms of one fit."""
     way, kind, device = job
     checkpoint._LEAST_SECONDS = 0.0
-    (folder / "input").mkdir(exist_ok=True)
-    X = KINDS[kind](make_shapes(), sx.Landmarks(N_COORDINATES), folder / "input")
+    # The threads of Dask would not be in copies of this process.
+    dask.config.set(scheduler="synchronous")
+    inside = folder / "input" / f"{time.monotonic_ns()}"
+    inside.mkdir(parents=True)
+    X = KINDS[kind](make_shapes(), sx.Landmarks(N_COORDINATES), inside)
     model = sx.ShapeDictionary(
         5, 2, space=sx.Landmarks(N_COORDINATES), max_iter=6, tol=0, random_state=1, device=device, n_jobs=1, **WAYS[way]
     )

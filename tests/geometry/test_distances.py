@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import CollapsedShapeError, ShapeInputError
 from tests import oracles, strategies
 
 KINDS = ["full", "partial", "geodesic"]
@@ -127,3 +127,25 @@ def test_bad_kind():
         sx.distance([0, 1, 1j], [0, 1, 1j], np.array([1.0, 2.0]))
     with pytest.raises(ValueError, match="kind must be one of 'full', 'partial', 'geodesic', got 'procrustes'"):
         sx.distance([0, 1, 1j], [0, 1, 1j], kind="procrustes")
+
+
+@pytest.mark.parametrize(("dtype", "factor"), [(np.complex128, 1e-310), (np.complex64, 1e-40)])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda Z: sx.distance(Z[0], Z[1]),
+        sx.pairwise_distances,
+        sx.mean_shape,
+        lambda Z: sx.encode(Z, np.eye(6)[:3] + 0j, 2),
+        lambda Z: sx.ShapeDictionary(3, 2, max_iter=1).fit(Z),
+    ],
+)
+def test_shapes_too_small_for_full_precision_are_refused(rng, dtype, factor, use):
+    Z = (factor * (rng.normal(size=(9, 6)) + 1j * rng.normal(size=(9, 6)))).astype(dtype)
+    with pytest.raises(CollapsedShapeError, match=r"in rows? 0.* of a size below .*: multiply the coordinates"):
+        use(Z)
+
+
+def test_the_smallest_shapes_of_full_precision(rng):
+    Z = rng.normal(size=(2, 6)) + 1j * rng.normal(size=(2, 6))
+    np.testing.assert_allclose(sx.distance(1e-300 * Z[0], 1e-305 * Z[1]), sx.distance(*Z), rtol=1e-9)

@@ -1,6 +1,7 @@
 """COCO: polygons, run lengths in both spellings against a plain encoder, categories and crowds."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,41 @@ def read_annotations(folder: Path, *annotations: Any, **options: Any) -> list[Re
 def test_both_spellings_of_run_lengths_decode_to_the_mask(mask: np.ndarray) -> None:
     runs = encode_runs(mask)
     for counts in (runs, pack(runs)):
-        np.testing.assert_array_equal(_decode_runs({"size": list(mask.shape), "counts": counts}), mask)
+        if not mask.any():
+            with pytest.raises(ValueError, match="no pixel"):
+                _decode_runs({"size": list(mask.shape), "counts": counts}, mask.size)
+            continue
+        box, top, left = _decode_runs({"size": list(mask.shape), "counts": counts}, mask.size)
+        decoded = np.zeros_like(mask)
+        decoded[top : top + box.shape[0], left : left + box.shape[1]] = box
+        np.testing.assert_array_equal(decoded, mask)
+
+
+def small_mask(side: int, first: int) -> dict[str, Any]:
+    """A square of 20 pixels in a large image."""
+    runs = [first * side + 100, 20, *[side - 20, 20] * 19]
+    return {"size": [side, side], "counts": [*runs, side * side - sum(runs)]}
+
+
+def test_the_memory_of_run_lengths_is_that_of_the_object(tmp_path: Path) -> None:
+    masks = [annotation(small_mask(9000, first)) for first in range(100, 4000, 13)]
+    tracemalloc.start()
+    found = read_annotations(tmp_path, *masks)
+    assert tracemalloc.get_traced_memory()[1] < 30 << 20
+    tracemalloc.stop()
+    assert len(found) == 300
+    assert found[0].points.real.min() == 100
+    assert found[0].points.imag.max() == -100
+
+
+def test_run_lengths_that_spell_far_too_many_pixels(tmp_path: Path) -> None:
+    whole = annotation({"size": [9000, 9000], "counts": [0, 81_000_000]})
+    (record,) = read_annotations(tmp_path, whole)
+    assert isinstance(record, BadRecord)
+    assert "far more than the bytes of the file" in record.reason
+    (record,) = read_annotations(tmp_path, annotation({"size": [2**32, 2**32], "counts": [2**64]}))
+    assert isinstance(record, BadRecord)
+    assert "refused" in record.reason
 
 
 def test_largest_polygon_is_read_with_its_names(tmp_path: Path) -> None:

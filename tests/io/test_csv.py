@@ -413,3 +413,24 @@ def test_commas_inside_cells_of_a_comma_table_are_not_guessed(read):
     with pytest.raises(ShapeFileError, match="'1,000' is no number"):
         read(text, layout="interleaved")
     assert read(text, layout="interleaved", decimal=",").configurations[0, 0] == 1 + 2j
+
+
+@pytest.mark.parametrize(
+    ("names", "remark"),
+    [
+        ("x1,y1,x2,y2,xx3,yy3", "the columns xx3 and yy3 were read as metadata"),
+        ("x1,y1,x2,y2,x4,y4", "there are no columns of the points 3;"),
+        ("x1,y1,x3,y3,x9,y9", "there are no columns of the points 2, 4, 5, 6, 7, 8;"),
+    ],
+)
+def test_remarks_on_columns_that_may_be_meant_otherwise(tmp_path, names, remark):
+    path = tmp_path / "wide.csv"
+    path.write_text(f"id,{names}\na,0,0,1,0,1,1\nb,0,0,2,0,2,2\n")
+    assert any(remark in note for note in sx.read(path).notes)
+
+
+@pytest.mark.parametrize("names", ["x1,y1,x2,y2,x3,y3", "x0,y0,x1,y1,x2,y2", "x5,y5,x6,y6,area,length"])
+def test_no_remarks_on_plain_columns(tmp_path, names):
+    path = tmp_path / "wide.csv"
+    path.write_text(f"id,{names}\na,0,0,1,0,1,1\nb,0,0,2,0,2,2\n")
+    assert sx.read(path).notes == ()

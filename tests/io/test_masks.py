@@ -320,6 +320,27 @@ def test_bombs_are_refused(tmp_path: Path, side: int) -> None:
         sx.read(path)
 
 
+def test_the_largest_number_of_pixels_is_an_option(tmp_path: Path) -> None:
+    path = tmp_path / "plate.png"
+    Image.fromarray(blobs("u1")).save(path)
+    n_pixels = blobs("u1").size
+    assert len(sx.read(path, n_points=20, max_pixels=n_pixels)) > 0
+    with pytest.raises(ShapeFileError, match=f"{n_pixels} pixels of 8 bits, more than max_pixels={n_pixels - 1}"):
+        sx.read(path, n_points=20, max_pixels=n_pixels - 1)
+    # Numbers of 64 bits take twice the memory of labels.
+    tifffile.imwrite(tmp_path / "plate.tif", blobs("i8"))
+    with pytest.raises(ShapeFileError, match="of 64 bits, more than max_pixels="):
+        sx.read(tmp_path / "plate.tif", n_points=20, max_pixels=n_pixels)
+
+
+def test_large_images_are_refused_by_their_declared_size(tmp_path: Path) -> None:
+    path = tmp_path / "large.png"
+    # Enough bytes for so many pixels, as a mask of one object has.
+    path.write_bytes(png_of(9000, 9000) + bytes(8 << 10))
+    with pytest.raises(ShapeFileError, match="81000000 pixels of 8 bits, more than max_pixels=50000000 allows"):
+        sx.read(path)
+
+
 def test_many_pages_of_nothing_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "film.tif"
     page = Image.fromarray(np.zeros((4000, 4000), dtype=bool))

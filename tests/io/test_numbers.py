@@ -69,3 +69,9 @@ def test_missing(text):
 def test_refuses(text, words):
     with pytest.raises(ValueError, match=words):
         parse_number(text)
+
+
+@pytest.mark.parametrize("text", ["\u0661", "1_000", "\uff11", "1\u0662"])
+def test_only_plain_digits_are_numbers(text):
+    with pytest.raises(ValueError, match="is no number"):
+        parse_number(text)

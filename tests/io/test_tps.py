@@ -1,5 +1,6 @@
 """TPS files: the traps that real ones hold, and records that are damaged."""
 
+import re
 from collections import Counter
 from unittest import mock
 
@@ -329,3 +330,29 @@ def test_a_record_too_long_for_memory_is_refused(tmp_path):
     path.write_text("LM=2\n" + "0 0\n" * 50)
     with mock.patch.object(_tps, "MAX_BYTES", 100), pytest.raises(ShapeFileError, match="more than 100 characters"):
         list(_tps.read_records(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("LM=2\n1,536 2.5\n0.5 1.5\n", "expected x and y of point 1 of 2, found '1,536 2.5'"),
+        ("LM=2\n0.5 1.5\n2.5 1,536\n", "expected x and y of point 2 of 2, found '2.5 1,536'"),
+        ("LM=2\n0.5 1.5\n2 3\nLM=2\n1,536 2,048\n0 1\n", "as in the records before, found '1,536 2,048'"),
+        ("LM=2\n0,5 1,5\n2 3\nLM=2\n1.536 2.048\n0 1\n", "as in the records before, found '1.536 2.048'"),
+        ("LM=0_2\n0 1\n2 3\n", "'0_2' is no number of landmarks"),
+        ("LM=\u0662\n0 1\n2 3\n", "is no number of landmarks"),
+        ("LM=2\n\u0661 1\n2 3\n", "expected x and y of point 1 of 2"),
+        ("LM=2\n0 1\n2 3\nID=b\nID=c\n", "a second line ID="),
+        ("LM=2\n0 1\n2 3\nSCALE=1\nSCALE=2\n", "a second line SCALE="),
+    ],
+)
+def test_numbers_that_may_mean_something_else_are_refused(read, text, reason):
+    with pytest.raises(ShapeFileError, match=re.escape(reason)):
+        read(text)
+
+
+def test_decimal_commas_and_repeated_lines(read):
+    shapes = read("LM=3\n1,5 2\n0 1,25\n. .\nID=b\nID=b\nCOMMENT=one\nCOMMENT=two\n", missing="allow")
+    np.testing.assert_array_equal(shapes.configurations, [[1.5 + 2j, 1.25j, np.nan + np.nan * 1j]])
+    assert shapes.ids.tolist() == ["b"]
+    assert shapes.metadata["comment"].tolist() == ["one; two"]

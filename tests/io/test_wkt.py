@@ -147,3 +147,11 @@ def test_real_track_is_that_of_the_shared_set(data_folder: Path) -> None:
         is_same = (known["sequence"] == 6) & np.isin(known["frame"], shapes.metadata["frame"])
         # The shared set is rounded to four digits.
         np.testing.assert_allclose(shapes.configurations, known["points"][is_same] @ [1, 1j], atol=1e-4)
+
+
+@pytest.mark.parametrize("text", ["A" + " " * 300_000, "A;" * 100_000, "A" * 300_000, "LINE" + " \t" * 150_000 + "!"])
+def test_long_lines_are_refused_in_linear_time(tmp_path, text):
+    """A search that tries all ways to part blanks would take hours."""
+    (tmp_path / "a.wkt").write_text(text)
+    with pytest.raises(ShapeFileError):
+        sx.read(tmp_path / "a.wkt", format="wkt")

@@ -15,7 +15,7 @@ from sklearn.base import clone
 import shapelex as sx
 from shapelex.exceptions import CheckpointError, CheckpointWarning
 from shapelex.learning import checkpoint as checkpoint_module
-from shapelex.store.checkpoint_file import previous_path, read_checkpoint
+from shapelex.store.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -240,3 +240,54 @@ def test_checkpoint_is_an_ordinary_parameter(tmp_path):
     assert clone(model).checkpoint == tmp_path / "fit"
     loaded = sx.load(model.fit(make_shapes()).save(tmp_path / "model"))
     assert loaded.checkpoint is None
+
+
+def resigned(path, change):
+    """Write a checkpoint again after a change, with the checksum that it then has."""
+    numbers, arrays = read_checkpoint(path)
+    change(numbers, arrays)
+    write_checkpoint(path, numbers, arrays)
+
+
+CHANGES = {
+    "no atoms": lambda numbers, arrays: arrays.pop("atoms"),
+    "no generator": lambda numbers, arrays: numbers.pop("generator"),
+    "no loss": lambda numbers, arrays: numbers.pop("losses"),
+    "other norm": lambda numbers, arrays: arrays.update(atoms=2 * arrays["atoms"]),
+    "NaN": lambda numbers, arrays: arrays.update(atoms=np.nan * arrays["atoms"]),
+    "fewer atoms": lambda numbers, arrays: arrays.update(atoms=arrays["atoms"][:2]),
+    "real atoms": lambda numbers, arrays: arrays.update(atoms=np.eye(4, 5)),
+    "infinite products": lambda numbers, arrays: arrays.update(products=np.inf * arrays["products"]),
+    "negative usage": lambda numbers, arrays: arrays.update(usage=-1 - arrays["usage"]),
+    "text for a loss": lambda numbers, arrays: numbers.update(losses=["low"]),
+    "no weight": lambda numbers, arrays: numbers.update(weight=None),
+    "other generator": lambda numbers, arrays: numbers.update(generator={"bit_generator": "MT19937"}),
+    "text for a generator": lambda numbers, arrays: numbers.update(generator="PCG64"),
+    "converged": lambda numbers, arrays: numbers.update(converged="no"),
+}
+DESCENT_CHANGES = {
+    "no curve": lambda numbers, arrays: numbers.update(curves=[]),
+    "empty curve": lambda numbers, arrays: numbers.update(curves=[[]]),
+    "best of others": lambda numbers, arrays: numbers.update(best_restart=7),
+    "no number of the best": lambda numbers, arrays: numbers.update(best_restart="0"),
+    "best of other norm": lambda numbers, arrays: arrays.update(best_atoms=3 * arrays["best_atoms"]),
+}
+BATCH_CHANGES = {
+    "batches": lambda numbers, arrays: numbers.update(n_batches=-1),
+    "curve": lambda numbers, arrays: numbers.update(curve={"a": 1}),
+}
+
+
+@pytest.mark.parametrize(
+    ("way", "change"),
+    [
+        *(("plain", change) for change in CHANGES | DESCENT_CHANGES),
+        *(("batches", change) for change in CHANGES | BATCH_CHANGES),
+    ],
+)
+def test_a_checkpoint_of_wrong_content_and_right_checksum(tmp_path, way, change):
+    X, path = make_shapes(), tmp_path / "fit.checkpoint"
+    model = make_model(way, max_iter=2, checkpoint=path).fit(X)
+    resigned(path, (CHANGES | DESCENT_CHANGES | BATCH_CHANGES)[change])
+    with pytest.raises(CheckpointError, match=r"fit\.checkpoint is damaged.*remove it to start again"):
+        clone(model).set_params(max_iter=4).fit(X)

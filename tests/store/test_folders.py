@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import shapelex as sx
@@ -84,3 +85,90 @@ def test_a_file_that_a_killed_process_left_is_removed(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
     write_atomically(tmp_path / "out.csv", lambda stream: stream.write(b"whole"))
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+KILLED = """
+import os
+from pathlib import Path
+from shapelex.store import atomic
+target = Path({target!r})
+atomic._exchange = lambda first, second: False
+rename = Path.rename
+def rename_and_die(self, other):
+    rename(self, other)
+    os._exit(9)
+Path.rename = rename_and_die
+with atomic.replace_folder(target) as partial:
+    partial.mkdir()
+"""
+
+
+def cut_off_replacing(target):
+    """Kill a process when it has moved the old folder aside, and not yet put the new one there."""
+    code = KILLED.format(target=str(target))
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    assert not target.exists()
+
+
+def test_reading_finds_a_set_whose_replacement_was_cut_off(tmp_path):
+    pytest.importorskip("zarr")
+    shapes = sx.ShapeSet([[0, 1, 1j], [0, 2, 1j]])
+    for read in (sx.read, lambda path: sx.open_shapes(path)[:]):
+        target = sx.write(shapes, tmp_path / "out.zarr", overwrite=True)
+        cut_off_replacing(target)
+        assert read(target).equals(shapes)
+        assert [path.name for path in tmp_path.iterdir()] == ["out.zarr"]
+
+
+def test_reading_finds_codes_whose_replacement_was_cut_off(tmp_path):
+    pytest.importorskip("zarr")
+    from shapelex.coding import SparseCodes
+    from shapelex.store.code_files import write_codes
+
+    codes = SparseCodes([[0]], [[1j]], 1)
+    target = write_codes(tmp_path / "codes.zarr", [(codes, np.zeros(1), {"id": np.array(["a"])})], {})
+    cut_off_replacing(target)
+    assert sx.read_codes(target).codes == codes
+
+
+def test_what_belongs_to_another_target_is_left_alone(tmp_path):
+    (tmp_path / ".out.b.abc.partial" / "old").mkdir(parents=True)
+    with work_folder(tmp_path / "out"):
+        pass
+    assert not (tmp_path / "out").exists()
+    assert (tmp_path / ".out.b.abc.partial" / "old").is_dir()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges folders in one step")
+def test_a_folder_that_is_replaced_is_always_there(tmp_path):
+    target = tmp_path / "out.zarr"
+    target.mkdir()
+    code = (
+        "from pathlib import Path; from shapelex.store.atomic import replace_folder\n"
+        "for _ in range(300):\n"
+        f"    with replace_folder(Path({str(target)!r})) as partial: partial.mkdir()"
+    )
+    writer = subprocess.Popen([sys.executable, "-c", code])
+    n_missed = n_seen = 0
+    while writer.poll() is None:
+        n_seen += 1
+        n_missed += not target.exists()
+    assert writer.returncode == 0
+    assert n_seen > 0
+    assert n_missed == 0
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), OSError(27, "File too large")])
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, error):
+    def write(stream):
+        raise error
+
+    with pytest.raises(OSError, match=f"{error.strerror}.*out.npz") as caught:
+        write_atomically(tmp_path / "out.npz", write)
+    assert caught.value.filename == str(tmp_path / "out.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_of_other_files_keep_their_names(tmp_path):
+    with pytest.raises(FileNotFoundError, match="input"), work_folder(tmp_path / "out.npz"):
+        (tmp_path / "input").read_bytes()

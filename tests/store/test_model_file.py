@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
+from shapelex.store.archive import read_archive, write_archive
 from tests.conftest import FOURIER, custom_space
 
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
@@ -246,3 +247,40 @@ def test_other_files_are_refused(tmp_path):
     np.savez(tmp_path / "plain.npz", a=np.ones(3))
     with pytest.raises(ModelFileError, match="no header"):
         sx.load(tmp_path / "plain.npz")
+
+
+def rewritten(path, copy, change):
+    """Write a model file again after a change."""
+    header, arrays = read_archive(path)
+    change(header, arrays)
+    with copy.open("wb") as stream:
+        write_archive(stream, header, arrays)
+    return copy
+
+
+def test_a_file_cannot_name_a_checkpoint_to_write(saved, tmp_path):
+    def name_it(header, arrays):
+        header["parameters"]["checkpoint"] = str(tmp_path / "evil")
+
+    assert sx.load(rewritten(saved, tmp_path / "model.npz", name_it)).checkpoint is None
+
+
+def test_a_file_that_lost_bytes(saved, tmp_path):
+    content, rng = saved.read_bytes(), np.random.default_rng(0)
+    for start, length in rng.integers(1, len(content) // 2, size=(60, 2)):
+        (tmp_path / "model.npz").write_bytes(content[:start] + content[start + length :])
+        with pytest.raises(ModelFileError, match=r"model\.npz is damaged or no model file"):
+            sx.load(tmp_path / "model.npz")
+
+
+@pytest.mark.parametrize("estimator", [sx.ComplexPCA(2, subtract_average=True), sx.ComplexPCA(2), sx.TangentPCA(2)])
+@pytest.mark.parametrize("factor", [0.5, 1e200, 1e308])
+def test_modes_of_another_norm(tmp_path, estimator, factor):
+    def stretch(header, arrays):
+        arrays["components_"] = arrays["components_"] * factor
+
+    _, X = fit()
+    path = estimator.fit(X).save(tmp_path / "modes.npz")
+    assert np.isfinite(sx.load(path).transform(X)).all()
+    with pytest.raises(ModelFileError, match="is damaged"):
+        sx.load(rewritten(path, tmp_path / "stretched.npz", stretch))

@@ -101,3 +101,18 @@ def test_search_is_linear_in_the_size_of_the_file(tmp_path, name, opening, repea
     (tmp_path / name).write_bytes(opening + repeated * (4_000_000 // len(repeated)))
     with pytest.raises(ShapeFileError):
         read_run(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'<script id="shapelex-data">' * 400_000,
+        b"<script " * 1_000_000 + b'id="shapelex-data"',
+        b'id="shapelex-data">' + b"</scrip" * 1_000_000,
+        b'id="shapelex-data">' + b"[" * 1_000_000 + b"</script>",
+    ],
+)
+def test_hostile_pages_are_searched_in_linear_time(tmp_path, content):
+    (tmp_path / "page.html").write_bytes(content)
+    with pytest.raises(ShapeFileError):
+        read_run(tmp_path / "page.html")

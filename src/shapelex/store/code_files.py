@@ -219,16 +219,16 @@ def _write_zarr(folder: Path, groups: Iterable[CodeBlock], run: Mapping[str, Any
     group = load_zarr().open_group(str(folder), mode="w")
     # Every chunk is written, so that one that is not there was lost.
     options = {"config": {"write_empty_chunks": True}}
+    stored: dict[str, Any] = {}
     n_written = 0
     for block in groups:
         header, arrays = _describe(*block, run)
         for name, values in arrays.items():
             if n_written == 0:
                 kind = values.dtype if values.dtype.kind in "biufc" else str
-                group.create_array(name, shape=values.shape, chunks=values.shape, dtype=kind, **options)
-            stored = group[name]
-            stored.resize((n_written + len(values), *values.shape[1:]))
-            stored[n_written:] = values
+                stored[name] = group.create_array(name, shape=values.shape, chunks=values.shape, dtype=kind, **options)
+            stored[name].resize((n_written + len(values), *values.shape[1:]))
+            stored[name][n_written:] = values
         n_written += len(block[0])
     # Last, so that a folder without attributes is one that was not finished.
     group.attrs.update({**header, _ALL_CHUNKS: True})

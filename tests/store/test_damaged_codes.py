@@ -1,0 +1,104 @@
+"""Files of codes that are damaged or hostile: only the documented error, in bounded memory."""
+
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.coding import SparseCodes
+from shapelex.exceptions import CodesError
+from shapelex.store.code_files import SUFFIXES, describe_codes, read_code_errors, write_codes
+from tests.io.fuzzing import damage_file
+
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
+
+
+def make_codes(path, errors=(0.5, 0.25, 0.125)):
+    codes = SparseCodes([[0, 1], [2, -1], [1, 0]], [[1j, 2], [3, 0], [4, 1]], 3)
+    return write_codes(path, [(codes, np.array(errors), {"id": np.array(["a", "b", "c"])})], {"command": "x"})
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_whole_codes(tmp_path, suffix):
+    found = sx.read_codes(make_codes(tmp_path / f"codes{suffix}"))
+    np.testing.assert_array_equal(found.errors, [0.5, 0.25, 0.125])
+
+
+@pytest.mark.parametrize("array", ["support", "coefs", "errors", "ids"])
+def test_lost_chunks_are_no_zeros(tmp_path, array):
+    path = make_codes(tmp_path / "codes.zarr")
+    chunk = next(file for file in (path / array / "c").rglob("*") if file.is_file())
+    chunk.unlink()
+    with pytest.raises(CodesError, match=f"1 of the 1 chunks of /{array} are not there"):
+        sx.read_codes(path)
+
+
+def test_chunks_of_zeros_are_written(tmp_path):
+    codes = SparseCodes([[0]], [[0]], 1)
+    path = write_codes(tmp_path / "codes.zarr", [(codes, np.zeros(1), {"id": np.array([""])})], {})
+    assert sx.read_codes(path).codes == codes
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("error", [np.nan, -0.5, np.inf])
+def test_errors_that_are_none(tmp_path, suffix, error):
+    path = make_codes(tmp_path / f"codes{suffix}", (0.5, error, 0))
+    with pytest.raises(CodesError, match="error"):
+        sx.read_codes(path)
+    if suffix in TABLES:
+        assert read_code_errors(path) is None
+    else:
+        with pytest.raises(CodesError, match="error"):
+            describe_codes(path)
+
+
+@pytest.mark.parametrize("n_rows", [10**7, 10**13])
+def test_declared_rows(tmp_path, n_rows):
+    path = make_codes(tmp_path / "codes.zarr")
+    metadata = path / "support" / "zarr.json"
+    described = json.loads(metadata.read_text())
+    described["shape"][0] = n_rows
+    metadata.write_text(json.dumps(described))
+    with pytest.raises(CodesError, match="chunks of /support are not there"):
+        sx.read_codes(path)
+
+
+def test_equal_values_of_a_small_parquet_file(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    n_rows = 3_000_000
+    column = pa.array(np.zeros(n_rows))
+    table = pa.table(dict.fromkeys(("id", "error", "n_used", "n_atoms", "modulus_1", "angle_1"), column))
+    path = tmp_path / "codes.parquet"
+    parquet.write_table(table, path)
+    del table, column
+    assert path.stat().st_size < 200_000
+    tracemalloc.start()
+    with pytest.raises(CodesError, match="swells"):
+        sx.read_codes(path)
+    assert tracemalloc.get_traced_memory()[1] < 50 << 20
+    tracemalloc.stop()
+
+
+def test_one_long_name_among_many(tmp_path):
+    path = tmp_path / "codes.csv"
+    rows = "".join(f"{n},0,1,1,0,1,0\n" for n in range(20_000))
+    path.write_text(f"id,error,n_used,n_atoms,atom_1,modulus_1,angle_1\n{'x' * 50_000},0,1,1,0,1,0\n{rows}")
+    with pytest.raises(CodesError, match="50000 characters: refused"):
+        sx.read_codes(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_damaged_codes(tmp_path, suffix):
+    path = make_codes(tmp_path / f"codes{suffix}")
+    n_read = 0
+    for seed in range(60):
+        damage_file(path, tmp_path / f"damaged{suffix}", seed)
+        try:
+            sx.read_codes(tmp_path / f"damaged{suffix}")
+            n_read += 1
+        except CodesError:
+            pass
+    assert n_read < 60
