@@ -13,10 +13,11 @@ import shapelex as sx
 
 rng = np.random.default_rng(0)
 leaves = sx.datasets.make_leaves(80, 1, 120, variation=0.08, random_state=0)
-shapes = sx.rotate_onto(leaves.configurations, np.linspace(-1, 1, 120) ** 2 + 0j, leaves.space)
+shapes = leaves.space.centered(leaves.configurations)
 sizes = np.exp(rng.normal(1.0, 0.4, size=80))
-long_axis = np.exp(-0.5j * np.angle(np.sum(shapes**2, axis=1)))[:, None] * shapes
-narrow = long_axis.real + 1j * long_axis.imag * (sizes[:, None] ** -0.25)
+# Turn the long axis of each leaf along x, and shrink its width.
+flat = np.exp(-0.5j * np.angle(np.sum(shapes**2, axis=1)))[:, None] * shapes
+narrow = flat.real + 1j * flat.imag * (sizes[:, None] ** -0.25)
 grown = leaves.replace(configurations=sizes[:, None] * leaves.space.preshape(narrow), preparation=None)
 
 found = sx.statistics.allometry(grown, permutations=199)

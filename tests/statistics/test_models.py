@@ -189,6 +189,19 @@ def test_bootstrap_regions_are_those_of_the_normal_theory(rng):
     assert "95 % regions" in str(found)
 
 
+def test_bootstrap_draws_whole_blocks(rng):
+    animals = np.repeat(np.arange(40), 5)
+    own = 0.05 * (rng.normal(size=(40, 4, 2)) @ [1, 1j])
+    X = np.array([0, 1, 1 + 1j, 1j]) + own[animals] + 0.005 * (rng.normal(size=(200, 4, 2)) @ [1, 1j])
+    data = {"x": rng.normal(size=40)[animals], "animal": animals}
+    radii = [
+        st.shape_lm("shape ~ x", X, data, permutations=0, blocks=blocks).predict({"x": 0}, n_bootstrap=200).radii[0]
+        for blocks in (None, "animal")
+    ]
+    # Five images of an animal say hardly more than one.
+    assert radii[1] > 1.5 * radii[0]
+
+
 def test_bases_have_the_rank_of_their_columns(rng):
     columns = rng.normal(size=(10, 3)) @ rng.normal(size=(3, 5))
     basis = orthonormal_basis(columns)
@@ -302,6 +315,20 @@ def test_formulas_transform_covariates(rng):
     assert smooth.loc["poly(x, 2)", "Df"] == 2
     nested = st.shape_lm("shape ~ group / site", shapes, permutations=9).table
     assert nested["Df"].tolist() == [1, 4, 19, 24]
+    # Cages that belong to one group each.
+    cage = np.char.add(shapes.metadata["group"], rng.permutation(np.arange(25) % 3).astype(str))
+    within = st.shape_lm("shape ~ group / cage", shapes, {"cage": cage}, permutations=9, error={"group": "group:cage"})
+    assert within.table["Df"].tolist() == [1, 4, 19, 24]
+    assert within.table.loc["group:cage", "SS"] == pytest.approx(
+        st.shape_lm("shape ~ cage", shapes, {"cage": cage}, permutations=9).table.loc["cage", "SS"]
+        - within.table.loc["group", "SS"]
+    )
+    assert "The term group:cage has 4 instead of" in within.remarks[0]
+    # More columns than shapes are fine where most of them depend on others.
+    many = np.char.add(cage, np.repeat(["", "x"], [13, 12]))
+    wide = st.shape_lm("shape ~ group / cage / many", shapes, {"cage": cage, "many": many}, permutations=9)
+    assert wide.design.matrix.shape[1] > 25
+    assert wide.table.loc["residuals", "Df"] == 25 - len(np.unique(many))
 
 
 def test_null_models_have_no_terms(rng):

@@ -206,6 +206,8 @@ class TestCovariation:
         mixed = st.covariance_ratio(X, ["a", "b"] * 4, permutations=99)
         assert modular.ratio < mixed.ratio
         assert modular.p < 0.1 < mixed.p
+        assert modular.random[0] == modular.ratio
+        draw(modular)
         with pytest.raises(ValueError, match="at least two modules of at least two landmarks"):
             st.covariance_ratio(X, ["a"] * 7 + ["b"])
 
@@ -264,6 +266,7 @@ def test_intraclass_correlation_is_the_share_between_specimens(rng):
     found = st.measurement_error(X, np.repeat(np.arange(150), 2), np.tile(["first", "second"], 150), permutations=9)
     assert found.icc == pytest.approx(0.5, abs=0.06)
     assert found.n_replicates == 2
+    draw(found)
     assert found.table.index.tolist() == ["specimen", "replicate", "residuals", "total"]
     with pytest.raises(ValueError, match="every specimen was measured once"):
         st.measurement_error(X, np.arange(300))

@@ -18,6 +18,8 @@ from shapelex.shapes.columns import column_from_values
 from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from shapelex.statistics.bilateral import Symmetry
     from shapelex.statistics.discriminant_analysis import Discriminants
     from shapelex.statistics.models import ShapeLinearModel
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from shapelex.statistics.variances import Disparity
 
 _MOST_NAMED = 12
+_MOST_NAMED_ERRORS = 3
 _MANY_POINTS = 30
 _POINT = "o"
 _MOST_LETTERS = 24
@@ -191,6 +194,32 @@ def plot_outliers(found: "Outliers", ax: Any = None) -> Any:
     if "group" not in table:
         ax.axhline(table["limit"][0], color=GRAY, linewidth=0.8, linestyle="--")
     _label(ax, "shapes, by distance", "distance from the mean", None)
+    return ax
+
+
+@styled
+def plot_errors(errors: "pd.Series", ax: Any = None) -> Any:
+    """Draw the measurement error of each specimen in order, and name the largest."""
+    ax, size = resolve_axes(ax), text_size()
+    ordered = errors.sort_values()
+    places = np.arange(len(ordered))
+    ax.scatter(places, ordered.to_numpy(), s=9, color=cycle_color(0), linewidths=0)
+    for place in places[::-1][:_MOST_NAMED_ERRORS]:
+        ax.annotate(str(ordered.index[place]), (place, ordered.iloc[place]), (-5, 0), textcoords="offset points",
+                    ha="right", va="center", fontsize=size)  # fmt: skip
+    _label(ax, "specimens, by error", "mean squared distance from their mean", None)
+    return ax
+
+
+@styled
+def plot_permuted(values: FloatArray, name: str, ax: Any = None) -> Any:
+    """Draw a histogram of the statistics of permutations, with the observed one, which is the first."""
+    ax, size = resolve_axes(ax), text_size()
+    ax.hist(values, bins="auto", color=LIGHT_GRAY)
+    ax.axvline(values[0], color=cycle_color(1))
+    ax.annotate("observed", (values[0], 1), (3, -2), ("data", "axes fraction"), textcoords="offset points", va="top",
+                fontsize=size, color=cycle_color(1))  # fmt: skip
+    _label(ax, name, "permutations", None)
     return ax
 
 

@@ -44,7 +44,8 @@ def check_df(design: Design, error: Mapping[str, str]) -> int:
     """Return the residual degrees of freedom; refuse models that leave none, unless all terms have error terms."""
     n_rows, n_columns = design.matrix.shape
     df_residual = int(n_rows - orthonormal_basis(design.matrix).shape[1])
-    if n_columns > n_rows or (df_residual == 0 and set(error) != set(design.terms)):
+    # Columns that depend on others, as in nested designs, take no degrees of freedom.
+    if df_residual == 0 and set(error) != set(design.terms):
         raise ParameterError(
             f"the model has {n_columns} coefficients for {plural(n_rows, 'shape')}, so that nothing is left to compare "
             "with: use fewer terms, or more shapes."
@@ -60,10 +61,11 @@ def remarks_on(
     for term in terms:
         n_columns = len(design.columns_of[term.name])
         if term.df < n_columns:
-            lost = "has no degrees of freedom" if term.df == 0 else f"has {term.df} instead of {n_columns}"
             remarks.append(
-                f"The term {term.name} is confounded with others and {lost}"
-                f"{'' if term.df == 0 else ' degrees of freedom'}."
+                f"The term {term.name} is confounded with others and has no degrees of freedom."
+                if term.df == 0
+                else f"The term {term.name} has {term.df} instead of {n_columns} degrees of freedom: combinations of "
+                "its categories do not occur, or parts of it are confounded with others."
             )
     for name in shapes.table.columns:
         if name not in design.categorical:

@@ -36,8 +36,8 @@ class CovarianceRatio(Result):
         Share of random assignments of landmarks to modules of the same sizes whose ratio is as small.
     pairs : DataFrame
         Ratio of each pair of modules.
-    permutations : int
-        Number of random assignments.
+    random : ndarray of float, shape (1 + permutations,)
+        Ratios of the random assignments; the first is the observed one.
     sample : Sample
         Shapes that were used and left out.
     """
@@ -45,7 +45,7 @@ class CovarianceRatio(Result):
     ratio: float
     p: float
     pairs: "pd.DataFrame"
-    permutations: int
+    random: FloatArray
     sample: Sample
 
     def to_dataframe(self) -> "pd.DataFrame":
@@ -58,10 +58,27 @@ class CovarianceRatio(Result):
         """
         return self.pairs.copy()
 
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the ratios of random assignments as a histogram, with the observed one.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; the current ones of pyplot when not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from shapelex.statistics.figures import plot_permuted
+
+        return plot_permuted(self.random, "covariance ratio", ax)
+
     def _headline(self) -> str:
         return (
             f"Covariance ratio of {plural(self.n_used, 'shape')}: {self.ratio:.4g}, P = {self.p:.3g} "
-            f"({plural(self.permutations, 'permutation')} of landmarks)."
+            f"({plural(len(self.random) - 1, 'permutation')} of landmarks)."
         )
 
 
@@ -136,7 +153,7 @@ def covariance_ratio(
     found = np.array([pair_ratios(chosen, codes[order]).mean() for chunk in orders for order in chunk])
     pairs = list(combinations(names, 2))
     table = pd.DataFrame(pairs, columns=["first", "second"]).assign(ratio=pair_ratios(chosen, codes))
-    return CovarianceRatio(float(found[0]), float(p_values(-found)), table, permutations, sample_of(used))
+    return CovarianceRatio(float(found[0]), float(p_values(-found)), table, found, sample_of(used))
 
 
 def rotated_covariances(shapes: AlignedShapes) -> list[FloatArray]:

@@ -61,6 +61,23 @@ class MeasurementError(Result):
         """
         return self.by_specimen.sort_values(ascending=False).rename("error").rename_axis("specimen").reset_index()
 
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the error of each specimen in order, and name the largest.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; the current ones of pyplot when not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from shapelex.statistics.figures import plot_errors
+
+        return plot_errors(self.by_specimen, ax)
+
     def _headline(self) -> str:
         return (
             f"Intraclass correlation {self.icc:.4g}: {100 * self.error_share:.3g} % of the sum of squares of "
