@@ -111,6 +111,25 @@ def test_outlines_that_are_not_registered_are_remarked(rng):
     assert not read_input(registered).remarks
 
 
+def test_types_of_pandas_become_text_and_numbers(rng):
+    table = pd.DataFrame(
+        {
+            "text": pd.array(["a", "b", None] * 4, dtype="string"),
+            "whole": pd.array([*range(11), None], dtype="Int64"),
+            "flag": pd.array([True, False, None] * 4, dtype="boolean"),
+            "mixed": [1, "x"] * 6,
+            "day": pd.date_range("2020-01-01", periods=12),
+        }
+    )
+    given = read_input(random_shapes(rng), table)
+    for name, n_used, kind in (("text", 8, "O"), ("whole", 11, "i"), ("flag", 8, "b"), ("mixed", 12, "O")):
+        used = given.use({name: given.columns[name]})
+        assert (len(used.table), used.table[name].dtype.kind) == (n_used, kind)
+    assert as_groups(given.use({"mixed": given.columns["mixed"]}).table["mixed"])[1] == ["1", "x"]
+    with pytest.raises(ValueError, match="'day' must be text or numbers, got datetime64"):
+        given.use({"day": given.columns["day"]})
+
+
 def test_groups_keep_the_order_of_categories():
     codes, names = as_groups(pd.Series(pd.Categorical(["low", "high", "low"], ["low", "mid", "high"])))
     assert (codes.tolist(), names) == ([0, 1, 0], ["low", "high"])

@@ -175,6 +175,15 @@ def test_coefficients_predictions_and_residuals_agree(rng):
     assert np.isnan(predicted.radii).all()
 
 
+def test_predictions_take_all_kinds_of_text(rng):
+    fit = st.shape_lm("shape ~ group", unbalanced(rng), permutations=0)
+    tables = [{"group": ["a", "b"]}, pd.DataFrame({"group": pd.array(["a", "b"], dtype="string")})]
+    tables.append(pd.DataFrame({"group": pd.Categorical(["a", "b"])}, index=[5, 6]))
+    first, *others = (fit.predict(table, n_bootstrap=0).shapes for table in tables)
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
 def test_bootstrap_regions_are_those_of_the_normal_theory(rng):
     X = np.array([0, 1, 1 + 1j, 1j]) + 0.01 * (rng.normal(size=(400, 4, 2)) @ [1, 1j])
     fit = st.shape_lm("shape ~ x", X, {"x": rng.normal(size=400)}, permutations=0)

@@ -243,9 +243,21 @@ def is_missing(column: "pd.Series") -> BoolArray:
 
 
 def _used_values(column: "pd.Series", rows: IntArray) -> Any:
-    """Return the entries of some rows; a categorical column keeps the order of the categories that occur."""
+    """Return the entries of some rows as numbers or text; a categorical keeps the order of categories that occur.
+
+    Several types of pandas hold text and numbers, of which formulaic knows not all.
+    """
     values = column.array[rows]
-    return values.remove_unused_categories() if str(values.dtype) == "category" else values
+    kind = values.dtype.kind
+    if str(values.dtype) == "category":
+        return values.remove_unused_categories()
+    if kind in "biuf":
+        return values.to_numpy(dtype=np.float64 if kind == "f" else None)
+    if kind in "OUT":
+        return np.array([str(value) for value in values], dtype=object)
+    raise ShapeInputError(
+        f"the column {column.name!r} must be text or numbers, got {values.dtype}: convert dates to numbers of days."
+    )
 
 
 def join_columns(columns: "Sequence[pd.Series]") -> "pd.Series":

@@ -139,6 +139,9 @@ def new_covariates(fit: "ShapeLinearModel", data: Any) -> "pd.DataFrame":
                     f"{', '.join(sorted(known))}."
                 )
     frame: pd.DataFrame = data[list(fit.shapes.table.columns)].reset_index(drop=True)
+    for name in frame.columns:
+        if fit.shapes.table[name].dtype.kind == "O":
+            frame[name] = pd.Series([str(value) for value in frame[name]], dtype=object)
     return frame
 
 
