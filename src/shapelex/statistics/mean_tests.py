@@ -83,7 +83,7 @@ class TwoSampleTest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeanTest(Result):
-    """Result of :func:`mean_test`.
+    """Result of :func:`~shapelex.statistics.mean_test`.
 
     Parameters
     ----------
