@@ -58,6 +58,7 @@ def photograph(browser: Browser, leaves: str, worm: str, folder: Path) -> None:
     page.evaluate("shapelex.morph(3, 100, 0.5)")
     page.wait_for_timeout(300)
     page.locator("#morph").screenshot(path=IMAGES / "explorer-morph.png")
+    page.locator("#group-tests-panel").screenshot(path=IMAGES / "explorer-groups.png")
     page.goto(worm)
     page.wait_for_timeout(500)
     page.locator("#time-section").screenshot(path=IMAGES / "explorer-time.png")

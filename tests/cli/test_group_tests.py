@@ -40,7 +40,7 @@ def test_one_sentence_comes_first_then_the_tables(cells):
     assert "P = 0.01 (99 permutations); the groups explain " in lines[0]
     text = "\n".join(lines)
     assert "shape ~ treatment: 40 shapes" in text
-    assert "Distances between mean shapes, with intervals of 95 %" in text
+    assert "Distances between mean shapes, adjusted for sampling, with intervals of 95 %" in text
     assert "points of the outline differ between drug (20), none (20)" in text
 
 

@@ -162,7 +162,7 @@ def _pairs_text(table: "pd.DataFrame", correction: str) -> str:
     from shapelex.statistics.results import format_table
 
     interval = (
-        f", with intervals of {100 * _CONFIDENCE:g} % from {_BOOTSTRAP} bootstrap samples" if "low" in table else ""
+        f", adjusted for sampling, with intervals of {100 * _CONFIDENCE:g} % (bootstrap)" if "low" in table else ""
     )
     corrected = f"; P corrected by the method of {correction.capitalize()}" if len(table) > 1 else ""
     return f"Distances between mean shapes{interval}{corrected}.\n\n{format_table(table, index=False)}"

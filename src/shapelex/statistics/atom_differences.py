@@ -28,7 +28,7 @@ MEASURES = ("use", "weight")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtomTests(Result):
-    """Result of :func:`atom_tests`.
+    """Result of :func:`~shapelex.statistics.atom_tests`.
 
     Parameters
     ----------

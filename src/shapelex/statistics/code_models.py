@@ -30,7 +30,7 @@ _SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeLinearModel(Result):
-    """Result of :func:`code_lm`.
+    """Result of :func:`~shapelex.statistics.code_lm`.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def discriminants(
         The shapes, as in :func:`~shapelex.statistics.shape_lm`.
     groups : str, list of str or array_like
         Column, columns or values that define at least two groups of at least two shapes.
-    data, aligned
+    data : DataFrame or dict, optional
         As in :func:`~shapelex.statistics.shape_lm`.
     n_components : int, optional
         Number of principal components; by default as many as hold 95 % of the variance, and at most a quarter of the
@@ -138,6 +138,8 @@ def discriminants(
         Prior probabilities of the groups: all equal, or in proportion to their numbers of shapes.
     random_state : int, default 0
         Seed of the folds, where there are more than 1,000 shapes: these are left out in 10 folds.
+    aligned : bool, default False
+        As in :func:`~shapelex.statistics.shape_lm`.
 
     Returns
     -------

@@ -29,7 +29,7 @@ RESIDUALS, TOTAL = "residuals", "total"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Permanova(Result):
-    """Result of :func:`permanova`.
+    """Result of :func:`~shapelex.statistics.permanova`.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ untreated animals, they are the strata.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import exp, lgamma
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from shapelex._typing import FloatArray, IntArray
 from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import Columns, as_groups, is_missing
-from shapelex.statistics.permutations import Exchange, is_constant_within, plain_exchange, remark_on_count
+from shapelex.statistics.permutations import Exchange, is_constant_within, plain_exchange
 from shapelex.statistics.results import Sample
 
 if TYPE_CHECKING:
@@ -129,15 +130,26 @@ class Grouping:
 
     def remarks(self, permutations: int) -> list[str]:
         """Return what a reader of the results should know."""
-        found = remark_on_count(self.exchange, permutations, self.unit)
+        found = remark_on_divisions(self.groups, self.strata, permutations, self.unit)
         if self.unit_of is not None:
             found.insert(0, f"All shapes of a stratum are in one group: strata are compared and exchanged, not shapes, "
                             f"and the {len(self.unit_of)} shapes are averaged over {self.n_units} strata.")  # fmt: skip
         return found
 
-    def describe(self) -> str:
-        """Return the groups with their numbers of units."""
-        return ", ".join(f"{name} ({count})" for name, count in zip(self.names, self.counts.tolist(), strict=True))
+
+def remark_on_divisions(groups: IntArray, strata: IntArray | None, permutations: int, unit: str) -> list[str]:
+    """Return a remark where there are fewer different divisions into groups than permutations that were asked for."""
+    within = np.zeros(len(groups), dtype=np.int64) if strata is None else strata
+    log_count = 0.0
+    for stratum in np.unique(within).tolist():
+        sizes = np.unique(groups[within == stratum], return_counts=True)[1].tolist()
+        log_count += lgamma(sum(sizes) + 1) - sum(lgamma(size + 1) for size in sizes)
+    count = round(exp(min(log_count, 40.0)))
+    if count > permutations:
+        return []
+    return [
+        f"Only {count} different divisions of the {unit} into these groups exist: P cannot be much below 1/{count}."
+    ]
 
 
 def read_groups(columns: "pd.DataFrame", groups: Any, strata: Any) -> tuple[Grouping, Sample]:

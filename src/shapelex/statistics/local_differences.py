@@ -28,7 +28,7 @@ _NO_VARIATION = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalTest(Result):
-    """Result of :func:`local_test`.
+    """Result of :func:`~shapelex.statistics.local_test`.
 
     Parameters
     ----------

@@ -22,10 +22,12 @@ def mean_distances(
 ) -> "pd.DataFrame":
     """Return the distance between the means of each pair of groups, with its interval.
 
-    `coordinates` are aligned shapes as real rows. A length is never negative, so that bootstrap lengths are too large
-    where means are near each other: the interval is that of the difference of the means along the direction in which
-    they differ, which may reach below 0. ``D`` is the distance in root mean squared distances of shapes from the mean
-    of their group.
+    `coordinates` are aligned shapes as real rows. Means of samples are farther apart than those of the populations: the
+    squared distance d² exceeds that of the populations by V, the sum of the variances of both means, on average.
+    ``adjusted`` is the root of ``d² − V``, and 0 where that is negative. The interval is the basic bootstrap interval
+    of the squared distance, which has the same adjustment: with quantiles q of the squared distances of bootstrap
+    samples, its ends are the roots of ``2 d² − q``. ``D`` is the adjusted distance in root mean squared distances of
+    shapes from the mean of their group.
     """
     import pandas as pd
 
@@ -33,28 +35,37 @@ def mean_distances(
     members = (grouping.groups == np.arange(len(grouping.names))[:, None]).astype(np.float64)
     means = members @ values / grouping.counts[:, None]
     pairs = np.array(list(combinations(range(len(grouping.names)), 2)))
-    steps = means[pairs[:, 1]] - means[pairs[:, 0]]
-    lengths = np.linalg.norm(steps, axis=1)
-    directions = steps / np.where(lengths > 0, lengths, 1)[:, None]
-    # Only the parts of the shapes along these directions count.
-    along = values @ directions.T
+    squares = np.sum((means[pairs[:, 1]] - means[pairs[:, 0]]) ** 2, axis=1)
+    within = members @ np.sum((values - means[grouping.groups]) ** 2, axis=1)
+    variances = within / np.maximum(grouping.counts - 1, 1) / grouping.counts
+    adjusted = _root(squares - variances[pairs].sum(axis=1))
+    # Squared distances between means are sums over products of shapes, of which there are n² for any number of points.
+    gram = values @ values.T if len(values) < values.shape[1] else None
     drawn = []
     for copies in replace(grouping, strata=None).resampled(bootstrap, rng):
-        averages = (copies[:, None, :] * members) @ along / grouping.counts[:, None]
-        columns = np.arange(len(pairs))
-        drawn.append(averages[:, pairs[:, 1], columns] - averages[:, pairs[:, 0], columns])
-    tails = 50 * (1 - confidence), 50 * (1 + confidence)
-    low, high = np.percentile(np.concatenate(drawn), tails, axis=0) if drawn else np.full((2, len(pairs)), np.nan)
-    n_within = max(grouping.n_units - len(grouping.names), 1)
-    spread = np.sqrt(np.sum((values - means[grouping.groups]) ** 2) / n_within)
+        shares = copies[:, None, :] * members / grouping.counts[:, None]
+        contrasts = shares[:, pairs[:, 1]] - shares[:, pairs[:, 0]]
+        steps = contrasts @ (values if gram is None else gram)
+        drawn.append(np.sum(steps * (steps if gram is None else contrasts), axis=2))
+    low, high = np.full((2, len(pairs)), np.nan)
+    if drawn:
+        upper, lower = np.percentile(np.concatenate(drawn), (50 * (1 + confidence), 50 * (1 - confidence)), axis=0)
+        low, high = _root(2 * squares - upper), _root(2 * squares - lower)
+    spread = np.sqrt(within.sum() / max(grouping.n_units - len(grouping.names), 1))
     return pd.DataFrame({
         "first": [grouping.names[first] for first, _ in pairs],
         "second": [grouping.names[second] for _, second in pairs],
-        "distance": lengths,
+        "distance": np.sqrt(squares),
+        "adjusted": adjusted,
         "low": low,
         "high": high,
-        "D": lengths / spread if spread > 0 else np.full(len(lengths), np.nan),
+        "D": adjusted / spread if spread > 0 else np.full(len(pairs), np.nan),
     })  # fmt: skip
+
+
+def _root(squares: FloatArray) -> FloatArray:
+    """Return square roots, 0 for negative numbers."""
+    return np.asarray(np.sqrt(np.maximum(squares, 0)))
 
 
 @styled
@@ -65,11 +76,11 @@ def plot_mean_distances(table: "pd.DataFrame", *, alpha: float = 0.05, ax: "Axes
         is_found = alpha >= row.P
         color = BLUE if is_found else GRAY
         ax.plot([row.low, row.high], [place, place], color=color, linewidth=1.4, solid_capstyle="butt")
-        ax.plot([row.distance], [place], marker="o", markersize=5, color=color,
+        ax.plot([row.adjusted], [place], marker="o", markersize=5, color=color,
                 markerfacecolor=color if is_found else "white", linestyle="none")  # fmt: skip
         ax.annotate(f"P = {row.P:.3g}", (1, place), xycoords=("axes fraction", "data"), xytext=(4, 0),
                     textcoords="offset points", va="center", fontsize=size, color=DARK_GRAY)  # fmt: skip
     ax.axvline(0, color=DARK_GRAY, linewidth=0.6, zorder=0)
     names = [f"{one.first} – {one.second}" for one in table.itertuples()]
-    name_rows_along_y(ax, names, "distance between the mean shapes (centroid size 1)", size)
+    name_rows_along_y(ax, names, "distance between the mean shapes, adjusted for sampling (centroid size 1)", size)
     return ax

@@ -15,7 +15,8 @@ from shapelex.exceptions import ShapeInputError
 from shapelex.geometry import distance, mean_shape
 from shapelex.spaces import Space
 from shapelex.statistics.data import ShapeInput, read_input
-from shapelex.statistics.permutations import p_values, plain_exchange, remark_on_count
+from shapelex.statistics.grouping import remark_on_divisions
+from shapelex.statistics.permutations import p_values, plain_exchange
 from shapelex.statistics.results import Result, Sample, format_value, plural
 from shapelex.statistics.two_sample import (
     goodall_f,
@@ -82,7 +83,7 @@ class TwoSampleTest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeanTest(Result):
-    """Result of :func:`mean_test`.
+    """Result of :func:`~shapelex.statistics.mean_test`.
 
     Parameters
     ----------
@@ -268,8 +269,8 @@ def mean_test(
     means = np.stack([mean_shape(group, space=first.space) for group in groups])
     product = first.space.inner(means[1], means[0])
     means[1] *= product / abs(product) if abs(product) else 1
-    exchange = plain_exchange(sum(sizes))
-    remarks = (*sample.remarks, *remark_on_count(exchange, permutations))
+    numbers = np.repeat([0, 1], sizes)
+    remarks = (*sample.remarks, *remark_on_divisions(numbers, None, permutations, "shapes"))
     return MeanTest(
         **tests,
         goodall_separate=_goodall_separate(groups, means, first.space),

@@ -176,10 +176,12 @@ def allometry(
         Column, columns or values that define groups.
     size : str or array_like, default "size"
         Column or values of the size, not its logarithm; by default the centroid size of the shapes as given.
-    data, permutations, random_state, strata, blocks, aligned
+    data : DataFrame or dict, optional
         As in :func:`~shapelex.statistics.shape_lm`.
     common : bool, default False
         Whether all groups share one slope.
+    permutations, random_state, strata, blocks, aligned
+        As in :func:`~shapelex.statistics.shape_lm`.
 
     Returns
     -------

@@ -93,10 +93,12 @@ def outliers(
         The shapes, as in :func:`~shapelex.statistics.shape_lm`.
     groups : str, list of str or array_like, optional
         Column, columns or values that define groups, each with its own mean and quartiles.
-    data, aligned
+    data : DataFrame or dict, optional
         As in :func:`~shapelex.statistics.shape_lm`.
     factor : float, default 1.5
         See above.
+    aligned : bool, default False
+        As in :func:`~shapelex.statistics.shape_lm`.
 
     Returns
     -------

@@ -129,10 +129,12 @@ def disparity(
         Column or columns whose combinations are the groups, or one value per shape.
     about : {"group", "overall"}, default "group"
         Whether variances are about the mean of each group or about the mean of all shapes.
-    data, permutations, random_state, strata, blocks, aligned
+    data, permutations, random_state, strata, blocks
         As in :func:`~shapelex.statistics.shape_lm`.
     correction : {"holm", "fdr", "none"}, default "holm"
         Correction of P for the number of pairs.
+    aligned : bool, default False
+        As in :func:`~shapelex.statistics.shape_lm`.
 
     Returns
     -------
