@@ -42,6 +42,16 @@ def test_heights_are_amplitudes_and_colors_are_phases(ax: Axes) -> None:
         np.testing.assert_allclose(part[-1, is_used], wanted)
 
 
+@pytest.mark.parametrize(("spike", "limit", "scale"), [(1.4, None, "1.5"), (9.0, None, "1"), (9.0, 4.0, "4")])
+def test_few_large_weights_are_cut_off(ax: Axes, spike: float, limit: float | None, scale: str) -> None:
+    codes = np.ones((200, 1), dtype=complex)
+    codes[7] = spike
+    plot_weights(codes, limit=limit, ax=ax)
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "scale"] == [scale]
+    heights = (image_of(ax)[..., 3] > 0).sum(axis=0) / (0.9 * _ROW_PIXELS) * float(scale)
+    np.testing.assert_allclose(heights, np.minimum(np.abs(codes[:, 0]), float(scale)), atol=float(scale) / _ROW_PIXELS)
+
+
 def test_missing_frames_are_empty_and_rows_in_any_order(ax: Axes) -> None:
     frames = np.concatenate([np.arange(20), np.arange(30, 60)])
     mixed = np.random.default_rng(0).permutation(50)

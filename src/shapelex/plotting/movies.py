@@ -21,7 +21,7 @@ from shapelex.plotting.models import atoms_of, is_model
 from shapelex.plotting.palette import GRAY, LIGHT_GRAY
 from shapelex.plotting.style import cycle_color, styled, text_size
 from shapelex.plotting.time_axis import TimeAxis, time_axis
-from shapelex.plotting.weights_in_time import choose_atoms, dense_codes, plot_weights
+from shapelex.plotting.weights_in_time import choose_atoms, dense_codes, plot_weights, usual_limit
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 from shapelex.store.atomic import work_folder
@@ -33,6 +33,7 @@ MOVIE_SUFFIXES = (".gif", ".mp4")
 _SIZE = (7.2, 4.4)  # inches
 _DPI = 100
 _MAX_ATOMS = 12
+_MOST_IN_CELL = 1.5  # largest modulus of a weight whose atom stays in its cell
 # Recordings are shown at their own speed where that can be watched, else at the usual one.
 _WATCHABLE, _USUAL_RATE = (4.0, 60.0), 15.0
 _MOST_SHOWN = 30.0  # pictures per second
@@ -198,8 +199,9 @@ class _Scene:
     def _draw_atoms(self, ax: Any, preshapes: ComplexArray, space: Space) -> None:
         """Draw the atoms in gray, each in a cell of its own; over them go the weighted ones."""
         curves = curve_points(preshapes[self._chosen], space)
-        # A term turns about its center, so each cell is a disk; a weight of modulus `most` fills it.
-        self._most = max(1.0, float(np.abs(self._weights[:, self._chosen]).max()))
+        # A term turns about its center, so each cell is a disk. Rather than to draw all atoms tiny, large weights may
+        # leave it.
+        self._most = float(np.clip(usual_limit(self._weights[:, self._chosen]), 1.0, _MOST_IN_CELL))
         radius = float(np.abs(curves).max())
         disk = radius * np.exp(2j * np.pi * np.arange(32) / 32)
         labels = [f"atom {atom}" for atom in self._chosen]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_numeric_array
+from shapelex._validation import as_numeric_array, check_positive
 from shapelex.exceptions import CodesError
 from shapelex.plotting.axes import resolve_axes
 from shapelex.plotting.palette import DARK_GRAY, LIGHT_GRAY
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _ROW_PIXELS = 48
 _MAX_COLUMNS = 3000
 _MAX_LINES = 6
+_FAR_ABOVE = 1.5
 _TURN = 2 * np.pi
 
 
@@ -33,12 +34,14 @@ def plot_weights(
     *,
     fps: float | None = None,
     atoms: Sequence[int] | None = None,
+    limit: float | None = None,
     fontsize: float | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the complex weights of one series along time: height is the amplitude, color the phase.
 
-    Each atom has a row of its own, with one scale for all rows. Missing frames, and frames without the atom, are empty.
+    Each atom has a row of its own, with one scale for all rows, which stands beside the first. Missing frames, and
+    frames without the atom, are empty.
 
     Parameters
     ----------
@@ -51,6 +54,9 @@ def plot_weights(
         without it, the axis has frame numbers.
     atoms : sequence of int, optional
         Atoms to draw, from top to bottom; all that are used, those with the largest weights first, when not given.
+    limit : float, optional
+        Modulus at the full height of a row; larger ones are cut off. When not given, the largest modulus, or where that
+        is more than 1.5 times the 99th percentile, this percentile; rounded up.
     fontsize : float, optional
         Size of the text, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
@@ -88,17 +94,17 @@ def plot_weights(
     chosen = choose_atoms(weights, atoms)
     ax, size = resolve_axes(ax), text_size(fontsize)
     drawn = weights[times.order][:, chosen]
-    limit = _round_up(float(np.abs(drawn).max()))
+    full = usual_limit(drawn) if limit is None else check_positive(limit, "limit")
     columns = _fill_columns(drawn, times)
     colors = phase_colors()
     image = np.zeros((len(chosen) * _ROW_PIXELS, columns.shape[0], 4))
     # The middle of each pixel; a tenth of a row stays free above.
-    levels = (np.arange(_ROW_PIXELS)[::-1] + 0.5) / (0.9 * _ROW_PIXELS) * limit
+    levels = (np.arange(_ROW_PIXELS)[::-1] + 0.5) / (0.9 * _ROW_PIXELS) * full
     for row in range(len(chosen)):
         values = columns[:, row]
         part = image[row * _ROW_PIXELS : (row + 1) * _ROW_PIXELS]
         shades = colors((np.angle(values) / _TURN) % 1.0)
-        part[:] = np.where((levels[:, None] < np.abs(values))[..., None], shades, 0.0)
+        part[:] = np.where((levels[:, None] < np.minimum(np.abs(values), full))[..., None], shades, 0.0)
     begin, end = times.bounds
     ax.imshow(
         image, extent=(begin, end, len(chosen), 0), aspect="auto", interpolation="nearest", zorder=2, gid="weights"
@@ -110,7 +116,7 @@ def plot_weights(
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     times.set_up(ax, size)
-    _draw_scale(ax, limit, size)
+    _draw_scale(ax, full, size)
     _draw_phase_bar(ax, colors, size)
     return ax
 
@@ -271,6 +277,14 @@ def _fill_columns(weights: ComplexArray, times: TimeAxis) -> ComplexArray:
     means = sizes / np.maximum(counts, 1.0)[:, None]
     filled: ComplexArray = means * np.exp(1j * np.angle(sums))
     return filled
+
+
+def usual_limit(weights: ComplexArray) -> float:
+    """Return a round number for the scale of weights: above all of them, or above all but a few very large ones."""
+    moduli = np.abs(weights[weights != 0])
+    # Atoms that are drawn may be unused.
+    most, usual = (float(moduli.max()), float(np.percentile(moduli, 99))) if moduli.size else (1.0, 1.0)
+    return _round_up(usual if most > _FAR_ABOVE * usual else most)
 
 
 def _round_up(value: float) -> float:

@@ -1,15 +1,14 @@
 """Postures: shapes as plain vectors, in which averages and directions have a meaning.
 
-In: configurations. Out: one real vector per shape that does not depend on its place, size and rotation. The posture of
-an open curve is its tangent angle along the body, minus the mean; that of other shapes is their tangent vector at the
-mean shape.
+In: configurations. Out: one real vector per shape that does not depend on its place, size and rotation: its tangent
+vector at the mean shape, or the tangent angle along an open curve, minus its mean. Angles follow strong bends, and
+amplify noise.
 """
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.geometry import log, mean_shape
-from shapelex.sequences.result import SequenceCodes
 from shapelex.spaces import Landmarks, Space
 
 _CURVE_POINTS = 41
@@ -30,12 +29,15 @@ def tangent_angles(configurations: ComplexArray, space: Space) -> FloatArray:
 
 
 class PostureMap:
-    """Turns shapes into postures, relative to the mean posture of the shapes that it was made with."""
+    """Turns shapes into postures, relative to the mean posture of the shapes that it was made with.
 
-    def __init__(self, configurations: ComplexArray, space: Space) -> None:
+    The postures of open curves are tangent angles if `by_angles` is set; all others are tangent vectors.
+    """
+
+    def __init__(self, configurations: ComplexArray, space: Space, *, by_angles: bool) -> None:
         self.space = space
         self._base: ComplexArray | None = None
-        if space.closed:
+        if space.closed or not by_angles:
             self._base = mean_shape(configurations, space=space)
         self._center: FloatArray | float = 0.0
         self._center = self(configurations).mean(axis=0)
@@ -46,10 +48,3 @@ class PostureMap:
             return np.asarray(tangent_angles(configurations, self.space) - self._center)
         rows = self.space.whiten(log(self._base, configurations, self.space))
         return np.asarray(np.ascontiguousarray(rows).view(rows.real.dtype) - self._center)
-
-
-def coded_postures(result: SequenceCodes) -> tuple[PostureMap, FloatArray]:
-    """Return the postures of the reconstructions of all coded frames, in the order of time, and how they were made."""
-    shapes = result.reconstruct()[result.time_order.order]
-    make = PostureMap(shapes, result.space)
-    return make, make(shapes)

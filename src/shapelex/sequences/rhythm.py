@@ -12,7 +12,7 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count
 from shapelex.exceptions import ParameterError
 from shapelex.geometry import distance
-from shapelex.sequences.postures import coded_postures, curve_points
+from shapelex.sequences.postures import PostureMap, curve_points
 from shapelex.sequences.result import SequenceCodes
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.time_order import TimeOrder
@@ -78,7 +78,9 @@ def phase_plane(result: SequenceCodes, atoms: tuple[int, int] | None = None) -> 
 
     NaN for frames that could not be coded.
     """
-    make, postures = coded_postures(result)
+    shapes = result.reconstruct()[result.time_order.order]
+    make = PostureMap(shapes, result.space, by_angles=True)
+    postures = make(shapes)
     atom_postures = make(result.atoms)
     pair = _main_pair(postures, atom_postures) if atoms is None else _check_pair(atoms, len(atom_postures))
     basis = np.linalg.qr(atom_postures[list(pair)].T)[0]

@@ -155,7 +155,7 @@ class PostureFeatures:
 
     def __init__(self, result: SequenceCodes) -> None:
         shapes = result.reconstruct()[result.time_order.order]
-        self.map = PostureMap(shapes, result.space)
+        self.map = PostureMap(shapes, result.space, by_angles=False)
         postures = self.map(shapes)
         _, values, directions = np.linalg.svd(postures, full_matrices=False)
         held = np.cumsum(values**2) / max(float((values**2).sum()), np.finfo(float).tiny)
@@ -186,7 +186,7 @@ def in_rows(result: SequenceCodes, ordered: IntArray) -> IntArray:
 def state_centers(result: SequenceCodes, ordered: IntArray, n_states: int) -> FloatArray:
     """Return the mean posture of each state, 0 for states without frames."""
     shapes = result.reconstruct()[result.time_order.order]
-    postures = PostureMap(shapes, result.space)(shapes)
+    postures = PostureMap(shapes, result.space, by_angles=False)(shapes)
     sums = np.zeros((n_states, postures.shape[1]))
     np.add.at(sums, ordered, postures)
     return np.asarray(sums / np.maximum(np.bincount(ordered, minlength=n_states), 1)[:, None])

@@ -86,11 +86,12 @@ export function atomsOf(series) {
     .sort((i, j) => power[j] - power[i] || i - j);
 }
 
-/** The largest modulus of a weight in a series. */
-export function largestWeight(series) {
-  let most = 1e-9;
-  for (const k of members[series]) for (const { re, im } of termsAt(k)) most = Math.max(most, Math.hypot(re, im));
-  return most;
+/** The modulus that the scale of a series has to reach: the largest one, or the 99th percentile where a few are far above it. */
+export function usualWeight(series) {
+  const moduli = members[series].flatMap((k) => termsAt(k).map(({ re, im }) => Math.hypot(re, im)));
+  moduli.sort((a, b) => a - b);
+  const [most, usual] = [moduli.at(-1) ?? 1, moduli[Math.floor(0.99 * (moduli.length - 1))] ?? 1];
+  return Math.max(1e-9, most > 1.5 * usual ? usual : most);
 }
 
 /** A series as CSV: moduli, and phases in radians that go on from frame to frame as long as an atom is used. */

@@ -3,7 +3,7 @@ import { frameOf, page } from "./data.js";
 import { makeSvg } from "./dom.js";
 import { ticks } from "./charts.js";
 import { phaseColor } from "./phase_color.js";
-import { atomsOf, clockOf, errorAt, largestWeight, members, stepOf, termsAt } from "./series.js";
+import { atomsOf, clockOf, errorAt, members, stepOf, termsAt, usualWeight } from "./series.js";
 import { color, fontFamily } from "./theme.js";
 
 const ROW = 26;
@@ -25,7 +25,7 @@ export function makeStrip(series) {
   const atoms = atomsOf(series);
   const [clock, step] = [clockOf(series), stepOf(series)];
   const [first, last] = [frameOf[rows[0]], frameOf[rows.at(-1)] + step];
-  const limit = roundUp(largestWeight(series));
+  const limit = roundUp(usualWeight(series));
   const worst = roundUp(Math.max(1e-9, ...rows.map(errorAt)));
   const names = [...atoms.map((atom) => `atom ${atom}`), "error"];
   const place = new Map(atoms.map((atom, row) => [atom, row]));
@@ -57,7 +57,7 @@ export function makeStrip(series) {
       for (const k of rows) {
         const [x, wide] = [LEFT + (frameOf[k] - first) * scale, Math.max(1, step * scale + 0.3)];
         for (const { atom, re, im } of termsAt(k)) {
-          const high = (ROW * Math.hypot(re, im)) / limit;
+          const high = Math.min(ROW, (ROW * Math.hypot(re, im)) / limit);
           pen.rectangle(x, bottom(place.get(atom)) - high, wide, high, phaseColor(Math.atan2(im, re)));
         }
         const high = (ROW * errorAt(k)) / worst;
