@@ -51,6 +51,7 @@ BENCHMARKS = {
     "imputation": Benchmark("imputation", "docs/how-to/missing-landmarks.md"),
     "flicker": Benchmark("sequence_flicker", "docs/how-to/sequences.md"),
     "rhythm": Benchmark("sequence_rhythm", "docs/how-to/sequences.md"),
+    "sequence_speed": Benchmark("sequence_speed", "docs/how-to/sequences.md"),
     "states": Benchmark("sequence_states", "docs/how-to/sequences.md"),
     "choosing": Benchmark("choosing", "docs/how-to/choosing.md"),
     "scaling": Benchmark("scaling", "docs/how-to/scale.md", ("largest",)),

@@ -60,6 +60,8 @@ def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda
             many = generator.normal(size=(40, 8)) + 1j * generator.normal(size=(40, 8))
             sx.encode(rows, many.astype(dtype), 2, "ormp", polish=True, max_weight=0.5)
             # A search changes to double precision where errors are tiny.
-            sx.ShapeDictionary(6, 2, coder="exact", max_iter=2, n_swaps=1, random_state=0).fit(
-                np.tile(rows[:6], (5, 1))
-            )
+            model = sx.ShapeDictionary(6, 2, coder="exact", max_iter=2, n_swaps=1, random_state=0)
+            model.fit(np.tile(rows[:6], (5, 1)))
+            for bound in (None, 0.5):
+                sx.sequences.encode_sequence(rows, model, switch_cost=0.1, max_weight=bound)
+            sx.sequences.register_sequence(rows, sx.Landmarks(8, closed=True))

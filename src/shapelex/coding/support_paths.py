@@ -158,12 +158,13 @@ def find_path(
     """
     lattice = SupportLattice.of(coder.n_atoms, coder.n_nonzero)
     costs = time.switch_costs(switch_cost)
-    # A detour over the best support of a frame exchanges all atoms twice at most.
-    slacks = (1 + lattice.size) / 2 * (costs + np.append(costs[1:], 0))
     finder, parts, start = PathFinder(lattice), [], 0
     for _, block in time.blocks(shapes, block_rows(len(lattice.supports))):
         stop = start + len(block)
-        squares = coder.all_squares(block, lattice.supports, slacks[start:stop], n_threads)
+        # A detour over the best support of a frame exchanges all atoms twice at most.
+        following = np.append(costs[start + 1 : stop + 1], np.zeros(max(stop + 1 - len(costs), 0)))
+        slacks = (1 + lattice.size) / 2 * (costs[start:stop] + following)
+        squares = coder.all_squares(block, lattice.supports, slacks, n_threads)
         parts.append(finder.add(squares, costs[start:stop]))
         start = stop
     parts.append(finder.finish())
