@@ -77,6 +77,7 @@ def test_functions(kind, dtype, function):
         (sx.ProcrustesKernel(), ["fit_transform", "transform", "__call__", "encode"]),
         (sx.OutlineRegistration(space=sx.Landmarks(12, closed=True)), ["transform"]),
         (sx.OutlineConvolutions(random_state=0), ["transform"]),
+        (sx.PieceCorrelations(2, (0.5,), random_state=0), ["transform"]),
         (sx.CodeFeatures(dictionary=sx.ShapeDictionary(3, 2, **QUICK)), ["fit_transform", "transform"]),
         (sx.ShapeDictionaryClassifier(2, 1, **QUICK), ["class_errors", "predict_proba"]),
     ],

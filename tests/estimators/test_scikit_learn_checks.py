@@ -83,6 +83,11 @@ class ColumnsConvolutions(RealColumns, sx.OutlineConvolutions):
         super().__init__(mirror=mirror, random_state=random_state)
 
 
+class ColumnsPieces(RealColumns, sx.PieceCorrelations):
+    def __init__(self, n_atoms=2, lengths=(0.5,), random_state=0):
+        super().__init__(n_atoms, lengths, random_state=random_state)
+
+
 class ColumnsShapeClassifier(RealColumns, sx.ShapeClassifier):
     """Adds a point to every polygon: some checks have two columns, and any two points have the same shape."""
 
@@ -130,6 +135,7 @@ EXPECTED_FAILURES = {
     ColumnsRiemannian: SWAPS | TOO_FEW_SHAPES,
     ColumnsRegistration: {"check_transformer_preserve_dtypes": "outlines are complex"},
     ColumnsConvolutions: {},
+    ColumnsPieces: {},
     ColumnsShapeClassifier: {},
 }
 
@@ -144,6 +150,7 @@ EXPECTED_FAILURES = {
         ColumnsRiemannian(),
         ColumnsRegistration(),
         ColumnsConvolutions(),
+        ColumnsPieces(),
         ColumnsShapeClassifier(),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],
