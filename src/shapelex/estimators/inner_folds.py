@@ -60,13 +60,16 @@ def sample_rows(numbers: IntArray, generator: np.random.Generator) -> IntArray:
     return np.sort(np.concatenate(chosen))
 
 
-def make_class_folds(numbers: IntArray, units: IntArray | None, seed: int) -> list[Fold]:
-    """Return stratified folds that never split a group; classes with fewer shapes than folds miss some folds."""
+def count_inner_folds(numbers: IntArray, units: IntArray | None) -> int:
+    """Return the number of folds inside a fit: 5, 3 for many shapes, fewer where classes or groups are few."""
     n_folds = _N_FOLDS if len(numbers) < _MANY_SHAPES else _N_FOLDS_OF_MANY
     n_folds = min(n_folds, int(np.bincount(numbers).max()))
-    splitter = StratifiedKFold
-    if units is not None:
-        n_folds, splitter = min(n_folds, len(np.unique(units))), StratifiedGroupKFold
+    return n_folds if units is None else min(n_folds, len(np.unique(units)))
+
+
+def make_class_folds(numbers: IntArray, units: IntArray | None, n_folds: int, seed: int) -> list[Fold]:
+    """Return stratified folds that never split a group; classes with fewer shapes than folds miss some folds."""
+    splitter = StratifiedKFold if units is None else StratifiedGroupKFold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         split = splitter(n_folds, shuffle=True, random_state=seed).split(np.empty((len(numbers), 0)), numbers, units)

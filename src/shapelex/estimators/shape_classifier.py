@@ -30,6 +30,7 @@ from shapelex.estimators.inner_folds import (
     Judged,
     accuracy,
     check_groups,
+    count_inner_folds,
     judge,
     log_loss,
     make_class_folds,
@@ -170,7 +171,8 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         self._seed, fold_seed = (int(number) for number in generator.integers(2**31, size=2))
         self._shapes, self._numbers, self._sample = configurations, numbers, sample_rows(numbers, generator)
         sampled = numbers[self._sample]
-        folds = make_class_folds(sampled, None if units is None else units[self._sample], fold_seed)
+        sampled_units = None if units is None else units[self._sample]
+        folds = make_class_folds(sampled, sampled_units, count_inner_folds(sampled, sampled_units), fold_seed)
         judged = self._compare(configurations[self._sample], sampled, folds)
         self._choose(judged, sampled, folds)
         self._fit_members({(type(one.candidate), view): one.candidate for view, one in judged})
