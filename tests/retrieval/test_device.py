@@ -51,6 +51,20 @@ def test_bad_rows_are_named(device):
             nearest_shapes(queries, tensor_shapes(bad, space, device), 3, mirror=True)
 
 
+@on_devices
+@pytest.mark.parametrize("how", [None, "diffusion"])
+def test_tensors_give_tensors(device, how):
+    import torch
+
+    space = sx.Landmarks(20, closed=True)
+    Z = strategies.random_configurations(space, 12, 0)
+    where = "cpu" if device == "torch" else device
+    found = sx.retrieve(torch.from_numpy(Z[:2]).to(where), Z, 4, space=space, rerank=how)
+    for tensor, expected in zip(found, sx.retrieve(Z[:2], Z, 4, space=space, rerank=how), strict=True):
+        assert tensor.device.type == where
+        np.testing.assert_allclose(tensor.cpu().numpy(), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("device", ["cuda"])
 def test_results_are_tensors_on_the_same_gpu(device):
     torch = pytest.importorskip("torch")

@@ -142,6 +142,7 @@ def test_sets_files_and_lists_give_the_same_as_arrays(tmp_path):
     for query, source, space in (
         (shapes[:3], shapes, None),
         (Z[:3], stored, None),
+        (shapes[:3], stored, None),
         (Z[:3], mapped, OUTLINE),
         (Z[:3], [Z[:20], Z[20:]], OUTLINE),
     ):

@@ -56,6 +56,7 @@ def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda
             sx.pairwise_distances(rows)
             sx.register(rows, sx.Landmarks(8, closed=True))
             sx.OutlineConvolutions(random_state=0).fit_transform(rows)
+            sx.retrieve(rows, rows, 2, sx.Landmarks(8, closed=True), rerank="diffusion")
             # Dictionaries of many atoms have a kernel of their own.
             many = generator.normal(size=(40, 8)) + 1j * generator.normal(size=(40, 8))
             sx.encode(rows, many.astype(dtype), 2, "ormp", polish=True, max_weight=0.5)

@@ -95,7 +95,8 @@ def retrieve(
     mirror = check_flag(mirror, "mirror")
     if rerank is not None:
         check_choice(rerank, RERANKERS, "rerank")
-    is_single = is_one_shape(query)
+    # Sets, in memory or stored, are never a single shape.
+    is_single = not hasattr(query, "space") and is_one_shape(query)
     searched = as_shapes(shapes, space, name="shapes")
     queries = _read(as_shapes(query, searched.space, name="query"))
     if k > len(searched):
