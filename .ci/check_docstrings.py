@@ -18,8 +18,8 @@ IGNORED_STYLE = {"SS05", "YD01"}
 def public_objects() -> list[tuple[str, bool]]:
     """Return dotted names, and whether each is a property."""
     found = []
-    rooms = (sx, sx.datasets, sx.distributed, sx.io, sx.plotting, sx.report, sx.sequences, sx.statistics)
-    values = [getattr(room, name) for room in rooms for name in room.__all__]
+    modules = (sx, sx.datasets, sx.distributed, sx.io, sx.plotting, sx.report, sx.sequences, sx.statistics)
+    values = [getattr(module, name) for module in modules for name in module.__all__]
     for value in values:
         if inspect.ismodule(value):
             continue
