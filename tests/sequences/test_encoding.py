@@ -87,6 +87,17 @@ def test_files_and_streams_give_the_codes_of_memory(worms, model, result, tmp_pa
         encode_sequence(lambda: iter([rows[::-1]]), model, **backwards)
 
 
+def test_stored_sets_and_dask_arrays(worms, model, result, tmp_path):
+    dask = pytest.importorskip("dask.array")
+    sx.write(worms, tmp_path / "worms.zarr")
+    stored = encode_sequence(sx.open_shapes(tmp_path / "worms.zarr"), model, switch_cost=2e-3)
+    chunks = dask.from_array(np.asarray(worms), chunks=(50, 20))
+    remote = encode_sequence(chunks, model, sequence=worms.sequence, switch_cost=2e-3)
+    for found in (stored, remote):
+        assert found.n_series == 3
+        np.testing.assert_allclose(found.codes.toarray(), result.codes.toarray(), atol=1e-12)
+
+
 def test_changes_are_cheaper_after_a_gap(model):
     worms = sx.datasets.make_worms(200, 1, random_state=3)
     first, second = np.asarray(worms)[20], np.asarray(worms)[32]
