@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from shapelex._messages import parameter
 from shapelex._typing import BoolArray, FloatArray, IntArray
 from shapelex._validation import check_count
+from shapelex.estimators.inner_folds import make_class_folds
 from shapelex.estimators.shape_classifier import ShapeClassifier
 from shapelex.exceptions import ParameterError
 from shapelex.shapes import ShapeSet
@@ -85,8 +85,7 @@ def run_class_test(
         )
     predicted = np.empty(len(labels), dtype=classes.dtype)
     probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
-    splitter = (StratifiedKFold if units is None else StratifiedGroupKFold)(n_folds, shuffle=True, random_state=seed)
-    folds = [fold for fold in splitter.split(np.empty((len(numbers), 0)), numbers, units) if len(fold[1])]
+    folds = make_class_folds(numbers, units, n_folds, seed)
     for number, (kept, held) in enumerate(folds):
         tell(number, len(folds))
         model = ShapeClassifier(space=shapes.space, random_state=seed)
