@@ -136,7 +136,7 @@ def test_bad_kind():
         lambda Z: sx.distance(Z[0], Z[1]),
         sx.pairwise_distances,
         sx.mean_shape,
-        lambda Z: sx.encode(Z, np.eye(6)[:3] + 0j, 2),
+        lambda Z: sx.encode(Z, np.eye(6, dtype=Z.dtype)[:3], 2),
         lambda Z: sx.ShapeDictionary(3, 2, max_iter=1).fit(Z),
     ],
 )

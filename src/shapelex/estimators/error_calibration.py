@@ -30,9 +30,10 @@ class ErrorCalibration:
 
     def scores(self, errors: FloatArray) -> FloatArray:
         """Return the score of each class, shape (n_shapes, n_classes)."""
-        # Errors are at most 1, so this is finite for every temperature that is a normal number.
-        scores: FloatArray = self.offsets - errors.astype(np.float64) ** 2 / self.temperatures
-        return scores
+        # Errors are at most 1, so only a temperature that is no normal number gives infinite scores.
+        with np.errstate(over="ignore"):
+            scores: FloatArray = self.offsets - errors.astype(np.float64) ** 2 / self.temperatures
+        return np.maximum(scores, -0.25 * np.finfo(np.float64).max)
 
 
 def calibrate(errors: FloatArray, numbers: IntArray, weights: FloatArray) -> ErrorCalibration:

@@ -161,7 +161,7 @@ def build_space(description: Mapping[str, Any], arrays: Arrays) -> Space:
     """Return the space that :func:`describe_space` described; its arrays are taken out of `arrays`."""
     arguments = dict(description)
     name = arguments.pop("type", None)
-    if name != "CustomSpace" and name not in _SPACES:
+    if not isinstance(name, str) or (name != "CustomSpace" and name not in _SPACES):
         raise ValueError(f"its space is a {name!r}, which this shapelex does not know: upgrade shapelex")
     try:
         if name == "CustomSpace":

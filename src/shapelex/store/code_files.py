@@ -20,7 +20,15 @@ from shapelex.exceptions import CodesError, reason_of
 from shapelex.shapes.columns import as_column
 from shapelex.store.archive import check_header, read_archive, write_archive
 from shapelex.store.atomic import recover, replace_folder, write_atomically
-from shapelex.store.guards import LARGE_BYTES, check_folder, check_regular, check_size, check_swelling, check_whole
+from shapelex.store.guards import (
+    LARGE_BYTES,
+    check_folder,
+    check_regular,
+    check_size,
+    check_swelling,
+    check_whole,
+    is_small_folder,
+)
 from shapelex.store.table_file import TABLE_SUFFIXES, write_table
 
 if TYPE_CHECKING:
@@ -166,9 +174,11 @@ def _refusing(source: Path) -> Iterator[None]:
     """Turn the errors of parsers, which raise nearly anything on damaged files, into ours."""
     try:
         yield
-    except (ImportError, MemoryError):
+    except ImportError:
         raise
     except Exception as error:
+        if isinstance(error, MemoryError) and not is_small_folder(source):
+            raise
         raise CodesError(f"{source} holds no codes that can be read: {reason_of(error)}.") from error
 
 

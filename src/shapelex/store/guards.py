@@ -75,6 +75,11 @@ def check_size(array: Any, path: Path) -> None:
             raise ShapeFileError(f"{path} is refused: {array.name} declares {array.shape} but holds {n_stored} bytes.")
 
 
+def is_small_folder(path: Path) -> bool:
+    """Tell whether a folder holds so little that what runs out of memory in it is damaged."""
+    return path.is_dir() and _count_files(path)[1] <= FREE_BYTES
+
+
 def _check_chunk(array: Any, path: Path) -> None:
     n_bytes = math.prod(array.chunks) * max(array.dtype.itemsize, 1)
     if n_bytes > _MAX_CHUNK:

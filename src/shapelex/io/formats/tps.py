@@ -112,8 +112,10 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
             raise _BadLineError(here, f"{key} holds points in space, but shapes here are planar: project them first.")
         if key not in _COUNTED:
             key = key.lower()
-            if key in _SINGLE_KEYS and told.get(key, value) != value:
-                raise _BadLineError(here, f"it has a second line {key.upper()}=, with another value: remove one.")
+            if key in _SINGLE_KEYS and key in told:
+                if told[key] != value:
+                    raise _BadLineError(here, f"it has a second line {key.upper()}=, with another value: remove one.")
+                continue
             told[key] = f"{told[key]}; {value}" if key in told else value
             continue
         if not _WHOLE.fullmatch(value):

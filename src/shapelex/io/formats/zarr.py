@@ -20,7 +20,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, column_of, join_blocks
 from shapelex.spaces import from_columns
 from shapelex.store.atomic import replace_folder
-from shapelex.store.guards import check_folder, check_size, check_whole
+from shapelex.store.guards import check_folder, check_size, check_whole, is_small_folder
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,10 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
         return open_set(path)[:] if layout is None else _from_table(path, layout)
     except ShapeFileError:
         raise
-    except MemoryError:
+    except MemoryError as error:
+        # Damaged text declares any number of entries.
+        if is_small_folder(path):
+            raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
         raise
     # Damaged chunks raise whatever their codec does.
     except Exception as error:
