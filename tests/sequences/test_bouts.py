@@ -1,6 +1,7 @@
 """Bouts, how long they last, and what follows what."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,12 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.exceptions import ParameterError
 from shapelex.sequences import bouts, dwell, encode_sequence, ngrams, series_summary, transitions
-from shapelex.sequences.bouts import _merge_short, _runs
+from shapelex.sequences.bout_tables import _merge_short, _runs
+
+
+def test_no_module_hides_a_public_name():
+    modules = {path.stem for path in Path(sx.sequences.__file__).parent.glob("*.py")}
+    assert not modules & set(sx.sequences.__all__)
 
 
 def test_bouts_of_labels(worms, result):

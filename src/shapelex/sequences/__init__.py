@@ -9,7 +9,7 @@ import lazy_loader as _lazy
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     submod_attrs={
-        "bouts": ["bouts", "dwell", "ngrams", "transitions"],
+        "bout_tables": ["bouts", "dwell", "ngrams", "transitions"],
         "encoding": ["encode_sequence"],
         "registration": ["SequenceRegistration", "register_sequence"],
         "result": ["SequenceCodes"],

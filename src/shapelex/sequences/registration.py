@@ -92,7 +92,8 @@ def register_sequence(
     space : Space, optional
         Their space; by default that of a set, else open landmarks.
     frames, sequence : array_like, shape (n_shapes,), optional
-        Frame or time, and series, of each shape, see :func:`encode_sequence`; by default those of a set.
+        Frame or time, and series, of each shape, see :func:`~shapelex.sequences.encode_sequence`; by default those of a
+        set.
 
     Returns
     -------

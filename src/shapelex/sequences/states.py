@@ -42,7 +42,7 @@ class BehaviorStates:
     explanation : str
         How the states were found, in words.
     predict : callable
-        Returns the labels of the frames of another :class:`SequenceCodes` over the same dictionary.
+        Returns the labels of the frames of another :class:`~shapelex.sequences.SequenceCodes` over the same dictionary.
     source : SequenceCodes
         The recording that the states were found in.
     selection : mapping of str to ndarray

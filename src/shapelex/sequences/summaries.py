@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex.sequences.bouts import States, bouts
+from shapelex.sequences.bout_tables import States, bouts
 from shapelex.sequences.result import SequenceCodes
 from shapelex.sequences.rhythm import phase_velocity, posture_speed
 from shapelex.sequences.states import BehaviorStates, find_states
@@ -24,13 +24,13 @@ def series_summary(result: SequenceCodes, states: States = "support", *, min_dur
     result : SequenceCodes
         Codes over time.
     states, min_duration
-        As in :func:`bouts`.
+        As in :func:`~shapelex.sequences.bouts`.
 
     Returns
     -------
     pandas.DataFrame
         One row per series: ``sequence``, ``n_frames`` (coded ones), ``rmse``, ``flicker``, ``speed`` (median of
-        :func:`posture_speed`), ``phase_velocity`` (median), ``n_bouts``, ``bout_duration`` (mean),
+        :func:`~shapelex.sequences.posture_speed`), ``phase_velocity`` (median), ``n_bouts``, ``bout_duration`` (mean),
         ``transition_rate`` (bouts that follow another one, divided by the time), and ``share_<state>`` of time of every
         state. Shapes of no series are left out. Rates are per second where the frame rate is known, else per frame.
 

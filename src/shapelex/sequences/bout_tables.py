@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 States = str | BehaviorStates | ArrayLike
-"""A method of :func:`find_states`, what it returned, or a label for each frame."""
+"""A method of :func:`~shapelex.sequences.find_states`, what it returned, or a label for each frame."""
 
 
 def bouts(result: SequenceCodes, states: States = "support", *, min_duration: int = 1) -> "pd.DataFrame":
@@ -30,8 +30,8 @@ def bouts(result: SequenceCodes, states: States = "support", *, min_duration: in
     result : SequenceCodes
         Codes over time.
     states : {"support", "cluster", "hmm"}, BehaviorStates or array_like of shape (n_shapes,), default "support"
-        A method of :func:`find_states`, what it returned for this recording or its rule for another one, or one label
-        per frame; −1 or empty text for none.
+        A method of :func:`~shapelex.sequences.find_states`, what it returned for this recording or its rule for another
+        one, or one label per frame; −1 or empty text for none.
     min_duration : int, default 1
         Shorter bouts are joined to a neighboring one, the shortest first: to the longer neighbor, or the earlier one
         of equals.
@@ -95,7 +95,7 @@ def dwell(result: SequenceCodes, states: States = "support", *, min_duration: in
     result : SequenceCodes
         Codes over time.
     states, min_duration
-        As in :func:`bouts`.
+        As in :func:`~shapelex.sequences.bouts`.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def transitions(result: SequenceCodes, states: States = "support", *, min_durati
     result : SequenceCodes
         Codes over time.
     states, min_duration
-        As in :func:`bouts`. Transitions across gaps are not counted.
+        As in :func:`~shapelex.sequences.bouts`. Transitions across gaps are not counted.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def ngrams(result: SequenceCodes, n: int = 3, states: States = "support", *, min
     n : int, default 3
         Number of bouts in a row.
     states, min_duration
-        As in :func:`bouts`. Runs of bouts do not cross gaps.
+        As in :func:`~shapelex.sequences.bouts`. Runs of bouts do not cross gaps.
 
     Returns
     -------
