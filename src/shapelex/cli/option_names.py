@@ -29,6 +29,7 @@ _NAMES = {
     "on_error": "--skip-bad",
     "overwrite": "--force",
     "random_state": "--seed",
+    "tested": "--predictions",
 }
 _SPACES = {"BSpline": "bspline", "HermiteSpline": "hermite"}
 _MARKED = re.compile(rf"([{PARAMETER_MARK}{FORMAT_OPTION_MARK}])(\w+)(=?)([^{END_MARK}]*){END_MARK}")
