@@ -73,9 +73,9 @@ def test_the_command_reads_the_table_of_a_test(landmarks, tmp_path, monkeypatch)
     model.save("model.npz")
     sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
     (tmp_path / "tested.csv").write_text("id,class,predicted,probability,fold\n3,NA,NA,0.7,1\n4,b,NA,0.9,2\n")
-    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html", "--tested", "tested.csv"))
+    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "tested.csv"))
     assert payload_of(tmp_path / "page.html")["tested"]["names"] == ["NA", "b"]
-    result = run("report", "model.npz", "shapes.npz", "-o", "other.html", "--tested", "none.csv")
+    result = run("report", "model.npz", "shapes.npz", "-o", "other.html", "--predictions", "none.csv")
     assert result.exit_code == 1
     assert "There is no file none.csv" in result.stderr
 
@@ -96,3 +96,25 @@ def test_numbers_of_the_matrix_show_their_shapes(page, visit):
     view.page.get_by_role("button", name="all misclassified").click()
     assert view.page.evaluate("window.shapelex.confusion()")["shapes"] == wrong
     assert view.complaints == []
+
+
+def test_a_page_with_predictions_can_be_made_again(landmarks, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model, X = landmarks
+    model.save("model.npz")
+    sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
+    (tmp_path / "tested.csv").write_text("id,class,predicted\n3,a,a\n4,b,a\n")
+    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "tested.csv"))
+    lines_of(run("replay", "page.html", "--run", "-o", "again.html"))
+    assert payload_of(tmp_path / "again.html")["tested"] == payload_of(tmp_path / "page.html")["tested"]
+
+
+def test_the_command_names_its_option_for_other_tables(landmarks, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model, X = landmarks
+    model.save("model.npz")
+    sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
+    (tmp_path / "other.csv").write_text("id,species\n3,a\n")
+    result = run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "other.csv")
+    assert result.exit_code == 1
+    assert "--predictions must have the columns id, class, predicted, but class, predicted is missing" in result.stderr

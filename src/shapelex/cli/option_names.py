@@ -33,6 +33,7 @@ _NAMES = {
     "overwrite": "--force",
     "random_state": "--seed",
     "strata": "--within",
+    "tested": "--predictions",
 }
 _SPACES = {"BSpline": "bspline", "HermiteSpline": "hermite"}
 _MARKED = re.compile(rf"([{PARAMETER_MARK}{FORMAT_OPTION_MARK}])(\w+)(=?)([^{END_MARK}]*){END_MARK}")

@@ -35,10 +35,10 @@ def report(
         str | None,
         typer.Option("--within", help="With --by: compare within this column, such as animal.", show_default=False),
     ] = None,
-    tested: Annotated[
+    predictions: Annotated[
         Path | None,
         typer.Option(
-            "--tested",
+            "--predictions",
             help="Table that classify --tested wrote: show the confusion matrix and the misclassified shapes.",
             show_default=False,
         ),
@@ -68,8 +68,8 @@ def report(
         )
     import shapelex as sx
 
-    predictions = None if tested is None else _read_tested(tested)
-    run = record_run(dictionary.random_state, (shapes, model, *(() if tested is None else (tested,))))
+    tested = None if predictions is None else _read_predictions(predictions)
+    run = record_run(dictionary.random_state, (shapes, model, *(() if predictions is None else (predictions,))))
     with screen.progress("writing the page"):
         page = sx.report.write_report(
             dictionary,
@@ -79,7 +79,7 @@ def report(
             joined=lines,
             max_shapes=max_shapes,
             overwrite=force,
-            tested=predictions,
+            tested=tested,
             provenance=on_page(run),
             by=by,
             within=within,
@@ -89,7 +89,7 @@ def report(
     screen.show({"n_shapes": len(found), "bytes": size})
 
 
-def _read_tested(path: Path) -> Any:
+def _read_predictions(path: Path) -> Any:
     """Read a table of predictions as text."""
     import pandas as pd
 
@@ -102,7 +102,7 @@ def _read_tested(path: Path) -> Any:
         ".parquet": lambda: pd.read_parquet(path),
     }
     if path.suffix.lower() not in readers:
-        raise typer.BadParameter(f"{path.name} must end in {', '.join(readers)}.", param_hint="--tested")
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(readers)}.", param_hint="--predictions")
     try:
         return readers[path.suffix.lower()]()
     except FileNotFoundError as error:

@@ -97,7 +97,7 @@ def _plot_states(
     ax: "Axes | None",
     options: dict[str, Any],
 ) -> "Axes":
-    from shapelex.sequences.bouts import bouts, transitions
+    from shapelex.sequences.bout_tables import bouts, transitions
 
     table = bouts(result, states, min_duration=min_duration)
     if series is not None:
