@@ -96,7 +96,7 @@ def reverse(points):
         (SPACES[3], False, [keep, reverse]),
         (SPACES[4], True, [keep, reverse, np.conj, mirror_closed]),
     ],
-    ids=str,
+    ids=["closed", "closed, mirrored", "open", "open, mirrored"],
 )
 def test_agrees_with_the_definition(space, mirror, copies):
     X = make_configurations(space, n_shapes=5)
