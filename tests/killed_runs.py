@@ -38,6 +38,8 @@ WAYS: dict[str, dict[str, Any]] = {
 # Batches are drawn differently from arrays, from files in stretches, and from what can only be read in order.
 BATCH_KINDS = ("array", "opened set", "memory map", "Zarr", "HDF5", "blocks", "stream", "Dask")
 
+RESULTS = Path(__file__).parent.parent / "docs" / "results" / "killed-runs.md"
+
 Job = tuple[str, str, str]
 
 
@@ -227,6 +229,7 @@ def main() -> None:
     parser.add_argument("--cold", type=int, default=5)
     parser.add_argument("--commands", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", action="store_true", help="keep the counts in docs/results")
     given = parser.parse_args()
     tell = lambda text: print(text, flush=True)  # noqa: E731
     with tempfile.TemporaryDirectory() as made:
@@ -244,8 +247,19 @@ def main() -> None:
         new_counts, new_faults = run_commands(given.commands, given.seed, folder, tell)
     tell(", ".join(f"{name}: {number}" for name, number in (counts + new_counts).items()))
     tell(f"{len(faults + new_faults)} faults")
+    if given.write:
+        RESULTS.write_text(describe(counts + new_counts, faults + new_faults))
     tell("\n".join(faults + new_faults))
     sys.exit(bool(faults + new_faults))
+
+
+def describe(counts: Counter[str], faults: list[str]) -> str:
+    """Return a table of what was killed, and what went wrong."""
+    rows = [
+        f"| {what} | {counts[what]} | {counts[f'kills of {what}']} | {sum(one.startswith(words) for one in faults)} |"
+        for what, words in (("fits", ("fit", "cold")), ("commands", ("command",)))
+    ]
+    return "\n".join(["| what | runs | kills | faults |", "|---|---|---|---|", *rows]) + "\n"
 
 
 def run_commands(n_runs: int, seed: int, folder: Path, tell: Callable[[str], object]) -> tuple[Counter[str], list[str]]:
