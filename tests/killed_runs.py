@@ -7,6 +7,7 @@ no other file may be left. With torch installed, half of the fits run on its CPU
 """
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -37,6 +38,8 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 # Batches are drawn differently from arrays, from files in stretches, and from what can only be read in order.
 BATCH_KINDS = ("array", "opened set", "memory map", "Zarr", "HDF5", "blocks", "stream", "Dask")
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results" / "killed-runs.md"
 
 Job = tuple[str, str, str]
 
@@ -139,7 +142,10 @@ def commands(folder: Path) -> dict[str, tuple[list[str], Callable[[Path], Any]]]
     def page(path: Path) -> Any:
         content = path.read_text()
         assert content.rstrip().endswith("</html>")
-        return (len(content),)
+        data = json.loads(content.partition('id="shapelex-data">')[2].partition("</script>")[0])
+        # The command, which names the file.
+        del data["provenance"]
+        return (json.dumps(data),)
 
     return {
         "set.npz": (["import", shapes], lambda path: (sx.read(path).configurations,)),
@@ -227,6 +233,8 @@ def main() -> None:
     parser.add_argument("--cold", type=int, default=5)
     parser.add_argument("--commands", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="commands that write files with this in their names")
+    parser.add_argument("--write", action="store_true", help="keep the counts in docs/results")
     given = parser.parse_args()
     tell = lambda text: print(text, flush=True)  # noqa: E731
     with tempfile.TemporaryDirectory() as made:
@@ -241,15 +249,28 @@ def main() -> None:
             counts.update({"fits, cold": 1, "fits": 1, "kills of fits": n_killed})
             faults += [f"cold fit {number}: {fault}"] * bool(fault)
             tell(f"cold fit {number}: killed {n_killed} times {fault}")
-        new_counts, new_faults = run_commands(given.commands, given.seed, folder, tell)
+        new_counts, new_faults = run_commands(given.commands, given.seed, folder, tell, given.only)
     tell(", ".join(f"{name}: {number}" for name, number in (counts + new_counts).items()))
     tell(f"{len(faults + new_faults)} faults")
+    if given.write:
+        RESULTS.write_text(describe(counts + new_counts, faults + new_faults))
     tell("\n".join(faults + new_faults))
     sys.exit(bool(faults + new_faults))
 
 
-def run_commands(n_runs: int, seed: int, folder: Path, tell: Callable[[str], object]) -> tuple[Counter[str], list[str]]:
-    """Kill all commands in turn."""
+def describe(counts: Counter[str], faults: list[str]) -> str:
+    """Return a table of what was killed, and what went wrong."""
+    rows = [
+        f"| {what} | {counts[what]} | {counts[f'kills of {what}']} | {sum(one.startswith(words) for one in faults)} |"
+        for what, words in (("fits", ("fit", "cold")), ("commands", ("command",)))
+    ]
+    return "\n".join(["| what | runs | kills | faults |", "|---|---|---|---|", *rows]) + "\n"
+
+
+def run_commands(
+    n_runs: int, seed: int, folder: Path, tell: Callable[[str], object], only: str = ""
+) -> tuple[Counter[str], list[str]]:
+    """Kill all commands in turn, or those that write files with `only` in their names."""
     sx.write(sx.ShapeSet(make_shapes()[:60], labels=["a", "b"] * 30), folder / "shapes.npz", overwrite=True)
     with warnings.catch_warnings(action="ignore"):
         model = sx.ShapeDictionary(4, 2, max_iter=2, random_state=0).fit(sx.read(folder / "shapes.npz"))
@@ -257,7 +278,8 @@ def run_commands(n_runs: int, seed: int, folder: Path, tell: Callable[[str], obj
     chance, counts, faults = random.Random(seed), Counter[str](), []
     known: dict[str, tuple[Any, float]] = {}
     for number in range(n_runs):
-        name = list(commands(folder))[number % len(commands(folder))]
+        names = [name for name in commands(folder) if only in name]
+        name = names[number % len(names)]
         if name not in known:
             words, read = commands(folder)[name]
             (folder / "whole").mkdir(exist_ok=True)

@@ -167,6 +167,8 @@ def _damage_inside(content: bytes, chance: random.Random) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = [(info, archive.read(info)) for info in archive.infolist()]
     for _ in range(chance.choice([1, 1, 2])):
+        if not members:
+            break
         place = chance.randrange(len(members))
         info, data = members[place]
         if info.filename == "header.npy" and chance.random() < 0.9:

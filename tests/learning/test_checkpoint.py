@@ -250,6 +250,7 @@ def resigned(path, change):
 
 
 CHANGES = {
+    "text for a fingerprint": lambda numbers, arrays: numbers.update(fingerprint="mine"),
     "no atoms": lambda numbers, arrays: arrays.pop("atoms"),
     "no generator": lambda numbers, arrays: numbers.pop("generator"),
     "no loss": lambda numbers, arrays: numbers.pop("losses"),

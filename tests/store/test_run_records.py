@@ -108,7 +108,7 @@ def test_search_is_linear_in_the_size_of_the_file(tmp_path, name, opening, repea
     [
         b'<script id="shapelex-data">' * 400_000,
         b"<script " * 1_000_000 + b'id="shapelex-data"',
-        b'id="shapelex-data">' + b"</scrip" * 1_000_000,
+        b'id="shapelex-data">' + b"</s" * 2_000_000,
         b'id="shapelex-data">' + b"[" * 1_000_000 + b"</script>",
     ],
 )

@@ -50,6 +50,8 @@ class Checkpoint:
             return None
         numbers, arrays = read_checkpoint(path)
         theirs = numbers.pop(_FINGERPRINT, {})
+        if not isinstance(theirs, dict):
+            raise CheckpointError(f"{path} is damaged: it does not say what it belongs to; remove it to start again.")
         names = sorted({*self.fingerprint, *theirs})
         differing = [name for name in names if self.fingerprint.get(name) != theirs.get(name)]
         if differing:
