@@ -4,7 +4,7 @@ Input: a formula, shapes, and covariates. Output: a fitted model with its table,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,10 +14,10 @@ from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import AlignedShapes, as_groups, join_columns, read_input
+from shapelex.statistics.data import SIZE, AlignedShapes, as_groups, join_columns, read_input
 from shapelex.statistics.formulas import Design, make_design, parse_formula
 from shapelex.statistics.linear_model import SumsOfSquares, TermModel, least_squares, orthonormal_basis, permuted_sums
-from shapelex.statistics.model_checks import RESIDUALS, check_df, check_error, remarks_on
+from shapelex.statistics.model_checks import RESIDUALS, check_df, check_error, check_sizes, remarks_on
 from shapelex.statistics.permutations import as_seed, effect_sizes, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
 from shapelex.statistics.terms import Exchanges, check_type, term_models
@@ -305,7 +305,7 @@ def shape_lm(
         If the formula cannot be read or does not begin with ``shape ~``, or the model has more coefficients than there
         are shapes.
     ShapeInputError
-        If a column does not exist or is constant.
+        If a column does not exist or is constant, or ``size`` is used for shapes that were all scaled to one size.
 
     Notes
     -----
@@ -344,6 +344,8 @@ def shape_lm(
         for column in [given.column(value, argument)]
     }
     used = given.use({**needed, **extra}, aligned)
+    if SIZE in names and not given.has_given_sizes:
+        used = replace(used, remarks=(*used.remarks, *check_sizes(given, used.table[SIZE].to_numpy())))
     codes: dict[str, IntArray] = {name.partition(" ")[0]: as_groups(used.table.pop(name))[0] for name in extra}
     design = make_design(parsed, used.table, centered_contrasts=sum_type == 3)
     exchanges = Exchanges(len(used.rows), codes.get("strata"), codes.get("blocks"))
