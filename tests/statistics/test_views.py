@@ -324,3 +324,33 @@ def test_dense_projection_is_that_of_group_means(shapes):
     fit = st.shape_lm("shape ~ group", shapes, permutations=0)
     columns = indicator(shapes.metadata["group"])
     np.testing.assert_allclose(projection(columns) @ fit.shapes.coordinates, fit.fitted_rows, atol=1e-12)
+
+
+def test_pairs_say_where_their_null_model_contains_the_groups(rng):
+    shapes = make_shapes(rng, 24, effect=0.1, site=np.repeat(["s", "t", "u"], 8))
+    fit = st.shape_lm("shape ~ group * site", shapes, permutations=49)
+    found = st.pairwise(fit, "group")
+    assert any("contains group" in one and 'null="shape ~ site"' in one for one in found.remarks)
+    assert any('null="shape ~ 1"' in one for one in st.pairwise(fit).remarks)
+    other = st.pairwise(fit, "group", null="shape ~ site")
+    assert not any("null model" in one for one in other.remarks)
+    alone = st.pairwise(st.shape_lm("shape ~ site + group", shapes, permutations=9), "group")
+    assert not any("null model" in one for one in alone.remarks)
+
+
+def test_pairs_with_a_group_of_one_shape_have_no_difference_of_variances(rng):
+    shapes = make_shapes(rng, 13)
+    groups = np.array(list("aaaaaabbbbbbc"))
+    table = st.pairwise(st.shape_lm("shape ~ kind", shapes, {"kind": groups}, permutations=9)).table
+    assert table["variance_difference"].isna().tolist() == [False, True, True]
+    assert table["P_variance"].isna().tolist() == [False, True, True]
+    assert table["P"].notna().all()
+
+
+def test_multivariate_statistics_of_many_components_have_a_remark(rng):
+    fit = st.shape_lm("shape ~ group", make_shapes(rng, 12, n_points=10), permutations=9)
+    many = fit.manova()
+    assert many.n_components > fit.table.loc["residuals", "Df"]
+    (remark,) = [one for one in many.remarks if "pseudo-inverse" in one]
+    assert "more than the 10 residual degrees of freedom" in remark
+    assert not any("pseudo-inverse" in one for one in fit.manova(5).remarks)

@@ -137,14 +137,16 @@ class ShapeLinearModel(Result):
     def manova(self, n_components: int | None = None, *, tol: float = 1e-3) -> "Manova":
         """Test all terms by multivariate statistics: Pillai, Wilks, Hotelling–Lawley and Roy.
 
-        They weigh directions of shape by the inverse of the residual covariance, which needs fewer dimensions than
-        residual degrees of freedom: the shapes are reduced to principal components first.
+        They weigh directions of shape by the inverse of the residual covariance, which exists if there are no more
+        dimensions than residual degrees of freedom: the shapes are reduced to principal components first. With more
+        components than that, the pseudo-inverse is used, as in RRPP, and a remark says so: directions without residual
+        variation do not count, and the statistics may fall as components are added.
 
         Parameters
         ----------
         n_components : int, optional
-            Number of principal components; by default all whose standard deviation exceeds `tol` times the first, but
-            no more than the residual degrees of freedom.
+            Number of principal components; by default all whose standard deviation exceeds `tol` times the first, as
+            in RRPP, which may be more than the residual degrees of freedom. Fewer are more reliable.
         tol : float, default 1e-3
             See `n_components`.
 
