@@ -354,3 +354,25 @@ def test_multivariate_statistics_of_many_components_have_a_remark(rng):
     (remark,) = [one for one in many.remarks if "pseudo-inverse" in one]
     assert "more than the 10 residual degrees of freedom" in remark
     assert not any("pseudo-inverse" in one for one in fit.manova(5).remarks)
+
+
+class TestSidesAndReplicates:
+    @pytest.fixture
+    def wings(self, rng):
+        return make_shapes(rng, 24, n_points=7).configurations, np.repeat(range(6), 4), np.tile(["left", "right"], 12)
+
+    def test_several_shapes_of_a_side_are_replicates(self, wings):
+        X, who, side = wings
+        named = st.symmetry(X, who, side, replicate=np.tile([1, 1, 2, 2], 6), permutations=9)
+        unnamed = st.symmetry(X, who, side, permutations=9)
+        assert unnamed.table["Df"].tolist() == [5, 1, 5, 12, 23]
+        pd.testing.assert_frame_equal(named.table, unnamed.table)
+        assert any("2 shapes of a side" in one for one in unnamed.remarks)
+        assert not any("shapes of a side" in one for one in named.remarks)
+
+    def test_an_individual_that_lost_a_side_is_named_with_the_reason(self, wings):
+        X, who, side = (one[:12] for one in wings)
+        X, who = X.copy(), np.repeat(range(6), 2)
+        X[3, 2] = np.nan
+        with pytest.raises(ValueError, match=r"but 1 has one side only after shape 3 \(missing landmarks\) was left out"):
+            st.symmetry(X, who, side, permutations=9)
