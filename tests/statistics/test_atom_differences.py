@@ -242,7 +242,9 @@ def test_single_shapes_have_no_interval_and_few_whole_strata_have_a_remark():
     test = sx.statistics.atom_tests(weights, groups, permutations=19, bootstrap=50)
     assert np.isnan(row_of(test.table, 0, "weight")[["low", "high"]].astype(float)).all()
     assert np.isfinite(row_of(test.table, 0, "use")[["low", "high"]].astype(float)).all()
-    pairs = sx.statistics.atom_tests(weights[:10], list("ab" * 5), np.repeat(range(5), 2), permutations=19, bootstrap=50)
+    pairs = sx.statistics.atom_tests(
+        weights[:10], list("ab" * 5), np.repeat(range(5), 2), permutations=19, bootstrap=50
+    )
     assert pairs.table["low"].isna().all()
     whole = sx.statistics.atom_tests(weights, groups, np.arange(20) // 2, permutations=19, bootstrap=50)
     assert any("a group has only 5" in remark for remark in whole.remarks)

@@ -433,4 +433,6 @@ def test_sizes_that_hardly_vary_have_a_remark_that_names_the_column_of_true_size
     similar = scaled(shapes, rng.uniform(1, 1.005, size=20))
     fit = st.allometry(similar, data={"centroid_size": rng.uniform(1, 2, size=20)}, permutations=9)
     assert any("vary by 0.4" in one and "'centroid_size'" in one for one in fit.remarks)
-    assert not any("centroid sizes" in one for one in st.allometry(scaled(shapes, rng.uniform(1, 1.5, size=20))).remarks)
+    assert not any(
+        "centroid sizes" in one for one in st.allometry(scaled(shapes, rng.uniform(1, 1.5, size=20))).remarks
+    )

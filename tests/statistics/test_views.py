@@ -374,5 +374,7 @@ class TestSidesAndReplicates:
         X, who, side = (one[:12] for one in wings)
         X, who = X.copy(), np.repeat(range(6), 2)
         X[3, 2] = np.nan
-        with pytest.raises(ValueError, match=r"but 1 has one side only after shape 3 \(missing landmarks\) was left out"):
+        with pytest.raises(
+            ValueError, match=r"but 1 has one side only after shape 3 \(missing landmarks\) was left out"
+        ):
             st.symmetry(X, who, side, permutations=9)

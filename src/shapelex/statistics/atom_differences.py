@@ -115,7 +115,7 @@ class AtomTests(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
         max_atoms : int, default 15
             Maximum number of atoms.
 
@@ -134,7 +134,7 @@ class AtomTests(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
         magnify : float, optional
             Factor by which the differences between two groups are magnified.
 
@@ -266,7 +266,11 @@ def atom_tests(
     estimates = estimate_groups(grouping, values, bootstrap, confidence, rng)
     posed, group_of_shape = given.in_common_pose()[sample.rows], grouping.group_of_shapes()
     mean_weights = np.stack([posed[group_of_shape == group].mean(axis=0) for group in range(len(grouping.names))])
-    remarks = [*sample.remarks, *grouping.remarks(permutations), *(grouping.remarks_on_intervals() if bootstrap else [])]
+    remarks = [
+        *sample.remarks,
+        *grouping.remarks(permutations),
+        *(grouping.remarks_on_intervals() if bootstrap else []),
+    ]
     return AtomTests(
         table=_make_table(grouping, values, ratios, p, estimates),
         means=_table_of_means(grouping, values, estimates),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shapelex._validation import check_count
-from shapelex.plotting.axes import clear_axes, name_rows_along_y, resolve_axes
+from shapelex.plotting.axes import clear_axes, name_rows_along_y, own_axes
 from shapelex.plotting.drawing import draw_shape
 from shapelex.plotting.palette import BLUE, DARK_GRAY, GRAY, ORANGE
 from shapelex.plotting.poses import pose_rotations
@@ -28,7 +28,7 @@ def plot_atom_differences(tests: "AtomTests", *, max_atoms: int = 15, ax: "Axes 
     from matplotlib.lines import Line2D
 
     check_count(max_atoms, 1, "max_atoms")
-    ax, size = resolve_axes(ax), text_size()
+    ax, size = own_axes(ax), text_size()
     table = tests.table[tests.table["P"].notna()]
     order = table.groupby("atom")["P_fdr"].min().sort_values(kind="stable").index[:max_atoms].tolist()
     for place, atom in enumerate(order):
@@ -75,7 +75,7 @@ def plot_explained_weights(
     from matplotlib.lines import Line2D
 
     check_count(max_atoms, 1, "max_atoms")
-    ax, size = resolve_axes(ax), text_size()
+    ax, size = own_axes(ax), text_size()
     tested = table[table["Rsq"].notna()]
     order = tested.groupby("atom")["Rsq"].sum().sort_values(ascending=False, kind="stable").index[:max_atoms].tolist()
     terms = table["term"].unique().tolist()

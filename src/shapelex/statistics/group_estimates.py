@@ -129,9 +129,7 @@ def _group_means(grouping: Grouping, copies: FloatArray, values: FloatArray) -> 
     normal, right, known = 0.0, 0.0, 0.0
     for stratum in range(grouping.n_strata):
         cells = in_stratum[:, stratum, None] * groups
-        counts, sums = (
-            np.stack([(copies * own) @ table for own in cells.T], axis=-1) for table in (entries, filled)
-        )
+        counts, sums = (np.stack([(copies * own) @ table for own in cells.T], axis=-1) for table in (entries, filled))
         matrices, sides = _normal_equations(counts, sums)
         normal, right, known = normal + matrices, right + sides, known + counts
     return _solve(normal, right, known)
