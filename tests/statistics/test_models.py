@@ -392,10 +392,10 @@ def test_manova_with_blocks_permutes_blocks(rng):
     assert 0 < fit.manova(3).table.loc["treatment", "P(Roy)"] <= 1
 
 
-@pytest.mark.parametrize("start, step", [(2020.0, 1e-12), (1e9, 1e-7), (0.3, 1e-17)])
+@pytest.mark.parametrize(("start", "step"), [(2020.0, 1e-12), (1e9, 1e-7), (0.3, 1e-17)])
 def test_a_covariate_that_varies_by_rounding_only_is_refused(rng, start, step):
     shapes = make_shapes(rng, 40)
-    with pytest.raises(ShapeInputError, match="the column 'k' has (nearly )?the same value"):
+    with pytest.raises(ShapeInputError, match=r"the column 'k' has (nearly )?the same value"):
         st.shape_lm("shape ~ k", shapes, {"k": start + step * np.arange(40)}, permutations=9)
 
 

@@ -31,23 +31,40 @@ def plot_atom_differences(tests: "AtomTests", *, max_atoms: int = 15, ax: "Axes 
     ax, size = own_axes(ax), text_size()
     table = tests.table[tests.table["P"].notna()]
     order = table.groupby("atom")["P_fdr"].min().sort_values(kind="stable").index[:max_atoms].tolist()
-    for place, atom in enumerate(order):
-        for row in table[table["atom"] == atom].itertuples():
+    has_pairs = len(tests.groups) > 2
+    # Use is a share and weight has the scale of the codes: each has its own axis, with 0 at the same place.
+    axes = {"use": ax, "weight": ax.twiny()}
+    for measure, own in axes.items():
+        shown = table[(table["measure"] == measure) & table["atom"].isin(order)]
+        for row in shown.itertuples():
             is_found = row.P_fdr <= tests.alpha
-            color, height = _COLORS[row.measure] if is_found else GRAY, place + _OFFSETS[row.measure]
+            color, height = _COLORS[measure] if is_found else GRAY, order.index(row.atom) + _OFFSETS[measure]
             if np.isfinite(row.low):
-                ax.plot([row.low, row.high], [height, height], color=color, linewidth=1.2, solid_capstyle="butt")
-            ax.plot([row.difference], [height], marker=_MARKERS[row.measure], color=color, markersize=4.5,
-                    markerfacecolor=color if is_found else "white", linestyle="none")  # fmt: skip
+                own.plot([row.low, row.high], [height, height], color=color, linewidth=1.2, solid_capstyle="butt")
+            own.plot([row.difference], [height], marker=_MARKERS[measure], color=color, markersize=4.5,
+                     markerfacecolor=color if is_found else "white", linestyle="none")  # fmt: skip
+            if has_pairs:
+                end = row.high if np.isfinite(row.high) else row.difference
+                own.annotate(row.contrast, (end, height), (4, 0), textcoords="offset points", va="center",
+                             fontsize=0.85 * size, color=DARK_GRAY)  # fmt: skip
+        values = np.abs(shown[["difference", "low", "high"]].to_numpy(dtype=np.float64))
+        most = float(np.nanmax(values, initial=0.0)) or 1.0
+        # Names of groups stand at the right of the intervals.
+        own.set_xlim(-1.08 * most, (1.6 if has_pairs else 1.08) * most)
     ax.axvline(0, color=DARK_GRAY, linewidth=0.6, zorder=0)
-    contrast = tests.table["contrast"].iloc[0] if len(tests.groups) == 2 else "largest − smallest group"
-    name_rows_along_y(ax, [f"atom {atom}" for atom in order], f"difference, {contrast}", size)
+    contrast = "largest − smallest group" if has_pairs else tests.table["contrast"].iloc[0]
+    name_rows_along_y(ax, [f"atom {atom}" for atom in order], f"difference in use (share of shapes), {contrast}", size)
+    axes["weight"].set_xlabel("difference in weight where used", fontsize=size, color=_COLORS["weight"])
+    axes["weight"].tick_params(labelsize=size, colors=_COLORS["weight"])
+    axes["weight"].spines[["right", "top"]].set_visible(False)
+    ax.xaxis.label.set_color(_COLORS["use"])
+    ax.tick_params(axis="x", colors=_COLORS["use"])
     handles = [
-        Line2D([], [], color=_COLORS["use"], marker=_MARKERS["use"], markersize=4.5, label="use (share of shapes)"),
-        Line2D([], [], color=_COLORS["weight"], marker=_MARKERS["weight"], markersize=4.5, label="weight where used"),
+        Line2D([], [], color=_COLORS["use"], marker=_MARKERS["use"], markersize=4.5, label="use"),
+        Line2D([], [], color=_COLORS["weight"], marker=_MARKERS["weight"], markersize=4.5, label="weight"),
         Line2D([], [], color=GRAY, marker="o", markerfacecolor="white", markersize=4.5, label="not significant"),
     ]
-    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3,
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.14), ncols=3,
               frameon=False, fontsize=size, columnspacing=1.2, handlelength=1.6)  # fmt: skip
     if tests.atoms is not None and tests.space is not None and order:
         _draw_atoms(ax, tests, order)

@@ -86,7 +86,7 @@ def _number(ax: "Axes", points: ComplexArray) -> None:
     for number, places in enumerate(points.T, start=1):
         away = places - middle
         farthest = places[np.argmax(np.abs(away))]
-        step = 8 * (farthest - middle) / max(abs(farthest - middle), 1e-12)
+        step = 9 * (farthest - middle) / max(abs(farthest - middle), 1e-12)
         ax.annotate(str(number), (farthest.real, farthest.imag), (step.real, step.imag), textcoords="offset points",
                     ha="center", va="center", fontsize=text_size(), color=DARK_GRAY, zorder=5)  # fmt: skip
 
@@ -95,8 +95,9 @@ def _explain(ax: "Axes") -> None:
     """Add a legend: the groups in their order, then the marks."""
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda place: handles[place].get_gid() == _MARK)
+    n_columns = len(order) if len(order) <= _MOST_IN_A_LINE else 3
     ax.legend([handles[k] for k in order], [labels[k] for k in order], loc="upper center", bbox_to_anchor=(0.5, 0.0),
-              ncols=len(order) if len(order) <= _MOST_IN_A_LINE else 3, frameon=False, fontsize=text_size())  # fmt: skip
+              ncols=n_columns, frameon=False, fontsize=text_size())  # fmt: skip
 
 
 def _magnification(points: ComplexArray) -> float:

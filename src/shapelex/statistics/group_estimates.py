@@ -126,17 +126,16 @@ def _group_means(grouping: Grouping, copies: FloatArray, values: FloatArray) -> 
         sums = np.einsum("ks,kg,kj->sjg", in_stratum, groups, filled, optimize=True)
         matrices, sides = _normal_equations(counts, sums)
         return _solve(*(np.tensordot(copies, one, axes=1) for one in (matrices, sides, counts)))
-    normal, right, known = 0.0, 0.0, 0.0
-    for stratum in range(grouping.n_strata):
-        cells = in_stratum[:, stratum, None] * groups
-        counts, sums = (np.stack([(copies * own) @ table for own in cells.T], axis=-1) for table in (entries, filled))
-        matrices, sides = _normal_equations(counts, sums)
-        normal, right, known = normal + matrices, right + sides, known + counts
-    return _solve(normal, right, known)
+    parts = []
+    for own in in_stratum.T:
+        cells = own * groups.T
+        counts, sums = (np.stack([(copies * cell) @ one for cell in cells], axis=-1) for one in (entries, filled))
+        parts.append((*_normal_equations(counts, sums), counts))
+    return _solve(*(np.sum(part, axis=0) for part in zip(*parts, strict=True)))
 
 
 def _normal_equations(counts: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what a stratum adds to the normal equations of groups, of numbers and sums of entries ``(…, n_groups)``."""
+    """Return what a stratum adds to the normal equations of groups, from counts and sums ``(…, n_groups)``."""
     n_in_stratum = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     matrices = counts[..., None] * np.eye(counts.shape[-1]) - (
         counts[..., :, None] * counts[..., None, :] / n_in_stratum[..., None]

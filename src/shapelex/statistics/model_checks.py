@@ -33,8 +33,8 @@ def check_sizes(given: ShapeInput, sizes: FloatArray) -> list[str]:
     use = f"use the sizes before scaling{known}"
     if spread <= _ROUNDING * average:
         raise ShapeInputError(
-            f"all {len(sizes)} shapes have the same centroid size ({average:.6g}): they were probably scaled to it, and "
-            f"nothing can be said about the effect of {SIZE!r}; {use}, or leave it out."
+            f"all {len(sizes)} shapes have the same centroid size ({average:.6g}): they were probably scaled to it. "
+            f"Nothing can be said about the effect of {SIZE!r}; {use}, or leave it out."
         )
     return [
         f"The centroid sizes vary by {100 * spread / average:.2g} % only ({sizes.min():.6g} to {sizes.max():.6g}): "
