@@ -248,3 +248,21 @@ def test_single_shapes_have_no_interval_and_few_whole_strata_have_a_remark():
     assert pairs.table["low"].isna().all()
     whole = sx.statistics.atom_tests(weights, groups, np.arange(20) // 2, permutations=19, bootstrap=50)
     assert any("a group has only 5" in remark for remark in whole.remarks)
+
+
+def test_use_and_weight_have_axes_of_their_own_and_several_groups_are_named():
+    from matplotlib.figure import Figure
+
+    weights, _ = make_codes(0, 30, 3)
+    test = sx.statistics.atom_tests(10 * weights, np.repeat(list("abc"), 10), permutations=19, bootstrap=20)
+    ax = test.plot(Figure().subplots())
+    upper = next(one for one in ax.figure.axes if one is not ax)
+    assert upper.get_xlim()[1] > 3 * ax.get_xlim()[1]
+    assert ax.transData.transform((0, 0))[0] == pytest.approx(upper.transData.transform((0, 0))[0])
+    shown = test.table[test.table["P"].notna()]
+    assert sorted(one.get_text() for axes in (ax, upper) for one in axes.texts) == sorted(shown["contrast"])
+
+
+def test_a_column_that_is_not_known_is_refused_with_what_to_give():
+    with pytest.raises(ShapeInputError, match="no columns are known: give one value per shape"):
+        sx.statistics.atom_tests(make_codes()[0], "site")

@@ -378,3 +378,37 @@ class TestSidesAndReplicates:
             ValueError, match=r"but 1 has one side only after shape 3 \(missing landmarks\) was left out"
         ):
             st.symmetry(X, who, side, permutations=9)
+
+
+class TestFigures:
+    def test_results_are_drawn_on_figures_of_their_own(self, rng):
+        import matplotlib.pyplot as plt
+
+        fit = st.shape_lm("shape ~ group", make_shapes(rng, 12), permutations=9)
+        first, second = fit.plot(), st.pairwise(fit).plot()
+        assert first.figure is not second.figure
+        plt.close(first.figure)
+        plt.close(second.figure)
+
+    def test_one_covariate_has_one_axis_of_fitted_shapes(self, rng):
+        shapes = make_shapes(rng, 20, x=rng.normal(size=20))
+        one, two = (draw(st.shape_lm(f"shape ~ {right}", shapes, permutations=9)) for right in ("x", "x + group"))
+        assert one.get_xlabel().startswith("axis of fitted shapes (")
+        assert one.get_ylabel().startswith("first axis of the rest (")
+        assert one.get_ylabel().endswith("% of all variation)")
+        assert two.get_ylabel().startswith("axis 2 of fitted shapes (")
+
+    def test_the_legend_of_paths_has_groups_and_points(self, rng):
+        shapes = make_shapes(rng, 24, site=np.repeat(["near", "far"], 12))
+        ax = draw(st.trajectories(st.shape_lm("shape ~ group * site", shapes, permutations=9), "group", "site"))
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "far", "near"]
+
+    def test_open_landmarks_are_numbered_points(self, rng):
+        test = st.local_test(make_shapes(rng, 30, effect=0.3, groups=3), "group", permutations=99)
+        ax = draw(test)
+        assert all(line.get_linestyle() == "None" for line in ax.lines)
+        assert [text.get_text() for text in ax.texts] == [str(number) for number in range(1, 7)]
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c", "differs"]
+        assert "Landmarks that differ, counted from 1:" in str(test)
+        assert "parameter" not in test.to_dataframe()
+        assert not test.plot(Figure().subplots(), lines=True).texts
