@@ -412,3 +412,20 @@ class TestFigures:
         assert "Landmarks that differ, counted from 1:" in str(test)
         assert "parameter" not in test.to_dataframe()
         assert not test.plot(Figure().subplots(), lines=True).texts
+
+    def test_predicted_shapes_of_allometry_are_in_frames(self, rng):
+        ax = draw(st.allometry(make_shapes(rng, 20), "group", permutations=9))
+        titles = [inset.get_title() for inset in ax.child_axes]
+        assert titles == ["smallest size, a", "largest size, a"]
+        assert all(inset.axison and inset.spines["left"].get_visible() for inset in ax.child_axes)
+
+    def test_marks_of_landmarks_are_not_cut(self, rng):
+        test = st.local_test(make_shapes(rng, 30, effect=0.3), "group", permutations=99)
+        ax = test.plot(Figure(figsize=(4, 4)).subplots())
+        marks = next(line for line in ax.lines if line.get_label() == "differs")
+        radius = marks.get_markersize() / 2 / 72 * ax.figure.dpi
+        ax.figure.canvas.draw()
+        places = ax.transData.transform(marks.get_xydata())
+        box = ax.get_window_extent()
+        assert (places.min(axis=0) - radius >= [box.x0, box.y0]).all()
+        assert (places.max(axis=0) + radius <= [box.x1, box.y1]).all()
