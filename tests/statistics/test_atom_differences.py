@@ -220,3 +220,49 @@ def test_wrong_codes_models_and_levels_are_refused(coded_leaves):
         sx.statistics.atom_tests(np.full((4, 2), np.nan), ["a", "b", "a", "b"])
     with pytest.raises(ParameterError, match="confidence"):
         sx.statistics.atom_tests(weights, groups, confidence=95)
+
+
+def test_intervals_within_few_strata_are_as_wide_as_the_standard_error_says():
+    """Two strata that differ much in their use of the atom: only the variation of shapes within them counts."""
+    rng = np.random.default_rng(0)
+    strata, groups = np.repeat([0, 1], 200), np.tile(["a", "b"], 200)
+    weights = (rng.uniform(size=400) < np.where(strata == 0, 0.3, 0.7)).astype(float)[:, None]
+    test = sx.statistics.atom_tests(weights, groups, strata, permutations=19, bootstrap=400)
+    row = row_of(test.table, 0, "use")
+    cells = [weights[(strata == s) & (groups == g), 0] for s in (0, 1) for g in "ab"]
+    error = np.sqrt(sum(cell.var() / len(cell) for cell in cells) / 4)
+    assert (row["high"] - row["low"]) / (2 * 1.96 * error) == pytest.approx(1, abs=0.15)
+    assert any("only 2 strata" in remark for remark in test.remarks)
+
+
+def test_single_shapes_have_no_interval_and_few_whole_strata_have_a_remark():
+    weights, groups = make_codes(0, 20, 2, np.repeat(["a", "b"], 10))
+    weights[1:10, 0] = 0
+    weights[0, 0] = 0.5
+    test = sx.statistics.atom_tests(weights, groups, permutations=19, bootstrap=50)
+    assert np.isnan(row_of(test.table, 0, "weight")[["low", "high"]].astype(float)).all()
+    assert np.isfinite(row_of(test.table, 0, "use")[["low", "high"]].astype(float)).all()
+    pairs = sx.statistics.atom_tests(
+        weights[:10], list("ab" * 5), np.repeat(range(5), 2), permutations=19, bootstrap=50
+    )
+    assert pairs.table["low"].isna().all()
+    whole = sx.statistics.atom_tests(weights, groups, np.arange(20) // 2, permutations=19, bootstrap=50)
+    assert any("a group has only 5" in remark for remark in whole.remarks)
+
+
+def test_use_and_weight_have_axes_of_their_own_and_several_groups_are_named():
+    from matplotlib.figure import Figure
+
+    weights, _ = make_codes(0, 30, 3)
+    test = sx.statistics.atom_tests(10 * weights, np.repeat(list("abc"), 10), permutations=19, bootstrap=20)
+    ax = test.plot(Figure().subplots())
+    upper = next(one for one in ax.figure.axes if one is not ax)
+    assert upper.get_xlim()[1] > 3 * ax.get_xlim()[1]
+    assert ax.transData.transform((0, 0))[0] == pytest.approx(upper.transData.transform((0, 0))[0])
+    shown = test.table[test.table["P"].notna()]
+    assert sorted(one.get_text() for axes in (ax, upper) for one in axes.texts) == sorted(shown["contrast"])
+
+
+def test_a_column_that_is_not_known_is_refused_with_what_to_give():
+    with pytest.raises(ShapeInputError, match="no columns are known: give one value per shape"):
+        sx.statistics.atom_tests(make_codes()[0], "site")

@@ -134,3 +134,10 @@ def test_groups_keep_the_order_of_categories():
     codes, names = as_groups(pd.Series(pd.Categorical(["low", "high", "low"], ["low", "mid", "high"])))
     assert (codes.tolist(), names) == ([0, 1, 0], ["low", "high"])
     assert as_groups(pd.Series([2.0, 10.0, 2.0]))[1] == ["2", "10"]
+
+
+def test_lists_of_columns_name_labels_once():
+    with pytest.raises(ValueError, match="which is no column: the columns are ") as caught:
+        sx.statistics.shape_lm("shape ~ unknown", sx.datasets.make_leaves(4, random_state=0))
+    assert "label" in str(caught.value)
+    assert "labels" not in str(caught.value)

@@ -58,7 +58,14 @@ def test_bootstrap_samples_keep_the_sizes_of_groups_and_draw_whole_strata():
     for copies in plain.resampled(20, np.random.default_rng(0)):
         assert (copies[:, :3].sum(axis=1) == 3).all()
         assert (copies[:, 3:].sum(axis=1) == 5).all()
-    paired = group_units(pd.Series(list("abababab")), pd.Series([0, 0, 1, 1, 2, 2, 3, 3]))
+    paired = group_units(pd.Series(list("ab" * 6)), pd.Series(np.repeat(np.arange(6), 2)))
     (copies,) = paired.resampled(20, np.random.default_rng(0))
-    assert copies.shape == (20, 4)
-    assert (copies.sum(axis=1) == 4).all()
+    assert copies.shape == (20, 6)
+    assert (copies.sum(axis=1) == 6).all()
+
+
+def test_bootstrap_samples_keep_few_strata_as_they_are():
+    grouping = group_units(pd.Series(list("aabbbaabbb")), pd.Series([0] * 5 + [1] * 5))
+    for copies in grouping.resampled(20, np.random.default_rng(0)):
+        for first, last in ((0, 2), (2, 5), (5, 7), (7, 10)):
+            assert (copies[:, first:last].sum(axis=1) == last - first).all()

@@ -8,6 +8,7 @@ from hypothesis import strategies as some
 
 import shapelex as sx
 from shapelex import statistics as st
+from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.linear_model import orthonormal_basis, reduce_columns
 from shapelex.statistics.permutations import Exchange
 from tests.statistics.simulated import indicator, make_shapes, projection, slow_statistics
@@ -253,7 +254,7 @@ class TestBadInput:
     def test_constant_columns(self, shapes):
         with pytest.raises(ValueError, match=r"'same' has the same value \('one'\) in all 25 shapes"):
             st.shape_lm("shape ~ same", shapes, {"same": ["one"] * 25})
-        with pytest.raises(ValueError, match="has the same value"):
+        with pytest.raises(ValueError, match="have the same centroid size"):
             st.shape_lm("shape ~ size", shapes.replace(configurations=np.tile([0, 1, 1j, 2, 3, 5j], (25, 1))))
 
     def test_confounded_terms_have_fewer_degrees_of_freedom(self, shapes):
@@ -389,3 +390,49 @@ def test_manova_with_blocks_permutes_blocks(rng):
     shapes = make_shapes(rng, 24, treatment=np.array(list("aabbabba"))[animals], animal=animals)
     fit = st.shape_lm("shape ~ treatment", shapes, permutations=19, blocks="animal")
     assert 0 < fit.manova(3).table.loc["treatment", "P(Roy)"] <= 1
+
+
+@pytest.mark.parametrize(("start", "step"), [(2020.0, 1e-12), (1e9, 1e-7), (0.3, 1e-17)])
+def test_a_covariate_that_varies_by_rounding_only_is_refused(rng, start, step):
+    shapes = make_shapes(rng, 40)
+    with pytest.raises(ShapeInputError, match=r"the column 'k' has (nearly )?the same value"):
+        st.shape_lm("shape ~ k", shapes, {"k": start + step * np.arange(40)}, permutations=9)
+
+
+def test_large_numbers_may_be_categories_and_constant_terms_have_no_degrees_of_freedom(rng):
+    shapes = make_shapes(rng, 20)
+    barcodes = 10**14 + np.arange(20) % 2
+    assert st.shape_lm("shape ~ C(k)", shapes, {"k": barcodes}, permutations=9).table.loc["C(k)", "Df"] == 1
+    fit = st.shape_lm("shape ~ I(k - k)", shapes, {"k": np.arange(20)}, permutations=9)
+    assert fit.table["Df"].tolist() == [0, 19, 19]
+
+
+def test_a_constant_column_is_named_with_its_plain_value(rng):
+    with pytest.raises(ShapeInputError, match=r"the same value \(1\) in all 20 shapes"):
+        st.shape_lm("shape ~ k", make_shapes(rng, 20), {"k": np.ones(20)})
+
+
+def scaled(shapes, sizes=1.0):
+    """Return configurations of given centroid sizes."""
+    return np.reshape(sizes, (-1, 1)) * shapes.configurations / shapes.centroid_size[:, None]
+
+
+@pytest.mark.parametrize("kind", [np.complex128, np.complex64])
+def test_shapes_scaled_to_one_size_have_no_allometry(rng, kind):
+    same = scaled(make_shapes(rng, 20)).astype(kind)
+    with pytest.raises(ShapeInputError, match="all 20 shapes have the same centroid size"):
+        st.allometry(same, permutations=9)
+    with pytest.raises(ShapeInputError, match="all 20 shapes have the same centroid size"):
+        st.shape_lm("shape ~ log(size)", same, permutations=9)
+    true_sizes = rng.uniform(1, 2, size=20)
+    assert not st.allometry(same, size=true_sizes, permutations=9).remarks
+
+
+def test_sizes_that_hardly_vary_have_a_remark_that_names_the_column_of_true_sizes(rng):
+    shapes = make_shapes(rng, 20)
+    similar = scaled(shapes, rng.uniform(1, 1.005, size=20))
+    fit = st.allometry(similar, data={"centroid_size": rng.uniform(1, 2, size=20)}, permutations=9)
+    assert any("vary by 0.4" in one and "'centroid_size'" in one for one in fit.remarks)
+    assert not any(
+        "centroid sizes" in one for one in st.allometry(scaled(shapes, rng.uniform(1, 1.5, size=20))).remarks
+    )

@@ -324,3 +324,108 @@ def test_dense_projection_is_that_of_group_means(shapes):
     fit = st.shape_lm("shape ~ group", shapes, permutations=0)
     columns = indicator(shapes.metadata["group"])
     np.testing.assert_allclose(projection(columns) @ fit.shapes.coordinates, fit.fitted_rows, atol=1e-12)
+
+
+def test_pairs_say_where_their_null_model_contains_the_groups(rng):
+    shapes = make_shapes(rng, 24, effect=0.1, site=np.repeat(["s", "t", "u"], 8))
+    fit = st.shape_lm("shape ~ group * site", shapes, permutations=49)
+    found = st.pairwise(fit, "group")
+    assert any("contains group" in one and 'null="shape ~ site"' in one for one in found.remarks)
+    assert any('null="shape ~ 1"' in one for one in st.pairwise(fit).remarks)
+    other = st.pairwise(fit, "group", null="shape ~ site")
+    assert not any("null model" in one for one in other.remarks)
+    alone = st.pairwise(st.shape_lm("shape ~ site + group", shapes, permutations=9), "group")
+    assert not any("null model" in one for one in alone.remarks)
+
+
+def test_pairs_with_a_group_of_one_shape_have_no_difference_of_variances(rng):
+    shapes = make_shapes(rng, 13)
+    groups = np.array(list("aaaaaabbbbbbc"))
+    table = st.pairwise(st.shape_lm("shape ~ kind", shapes, {"kind": groups}, permutations=9)).table
+    assert table["variance_difference"].isna().tolist() == [False, True, True]
+    assert table["P_variance"].isna().tolist() == [False, True, True]
+    assert table["P"].notna().all()
+
+
+def test_multivariate_statistics_of_many_components_have_a_remark(rng):
+    fit = st.shape_lm("shape ~ group", make_shapes(rng, 12, n_points=10), permutations=9)
+    many = fit.manova()
+    assert many.n_components > fit.table.loc["residuals", "Df"]
+    (remark,) = [one for one in many.remarks if "pseudo-inverse" in one]
+    assert "more than the 10 residual degrees of freedom" in remark
+    assert not any("pseudo-inverse" in one for one in fit.manova(5).remarks)
+
+
+class TestSidesAndReplicates:
+    @pytest.fixture
+    def wings(self, rng):
+        return make_shapes(rng, 24, n_points=7).configurations, np.repeat(range(6), 4), np.tile(["left", "right"], 12)
+
+    def test_several_shapes_of_a_side_are_replicates(self, wings):
+        X, who, side = wings
+        named = st.symmetry(X, who, side, replicate=np.tile([1, 1, 2, 2], 6), permutations=9)
+        unnamed = st.symmetry(X, who, side, permutations=9)
+        assert unnamed.table["Df"].tolist() == [5, 1, 5, 12, 23]
+        pd.testing.assert_frame_equal(named.table, unnamed.table)
+        assert any("2 shapes of a side" in one for one in unnamed.remarks)
+        assert not any("shapes of a side" in one for one in named.remarks)
+
+    def test_an_individual_that_lost_a_side_is_named_with_the_reason(self, wings):
+        X, who, side = (one[:12] for one in wings)
+        X, who = X.copy(), np.repeat(range(6), 2)
+        X[3, 2] = np.nan
+        with pytest.raises(
+            ValueError, match=r"but 1 has one side only after shape 3 \(missing landmarks\) was left out"
+        ):
+            st.symmetry(X, who, side, permutations=9)
+
+
+class TestFigures:
+    def test_results_are_drawn_on_figures_of_their_own(self, rng):
+        import matplotlib.pyplot as plt
+
+        fit = st.shape_lm("shape ~ group", make_shapes(rng, 12), permutations=9)
+        first, second = fit.plot(), st.pairwise(fit).plot()
+        assert first.figure is not second.figure
+        plt.close(first.figure)
+        plt.close(second.figure)
+
+    def test_one_covariate_has_one_axis_of_fitted_shapes(self, rng):
+        shapes = make_shapes(rng, 20, x=rng.normal(size=20))
+        one, two = (draw(st.shape_lm(f"shape ~ {right}", shapes, permutations=9)) for right in ("x", "x + group"))
+        assert one.get_xlabel().startswith("axis of fitted shapes (")
+        assert one.get_ylabel().startswith("first axis of the rest (")
+        assert one.get_ylabel().endswith("% of all variation)")
+        assert two.get_ylabel().startswith("axis 2 of fitted shapes (")
+
+    def test_the_legend_of_paths_has_groups_and_points(self, rng):
+        shapes = make_shapes(rng, 24, site=np.repeat(["near", "far"], 12))
+        ax = draw(st.trajectories(st.shape_lm("shape ~ group * site", shapes, permutations=9), "group", "site"))
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "far", "near"]
+
+    def test_open_landmarks_are_numbered_points(self, rng):
+        test = st.local_test(make_shapes(rng, 30, effect=0.3, groups=3), "group", permutations=99)
+        ax = draw(test)
+        assert all(line.get_linestyle() == "None" for line in ax.lines)
+        assert [text.get_text() for text in ax.texts] == [str(number) for number in range(1, 7)]
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c", "differs"]
+        assert "Landmarks that differ, counted from 1:" in str(test)
+        assert "parameter" not in test.to_dataframe()
+        assert not test.plot(Figure().subplots(), lines=True).texts
+
+    def test_predicted_shapes_of_allometry_are_in_frames(self, rng):
+        ax = draw(st.allometry(make_shapes(rng, 20), "group", permutations=9))
+        titles = [inset.get_title() for inset in ax.child_axes]
+        assert titles == ["smallest size, a", "largest size, a"]
+        assert all(inset.axison and inset.spines["left"].get_visible() for inset in ax.child_axes)
+
+    def test_marks_of_landmarks_are_not_cut(self, rng):
+        test = st.local_test(make_shapes(rng, 30, effect=0.3), "group", permutations=99)
+        ax = test.plot(Figure(figsize=(4, 4)).subplots())
+        marks = next(line for line in ax.lines if line.get_label() == "differs")
+        radius = marks.get_markersize() / 2 / 72 * ax.figure.dpi
+        ax.figure.canvas.draw()
+        places = ax.transData.transform(marks.get_xydata())
+        box = ax.get_window_extent()
+        assert (places.min(axis=0) - radius >= [box.x0, box.y0]).all()
+        assert (places.max(axis=0) + radius <= [box.x1, box.y1]).all()

@@ -28,6 +28,16 @@ def resolve_axes(ax: "Axes | None") -> "Axes":
     return ax
 
 
+def own_axes(ax: "Axes | None") -> "Axes":
+    """Return `ax`, or the axes of a new figure: results that are drawn one after another do not pile up."""
+    if ax is not None:
+        return resolve_axes(ax)
+    import_matplotlib()
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
+
+
 def label_axes(ax: "Axes", x_name: str, y_name: str, fontsize: float) -> None:
     """Name both axes, with whole numbers along x and grid lines along y."""
     import matplotlib as mpl

@@ -84,7 +84,8 @@ class AtomTests(Result):
             One row per atom and measure: ``atom``, ``measure`` (``use`` or ``weight``), ``n``, one column of averages
             per group, ``contrast`` (the two groups of which the difference is given), ``difference``, ``low`` and
             ``high`` (its bootstrap interval), ``d`` (the difference in standard deviations within groups), ``eta2``
-            (share of the variation that the groups explain), ``P`` and ``P_fdr``. NaN where nothing can be compared.
+            (share of the variation that the groups explain), ``P`` and ``P_fdr``. NaN where nothing can be compared,
+            and for intervals of groups with a single shape that uses the atom (``means`` has ``n`` of each group).
         """
         return self.table.copy()
 
@@ -114,7 +115,7 @@ class AtomTests(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
         max_atoms : int, default 15
             Maximum number of atoms.
 
@@ -133,7 +134,7 @@ class AtomTests(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
         magnify : float, optional
             Factor by which the differences between two groups are magnified.
 
@@ -213,7 +214,8 @@ def atom_tests(
     permutations : int, default 999
         Number of random permutations.
     bootstrap : int, default 999
-        Number of bootstrap samples for the intervals of the differences: of shapes within groups, or of strata.
+        Number of bootstrap samples for the intervals of the differences: of shapes within groups; of strata, if there
+        are at least six; of shapes within groups and strata, if there are fewer.
     alpha : float, default 0.05
         Share of false discoveries that is accepted among the atoms named as differing.
     confidence : float, default 0.95
@@ -264,6 +266,11 @@ def atom_tests(
     estimates = estimate_groups(grouping, values, bootstrap, confidence, rng)
     posed, group_of_shape = given.in_common_pose()[sample.rows], grouping.group_of_shapes()
     mean_weights = np.stack([posed[group_of_shape == group].mean(axis=0) for group in range(len(grouping.names))])
+    remarks = [
+        *sample.remarks,
+        *grouping.remarks(permutations),
+        *(grouping.remarks_on_intervals() if bootstrap else []),
+    ]
     return AtomTests(
         table=_make_table(grouping, values, ratios, p, estimates),
         means=_table_of_means(grouping, values, estimates),
@@ -276,7 +283,7 @@ def atom_tests(
         mean_weights=mean_weights,
         atoms=given.atoms,
         space=given.space,
-        sample=Sample(sample.rows, sample.dropped, (*sample.remarks, *grouping.remarks(permutations))),
+        sample=Sample(sample.rows, sample.dropped, tuple(remarks)),
     )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shapelex._validation import check_count
-from shapelex.plotting.axes import clear_axes, name_rows_along_y, resolve_axes
+from shapelex.plotting.axes import clear_axes, name_rows_along_y, own_axes
 from shapelex.plotting.drawing import draw_shape
 from shapelex.plotting.palette import BLUE, DARK_GRAY, GRAY, ORANGE
 from shapelex.plotting.poses import pose_rotations
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _COLORS = {"use": BLUE, "weight": ORANGE}
 _MARKERS = {"use": "o", "weight": "s"}
+_ROOM = 0.06
+# Distance in inches of the legend from the axes, above the ticks and the name of the upper axis.
+_ABOVE = 0.42
 _OFFSETS = {"use": -0.16, "weight": 0.16}
 
 
@@ -26,29 +29,52 @@ _OFFSETS = {"use": -0.16, "weight": 0.16}
 def plot_atom_differences(tests: "AtomTests", *, max_atoms: int = 15, ax: "Axes | None" = None) -> "Axes":
     """Draw one line per atom, the smallest P on top; differences that are not significant are gray and hollow."""
     from matplotlib.lines import Line2D
+    from matplotlib.transforms import ScaledTranslation
 
     check_count(max_atoms, 1, "max_atoms")
-    ax, size = resolve_axes(ax), text_size()
+    ax, size = own_axes(ax), text_size()
     table = tests.table[tests.table["P"].notna()]
     order = table.groupby("atom")["P_fdr"].min().sort_values(kind="stable").index[:max_atoms].tolist()
-    for place, atom in enumerate(order):
-        for row in table[table["atom"] == atom].itertuples():
+    has_pairs = len(tests.groups) > 2
+    # Use is a share and weight has the scale of the codes: each has its own axis, with 0 at the same place.
+    axes, scales, left, right = {"use": ax, "weight": ax.twiny()}, {"use": 1.0, "weight": 1.0}, 0.0, 0.0
+    for measure, own in axes.items():
+        shown = table[(table["measure"] == measure) & table["atom"].isin(order)]
+        for row in shown.itertuples():
             is_found = row.P_fdr <= tests.alpha
-            color, height = _COLORS[row.measure] if is_found else GRAY, place + _OFFSETS[row.measure]
+            color, height = _COLORS[measure] if is_found else GRAY, order.index(row.atom) + _OFFSETS[measure]
             if np.isfinite(row.low):
-                ax.plot([row.low, row.high], [height, height], color=color, linewidth=1.2, solid_capstyle="butt")
-            ax.plot([row.difference], [height], marker=_MARKERS[row.measure], color=color, markersize=4.5,
-                    markerfacecolor=color if is_found else "white", linestyle="none")  # fmt: skip
+                own.plot([row.low, row.high], [height, height], color=color, linewidth=1.2, solid_capstyle="butt")
+            own.plot([row.difference], [height], marker=_MARKERS[measure], color=color, markersize=4.5,
+                     markerfacecolor=color if is_found else "white", linestyle="none")  # fmt: skip
+            if has_pairs:
+                end = row.high if np.isfinite(row.high) else row.difference
+                own.annotate(row.contrast, (end, height), (4, 0), textcoords="offset points", va="center",
+                             fontsize=0.85 * size, color=DARK_GRAY)  # fmt: skip
+        values = shown[["difference", "low", "high"]].to_numpy(dtype=np.float64)
+        scales[measure] = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+        left = max(left, -float(np.nanmin(values, initial=0.0)) / scales[measure])
+        right = max(right, float(np.nanmax(values, initial=0.0)) / scales[measure])
+    for measure, own in axes.items():
+        # Names of groups stand at the right of the intervals.
+        room = _ROOM * (left + right)
+        own.set_xlim(-(left + room) * scales[measure], (right + (6 if has_pairs else 1) * room) * scales[measure])
     ax.axvline(0, color=DARK_GRAY, linewidth=0.6, zorder=0)
-    contrast = tests.table["contrast"].iloc[0] if len(tests.groups) == 2 else "largest − smallest group"
-    name_rows_along_y(ax, [f"atom {atom}" for atom in order], f"difference, {contrast}", size)
+    contrast = "largest − smallest group" if has_pairs else tests.table["contrast"].iloc[0]
+    name_rows_along_y(ax, [f"atom {atom}" for atom in order], f"difference in use (share of shapes), {contrast}", size)
+    axes["weight"].set_xlabel("difference in weight where used", fontsize=size, color=_COLORS["weight"])
+    axes["weight"].tick_params(labelsize=size, colors=_COLORS["weight"])
+    axes["weight"].spines[["right", "top"]].set_visible(False)
+    ax.xaxis.label.set_color(_COLORS["use"])
+    ax.tick_params(axis="x", colors=_COLORS["use"])
     handles = [
-        Line2D([], [], color=_COLORS["use"], marker=_MARKERS["use"], markersize=4.5, label="use (share of shapes)"),
-        Line2D([], [], color=_COLORS["weight"], marker=_MARKERS["weight"], markersize=4.5, label="weight where used"),
+        Line2D([], [], color=_COLORS["use"], marker=_MARKERS["use"], markersize=4.5, label="use"),
+        Line2D([], [], color=_COLORS["weight"], marker=_MARKERS["weight"], markersize=4.5, label="weight"),
         Line2D([], [], color=GRAY, marker="o", markerfacecolor="white", markersize=4.5, label="not significant"),
     ]
-    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3,
-              frameon=False, fontsize=size, columnspacing=1.2, handlelength=1.6)  # fmt: skip
+    above = ax.transAxes + ScaledTranslation(0, _ABOVE, ax.figure.dpi_scale_trans)
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), bbox_transform=above, ncols=3,
+              borderaxespad=0.0, frameon=False, fontsize=size, columnspacing=1.2, handlelength=1.6)  # fmt: skip
     if tests.atoms is not None and tests.space is not None and order:
         _draw_atoms(ax, tests, order)
     return ax
@@ -75,7 +101,7 @@ def plot_explained_weights(
     from matplotlib.lines import Line2D
 
     check_count(max_atoms, 1, "max_atoms")
-    ax, size = resolve_axes(ax), text_size()
+    ax, size = own_axes(ax), text_size()
     tested = table[table["Rsq"].notna()]
     order = tested.groupby("atom")["Rsq"].sum().sort_values(ascending=False, kind="stable").index[:max_atoms].tolist()
     terms = table["term"].unique().tolist()

@@ -89,7 +89,7 @@ class Symmetry(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
 
         Returns
         -------
@@ -137,7 +137,8 @@ def symmetry(
     side : str or array_like of shape (n_shapes,), optional
         Side of each shape, for matching symmetry: two values.
     replicate : str or array_like of shape (n_shapes,), optional
-        Number of the repeated measurement of each shape. It only says that there are replicates.
+        Number of the repeated measurement of each shape. It only says that there are replicates; without it, several
+        shapes of one individual and side are taken as replicates, and a remark says so.
     pairs : array_like of int, shape (n_pairs, 2), optional
         Numbers of the landmarks, from 0, that correspond to each other on both sides, for object symmetry; all others
         lie on the midline.
@@ -200,9 +201,14 @@ def symmetry(
         given, remarks = _mirrored_sides(given, needed[SIDE])
         used = given.use(needed)
         used = _with_codes(used, as_groups(used.table[SIDE]))
-    has_replicates = replicate is not None
+    most = _check_cells(used, needed[INDIVIDUAL])
+    has_replicates = replicate is not None or most > 1
+    if has_replicates and replicate is None:
+        remarks.append(
+            f"Some individuals have up to {most} shapes of a side: these are taken as replicates, which say how large "
+            "the measurement error is."
+        )
     seed = as_seed(random_state)
-    _check_cells(used)
     fit = _fit(used, has_replicates, permutations, seed)
     table = fit.table.rename(index={RESIDUALS: REPLICATES if has_replicates else BOTH})
     if permutations:
@@ -239,19 +245,25 @@ def _exchange_cells(used: AlignedShapes, term: str, strata: str, permutations: i
     return float(p_values(np.concatenate(ratios)))
 
 
-def _check_cells(used: AlignedShapes) -> None:
+def _check_cells(used: AlignedShapes, individual: "pd.Series") -> int:
+    """Return the largest number of shapes of an individual and side; refuse individuals with one side only."""
     (codes, names), (sides, _) = as_groups(used.table[INDIVIDUAL]), as_groups(used.table[SIDE])
     counts = np.zeros((len(names), 2))
     np.add.at(counts, (codes, sides), 1)
     if len(names) < 2:
         raise ShapeInputError(f"{parameter('individual')} must name at least two individuals, got {names[0]}.")
     if (counts == 0).any():
-        lacking = [names[place] for place in np.flatnonzero((counts == 0).any(axis=1))]
+        is_lacking = (counts == 0).any(axis=1)
+        lacking = [names[place] for place in np.flatnonzero(is_lacking)]
         verb, them = ("has", "it") if len(lacking) == 1 else ("have", "them")
+        values = set(used.table[INDIVIDUAL].to_numpy()[is_lacking[codes]].tolist())
+        lost = [f"shape {row} ({why})" for row, why in used.dropped.items() if individual.iloc[row] in values]
+        because = f" after {', '.join(lost[:5])} {'was' if len(lost) == 1 else 'were'} left out" if lost else ""
         raise ShapeInputError(
-            f"every individual needs shapes of both sides, but {', '.join(lacking[:5])} {verb} one side only: leave "
-            f"{them} out."
+            f"every individual needs shapes of both sides, but {', '.join(lacking[:5])} {verb} one side only{because}: "
+            f"leave {them} out{', or fill in missing landmarks by sx.impute' if lost else ''}."
         )
+    return int(counts.max())
 
 
 def _fit(used: AlignedShapes, has_replicates: bool, permutations: int, seed: int) -> ShapeLinearModel:

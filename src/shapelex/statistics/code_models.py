@@ -116,7 +116,7 @@ class CodeLinearModel(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
         max_atoms : int, default 15
             Maximum number of atoms: those of which the terms explain most.
 

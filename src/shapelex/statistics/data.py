@@ -109,12 +109,18 @@ class Columns:
         """Refuse names that are no columns, and suggest the one that was probably meant."""
         for name in names:
             if name not in self.columns:
-                close = closest_name(name, map(str, self.columns))
+                # "labels" is another name of "label".
+                known = [str(one) for one in self.columns if one != "labels" or "label" not in self.columns]
+                close = closest_name(name, known)
                 meant = f" (did you mean {close!r}?)" if close else ""
-                known = ", ".join(map(str, self.columns))
+                if not known:
+                    raise ShapeInputError(
+                        f"{where} names the column {name!r}, but no columns are known: give one value per shape, or a "
+                        f"table with this column as {parameter('data=')}."
+                    )
                 raise ShapeInputError(
-                    f"{where} names {name!r}, which is no column{meant}: the columns are {known}. Give others with "
-                    f"{parameter('data=')}."
+                    f"{where} names {name!r}, which is no column{meant}: the columns are {', '.join(known)}. Give "
+                    f"others with {parameter('data=')}."
                 )
 
 
@@ -132,11 +138,14 @@ class ShapeInput(Columns):
         Their space.
     remarks : tuple of str
         What a reader of the results should know.
+    has_given_sizes : bool
+        Whether ``size`` is a column of the table, not the centroid size of the shapes.
     """
 
     configurations: ComplexArray
     space: Space
     remarks: tuple[str, ...] = field(default=())
+    has_given_sizes: bool = False
 
     def use(self, needed: "Mapping[str, pd.Series]", aligned: bool = False) -> AlignedShapes:
         """Return the shapes without missing landmarks or missing entries in the `needed` columns, aligned.
@@ -199,7 +208,7 @@ def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInpu
     import pandas as pd
 
     columns = pd.DataFrame({SIZE: sizes, **own, **given})
-    return ShapeInput(columns, configurations, opened.space, tuple(remarks))
+    return ShapeInput(columns, configurations, opened.space, tuple(remarks), SIZE in given)
 
 
 def tangent_rows(configurations: ComplexArray, space: Space) -> tuple[FloatArray, ComplexArray]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex._validation import check_positive
-from shapelex.plotting.axes import clear_axes, resolve_axes
+from shapelex.plotting.axes import clear_axes, own_axes
 from shapelex.plotting.drawing import draw_shape
 from shapelex.plotting.palette import AMBER, BLUE, CYCLE, DARK_GRAY, GRAY
 from shapelex.plotting.poses import flat_rotation
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _MOST_ARROWS = 48
 # The largest displacement is drawn at least this long, as a share of the size of the shape.
 _SHORTEST = 0.07
+_MOST_NUMBERS = 60
+_MOST_IN_A_LINE = 4
+_MARGIN = 0.06
+_MARK = "differs"
 _MAGNIFICATIONS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
@@ -31,16 +35,18 @@ def plot_difference(
     *,
     parameters: FloatArray | None = None,
     differs: BoolArray | None = None,
-    lines: bool = True,
+    lines: bool | None = None,
     magnify: float | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw mean shapes in a common pose over each other.
 
     Of two groups, arrows lead from the first mean to the second one, whose differences are magnified. `differs` says
-    which of the points at `parameters` are marked. Without `lines`, landmarks are drawn as points.
+    which of the points at `parameters` are marked. Without `lines`, landmarks are drawn as points with their numbers,
+    counted from 1; by default those that are not closed, as lines between them often mean nothing.
     """
-    ax = resolve_axes(ax)
+    ax = own_axes(ax)
+    lines = not is_points(space) if lines is None else lines
     drawn = flat_rotation(means, space) * space.centered(means)
     n_points = space.n_coordinates if isinstance(space, Landmarks) else _MOST_ARROWS
     where = space.parameters(n_points) if parameters is None else parameters
@@ -54,15 +60,44 @@ def plot_difference(
         _mark(ax, base, differs, lines, space.closed)
     colors = (GRAY, BLUE) if len(drawn) == 2 else CYCLE
     look: dict[str, Any] = {} if lines else {"linestyle": "none", "linewidth": 2.8}
+    has_numbers = not lines and space.n_coordinates <= _MOST_NUMBERS
     for place, (mean, name) in enumerate(zip(drawn, names, strict=True)):
         label = f"{name}, differences ×{factor:g}" if place and len(drawn) == 2 and factor != 1 else name
         draw_shape(ax, mean, space, color=colors[place % len(colors)], label=label, zorder=2 + place, **look)
     if len(drawn) == 2:
         _draw_arrows(ax, points[0], points[1] - points[0])
     clear_axes(ax)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(3, len(drawn) + 1), frameon=False,
-              fontsize=text_size())  # fmt: skip
+    # Room for the disks of marks and the numbers of landmarks.
+    ax.margins(_MARGIN if lines else 2 * _MARGIN)
+    if has_numbers:
+        _number(ax, points)
+    _explain(ax)
     return ax
+
+
+def is_points(space: Space) -> bool:
+    """Return whether shapes are landmarks through which no line goes."""
+    return isinstance(space, Landmarks) and not space.closed
+
+
+def _number(ax: "Axes", points: ComplexArray) -> None:
+    """Write the numbers of landmarks beside them, on the side away from the middle."""
+    middle = points.mean()
+    for number, places in enumerate(points.T, start=1):
+        away = places - middle
+        farthest = places[np.argmax(np.abs(away))]
+        step = 9 * (farthest - middle) / max(abs(farthest - middle), 1e-12)
+        ax.annotate(str(number), (farthest.real, farthest.imag), (step.real, step.imag), textcoords="offset points",
+                    ha="center", va="center", fontsize=text_size(), color=DARK_GRAY, zorder=5)  # fmt: skip
+
+
+def _explain(ax: "Axes") -> None:
+    """Add a legend: the groups in their order, then the marks."""
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda place: handles[place].get_gid() == _MARK)
+    n_columns = len(order) if len(order) <= _MOST_IN_A_LINE else 3
+    ax.legend([handles[k] for k in order], [labels[k] for k in order], loc="upper center", bbox_to_anchor=(0.5, 0.0),
+              ncols=n_columns, frameon=False, fontsize=text_size())  # fmt: skip
 
 
 def _magnification(points: ComplexArray) -> float:
@@ -76,8 +111,8 @@ def _magnification(points: ComplexArray) -> float:
 
 def _mark(ax: "Axes", points: ComplexArray, differs: BoolArray, lines: bool, closed: bool) -> None:
     """Mark stretches of a curve by a broad line, and single points and landmarks by a disk."""
-    label: str | None = "differs"
-    look: dict[str, Any] = {"color": AMBER, "alpha": 0.55, "zorder": 1}
+    label: str | None = _MARK
+    look: dict[str, Any] = {"color": AMBER, "alpha": 0.55, "zorder": 1, "gid": _MARK}
     in_stretch = np.zeros(len(points), dtype=bool)
     if lines:
         for places in stretches(differs, closed):

@@ -16,6 +16,7 @@ from shapelex._typing import FloatArray, IntArray
 from shapelex._validation import name_rows
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, reason_of
 from shapelex.statistics.data import Columns
+from shapelex.statistics.linear_model import RANK_TOL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,6 +128,7 @@ def make_design(parsed: Any, table: "pd.DataFrame", *, centered_contrasts: bool 
     names_of = {str(name) for name in table.columns}
     texts = {str(name) for name in table.columns if table[name].dtype.kind not in "biufc"}
     categorical = frozenset(texts | (words & names_of))
+    _check_variation(table, categorical)
     return Design(terms, matrix, tuple(map(str, made.columns)), columns_of, factors, categorical, spec)
 
 
@@ -137,11 +139,31 @@ def _as_frame(table: "pd.DataFrame") -> "pd.DataFrame":
 
 def _check_not_constant(table: "pd.DataFrame") -> None:
     for name in table.columns:
-        if table[name].nunique() < 2:
+        values = table[name]
+        if values.nunique() < 2:
+            value = f"{values.iloc[0]:.10g}" if values.dtype.kind in "iuf" else repr(str(values.iloc[0]))
+            raise ShapeInputError(f"the column {name!r} has the same value ({value}) {_tell_constant(table)}.")
+
+
+def _check_variation(table: "pd.DataFrame", categorical: frozenset[str]) -> None:
+    """Refuse numbers whose differences are lost by rounding beside their size."""
+    for name in table.columns:
+        if str(name) in categorical:
+            continue
+        numbers = table[name].to_numpy(dtype=np.float64)
+        spread = np.linalg.norm(numbers - numbers.mean())
+        if spread <= RANK_TOL * np.sqrt(len(numbers)) * np.linalg.norm(numbers):
             raise ShapeInputError(
-                f"the column {name!r} has the same value ({table[name].iloc[0]!r}) in all {len(table)} shapes that are "
-                "used: nothing can be said about its effect; leave it out of the formula."
+                f"the column {name!r} has nearly the same value ({numbers.min():.10g}, differences of at most "
+                f"{np.ptp(numbers):.2g}) {_tell_constant(table)}, or subtract a constant from it if these differences "
+                "are real."
             )
+
+
+def _tell_constant(table: "pd.DataFrame") -> str:
+    return (
+        f"in all {len(table)} shapes that are used: nothing can be said about its effect; leave it out of the formula"
+    )
 
 
 def _with_sums(term: Any, table: "pd.DataFrame") -> str:

@@ -4,7 +4,7 @@ Input: a fitted model and groups. Output: distances, angles and differences with
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,8 +40,9 @@ class Pairwise(Result):
     ----------
     table : DataFrame
         One row per pair: ``first`` and ``second``; for means ``d``, the distance between them; for slopes ``d``,
-        ``angle`` in degrees and ``length``, the difference of their lengths; and ``variance``, the difference of the
-        variances; each with its P value (``P``, ``P_angle``, ``P_length``, ``P_variance``), and ``P_corrected``.
+        ``angle`` in degrees and ``length``, the difference of their lengths; and ``variance_difference``, the
+        difference of the variances, NaN where a group has one shape; each with its P value (``P``, ``P_angle``,
+        ``P_length``, ``P_variance``), and ``P_corrected``.
     groups : list of str
         Names of the groups.
     vectors : ndarray of complex, shape (n_groups, n_coordinates)
@@ -101,7 +102,7 @@ class Pairwise(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
 
         Returns
         -------
@@ -146,7 +147,9 @@ def pairwise(
     covariate : str or array_like of shape (n_used,), optional
         Numeric column of the model: compare slopes along it instead of means. Terms such as ``log(size)`` can be named.
     null : ShapeLinearModel or str, optional
-        Null model, or its formula; by default the reduced model of the last term.
+        Null model, or its formula; by default the reduced model of the last term. After ``shape ~ species * site``
+        that is ``shape ~ species + site``: only what the interaction adds to the differences between species is
+        tested, and a remark says so. To test all differences between species, give ``null="shape ~ site"``.
     correction : {"holm", "fdr", "none"}, default "holm"
         Correction of P for the number of pairs: Holm's for the family-wise error, or Benjamini and Hochberg's for the
         false discovery rate.
@@ -170,7 +173,7 @@ def pairwise(
     >>> fit = sx.statistics.shape_lm("shape ~ label", leaves, permutations=99)
     >>> pairs = sx.statistics.pairwise(fit)
     >>> pairs.table.columns.tolist()
-    ['first', 'second', 'd', 'P', 'P_corrected', 'variance', 'P_variance']
+    ['first', 'second', 'd', 'P', 'P_corrected', 'variance_difference', 'P_variance']
     """
     import pandas as pd
 
@@ -193,8 +196,11 @@ def pairwise(
             columns["P_corrected"] = corrected(columns["P"], correction)
     variances = permuted_variances(fit.residuals, codes, exchange, fit.settings)
     differences = np.abs(variances[pairs[0]] - variances[pairs[1]])
-    columns["variance"], columns["P_variance"] = differences[:, 0], p_values(differences)
+    is_single = (np.bincount(codes) < 2)[pairs].any(axis=0)
+    columns["variance_difference"] = np.where(is_single, np.nan, differences[:, 0])
+    columns["P_variance"] = np.where(is_single, np.nan, p_values(differences))
     rows = operator @ fit.shapes.coordinates
+    remarks = _remarks_on_null(fit, groups, null_name) if null is None and values is None else []
     lengths = None if values is None else pd.Series(np.linalg.norm(rows, axis=1), index=names, name="length")
     return Pairwise(
         pd.DataFrame(columns),
@@ -206,8 +212,26 @@ def pairwise(
         fit.settings["permutations"],
         correction,
         fit.shapes.space,
-        fit.sample,
+        replace(fit.sample, remarks=(*fit.sample.remarks, *remarks)),
     )
+
+
+def _remarks_on_null(fit: ShapeLinearModel, groups: Any, null_name: str) -> list[str]:
+    """Return a remark where the default null model contains the groups, so that not all of their differences count."""
+    given = sorted(fit.design.categorical) if groups is None else groups
+    named = [given] if isinstance(given, str) else list(given)
+    if not all(isinstance(one, str) and one in fit.shapes.table for one in named):
+        return []
+    own = {form for one in named for form in (one, f"`{one}`", f"C({one})")}
+    below = reduced_terms(fit.design, fit.terms[-1].name, fit.settings["type"])
+    contained = [one for one in named if any({one, f"`{one}`", f"C({one})"} & fit.design.factors_of[t] for t in below)]
+    if not contained:
+        return []
+    others = [term for term in fit.design.terms if not fit.design.factors_of[term] & own]
+    return [
+        f"The null model {null_name} contains {' and '.join(contained)}: P is of what {fit.terms[-1].name} adds to the "
+        f'differences. To test all differences between these groups, give null="shape ~ {" + ".join(others) or "1"}".'
+    ]
 
 
 def groups_of(fit: ShapeLinearModel, groups: Any) -> "pd.Series":

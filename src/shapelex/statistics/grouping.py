@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMED = 5
+FEWEST_DRAWN = 6
+"""Fewest strata that are drawn as a whole in a bootstrap sample: samples of fewer vary too little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,19 +116,51 @@ class Grouping:
             groups = self.groups[indices]
             yield (groups[:, None, :] == np.arange(len(self.names))[None, :, None]).astype(np.float64)
 
+    @property
+    def n_strata(self) -> int:
+        """Number of strata, 0 where there are none."""
+        return 0 if self.strata is None else int(self.strata.max()) + 1
+
+    @property
+    def draws_strata(self) -> bool:
+        """Whether bootstrap samples are of strata, not of units."""
+        return self.n_strata >= FEWEST_DRAWN
+
+    def cells(self) -> IntArray:
+        """Return the set of units of each unit within which bootstrap samples are drawn: its group and stratum."""
+        return self.groups if self.strata is None else self.groups + len(self.names) * self.strata
+
     def resampled(self, n_samples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-        """Yield bootstrap samples, as numbers of copies: of each unit, drawn within groups; of each stratum, if any."""
-        n_copied = self.n_units if self.strata is None else int(self.strata.max()) + 1
+        """Yield bootstrap samples, as numbers of copies of each unit, or of each stratum where there are many of them.
+
+        Units are drawn within groups, and within strata.
+        """
+        n_copied = self.n_strata if self.draws_strata else self.n_units
         step = max(1, (1 << 20) // (len(self.names) * n_copied))
         for start in range(0, n_samples, step):
             size = min(step, n_samples - start)
-            if self.strata is not None:
+            if self.draws_strata:
                 yield rng.multinomial(n_copied, np.full(n_copied, 1 / n_copied), size=size).astype(np.float64)
                 continue
-            copies = np.zeros((size, self.n_units))
-            for group, count in enumerate(self.counts.tolist()):
-                copies[:, self.groups == group] = rng.multinomial(count, np.full(count, 1 / count), size=size)
+            copies, cells = np.zeros((size, self.n_units)), self.cells()
+            for cell in np.unique(cells).tolist():
+                count = int(np.count_nonzero(cells == cell))
+                copies[:, cells == cell] = rng.multinomial(count, np.full(count, 1 / count), size=size)
             yield copies
+
+    def remarks_on_intervals(self) -> list[str]:
+        """Return what a reader of bootstrap intervals should know."""
+        if self.unit_of is not None and self.counts.min() < FEWEST_DRAWN:
+            return [
+                f"The intervals are of bootstrap samples of strata, of which a group has only {self.counts.min()}: "
+                "they are too narrow."
+            ]
+        if self.strata is not None and not self.draws_strata:
+            return [
+                f"The intervals are of bootstrap samples of shapes within groups and strata, as there are only "
+                f"{self.n_strata} strata: they hold for these strata, not for others."
+            ]
+        return []
 
     def remarks(self, permutations: int) -> list[str]:
         """Return what a reader of the results should know."""

@@ -16,8 +16,8 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import FloatArray, IntArray
 from shapelex.statistics.permutations import Exchange
 
-# Share of a column's length below which what earlier columns leave of it is rounding.
-_RANK_TOL = 1e-9
+RANK_TOL = 1e-9
+"""Share of a column's length, per root of its entries, below which what earlier columns leave of it is rounding."""
 # Entries of the largest temporary array: 64 MiB.
 _MOST_ENTRIES = 1 << 23
 
@@ -32,7 +32,7 @@ def orthonormal_basis(columns: FloatArray, beyond: FloatArray | None = None) -> 
     if not kept.shape[1]:
         return np.zeros((len(columns), 0))
     basis, triangle, _ = qr(kept, mode="economic", pivoting=True)
-    rank = int(np.count_nonzero(np.abs(np.diagonal(triangle)) > _RANK_TOL * np.sqrt(len(columns))))
+    rank = int(np.count_nonzero(np.abs(np.diagonal(triangle)) > RANK_TOL * np.sqrt(len(columns))))
     return np.ascontiguousarray(basis[:, :rank])
 
 
@@ -120,7 +120,7 @@ class Moved:
             inverse = np.empty_like(part)
             np.put_along_axis(inverse, part, np.arange(part.shape[1])[None, :], axis=1)
             moved = np.take(across, inverse, axis=1).reshape(-1, part.shape[1])
-            found = (moved @ self.rows).reshape(n_full, len(part), -1)
+            found = (moved @ self.rows).reshape(n_full, len(part), self.rows.shape[1])
             if self.fixed is not None:
                 found += self.fixed[:, None, :]
             lengths = self.squares[part] @ self.counts if self.fixed is not None else None

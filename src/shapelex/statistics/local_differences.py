@@ -12,7 +12,7 @@ from shapelex.estimators.base import as_generator
 from shapelex.exceptions import ParameterError
 from shapelex.spaces import Landmarks, Space
 from shapelex.statistics.data import as_complex, read_input
-from shapelex.statistics.difference_plot import plot_difference, stretches
+from shapelex.statistics.difference_plot import is_points, plot_difference, stretches
 from shapelex.statistics.grouping import Grouping, group_units
 from shapelex.statistics.permutations import at_least, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
@@ -84,15 +84,15 @@ class LocalTest(Result):
         Returns
         -------
         pandas.DataFrame
-            One row per point: ``point``, counted from 1, ``parameter``, ``statistic``, ``P`` (corrected),
-            ``P_uncorrected`` and ``differs``; with two groups also ``dx`` and ``dy``, the displacement from the first
-            mean to the second, in units of the centroid size.
+            One row per point: ``point``, counted from 1, ``parameter`` of the curve (not for landmarks that are not
+            closed), ``statistic``, ``P`` (corrected), ``P_uncorrected`` and ``differs``; with two groups also ``dx``
+            and ``dy``, the displacement from the first mean to the second, in units of the centroid size.
         """
         import pandas as pd
 
         columns: dict[str, Any] = {
             "point": np.arange(1, len(self.P) + 1),
-            "parameter": self.parameters,
+            **({} if is_points(self.space) else {"parameter": self.parameters}),
             "statistic": self.statistic,
             "P": self.P,
             "P_uncorrected": self.P_uncorrected,
@@ -103,7 +103,7 @@ class LocalTest(Result):
             columns |= {"dx": steps.real, "dy": steps.imag}
         return pd.DataFrame(columns)
 
-    def plot(self, ax: "Axes | None" = None, *, lines: bool = True, magnify: float | None = None) -> "Axes":
+    def plot(self, ax: "Axes | None" = None, *, lines: bool | None = None, magnify: float | None = None) -> "Axes":
         """Draw the mean shapes over each other, with the points that differ marked.
 
         Of two groups, arrows show the displacements from the first mean to the second.
@@ -111,9 +111,10 @@ class LocalTest(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
-        lines : bool, default True
-            Whether a line is drawn through the points; False for anatomical landmarks.
+            Axes to draw on; those of a new figure when not given.
+        lines : bool, optional
+            Whether a line is drawn through the points; by default not for landmarks that are not closed, which are
+            numbered instead.
         magnify : float, optional
             Factor by which the differences between two means are magnified; when not given, the smallest round factor
             at which they can be seen.
@@ -129,7 +130,7 @@ class LocalTest(Result):
         )  # fmt: skip
 
     def _headline(self) -> str:
-        kind = "landmarks" if isinstance(self.space, Landmarks) and not self.space.closed else "points of the outline"
+        kind = "landmarks" if is_points(self.space) else "points of the outline"
         found = int(np.count_nonzero(self.differs))
         sizes = ", ".join(f"{name} ({count})" for name, count in zip(self.groups, self.counts, strict=True))
         return (
@@ -140,6 +141,12 @@ class LocalTest(Result):
     def _body(self) -> str:
         import pandas as pd
 
+        if is_points(self.space):
+            table = self.to_dataframe()
+            chosen = table[table["differs"]].drop(columns=["P_uncorrected", "differs"])
+            if not len(chosen):
+                return "No landmark differs."
+            return "Landmarks that differ, counted from 1:\n" + format_table(chosen, index=False)
         rows = []
         for places in stretches(self.differs, self.space.closed):
             strongest = int(places[np.argmax(self.statistic[places])])

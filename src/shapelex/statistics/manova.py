@@ -4,7 +4,7 @@ Input: a fitted model. Output: the statistics, with P values by the same permuta
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from shapelex._typing import FloatArray
 from shapelex._validation import check_count, check_positive
 from shapelex.exceptions import ParameterError
 from shapelex.statistics.linear_model import TermModel, moved_parts
+from shapelex.statistics.model_checks import RESIDUALS
 from shapelex.statistics.permutations import p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural
 
@@ -28,6 +29,7 @@ STATISTICS = ("Pillai", "Wilks", "Hotelling", "Roy")
 # Share of the largest eigenvalue of a residual matrix below which another one is rounding.
 _RANK_TOL = 1e-10
 _MOST_ENTRIES = 1 << 22
+_MOST_OF_VARIANCE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +104,19 @@ def manova_of(fit: "ShapeLinearModel", n_components: int | None, tol: float) -> 
         columns[f"P({name})"] = p_values(-values if name == "Wilks" else values).tolist()
     table = pd.DataFrame(columns, index=pd.Index([term.name for term in fit.terms]))
     share = float(variances[:n_used].sum() / variances.sum())
-    return Manova(table, n_used, share, permutations, fit.sample)
+    df_residual = int(fit.table.loc[RESIDUALS, "Df"])
+    sample = fit.sample
+    if n_used > df_residual:
+        shares = np.cumsum(variances) / variances.sum()
+        enough = min(int(np.searchsorted(shares, _MOST_OF_VARIANCE)) + 1, df_residual)
+        remark = (
+            f"{n_used} principal components are more than the {df_residual} residual degrees of freedom: the residual "
+            "matrix has no inverse, its pseudo-inverse is used, as in RRPP, and the statistics may fall as components "
+            f"are added. manova(n_components={enough}) uses those that hold {100 * shares[enough - 1]:.0f} % of the "
+            "variance."
+        )
+        sample = replace(sample, remarks=(*sample.remarks, remark))
+    return Manova(table, n_used, share, permutations, sample)
 
 
 def principal_scores(rows: FloatArray) -> tuple[FloatArray, FloatArray]:

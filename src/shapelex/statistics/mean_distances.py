@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shapelex._typing import FloatArray
-from shapelex.plotting.axes import name_rows_along_y, resolve_axes
+from shapelex.plotting.axes import name_rows_along_y, own_axes
 from shapelex.plotting.palette import BLUE, DARK_GRAY, GRAY
 from shapelex.plotting.style import styled, text_size
 from shapelex.statistics.grouping import Grouping
@@ -71,7 +71,7 @@ def _root(squares: FloatArray) -> FloatArray:
 @styled
 def plot_mean_distances(table: "pd.DataFrame", *, alpha: float = 0.05, ax: "Axes | None" = None) -> "Axes":
     """Draw the distances with their intervals, one line per pair; pairs of which `P` exceeds `alpha` are gray."""
-    ax, size = resolve_axes(ax), text_size()
+    ax, size = own_axes(ax), text_size()
     for place, row in enumerate(table.itertuples()):
         is_found = alpha >= row.P
         color = BLUE if is_found else GRAY

@@ -142,13 +142,15 @@ class MeanTest(Result):
             index=pd.Index([one.name for one in self.tests], name="test"),
         )
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, ax: "Axes | None" = None, *, lines: bool | None = None) -> "Axes":
         """Draw both mean shapes over each other, with the displacements from the first to the second.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
+        lines : bool, optional
+            Whether a line is drawn through the points; by default not for landmarks that are not closed.
 
         Returns
         -------
@@ -157,7 +159,7 @@ class MeanTest(Result):
         """
         from shapelex.statistics.difference_plot import plot_difference
 
-        return plot_difference(self.means, self.space, self.names, ax=ax)
+        return plot_difference(self.means, self.space, self.names, lines=lines, ax=ax)
 
     def _headline(self) -> str:
         first, second = self.names

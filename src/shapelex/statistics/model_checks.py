@@ -8,15 +8,38 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shapelex._messages import parameter
+from shapelex._typing import FloatArray
 from shapelex._validation import closest_name
-from shapelex.exceptions import ParameterError
-from shapelex.statistics.data import AlignedShapes
+from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.statistics.data import SIZE, AlignedShapes, ShapeInput
 from shapelex.statistics.formulas import Design
 from shapelex.statistics.linear_model import SumsOfSquares, TermModel, orthonormal_basis
 from shapelex.statistics.permutations import remark_on_count
 from shapelex.statistics.results import plural
 
 RESIDUALS = "residuals"
+# Relative differences of centroid sizes that are rounding, for shapes scaled to one size and stored with few digits,
+# and that are smaller than those of any species.
+_ROUNDING, _SMALL = 1e-6, 0.01
+_TRUE_SIZES = "centroid_size"
+
+
+def check_sizes(given: ShapeInput, sizes: FloatArray) -> list[str]:
+    """Return a remark on centroid sizes that hardly vary, and refuse those that vary by rounding only."""
+    average, spread = float(sizes.mean()), float(np.ptp(sizes))
+    if spread >= _SMALL * average:
+        return []
+    known = f", here perhaps the column {_TRUE_SIZES!r}" if _TRUE_SIZES in given.columns else ""
+    use = f"use the sizes before scaling{known}"
+    if spread <= _ROUNDING * average:
+        raise ShapeInputError(
+            f"all {len(sizes)} shapes have the same centroid size ({average:.6g}): they were probably scaled to it. "
+            f"Nothing can be said about the effect of {SIZE!r}; {use}, or leave it out."
+        )
+    return [
+        f"The centroid sizes vary by {100 * spread / average:.2g} % only ({sizes.min():.6g} to {sizes.max():.6g}): "
+        f"were the shapes scaled to one size before? Then {use}."
+    ]
 
 
 def check_error(error: Mapping[str, str] | Sequence[str] | None, terms: Sequence[str]) -> dict[str, str]:

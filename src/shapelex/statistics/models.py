@@ -4,7 +4,7 @@ Input: a formula, shapes, and covariates. Output: a fitted model with its table,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,10 +14,10 @@ from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import AlignedShapes, as_groups, join_columns, read_input
+from shapelex.statistics.data import SIZE, AlignedShapes, as_groups, join_columns, read_input
 from shapelex.statistics.formulas import Design, make_design, parse_formula
 from shapelex.statistics.linear_model import SumsOfSquares, TermModel, least_squares, orthonormal_basis, permuted_sums
-from shapelex.statistics.model_checks import RESIDUALS, check_df, check_error, remarks_on
+from shapelex.statistics.model_checks import RESIDUALS, check_df, check_error, check_sizes, remarks_on
 from shapelex.statistics.permutations import as_seed, effect_sizes, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
 from shapelex.statistics.terms import Exchanges, check_type, term_models
@@ -137,14 +137,16 @@ class ShapeLinearModel(Result):
     def manova(self, n_components: int | None = None, *, tol: float = 1e-3) -> "Manova":
         """Test all terms by multivariate statistics: Pillai, Wilks, Hotelling–Lawley and Roy.
 
-        They weigh directions of shape by the inverse of the residual covariance, which needs fewer dimensions than
-        residual degrees of freedom: the shapes are reduced to principal components first.
+        They weigh directions of shape by the inverse of the residual covariance, which exists if there are no more
+        dimensions than residual degrees of freedom: the shapes are reduced to principal components first. With more
+        components than that, the pseudo-inverse is used, as in RRPP, and a remark says so: directions without residual
+        variation do not count, and the statistics may fall as components are added.
 
         Parameters
         ----------
         n_components : int, optional
-            Number of principal components; by default all whose standard deviation exceeds `tol` times the first, but
-            no more than the residual degrees of freedom.
+            Number of principal components; by default all whose standard deviation exceeds `tol` times the first, as
+            in RRPP, which may be more than the residual degrees of freedom. Fewer are more reliable.
         tol : float, default 1e-3
             See `n_components`.
 
@@ -196,7 +198,7 @@ class ShapeLinearModel(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
 
         Returns
         -------
@@ -305,7 +307,7 @@ def shape_lm(
         If the formula cannot be read or does not begin with ``shape ~``, or the model has more coefficients than there
         are shapes.
     ShapeInputError
-        If a column does not exist or is constant.
+        If a column does not exist or is constant, or ``size`` is used for shapes that were all scaled to one size.
 
     Notes
     -----
@@ -344,6 +346,8 @@ def shape_lm(
         for column in [given.column(value, argument)]
     }
     used = given.use({**needed, **extra}, aligned)
+    if SIZE in names and not given.has_given_sizes:
+        used = replace(used, remarks=(*used.remarks, *check_sizes(given, used.table[SIZE].to_numpy())))
     codes: dict[str, IntArray] = {name.partition(" ")[0]: as_groups(used.table.pop(name))[0] for name in extra}
     design = make_design(parsed, used.table, centered_contrasts=sum_type == 3)
     exchanges = Exchanges(len(used.rows), codes.get("strata"), codes.get("blocks"))

@@ -72,7 +72,7 @@ class Prediction(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
 
         Returns
         -------

@@ -67,7 +67,7 @@ class MeasurementError(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
 
         Returns
         -------

@@ -13,7 +13,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_flag
 from shapelex.exceptions import ParameterError
-from shapelex.statistics.data import SIZE, as_groups, is_missing, read_input
+from shapelex.statistics.data import SIZE, as_columns, as_groups, is_missing, read_input
 from shapelex.statistics.linear_model import orthonormal_basis
 from shapelex.statistics.models import TOTAL, ShapeLinearModel, shape_lm
 from shapelex.statistics.results import Result, Sample, format_table, plural
@@ -123,7 +123,7 @@ class Allometry(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; the current ones of pyplot when not given.
+            Axes to draw on; those of a new figure when not given.
 
         Returns
         -------
@@ -192,6 +192,8 @@ def allometry(
     ------
     ParameterError
         If a size is not positive.
+    ShapeInputError
+        If all shapes were scaled to one size before.
 
     References
     ----------
@@ -220,7 +222,8 @@ def allometry(
         raise ParameterError(f"{parameter('size')} must be positive numbers, in the unit of length; not logarithms.")
     name = size if isinstance(size, str) and size.isidentifier() else _SIZE
     # The centroid size is known by its name.
-    columns: dict[str, Any] = {} if name == SIZE and SIZE not in (data if data is not None else {}) else {name: numbers}
+    is_own = name == SIZE and not given.has_given_sizes
+    columns = {**as_columns(data, len(given)), **({} if is_own else {name: numbers})}
     formula = f"shape ~ log({name})"
     if groups is not None:
         labels = given.combined(groups, "groups")
