@@ -93,7 +93,7 @@ export function startClasses() {
   byId("classes-section").hidden = false;
   const nWrong = Math.round(tested.n_tested * (1 - tested.accuracy));
   byId("classes-hint").textContent =
-    `A classifier was tested on ${count(tested.n_tested)} shapes that it had not learned from: ${percent(tested.accuracy)} were given their class, ${count(nWrong)} another one.`;
+    `A classifier was tested on ${count(tested.n_tested)} shapes that it had not learned from: ${percent(tested.accuracy)} were given their class, ${count(nWrong)} another one.${tested.remarks.map((remark) => ` ${remark}`).join("")}`;
   drawMatrix();
   on(["subset"], drawList);
 }

@@ -47,7 +47,7 @@ function dots(row, names, most) {
 function sentence({ shape, column, names, permutations, within, unit, counts }) {
   const groups = names.map((name, group) => `${groupText(name)} (${count(counts[group])})`).join(", ");
   const isFound = shape.p <= 0.05;
-  const strata = within ? (unit === "strata" ? `, one average for each ${within}` : `, compared within ${within}`) : "";
+  const strata = within ? (unit === "strata" ? ` of whole values of ${within}` : ` within ${within}`) : "";
   return [
     make("p", { class: "verdict", text: `Shape ${isFound ? "differs" : "does not differ clearly"} by ${column}: P = ${pText(shape.p)}.` }),
     make("p", {

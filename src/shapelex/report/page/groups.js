@@ -135,7 +135,8 @@ export function groupUse() {
 export function startGroups() {
   const options = page.groups.map((group) => [group.column, group.column]);
   if (options.length) {
-    state.grouping = options[0][0];
+    // The groups that were compared, if any, are those that the page starts with.
+    state.grouping = (options.find(([column]) => column === page.group_tests?.column) ?? options[0])[0];
     const select = makeSelect("Group shapes by", [...options, ["", "no column"]], state.grouping, (grouping) => set({ grouping }));
     byId("groups-tools").append(make("label", { class: "inline" }, "group by ", select));
   }
