@@ -88,9 +88,7 @@ def _compare(
     return remarks
 
 
-def _closest_column(
-    classes: np.ndarray[Any, Any], shapes: ReportedShapes, places: IntArray
-) -> tuple[str | None, int]:
+def _closest_column(classes: np.ndarray[Any, Any], shapes: ReportedShapes, places: IntArray) -> tuple[str | None, int]:
     """Return the column that agrees best with the classes, and how many shapes have another class there.
 
     Columns in which none of the classes occurs do not count.

@@ -34,7 +34,6 @@ function makeCell(row, column, value, total) {
   const button = make("button", { type: "button", text: String(value), "data-cell": `${row},${column}`, "aria-pressed": "false", "aria-label": words, title: words, onclick: () => choose(row, column) });
   const cell = make("td", { class: row === column ? "heat" : "heat wrong" }, button);
   cell.style.setProperty("--share", value / total);
-  cell.toggleAttribute("data-strong", value / total > 0.55);
   return cell;
 }
 

@@ -108,7 +108,6 @@ function drawUse() {
         const value = shown.use[i][atom];
         const cell = make("td", { class: "heat", text: value ? String(Math.round(100 * value)) : "·", title: `atom ${atom}: ${share(value)}` });
         cell.style.setProperty("--share", value);
-        cell.toggleAttribute("data-strong", value > 0.55);
         return cell;
       }),
     ),
