@@ -68,8 +68,8 @@ def compare_groups(
 
     The answer is one sentence; then come the analysis of variance, the pairs of groups, the points of the outline or
     the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --model,
-    size is the centroid size; other names are columns of the shapes. Shapes without a value are left out, and named, and so are
-    groups of one shape.
+    size is the centroid size; other names are columns of the shapes. Shapes without a value, and groups of one shape,
+    are left out, and named.
 
     Example: shapelex test shapes.npz --by treatment --within animal -o results
     """
