@@ -57,11 +57,11 @@ class GroupResults:
         if "low" in self.tables.get("pairs", ()):
             pairs = self.tables["pairs"]
             shown, correction = pairs.assign(P=pairs["P_corrected"]), self.facts["correction"]
-            label = "" if len(pairs) < 2 else f"\nP corrected for {len(pairs)} pairs ({correction.capitalize()})"
+            label = "" if len(pairs) < 2 else f"P corrected for {len(pairs)} pairs ({correction.capitalize()}); "
 
             def draw_effects(ax: Any) -> None:
                 plot_mean_distances(shown, alpha=_LEVEL, ax=ax)
-                ax.set_xlabel(f"{ax.get_xlabel()}{label}; gray: P > {_LEVEL:g}")
+                ax.set_xlabel(f"{ax.get_xlabel()}\n{label}gray: P > {_LEVEL:g}")
 
             drawn["effects"] = draw_effects, 25 + 8 * min(len(pairs), 20)
         if self.allometry is not None:
@@ -87,11 +87,12 @@ def compare(
     import shapelex as sx
     from shapelex.statistics.grouping import read_groups
 
-    columns, left_out = _columns(shapes), {}
+    columns = _columns(shapes)
     for option, name in (("--by", by), ("--within", within)):
         if name is not None:
             find_column(shapes, name, option)
     data: dict[str, Any] = {}
+    left_out: dict[int, str] = {}
     if by is not None:
         data, left_out = _large_groups(_as_categories(columns[by], by), columns, by, within)
         # Groups that cannot be compared are refused before the work.

@@ -118,7 +118,7 @@ def _tell_test(step: Step) -> Told:
     if by is not None:
         if "correction" in facts:
             sentences.append(_tell_pairs(facts, by))
-            cited.append(_HOLM)
+            cited += [_HOLM] if facts["correction"] == "holm" and facts.get("n_pairs", 1) > 1 else []
         sentences.append(
             f"Groups of {by} were compared at every landmark or point of the outline by the Lawley–Hotelling trace, "
             "with P values corrected for the family-wise error by the distribution of the largest statistic."

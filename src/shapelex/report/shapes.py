@@ -110,8 +110,8 @@ def read_shapes(
     if isinstance(X, ShapeSet):
         known, notes = shape_columns(X), X.notes
         preparation = None if X.preparation is None else str(X.preparation)
-        is_recorded = X.preparation is not None and X.preparation.is_recorded
-        is_loose = X.closed and is_recorded and not X.preparation.is_registered
+        made = X.preparation
+        is_loose = X.closed and made is not None and made.is_recorded and not made.is_registered
     given = {"id": ids, "label": labels, "sequence": sequence, "frame": frames}
     if hasattr(X, "configurations"):
         ids = _first_given(ids, getattr(X, "ids", None))
