@@ -69,6 +69,9 @@ def load(path: str | Path) -> Any:
     True
     """
     source = Path(path)
+    written = source.with_name(f"{source.name}.npz")
+    if not source.exists() and written.is_file():
+        raise FileNotFoundError(f"There is no file {source}, but there is {written}, as save names it: load that.")
     model = read_model(source)
     if model.kind not in _CLASSES:
         raise ModelFileError(f"{source} holds a {model.kind!r}, which this shapelex does not know: upgrade shapelex.")

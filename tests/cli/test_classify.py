@@ -119,3 +119,24 @@ def test_a_dictionary_is_no_classifier(garden, flowers):
     result = run("classify", "model.npz", "flowers.npz", "-o", "p.csv")
     assert result.exit_code == 1
     assert "holds a ShapeDictionary: this command needs a classifier" in result.stderr
+
+
+def test_methods_tell_the_test_and_the_classifier(garden):
+    facts = facts_of(run(*LEARN, "-o", "c.npz", "--tested", "tested.csv", "--json"))
+    text = " ".join(run("methods", "tested.csv").stdout.split())
+    assert "A classifier was learned to tell 2 classes of species apart from 40 shapes of flowers.npz (seed 0)" in text
+    assert "In a stratified cross-validation of 2 folds, in which shapes with the same plant were held out" in text
+    assert f"its accuracy was {facts['accuracy']:.3f} ± " in text
+    name, exponent = next(iter(facts["methods"].items()))
+    assert f"{name} ({exponent:.2f})" in " ".join(run("methods", "c.npz").stdout.split())
+    forgotten = run("classify", "c.npz", "-o", "x.csv")
+    assert forgotten.exit_code == 2
+    assert "the shapes whose classes it is to predict are missing" in " ".join(
+        forgotten.output.replace("│", " ").split()
+    )
+
+
+def test_misspelled_columns_are_suggested(garden):
+    result = run("classify", "flowers.npz", "--by", "specie")
+    assert result.exit_code == 2
+    assert "did you mean 'species'" in " ".join(result.output.replace("│", " ").split())

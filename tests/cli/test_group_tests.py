@@ -5,8 +5,10 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import shapelex as sx
+from shapelex.cli.group_results import compare, in_commands
 from shapelex.store.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, run
 
@@ -107,17 +109,68 @@ def test_table_alone_is_written_and_replayed(ready, cells):
     ("words", "code", "message"),
     [
         ((), 2, "give the column of the groups"),
-        (("--by", "treatmen"), 1, "there is no such column"),
-        (("--by", "treatment", "--within", "anima"), 1, "there is no such column"),
+        (("--by", "treatmen"), 2, "did you mean 'treatment'"),
+        (("--by", "treatment", "--within", "anima"), 2, "Invalid value for --within: 'anima' is no column"),
+        (("--by", "plate", "--within", "plate"), 2, "Invalid value for --within: is plate, as --by is"),
+        (("--by", "dose"), 2, 'fractional numbers, no groups: test it as a covariate by --model "~ dose"'),
         (("--by", "treatment", "--model", "~ dose"), 1, "does not contain treatment"),
         (("--by", "id"), 1, "--by must have at least two shapes in each group, but 'cell 0', .* and 35 more have one"),
-        (("--by", "treatment", "--table", "anova.txt"), 2, "must end in"),
+        (("--by", "treatment", "--table", "anova.txt"), 2, "Invalid value for --table: anova.txt must end in"),
     ],
 )
 def test_wrong_usage_is_refused(cells, words, code, message):
     result = run("test", "cells.npz", *words, *FEW)
     assert result.exit_code == code
-    assert re.search(message, " ".join(result.output.split()))
+    assert re.search(message, " ".join(result.output.replace("│", " ").split()))
+
+
+def test_groups_of_one_shape_are_left_out_and_named(folder, shapes):
+    sx.write(shapes.replace(labels=["a", "b"] * 19 + ["c", "d"]), "odd.npz")
+    result = run("test", "odd.npz", "--by", "label", "-o", "odd", *FEW)
+    first = lines_of(result)[0]
+    assert first.startswith("note: 2 groups that are too small to be compared are left out")
+    assert "label c has one shape, label d has one shape" in first
+    facts = read_run(folder / "odd" / "anova.csv")["facts"]
+    assert facts["dropped"] == {"38": "label c has one shape", "39": "label d has one shape"}
+    assert facts["n_used"] == 38
+
+
+def test_groups_of_one_animal_are_left_out(folder, shapes):
+    labels = np.repeat(["a", "b", "c"], [16, 20, 4])
+    animals = np.repeat(np.arange(10), 4)
+    sx.write(shapes.replace(labels=labels, metadata={"animal": animals}), "few.npz")
+    facts = facts_of(run("test", "few.npz", "--by", "label", "--within", "animal", "--json", *FEW))
+    assert facts["dropped"]["39"] == "label c has one value of animal"
+    assert facts["n_used"] == 36
+
+
+def test_what_is_refused_leaves_no_folder(ready, cells):
+    assert run("test", "cells.npz", "--by", "id", "-o", "refused", *FEW).exit_code == 1
+    assert not (ready / "refused").exists()
+
+
+def test_effects_are_drawn_by_corrected_p(folder, shapes):
+    sx.write(shapes.replace(labels=["a", "b", "c", "d"] * 10), "four.npz")
+    results = compare(sx.read("four.npz"), by="label", within=None, formula=None, model=None, permutations=19, seed=0)
+    results.tables["pairs"]["P"] = 0.01
+    results.tables["pairs"]["P_corrected"] = [0.02, *[0.06] * 5]
+    ax = Figure().subplots()
+    results.figures(True)["effects"][0](ax)
+    assert [text.get_text() for text in ax.texts] == ["P = 0.02", *["P = 0.06"] * 5]
+    assert "P corrected for 6 pairs (Holm)" in ax.get_xlabel()
+
+
+def test_models_say_what_is_not_adjusted_and_name_the_column_of_within(ready, cells):
+    words = ("--by", "treatment", "--model", "~ log(size) + treatment", "--within", "plate")
+    text = " ".join(run("test", "cells.npz", *words, "--table", "t.csv", *FEW).stdout.split())
+    told = "is of the groups of treatment alone: it is not adjusted for log(size)."
+    assert told in text
+    assert "Shapes were permuted within plate, for the terms: log(size), treatment." in text
+    assert told in " ".join(run("methods", "t.csv").stdout.split())
+
+
+def test_remarks_name_commands():
+    assert in_commands("see sx.register.", None) == "see shapelex register."
 
 
 def test_report_compares_the_groups_of_a_column(ready, cells):

@@ -110,7 +110,7 @@ def test_figures_without_a_sidecar_say_where_records_are(learned):
     (learned / "atoms.png.json").unlink()
     result = run("replay", "atoms.png")
     assert result.exit_code == 1
-    assert "beside it in atoms.png.json, where figures have theirs since 0.2" in result.stderr
+    assert "beside it in atoms.png.json, where tables and figures have theirs" in result.stderr
 
 
 def test_all_tells_the_inputs_of_the_commands_before(folder, shapes):

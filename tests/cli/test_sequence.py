@@ -96,7 +96,7 @@ def test_movie_is_of_the_series_that_is_asked_for(recorded):
         (["--picture", "weights"], "--picture", "works only with --figure"),
         (["--series", "0"], "--series", "works only with --figure or --movie"),
         (["--movie", "worm.avi"], "--movie", "must end in .gif or .mp4"),
-        (["--bouts", "b.txt"], "-o", "must end in .csv"),
+        (["--bouts", "b.txt"], "--bouts", "must end in .csv"),
         (["--switch-cost", "-1"], "--switch-cost", "greater than or equal"),
     ],
 )
@@ -160,3 +160,10 @@ def test_import_keeps_the_frame_rate(recorded):
     assert result.exit_code == 2
     assert "--fps" in result.stderr
     assert "--fps" in run("import", "worms.npz", "-o", "bad.npz", "--option", "fps=3").stderr
+
+
+def test_a_wrong_series_is_refused_before_anything_is_written(recorded):
+    result = run(*SEQUENCE, "--figure", "e.png", "--series", "17")
+    assert result.exit_code == 1
+    assert "There is no series 17: --series can be 0, 1." in result.stderr
+    assert not (recorded / "series.csv").exists()

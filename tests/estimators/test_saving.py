@@ -59,6 +59,12 @@ def test_comes_back_whole(fitted, shapes, tmp_path):
             np.testing.assert_array_equal(back.get_params()[name], value, err_msg=name)
 
 
+def test_a_name_without_its_suffix_is_told(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    with pytest.raises(FileNotFoundError, match=r"but there is .*model\.npz"):
+        sx.load(tmp_path / "model")
+
+
 def test_single_precision_stays(shapes, tmp_path):
     model = sx.TangentPCA(2).fit(shapes.astype(np.complex64))
     assert sx.load(model.save(tmp_path / "single")).components_.dtype == np.complex64

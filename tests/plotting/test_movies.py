@@ -64,6 +64,18 @@ def test_fewer_pictures_keep_the_speed(
         assert movie.info["duration"] == duration
 
 
+def test_gif_of_30_frames_per_second_lasts_as_long_as_the_recording(tmp_path: Path, crawl: Any) -> None:
+    worms, codes, atoms, _ = crawl
+    path = save_movie(tmp_path / "worm.gif", worms[:6], codes[:6], atoms, fps=30)
+    durations = []
+    with Image.open(path) as movie:
+        for number in range(movie.n_frames):
+            movie.seek(number)
+            durations.append(movie.info["duration"])
+    assert sorted(set(durations)) == [30, 40]
+    assert sum(durations) == 200
+
+
 def test_mp4_has_a_picture_for_each_frame(tmp_path: Path, crawl: Any) -> None:
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
     worms, codes, atoms, frames = crawl

@@ -114,6 +114,7 @@ class TestPhases:
         phases = np.where(np.arange(30)[:, None] < np.arange(1, 13), 0.0, np.nan)
         plot_phases(phases, ax=ax)
         assert [line.get_label() for line in ax.lines] == [f"atom {atom}" for atom in range(6, 12)]
+        assert ax.get_legend().get_title().get_text() == "6 of 12 atoms"
 
     @pytest.mark.parametrize(
         ("phases", "words"), [(np.zeros(3), "n_frames"), (np.ones((3, 2)) * 1j, "real"), ([[np.nan]], "no finite")]

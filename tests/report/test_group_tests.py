@@ -8,6 +8,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.shapes.preparation import Preparation
 from tests.report.visits import Reported
 
 
@@ -38,12 +39,23 @@ def test_labels_are_compared_by_default_as_atom_tests_does(coded, tmp_path):
         assert (row["p"] is None and np.isnan(p)) or row["p"] == pytest.approx(p, rel=1e-4)
         means = expected.means[(expected.means["atom"] == row["atom"]) & (expected.means["measure"] == row["measure"])]
         np.testing.assert_allclose(np.array(row["means"], dtype=float), means["mean"], rtol=1e-3)
-    # One factor: nearly the same as the linear model, which aligns to the partial mean.
-    fit = sx.statistics.shape_lm("shape ~ label", leaves, permutations=0)
-    assert found["shape"]["f"] == pytest.approx(fit.table.loc["label", "F"], rel=0.01)
-    assert found["shape"]["r2"] == pytest.approx(fit.table.loc["label", "Rsq"], rel=0.01)
     assert found["shape"]["df"] == [2, 33]
     assert found["shape"]["p"] == 0.001
+
+
+@pytest.mark.parametrize(("by", "within"), [("label", None), ("batch", "animal"), ("batch", "plant")])
+def test_shape_is_tested_as_the_linear_model_does(coded, tmp_path, by, within):
+    leaves, model = coded
+    leaves = leaves.replace(metadata={**leaves.metadata, "plant": np.arange(36) // 6})
+    found = read_page(sx.report.write_report(model, leaves, tmp_path / "page", by=by, within=within))["shape"]
+    expected = sx.statistics.shape_lm(f"shape ~ {by}", leaves, blocks=within).table.loc[by]
+    assert (found["f"], found["r2"], found["p"]) == pytest.approx((expected["F"], expected["Rsq"], expected["P"]))
+
+
+def test_outlines_that_are_not_registered_are_named(coded, tmp_path):
+    leaves, model = coded
+    loose = leaves.replace(preparation=Preparation("arc length"))
+    assert "not registered" in read_page(sx.report.write_report(model, loose, tmp_path / "loose"))["remarks"][0]
 
 
 def test_a_column_and_strata_can_be_chosen(coded, tmp_path):
@@ -79,6 +91,7 @@ def test_panel_shows_the_answer_and_a_line_for_each_atom(visit, coded, tmp_path,
     tests = read_page(path)
     view = visit(Reported(path, model, leaves.configurations, leaves))
     panel = view.page.locator("#group-tests")
+    assert view.page.get_by_label("Group shapes by").input_value() == by
     assert f"by {by}: P = {tests['shape']['p']:.3f}" in panel.locator(".verdict").inner_text()
     assert panel.locator(".legend .label-button").count() == len(tests["names"])
     for measure in ("use", "weight"):

@@ -5,6 +5,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeInputError
+from shapelex.store.provenance import make_run, write_sidecar
 from tests.cli.conftest import lines_of, run
 from tests.report.test_write import array_of, payload_of
 from tests.report.visits import HOSTILE_LABEL, Reported
@@ -46,6 +47,26 @@ def test_matrix_counts_all_and_classes_belong_to_the_shapes(page):
     assert tested["accuracy"] == pytest.approx(np.mean(rows % 5 != 0))
 
 
+def shapes_of(landmarks, labels):
+    return sx.ShapeSet(landmarks[1], landmarks[0].space_, labels=labels)
+
+
+def test_the_table_of_another_set_is_refused(landmarks, tmp_path):
+    model, X = landmarks
+    table = table_of(len(X))
+    own = [NAMES[row % 3] for row in range(len(X))]
+    path = sx.report.write_report(model, shapes_of(landmarks, own), tmp_path / "own", tested=table)
+    assert payload_of(path)["tested"]["remarks"] == ["1 of the 60 shapes of this set were not tested."]
+    for labels, message in (
+        (["x", "y", "z"] * 20, "no column of the set has its classes"),
+        (own[1:] + own[:1], "59 of the 59 shapes that are in both have another class in it than in the column 'label'"),
+    ):
+        with pytest.raises(ShapeInputError, match=message):
+            sx.report.write_report(model, shapes_of(landmarks, labels), tmp_path / "other", tested=table)
+    with pytest.raises(ShapeInputError, match="and 40 of its 99 ids are not in the set"):
+        sx.report.write_report(model, X, tmp_path / "more", tested=table_of(100))
+
+
 def test_pages_without_a_test_hold_none(landmark_page):
     assert "tested" not in payload_of(landmark_page.path)
 
@@ -73,7 +94,9 @@ def test_the_command_reads_the_table_of_a_test(landmarks, tmp_path, monkeypatch)
     model.save("model.npz")
     sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
     (tmp_path / "tested.csv").write_text("id,class,predicted,probability,fold\n3,NA,NA,0.7,1\n4,b,NA,0.9,2\n")
-    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "tested.csv"))
+    told = run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "tested.csv")
+    lines_of(told)
+    assert "note: The set has no column with these classes" in told.stderr
     assert payload_of(tmp_path / "page.html")["tested"]["names"] == ["NA", "b"]
     result = run("report", "model.npz", "shapes.npz", "-o", "other.html", "--predictions", "none.csv")
     assert result.exit_code == 1
@@ -96,6 +119,22 @@ def test_numbers_of_the_matrix_show_their_shapes(page, visit):
     view.page.get_by_role("button", name="all misclassified").click()
     assert view.page.evaluate("window.shapelex.confusion()")["shapes"] == wrong
     assert view.complaints == []
+
+
+def test_the_command_says_that_the_table_was_made_from_other_shapes(landmarks, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model, X = landmarks
+    model.save("model.npz")
+    sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
+    sx.write(sx.ShapeSet(2 * X, model.space_), "others.npz")
+    (tmp_path / "tested.csv").write_text("id,class,predicted\n3,a,a\n4,b,a\n")
+    for name, is_other in (("others.npz", True), ("shapes.npz", False)):
+        write_sidecar(tmp_path / "tested.csv", make_run("shapelex classify", 0, [name]))
+        lines = lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "tested.csv",
+                             "--force"))  # fmt: skip
+        assert (
+            "note: tested.csv was made from others.npz, whose content is not that of shapes.npz." in lines
+        ) is is_other
 
 
 def test_a_page_with_predictions_can_be_made_again(landmarks, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shapelex.cli.columns import find_column
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.json_report import current_report
@@ -12,7 +13,7 @@ from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOptio
 from shapelex.cli.outputs import claim_file, claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import count_incomplete, read_complete_shapes, read_shapes_for
-from shapelex.exceptions import ModelFileError
+from shapelex.exceptions import ModelFileError, ShapelexError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,9 +103,10 @@ def classify(
         raise typer.BadParameter("leaves nothing for --tested, --misclassified and --figure.", param_hint="--no-test")
     if not test and out is None:
         raise typer.BadParameter("needs -o, or there is nothing to do.", param_hint="--no-test")
+    _check_not_classifier(Path(shapes))
     target = None if out is None else _claim_classifier(out, force)
     tables = {
-        name: None if path is None else claim_table(path, force)
+        name: None if path is None else claim_table(path, force, f"--{name}")
         for name, path in (("tested", tested), ("misclassified", misclassified))
     }
     picture = claim_figure(figure, force)
@@ -112,9 +114,13 @@ def classify(
     found, labels, groups = _large_classes(found, labels, groups, folds if test else 2, screen)
     run = record_run(seed, (shapes,))
     results: dict[str, Any] = {"n_shapes": len(found), "classes": sorted(set(labels.tolist()))}
+    facts = {"n_shapes": len(found), "n_classes": len(results["classes"]), "by": by or "label", "within": within}
+    run["facts"] = facts
     if test:
         outcome = _test(found, labels, groups, folds, seed, screen)
-        results |= _tell_outcome(outcome, screen)
+        told = _tell_outcome(outcome, screen)
+        results |= told
+        facts |= {name: told[name] for name in ("n_folds", "accuracy", "standard_error", "n_misclassified")}
         _write_tables(outcome, found, tables, run, screen)
         if picture is not None:
             _draw(outcome, figure, run)
@@ -124,12 +130,30 @@ def classify(
 
         with screen.progress("learning from all shapes"):
             model = sx.ShapeClassifier(space=found.space, random_state=seed).fit(found, labels, groups)
+        results["methods"] = facts["methods"] = dict(zip(model.candidates_, model.weights_.tolist(), strict=True))
         model.save(target, overwrite=force, run=run)
-        used = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(model.candidates_, model.weights_, strict=True))
-        screen.say(f"methods and their weights: {used}")
+        used = ", ".join(f"{name} {exponent:.2f}" for name, exponent in results["methods"].items())
+        screen.say(f"methods, and the exponents of their probabilities in the product: {used}")
         screen.wrote(target)
-        results["methods"] = dict(zip(model.candidates_, model.weights_.tolist(), strict=True))
     screen.show(results)
+
+
+def _check_not_classifier(path: Path) -> None:
+    """Refuse to learn from a classifier: new shapes were forgotten."""
+    from shapelex.store.archive import read_header
+
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return
+    try:
+        header = read_header(path)
+    except (ShapelexError, OSError, ValueError, KeyError):
+        return  # told by what reads the shapes
+    if header.get("format") == "shapelex model":
+        raise typer.BadParameter(
+            f"{path} is a model, and the shapes whose classes it is to predict are missing: shapelex classify {path} "
+            "new.npz -o predictions.csv",
+            param_hint="NEW",
+        )
 
 
 def _claim_classifier(path: Path, force: bool) -> Path:
@@ -194,14 +218,7 @@ def _large_classes(found: "ShapeSet", labels: Any, groups: Any, n_least: int, sc
 def _column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]":
     import numpy as np
 
-    from shapelex.shapes.shapeset import description_columns
-
-    columns = description_columns(shapes)
-    if name not in columns:
-        raise typer.BadParameter(
-            f"{name!r} is no column of the shapes, which have {', '.join(columns)}.", param_hint=option
-        )
-    column = np.asarray(columns[name])
+    column = np.asarray(find_column(shapes, name, option))
     return column.astype(str) if column.dtype.kind in "OT" else column
 
 
@@ -279,6 +296,7 @@ def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen
         probabilities = model.predict_proba(found)
     predicted = model.classes_[probabilities.argmax(axis=1)]
     run = record_run(model.random_state, (new, path))
+    run["facts"] = {"n_shapes": len(found), "n_classes": len(model.classes_)}
     columns = {"id": found.ids, "predicted": predicted, "probability": probabilities.max(axis=1)}
     columns |= {f"p {name}": probabilities[:, place] for place, name in enumerate(model.classes_.tolist())}
     write_table(target, [columns], run)

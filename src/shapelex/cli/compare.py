@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shapelex.cli.columns import find_column
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.options import (
@@ -112,13 +113,7 @@ def groups_of(shapes: "ShapeSet", column: str | None, shuffle: bool) -> Any:
     if column is None:
         is_series = shapes.sequence is not None and len(set(shapes.sequence.tolist())) > 1
         return shapes.sequence if is_series and not shuffle else None
-    from shapelex.shapes.shapeset import description_columns
-
-    columns = description_columns(shapes)
-    if column not in columns:
-        raise typer.BadParameter(f"{column!r} is no column of the shapes, which have {', '.join(columns)}.",
-                                 param_hint="--group")  # fmt: skip
-    values = columns[column]
+    values = find_column(shapes, column, "--group")
     n_empty = sum(value != value or value == "" for value in values.tolist())
     if n_empty:
         raise CommandError(f"--group {column}: {n_empty} of {len(shapes)} shapes have no value in this column.")

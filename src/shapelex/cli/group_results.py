@@ -1,9 +1,14 @@
 """What ``shapelex test`` finds: one sentence, tables, and functions that draw figures."""
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from shapelex.cli.columns import find_column
 from shapelex.cli.errors import CommandError
 
 if TYPE_CHECKING:
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
 _LEVEL = 0.05
 _CONFIDENCE = 0.95
 _BOOTSTRAP = 999
+_MOST_NAMED = 5
 
 Draw = tuple[Callable[[Any], Any], float]
 """Function that draws on axes, and the height of its figure in mm."""
@@ -31,6 +37,7 @@ class GroupResults:
     texts: list[str]
     tables: "dict[str, pd.DataFrame]"
     facts: dict[str, Any]
+    notes: list[str]
     local: "LocalTest | None" = None
     atoms: "AtomTests | None" = None
     allometry: Any = None
@@ -49,7 +56,14 @@ class GroupResults:
             drawn["means"] = (lambda ax: local.plot(ax, lines=lines)), 100
         if "low" in self.tables.get("pairs", ()):
             pairs = self.tables["pairs"]
-            drawn["effects"] = (lambda ax: plot_mean_distances(pairs, ax=ax)), 25 + 8 * min(len(pairs), 20)
+            shown, correction = pairs.assign(P=pairs["P_corrected"]), self.facts["correction"]
+            label = "" if len(pairs) < 2 else f"P corrected for {len(pairs)} pairs ({correction.capitalize()}); "
+
+            def draw_effects(ax: Any) -> None:
+                plot_mean_distances(shown, alpha=_LEVEL, ax=ax)
+                ax.set_xlabel(f"{ax.get_xlabel()}\n{label}gray: P > {_LEVEL:g}")
+
+            drawn["effects"] = draw_effects, 25 + 8 * min(len(pairs), 20)
         if self.allometry is not None:
             drawn["allometry"] = (lambda ax: self.allometry.plot(ax=ax)), 100
         if self.atoms is not None:
@@ -75,10 +89,12 @@ def compare(
 
     columns = _columns(shapes)
     for option, name in (("--by", by), ("--within", within)):
-        if name is not None and name not in columns:
-            raise CommandError(f"{option} {name}: there is no such column; the columns are {', '.join(columns)}.")
-    data: dict[str, Any] = {} if by is None else {by: _as_categories(columns[by])}
+        if name is not None:
+            find_column(shapes, name, option)
+    data: dict[str, Any] = {}
+    left_out: dict[int, str] = {}
     if by is not None:
+        data, left_out = _large_groups(_as_categories(columns[by], by), columns, by, within)
         # Groups that cannot be compared are refused before the work.
         read_groups(_known(columns, data, by, within), "by", None if within is None else "within")
     text = _formula(formula, by)
@@ -87,9 +103,10 @@ def compare(
     anova = fit.to_dataframe()
     facts: dict[str, Any] = {
         "formula": text, "by": by, "within": within, "n_used": fit.n_used, "n_shapes": len(shapes),
-        "dropped": {str(row): reason for row, reason in fit.dropped.items()}, "permutations": permutations,
+        "dropped": {str(row): left_out.get(row, reason) for row, reason in fit.dropped.items()},
+        "permutations": permutations,
     }  # fmt: skip
-    results = GroupResults("", fit, [str(fit)], {"anova": anova}, facts)
+    results = GroupResults("", fit, [str(fit)], {"anova": anova}, facts, _tell_left_out(left_out, by))
     if by is not None:
         _compare_groups(results, shapes, data, by, within, settings, is_plain=formula is None)
         if model is not None:
@@ -98,6 +115,9 @@ def compare(
         results.allometry = sx.statistics.allometry(
             shapes, by, data=data or None, blocks=within, permutations=permutations, random_state=seed
         )
+    if formula is not None and by is not None:
+        results.texts.append(_tell_adjustment(results, by))
+    results.texts = [in_commands(one, within) for one in results.texts]
     results.answer = _answer(results, by, within)
     return results
 
@@ -114,9 +134,71 @@ def _known(columns: Any, data: Any, by: str, within: str | None) -> "pd.DataFram
     return pd.DataFrame({"by": data[by], **({} if within is None else {"within": columns[within]})})
 
 
-def _as_categories(column: Any) -> list[str]:
+def _as_categories(column: Any, name: str) -> list[str]:
     """Return groups as text, empty where there is none: whole numbers such as replicates are no covariate here."""
+    if column.dtype.kind == "f" and any(value == value and value != int(value) for value in column.tolist()):
+        term = name if name.isidentifier() else f"`{name}`"
+        raise typer.BadParameter(
+            f'{name} has fractional numbers, no groups: test it as a covariate by --model "~ {term}", without --by.',
+            param_hint="--by",
+        )
     return ["" if value is None or value != value else str(value) for value in column.tolist()]
+
+
+def _large_groups(
+    groups: list[str], columns: Any, by: str, within: str | None
+) -> tuple[dict[str, list[str]], dict[int, str]]:
+    """Return the groups without those of one unit, which are made empty, and the rows of these with the reason.
+
+    Units are shapes, or the values of `within` where each is in one group. Where fewer than two groups would be left,
+    nothing is left out.
+    """
+    units = range(len(groups)) if within is None else [str(value) for value in columns[within].tolist()]
+    pairs = {(group, unit) for group, unit in zip(groups, units, strict=True) if group}
+    is_whole = within is not None and len(pairs) == len({unit for _, unit in pairs})
+    counts = Counter(group for group, _ in pairs) if is_whole else Counter(filter(None, groups))
+    small = {group for group, count in counts.items() if count < 2}
+    if not small or len(counts) - len(small) < 2:
+        return {by: groups}, {}
+    unit = f"value of {within}" if is_whole else "shape"
+    rows = {row: f"{by} {group} has one {unit}" for row, group in enumerate(groups) if group in small}
+    return {by: ["" if group in small else group for group in groups]}, rows
+
+
+def _tell_left_out(reasons: dict[int, str], by: str | None) -> list[str]:
+    """Return a note on groups that are left out."""
+    different = list(dict.fromkeys(reasons.values()))
+    if not different:
+        return []
+    more = f" and {len(different) - _MOST_NAMED} more" if len(different) > _MOST_NAMED else ""
+    return [
+        f"{len(different)} groups that are too small to be compared are left out, as if their shapes had no {by}: "
+        f"{', '.join(different[:_MOST_NAMED])}{more}."
+    ]
+
+
+def _tell_adjustment(results: GroupResults, by: str) -> str:
+    """Return which results are not adjusted for the other terms of the model, and keep it for the record."""
+    others = [term for term in results.fit.design.terms if term not in (by, f"`{by}`")]
+    told = []
+    if others:
+        told.append(
+            f"The comparison at single points (points.csv, means.png) is of the groups of {by} alone: it is not "
+            f"adjusted for {', '.join(others)}."
+        )
+    if results.allometry is not None:
+        told.append(f"The allometry (allometry.png) is that of shape ~ log(size) * {by}, whatever the model.")
+    results.facts["adjustment"] = told
+    return " ".join(told)
+
+
+def in_commands(text: str, within: str | None) -> str:
+    """Return remarks of the library in the words of the command line: commands, and the column of --within."""
+    text = re.sub(r"\bsx\.(register|impute)\b", r"shapelex \1", text)
+    if within is None:
+        return text
+    text = text.replace("permuted within strata or blocks:", f"permuted within {within}, for the terms:")
+    return text.replace("Whole blocks were permuted:", f"Whole values of {within} were permuted, for the terms:")
 
 
 def _formula(given: str | None, by: str | None) -> str:
@@ -142,6 +224,7 @@ def _compare_groups(
     # Without what is in question: the groups, and their interactions.
     pairs = sx.statistics.pairwise(results.fit, by, null=f"shape ~ {' + '.join(others) or '1'}")
     table = pairs.to_dataframe()
+    results.facts |= {"correction": pairs.correction, "n_pairs": len(table)}
     if is_plain:
         # One factor: the means are averages, and have intervals.
         known = _known(_columns(shapes), data, by, within)

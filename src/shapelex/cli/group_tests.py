@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shapelex.cli.group_results import GroupResults, compare
+from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import claim_folder, claim_table, record_run
 from shapelex.cli.screen import Screen
@@ -67,19 +68,26 @@ def compare_groups(
 
     The answer is one sentence; then come the analysis of variance, the pairs of groups, the points of the outline or
     the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --model,
-    size is the centroid size; other names are columns of the shapes. Shapes without a value are left out, and named.
+    size is the centroid size; other names are columns of the shapes. Shapes without a value, and groups of one shape,
+    are left out, and named.
 
     Example: shapelex test shapes.npz --by treatment --within animal -o results
     """
     if by is None and formula is None:
         raise typer.BadParameter("give the column of the groups, or a model by --model.", param_hint="--by")
-    target = None if table is None else claim_table(table, force)
+    if by is not None and by == within:
+        raise typer.BadParameter(
+            f"is {within}, as --by is: give the column of shapes that belong together, such as the animal, or leave it "
+            "out.",
+            param_hint="--within",
+        )
+    target = None if table is None else claim_table(table, force, "--table")
     if out is not None:
         from shapelex.plotting.style import import_matplotlib
 
         # Said before the work, not after it.
         import_matplotlib()
-    folder = None if out is None else claim_folder(out, force)
+    folder = None if out is None else claim_folder(out, force, make=False)
     screen = Screen(quiet, as_json)
     model = None if dictionary is None else load_dictionary(dictionary)
     if model is None:
@@ -95,6 +103,9 @@ def compare_groups(
         **record_run(seed, tuple(map(str, filter(None, (shapes, dictionary))))),
         "facts": results.facts,
     }
+    current_report().note_remarks(results.notes)
+    for note in results.notes:
+        screen.say(f"note: {note}")
     screen.say(results.answer)
     for text in results.texts:
         screen.say(f"\n{text}")
@@ -120,6 +131,7 @@ def _write_folder(folder: Path, results: GroupResults, run: dict[str, Any], line
     from shapelex.plotting import figure_size, save_figure, style
     from shapelex.store.provenance import write_sidecar
 
+    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, table in results.tables.items():
         written.append(folder / f"{name}.csv")

@@ -22,51 +22,59 @@ OUTPUT_OPTIONS = (
 _JOINED = re.compile(rf"({'|'.join(OUTPUT_OPTIONS[1:])})=(.*)|(-o)(.+)", re.DOTALL)
 
 
-def claim_folder(path: Path, force: bool) -> Path:
-    """Make a folder to write to; refuse one that holds something, unless `force`."""
+def claim_folder(path: Path, force: bool, *, make: bool = True) -> Path:
+    """Make a folder to write to; refuse one that holds something, unless `force`.
+
+    Without `make`, it is only checked: the command makes it once there is something to write.
+    """
     if path.exists() and not path.is_dir():
         raise CommandError(f"{path} is a file, not a folder: choose another -o.")
     if path.is_dir() and any(path.iterdir()) and not force:
         raise CommandError(f"{path} is not empty: choose another -o, or pass --force to replace what is there.")
-    path.mkdir(parents=True, exist_ok=True)
+    if make:
+        path.mkdir(parents=True, exist_ok=True)
     return path
 
 
-def claim_file(path: Path, force: bool) -> Path:
+def claim_file(path: Path, force: bool, option: str = "-o") -> Path:
     """Return a path to write to; refuse one where a file is, unless `force`."""
     from shapelex.store.atomic import is_zarr_folder
 
     if path.is_dir() and not is_zarr_folder(path):
         raise CommandError(f"{path} is a folder: name a file in it.")
     if path.suffix.lower() == ".zarr" and path.is_file():
-        raise CommandError(f"{path} is a file, where a Zarr folder would go: remove it, or choose another -o.")
+        raise CommandError(f"{path} is a file, where a Zarr folder would go: remove it, or choose another {option}.")
     if path.exists() and not force:
-        raise CommandError(f"{path} exists: choose another -o, or pass --force to replace it.")
+        raise CommandError(f"{path} exists: choose another {option}, or pass --force to replace it.")
     if not path.parent.is_dir():
         raise CommandError(f"there is no folder {path.parent} to write {path.name} to: make it first.")
     if path.suffix.lower() not in _WITH_RECORD and not force:
-        _check_sidecar(path)
+        _check_sidecar(path, option)
     return path
 
 
-def claim_table(path: Path, force: bool) -> Path:
-    """Return a path to write a table to; a name that is none is wrong usage, a file that is there needs `force`."""
+def claim_table(path: Path, force: bool, option: str = "-o") -> Path:
+    """Return a path to write a table to; a name that is none is wrong usage, a file that is there needs `force`.
+
+    `option` is the one that names the table.
+    """
     from shapelex.store.table_file import TABLE_SUFFIXES, check_table_path
 
     if path.suffix.lower() not in TABLE_SUFFIXES:
-        raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="-o")
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint=option)
     check_table_path(path)
-    return claim_file(path, force)
+    return claim_file(path, force, option)
 
 
-def _check_sidecar(path: Path) -> None:
+def _check_sidecar(path: Path, option: str) -> None:
     """Refuse a path whose record would replace a file of others; that of an earlier run may go."""
     from shapelex.store.provenance import has_sidecar, sidecar_path
 
     sidecar = sidecar_path(path)
     if sidecar.exists() and not has_sidecar(path):
         raise CommandError(
-            f"{sidecar} exists, where the record of {path.name} goes: choose another -o, or pass --force to replace it."
+            f"{sidecar} exists, where the record of {path.name} goes: choose another {option}, or pass --force to "
+            "replace it."
         )
 
 

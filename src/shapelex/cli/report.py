@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.errors import CommandError
+from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOption, ShapesArgument
 from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
@@ -70,6 +71,8 @@ def report(
 
     tested = None if predictions is None else _read_predictions(predictions)
     run = record_run(dictionary.random_state, (shapes, model, *(() if predictions is None else (predictions,))))
+    if predictions is not None:
+        _compare_inputs(predictions, shapes, run, screen)
     with screen.progress("writing the page"):
         page = sx.report.write_report(
             dictionary,
@@ -109,6 +112,22 @@ def _read_predictions(path: Path) -> Any:
         raise CommandError(f"There is no file {path}.") from error
     except (ValueError, pd.errors.ParserError) as error:
         raise CommandError(f"{path} is no table that classify --tested wrote: {reason_of(error)}.") from error
+
+
+def _compare_inputs(predictions: Path, shapes: str, run: dict[str, Any], screen: Screen) -> None:
+    """Say so where the record of a table of predictions names other shapes than those of the page."""
+    from shapelex.exceptions import ShapeFileError
+    from shapelex.store.provenance import read_run
+
+    try:
+        before = {one["path"]: one["sha256"] for one in read_run(predictions).get("inputs", ())}
+    except (ShapeFileError, OSError):
+        return
+    now = {one["sha256"] for one in run["inputs"] if one["path"] == shapes}
+    if before and now and not now & set(before.values()):
+        note = f"{predictions} was made from {', '.join(before)}, whose content is not that of {shapes}."
+        current_report().note_remarks([note])
+        screen.say(f"note: {note}")
 
 
 def on_page(run: dict[str, Any]) -> dict[str, str]:

@@ -132,7 +132,7 @@ def sequence(
         raise typer.BadParameter("works only with --figure or --movie.", param_hint="--series")
     target, drawing, film = claim_table(out, force), claim_figure(figure, force), _claim_movie(movie, force)
     tables = {
-        name: claim_table(path, force)
+        name: claim_table(path, force, f"--{name}")
         for name, path in (("bouts", bouts), ("transitions", transitions))
         if path is not None
     }
@@ -143,6 +143,7 @@ def sequence(
     from shapelex.store.table_file import write_table
 
     _check_series(found, shapes, screen)
+    chosen = _series_of(found, series)
     with screen.progress("coding"):
         result = sx.sequences.encode_sequence(
             found, dictionary, switch_cost=switch_cost, max_weight=max_weight, fps=fps
@@ -164,7 +165,6 @@ def sequence(
     for name, path in tables.items():
         write_table(path, [_columns_of(make[name](result, known, min_duration=min_duration))], run)
         screen.wrote(path)
-    chosen = _series_of(result, series)
     if drawing is not None:
         aspect = _ASPECTS[picture]
         if picture is PictureName.ethogram and chosen is None:
@@ -219,13 +219,14 @@ def _check_series(shapes: Any, path: str, screen: Screen) -> None:
         screen.say(f"note: {path} tells neither series nor frames: its shapes are taken for consecutive frames of one")
 
 
-def _series_of(result: "SequenceCodes", name: str | None) -> Any:
-    """Return the series of that name, as the set has it."""
+def _series_of(shapes: Any, name: str | None) -> Any:
+    """Return the series of that name, as the set has it; asked before the work, so that a wrong name writes nothing."""
     if name is None:
         return None
     import numpy as np
 
-    known = np.unique(result.sequence)
+    # Shapes that tell no series are one series, number 0.
+    known = np.unique(0 if shapes.sequence is None else shapes.sequence)
     match = next((one for one in known.tolist() if str(one) == name), None)
     if match is None:
         listed = ", ".join(str(one) for one in known[:8].tolist()) + (", …" if len(known) > 8 else "")

@@ -1,6 +1,7 @@
 """Steps of an analysis as sentences of a methods section, with what to cite for each."""
 
 from collections.abc import Callable
+from typing import Any
 
 from shapelex.cli.recorded_steps import Step
 
@@ -16,6 +17,10 @@ _RRPP = (
     "M. L. Collyer, D. J. Sekora and D. C. Adams, A method for analysis of phenotypic change for phenotypes described "
     "by high-dimensional data, Heredity 115 (2015), 357–365."
 )
+_HOLM = (
+    "S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979), "
+    "65–70."
+)
 _MAXIMUM = "P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, Wiley, 1993."
 _FDR = (
     "Y. Benjamini and Y. Hochberg, Controlling the false discovery rate, Journal of the Royal Statistical Society B 57 "
@@ -30,7 +35,7 @@ def sentence_of(step: Step) -> Told:
     """Return what a step did, in words, and the references to cite; nothing for steps that change no result."""
     tell = _SENTENCES.get(step.name)
     if tell is None:
-        known = "" if not step.name or step.name in _WITHOUT_SENTENCE else f"Then, {step.command} was run."
+        known = "" if not step.name or step.name in _WITHOUT_SENTENCE else f"The command {step.command} was run."
         return known, ()
     return tell(step)
 
@@ -111,11 +116,15 @@ def _tell_test(step: Step) -> Told:
     ]
     cited = [_GOODALL, _RRPP]
     if by is not None:
+        if "correction" in facts:
+            sentences.append(_tell_pairs(facts, by))
+            cited += [_HOLM] if facts["correction"] == "holm" and facts.get("n_pairs", 1) > 1 else []
         sentences.append(
             f"Groups of {by} were compared at every landmark or point of the outline by the Lawley–Hotelling trace, "
             "with P values corrected for the family-wise error by the distribution of the largest statistic."
         )
         cited.append(_MAXIMUM)
+        sentences += map(str, facts.get("adjustment") or ())
     if settings.get("dictionary") is not None:
         sentences.append(
             f"Use and weight of each atom of the dictionary in {settings['dictionary']} were compared between the "
@@ -123,6 +132,42 @@ def _tell_test(step: Step) -> Told:
         )
         cited += [_FDR, PAPER]
     return " ".join(sentences), tuple(cited)
+
+
+def _tell_pairs(facts: dict[str, Any], by: str) -> str:
+    n_pairs, correction = facts.get("n_pairs", 1), str(facts["correction"])
+    corrected = f", corrected for {n_pairs} pairs by the method of {correction.capitalize()}" if n_pairs > 1 else ""
+    interval = (
+        f"; distances were adjusted for sampling and have bootstrap intervals of 95 % ({facts['bootstrap']} samples)"
+        if "bootstrap" in facts
+        else ""
+    )
+    return f"Mean shapes of pairs of groups of {by} were compared by permutation of residuals{corrected}{interval}."
+
+
+def _tell_classify(step: Step) -> Told:
+    facts, settings = step.facts, step.settings
+    count = f"{facts['n_shapes']} shapes" if "n_shapes" in facts else "shapes"
+    if settings.get("new") is not None:
+        return f"Classes of {count} of {settings['new']} were predicted by the classifier {settings['shapes']}.", ()
+    classes = f"{facts['n_classes']} classes" if "n_classes" in facts else "classes"
+    by = facts.get("by") or settings.get("by") or "label"
+    within = facts.get("within", settings.get("within"))
+    sentences = [
+        f"A classifier was learned to tell {classes} of {by} apart from {count} of {settings.get('shapes', 'a set')} "
+        f"(seed {settings.get('seed', '?')}); it multiplies powers of the class probabilities of several methods."
+    ]
+    if facts.get("methods"):
+        listed = ", ".join(f"{name} ({exponent:.2f})" for name, exponent in facts["methods"].items())
+        sentences.append(f"The methods were, with their exponents, {listed}.")
+    if "accuracy" in facts:
+        together = f", in which shapes with the same {within} were held out together" if within is not None else ""
+        sentences.append(
+            f"In a stratified cross-validation of {facts['n_folds']} folds{together}, its accuracy was "
+            f"{facts['accuracy']:.3f} ± {facts['standard_error']:.3f} (standard error), with "
+            f"{facts['n_misclassified']} shapes misclassified."
+        )
+    return " ".join(sentences), ()
 
 
 _SENTENCES: dict[str, Callable[[Step], Told]] = {
@@ -133,5 +178,6 @@ _SENTENCES: dict[str, Callable[[Step], Told]] = {
     "encode": _tell_encode,
     "mean": _tell_mean,
     "test": _tell_test,
+    "classify": _tell_classify,
 }
 _WITHOUT_SENTENCE = ("info", "formats", "suggest", "report", "replay", "warmup", "demo", "reproduce", "methods")

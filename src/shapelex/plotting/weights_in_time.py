@@ -143,7 +143,7 @@ def plot_phases(
     frames, fps
         As in :func:`plot_weights`.
     atoms : sequence of int, optional
-        Atoms to draw; when not given, the six that are used in most frames.
+        Atoms to draw; when not given, the six that are used in most frames, and the legend says of how many.
     fontsize : float, optional
         Size of the text, in points; your ``font.size`` where you set it, else 8, when not given.
     ax : matplotlib.axes.Axes, optional
@@ -200,8 +200,10 @@ def plot_phases(
         )
     ax.set_ylabel("phase (turns)", fontsize=size)
     times.set_up(ax, size)
+    n_used = int(np.count_nonzero(n_known))
+    title = f"{len(chosen)} of {n_used} atoms" if atoms is None and len(chosen) < n_used else None
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=size, handlelength=1.2,
-              borderaxespad=0.0)  # fmt: skip
+              borderaxespad=0.0, title=title, title_fontsize=size)  # fmt: skip
     return ax
 
 

@@ -3,8 +3,9 @@
 In come shapes, codes and a column; out go JSON values.
 """
 
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +17,15 @@ from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.report.shapes import ReportedShapes
 from shapelex.shapes.columns import Column
 from shapelex.statistics.atom_differences import MEASURES, AtomTests, atom_tests
-from shapelex.statistics.distance_anova import shape_anova
-from shapelex.statistics.grouping import read_groups
-from shapelex.statistics.two_sample import tangent_coordinates
+from shapelex.statistics.data import AlignedShapes, as_groups, tangent_rows
+from shapelex.statistics.formulas import INTERCEPT, Design
+from shapelex.statistics.grouping import Grouping, read_groups
+from shapelex.statistics.models import ShapeLinearModel, fit_model
+from shapelex.statistics.results import Sample
+from shapelex.statistics.terms import Exchanges
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PERMUTATIONS = 999
 _BOOTSTRAP = 999
@@ -27,6 +34,10 @@ _LABEL = "label"
 _MOST_GROUPS = 12
 _FEWEST_SHAPES = 5
 _MOST_SHAPES = 20_000
+_UNREGISTERED = (
+    "The outlines are not registered: differences of start points count as differences of shape. Register them by "
+    "shapelex register, or sx.register in Python."
+)
 
 
 def compare_groups(
@@ -64,14 +75,14 @@ def compare_groups(
         _check_column(shapes.columns, name)
     table = pd.DataFrame({name: shapes.columns[name] for name in names})
     grouping, sample = read_groups(table, names[0], within)
-    rows = model.space_.whitened_preshapes(shapes.configurations[sample.rows].astype(np.complex128))
-    # The full mean needs no iterations, which may not end for shapes that have nothing in common.
-    coordinates = tangent_coordinates(rows, np.ones(len(rows)))
-    anova = shape_anova(grouping, coordinates, _PERMUTATIONS, np.random.default_rng(0))
+    with warnings.catch_warnings(record=True) as caught:
+        # Told on the page: the mean of shapes that have nothing in common may not be unique, or not be found.
+        warnings.simplefilter("always")
+        fit = _fit(model, shapes, table.iloc[sample.rows], grouping, sample)
     tests = atom_tests(
         codes, names[0], within, data=table, permutations=_PERMUTATIONS, bootstrap=_BOOTSTRAP, random_state=0
     )
-    row = anova.iloc[0]
+    row = fit.table.iloc[0]
     return {
         "column": names[0],
         "within": within,
@@ -84,14 +95,36 @@ def compare_groups(
         "confidence": tests.confidence,
         "alpha": tests.alpha,
         "shape": {
-            "df": [int(row["Df"]), int(anova["Df"].iloc[1])],
+            "df": [int(row["Df"]), int(fit.table["Df"].iloc[1])],
             "r2": float(row["Rsq"]),
             "f": float(row["F"]),
             "p": float(row["P"]),
         },
         "atoms": _list_atoms(tests),
-        "remarks": list(tests.remarks),
-    }
+        "remarks": [
+            *(_UNREGISTERED,) * shapes.is_loose, *tests.remarks, *(str(warning.message) for warning in caught)
+        ],
+    }  # fmt: skip
+
+
+def _fit(
+    model: ShapeDictionary, shapes: ReportedShapes, table: "pd.DataFrame", grouping: Grouping, sample: Sample
+) -> ShapeLinearModel:
+    """Return the linear model with the groups as its only term, as ``shapelex test`` fits it."""
+    column, *within = map(str, table.columns)
+    coordinates, mean = tangent_rows(shapes.configurations[sample.rows].astype(np.complex128), model.space_)
+    used = AlignedShapes(coordinates, table[[column]], sample.rows, dict(sample.dropped), model.space_, mean)
+    members = (grouping.group_of_shapes()[:, None] == np.arange(len(grouping.names))).astype(np.float64)
+    # Relative to the first group.
+    matrix = np.hstack([np.ones((len(members), 1)), members[:, 1:]])
+    places = {INTERCEPT: np.array([0]), column: np.arange(1, matrix.shape[1])}
+    design = Design(
+        (column,), matrix, (INTERCEPT, *grouping.names[1:]), places, {column: frozenset({column})},
+        frozenset({column}), None,
+    )  # fmt: skip
+    blocks = as_groups(table[within[0]])[0] if within else None
+    exchanges = Exchanges(len(matrix), None, blocks)
+    return fit_model(f"shape ~ {column}", used, design, exchanges, permutations=_PERMUTATIONS, seed=0)
 
 
 def _can_compare(labels: Column | None) -> bool:

@@ -135,7 +135,7 @@ def make_payload(
         "provenance": list_provenance(provenance),
     }
     if tested is not None:
-        payload["tested"] = summarize_test(tested, shapes.ids, rows)
+        payload["tested"] = summarize_test(tested, shapes, rows, is_whole=n_population is None)
     if shapes.sequence is not None:
         payload["times"] = pack_series(model, shapes, codes, errors, rows)
     return payload

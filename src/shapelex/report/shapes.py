@@ -42,6 +42,8 @@ class ReportedShapes:
         Whether these are times, as the column ``time`` of a set has them, and not numbers of frames.
     rates : ndarray of float or None
         Frames per second of the recording of each shape, NaN where not known.
+    is_loose : bool
+        Whether these are outlines that are known not to be registered.
     columns : dict of str to ndarray
         All that is known of the shapes, as in the table that ``shapelex encode`` writes.
     preparation : str, optional
@@ -61,6 +63,7 @@ class ReportedShapes:
     notes: tuple[str, ...] = ()
     has_times: bool = False
     rates: FloatArray | None = None
+    is_loose: bool = False
 
     def __len__(self) -> int:
         return len(self.configurations)
@@ -103,10 +106,12 @@ def read_shapes(
     known: dict[str, Column] = {}
     preparation: str | None = None
     notes: tuple[str, ...] = ()
-    has_times, rates = False, None
+    has_times, rates, is_loose = False, None, False
     if isinstance(X, ShapeSet):
         known, notes = shape_columns(X), X.notes
         preparation = None if X.preparation is None else str(X.preparation)
+        made = X.preparation
+        is_loose = X.closed and made is not None and made.is_recorded and not made.is_registered
     given = {"id": ids, "label": labels, "sequence": sequence, "frame": frames}
     if hasattr(X, "configurations"):
         ids = _first_given(ids, getattr(X, "ids", None))
@@ -136,7 +141,7 @@ def read_shapes(
             known[name] = column_from_values(_one_a_shape(values, n_shapes, name))
     if fps is not None:
         rates = np.full(n_shapes, check_positive(fps, "fps"))
-    told = (preparation, notes, has_times, rates)
+    told = (preparation, notes, has_times, rates, is_loose)
     return ReportedShapes(configurations, names_of_shapes, texts, series, names, times, known, *told)
 
 

@@ -88,6 +88,7 @@ def write_report(
     tested : mapping or DataFrame, optional
         Result of a test of a classifier, such as the table of ``shapelex classify --tested``: columns ``id``, ``class``
         and ``predicted``, in any order of rows. The page then shows the confusion matrix and the misclassified shapes.
+        A table whose classes are not those of a column of the set is refused: it is of other shapes.
     provenance : mapping, optional
         Where the page comes from, such as the command and the files: shown at its end.
     by : str, optional
@@ -108,7 +109,8 @@ def write_report(
     FileExistsError
         If there is a file already, and `overwrite` is not set.
     ShapeInputError
-        If the shapes are not of the model's space, a column has another length, or there is no such column.
+        If the shapes are not of the model's space, a column has another length, there is no such column, or
+        `tested` is the table of other shapes.
 
     Examples
     --------
@@ -162,6 +164,8 @@ def write_report(
         by=by,
         within=within,
     )
+    for remark in payload.get("tested", {}).get("remarks", ()):
+        _log.warning("note: %s", remark)
     page = make_document(payload).encode("utf-8")
     write_atomically(target, lambda stream: _write(stream, page))
     _log.info("wrote %s: %.1f MB, %d of %d shapes", target, len(page) / 1e6, len(payload["shapes"]["ids"]), len(shapes))

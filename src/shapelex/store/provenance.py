@@ -129,7 +129,7 @@ def read_run(path: str | Path) -> dict[str, Any]:
     if not isinstance(run, dict) or not isinstance(run.get("command"), str):
         raise ShapeFileError(
             f"{source} does not say what made it: no record of a shapelex command is in it, or beside it in "
-            f"{sidecar_path(source).name}, where figures have theirs since 0.2. Records in older figures are not read."
+            f"{sidecar_path(source).name}, where tables and figures have theirs. Name a file that shapelex wrote."
         )
     earlier, inputs = run.get("earlier", []), run.pop("inputs", None)
     is_list = isinstance(earlier, list) and all(isinstance(one, str) for one in earlier)

@@ -34,7 +34,6 @@ function makeCell(row, column, value, total) {
   const button = make("button", { type: "button", text: String(value), "data-cell": `${row},${column}`, "aria-pressed": "false", "aria-label": words, title: words, onclick: () => choose(row, column) });
   const cell = make("td", { class: row === column ? "heat" : "heat wrong" }, button);
   cell.style.setProperty("--share", value / total);
-  cell.toggleAttribute("data-strong", value / total > 0.55);
   return cell;
 }
 
@@ -93,7 +92,7 @@ export function startClasses() {
   byId("classes-section").hidden = false;
   const nWrong = Math.round(tested.n_tested * (1 - tested.accuracy));
   byId("classes-hint").textContent =
-    `A classifier was tested on ${count(tested.n_tested)} shapes that it had not learned from: ${percent(tested.accuracy)} were given their class, ${count(nWrong)} another one.`;
+    `A classifier was tested on ${count(tested.n_tested)} shapes that it had not learned from: ${percent(tested.accuracy)} were given their class, ${count(nWrong)} another one.${tested.remarks.map((remark) => ` ${remark}`).join("")}`;
   drawMatrix();
   on(["subset"], drawList);
 }

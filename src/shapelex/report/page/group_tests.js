@@ -47,7 +47,7 @@ function dots(row, names, most) {
 function sentence({ shape, column, names, permutations, within, unit, counts }) {
   const groups = names.map((name, group) => `${groupText(name)} (${count(counts[group])})`).join(", ");
   const isFound = shape.p <= 0.05;
-  const strata = within ? (unit === "strata" ? `, one average for each ${within}` : `, compared within ${within}`) : "";
+  const strata = within ? (unit === "strata" ? ` of whole values of ${within}` : ` within ${within}`) : "";
   return [
     make("p", { class: "verdict", text: `Shape ${isFound ? "differs" : "does not differ clearly"} by ${column}: P = ${pText(shape.p)}.` }),
     make("p", {
@@ -89,17 +89,17 @@ function tableOf({ atoms, names, alpha }) {
 }
 
 function draw(tests) {
+  const remarks = tests.remarks.map((text) => make("p", { class: "hint", text }));
   const legend = make("p", { class: "legend" }, ...tests.names.map((name, group) => make("span", { class: "label-button" }, swatch(group), make("span", { text: groupText(name) }))));
-  byId("group-tests").replaceChildren(...sentence(tests), legend, tableOf(tests), methods(tests));
+  byId("group-tests").replaceChildren(...sentence(tests), ...remarks, legend, tableOf(tests), methods(tests));
 }
 
-function methods({ alpha, confidence, permutations, n_used: nUsed, n_shapes: nAll, remarks, names }) {
+function methods({ alpha, confidence, permutations, n_used: nUsed, n_shapes: nAll, names }) {
   const texts = [
     `What was tested. Shape: Procrustes analysis of variance of the aligned shapes. Atoms: the share of shapes that use an atom, and the average modulus of its weight where it is used. P is the share of ${count(permutations)} random permutations of the groups that differ as much; ` +
       `P, FDR is corrected for all atoms and both measures (Benjamini and Hochberg), and bold rows are below ${alpha}. ` +
       `Bars are bootstrap intervals of ${Math.round(100 * confidence)}\u202f%; d is the difference in standard deviations within groups${names.length > 2 ? "; the difference is that between the groups with the largest and the smallest average" : ""}. ` +
       `${nUsed === nAll ? `All ${count(nAll)} shapes` : `${count(nUsed)} of ${count(nAll)} shapes`} were used, whatever is filtered above.`,
-    ...remarks,
   ];
   return make("details", { class: "methods" }, make("summary", { text: "What was tested" }), ...texts.map((text) => make("p", { class: "hint", text: text.replace("What was tested. ", "") })));
 }

@@ -108,7 +108,6 @@ function drawUse() {
         const value = shown.use[i][atom];
         const cell = make("td", { class: "heat", text: value ? String(Math.round(100 * value)) : "·", title: `atom ${atom}: ${share(value)}` });
         cell.style.setProperty("--share", value);
-        cell.toggleAttribute("data-strong", value > 0.55);
         return cell;
       }),
     ),
@@ -135,7 +134,8 @@ export function groupUse() {
 export function startGroups() {
   const options = page.groups.map((group) => [group.column, group.column]);
   if (options.length) {
-    state.grouping = options[0][0];
+    // The groups that were compared, if any, are those that the page starts with.
+    state.grouping = (options.find(([column]) => column === page.group_tests?.column) ?? options[0])[0];
     const select = makeSelect("Group shapes by", [...options, ["", "no column"]], state.grouping, (grouping) => set({ grouping }));
     byId("groups-tools").append(make("label", { class: "inline" }, "group by ", select));
   }

@@ -28,8 +28,8 @@ export function makeUseTable({ title, names, counts, rmse, use }) {
     write(middle, 0, String(atom), "middle", color("--soft"));
     use.forEach((row, i) => {
       const value = row[atom];
-      whole.append(makeSvg("rect", { x: left + place * COLUMN, y: (i + 1) * ROW, width: COLUMN, height: ROW, fill: mixed("--paper", "--accent", value) }));
-      write(middle, i + 1, value ? String(Math.round(100 * value)) : "·", "middle", color(value > 0.55 ? "--paper" : "--ink"));
+      whole.append(makeSvg("rect", { x: left + place * COLUMN, y: (i + 1) * ROW, width: COLUMN, height: ROW, fill: mixed("--paper", "--accent", 0.45 * value) }));
+      write(middle, i + 1, value ? String(Math.round(100 * value)) : "·", "middle", color("--ink"));
     });
   });
   return whole;

@@ -1,0 +1,26 @@
+"""Columns of a set of shapes that options name."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from shapelex._validation import closest_name
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shapelex.shapes import ShapeSet
+
+
+def find_column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]":
+    """Return a column by its name; refuse one that is not there, and suggest the one that was probably meant."""
+    from shapelex.shapes.shapeset import description_columns
+
+    columns = description_columns(shapes)
+    if name not in columns:
+        close = closest_name(name, columns)
+        meant = f" (did you mean {close!r}?)" if close else ""
+        raise typer.BadParameter(
+            f"{name!r} is no column of the shapes{meant}, which have {', '.join(columns)}.", param_hint=option
+        )
+    return columns[name]
