@@ -195,7 +195,7 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
 
         from shapelex.kernels.torch.convolutions import convolve, copies_of, signals_of
 
-        rows = TensorShapes(X, self.space_, "X").tensor
+        rows: Any = TensorShapes(X, self.space_, "X").tensor
         matrix = torch.from_numpy(np.array(self._samples_matrix())).to(rows)
         thresholds, slopes = (torch.from_numpy(array).to(rows.device) for array in (self.thresholds_, self.slopes_))
         closed, features = self.space_.closed, []

@@ -152,23 +152,6 @@ def permanova(
     )
 
 
-def shape_anova(
-    grouping: Grouping, coordinates: FloatArray, permutations: int, rng: np.random.Generator
-) -> "pd.DataFrame":
-    """Return the analysis of variance of aligned shapes, given as real rows: that of their Euclidean distances.
-
-    It is the Procrustes analysis of variance with one factor, without the matrix of all distances.
-    """
-    values = grouping.within_strata(grouping.averaged(coordinates))
-    basis, found = grouping.contrasts(), []
-    for indices in grouping.exchange.chunks(permutations, rng):
-        for part in np.array_split(indices, -(-indices.size * basis.shape[1] // (1 << 20))):
-            scores = np.swapaxes(basis[part], 1, 2) @ values
-            found.append(np.einsum("pci,pci->p", scores, scores))
-    total = float(np.einsum("ki,ki->", values, values))
-    return _make_table(grouping, np.concatenate(found), total, permutations)
-
-
 def _read(distances: Any, model: Any, kind: Any, data: Any) -> "tuple[pd.DataFrame, Callable[[IntArray], FloatArray]]":
     """Return the columns, and a function of rows that gives the distances between them."""
     if isinstance(distances, SparseCodes | StoredCodes):
