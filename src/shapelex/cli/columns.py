@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from shapelex._validation import closest_name
-
 if TYPE_CHECKING:
     import numpy as np
 
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
 
 def find_column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]":
     """Return a column by its name; refuse one that is not there, and suggest the one that was probably meant."""
+    from shapelex._validation import closest_name
     from shapelex.shapes.shapeset import description_columns
 
     columns = description_columns(shapes)
