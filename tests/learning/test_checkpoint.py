@@ -270,6 +270,8 @@ DESCENT_CHANGES = {
     "no curve": lambda numbers, arrays: numbers.update(curves=[]),
     "empty curve": lambda numbers, arrays: numbers.update(curves=[[]]),
     "best of others": lambda numbers, arrays: numbers.update(best_restart=7),
+    "no losses": lambda numbers, arrays: numbers.update(losses=[]),
+    "text for a cost": lambda numbers, arrays: numbers.update(switch_loss="0"),
     "no number of the best": lambda numbers, arrays: numbers.update(best_restart="0"),
     "best of other norm": lambda numbers, arrays: arrays.update(best_atoms=3 * arrays["best_atoms"]),
 }

@@ -175,8 +175,10 @@ class Record:
             combined=replace(statistics, gram=arrays["combined_gram"], products=arrays["combined_products"]),
             worst=none,
             nearest=none,
-            switch_loss=numbers.get("switch_loss", 0.0),
+            switch_loss=check_numbers([numbers.get("switch_loss", 0.0)])[0],
         )
+        if not len(best.losses):
+            raise ValueError("its losses must not be empty")
         curves = [check_numbers(curve) for curve in numbers["curves"]]
         converged, best_restart = list(numbers["converged"]), numbers["best_restart"]
         if not all(curves) or len(converged) != len(curves) or not set(map(type, converged)) <= {bool}:
