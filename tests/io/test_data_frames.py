@@ -177,7 +177,7 @@ class TestFiles:
             sx.read(path)
 
     def test_parts_of_a_parquet_file(self, squares, tmp_path, monkeypatch):
-        monkeypatch.setattr("shapelex.io.formats.frames._PART_ROWS", 2)
+        monkeypatch.setattr("shapelex.store.table_file._PART_ROWS", 2)
         for layout in ("interleaved", "long"):
             path = sx.write(squares, tmp_path / f"{layout}.parquet", layout=layout)
             assert sx.read(path).equals(squares)
@@ -234,7 +234,7 @@ class TestFiles:
             sx.write(squares.replace(ids=["a", "b", "\x01"]), tmp_path / "b.xlsx")
 
     def test_too_large_for_a_sheet(self, squares, tmp_path, monkeypatch):
-        monkeypatch.setattr("shapelex.store.table_file._MAX_ROWS", 3)
+        monkeypatch.setattr("shapelex.store.sheet_file._MAX_ROWS", 3)
         with pytest.raises(ShapeFileError, match=r"A sheet holds at most 2 rows.* write \.csv"):
             sx.write(squares, tmp_path / "a.xlsx")
 

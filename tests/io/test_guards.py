@@ -8,13 +8,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import (
-    check_inner_path,
-    files_below,
-    read_bytes,
-    read_member,
-    zip_members,
-)
+from shapelex.io.guards import files_below, read_bytes, read_member
+from shapelex.store.guards import check_inner_path, zip_members
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import MAX_BYTES, read_bytes
+from shapelex.io.guards import read_bytes
+from shapelex.store.guards import MAX_BYTES
 
 
 def read_text(path: Path, limit: int = MAX_BYTES, *, keeps_line_ends: bool = False) -> str:

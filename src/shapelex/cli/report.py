@@ -94,23 +94,18 @@ def report(
 
 def _read_predictions(path: Path) -> Any:
     """Read a table of predictions as text."""
-    import pandas as pd
-
     from shapelex.exceptions import reason_of
+    from shapelex.store.table_file import TABLE_SUFFIXES, read_table
 
-    readers = {
-        ".csv": lambda: pd.read_csv(path, dtype=str, keep_default_na=False),
-        ".tsv": lambda: pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False),
-        ".xlsx": lambda: pd.read_excel(path, dtype=str, keep_default_na=False),
-        ".parquet": lambda: pd.read_parquet(path),
-    }
-    if path.suffix.lower() not in readers:
-        raise typer.BadParameter(f"{path.name} must end in {', '.join(readers)}.", param_hint="--predictions")
+    if path.suffix.lower() not in TABLE_SUFFIXES:
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="--predictions")
     try:
-        return readers[path.suffix.lower()]()
+        return read_table(path, str)
     except FileNotFoundError as error:
         raise CommandError(f"There is no file {path}.") from error
-    except (ValueError, pd.errors.ParserError) as error:
+    except ImportError:
+        raise
+    except Exception as error:  # libraries raise nearly anything on damaged files
         raise CommandError(f"{path} is no table that classify --tested wrote: {reason_of(error)}.") from error
 
 

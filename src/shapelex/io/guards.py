@@ -9,14 +9,10 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.store.guards import check_regular, check_swelling
-
-# More than any file, or any line of one that is read in parts, that fits in memory once parsed.
-MAX_BYTES = 4 << 30
-MAX_MEMBERS = 1_000_000
+from shapelex.store.guards import MAX_BYTES, check_regular, check_swelling, zip_members
 
 GZIP_MARK = b"\x1f\x8b"
 
@@ -93,31 +89,6 @@ def read_members(path: Path, extension: str, limit: int = MAX_BYTES) -> Iterator
             yield member.filename, read_member(archive, member, path)
 
 
-def zip_members(archive: zipfile.ZipFile, path: Path, limit: int = MAX_BYTES) -> list[zipfile.ZipInfo]:
-    """Return the files of a zip archive in its order, once its directory has been found harmless.
-
-    Raises
-    ------
-    ShapeFileError
-        If a name leads out of the archive, a member is encrypted, repeated or expands too much when unpacked, or all of
-        them together have more than `limit` bytes.
-    """
-    members = [member for member in archive.infolist() if not member.filename.endswith("/")]
-    if len(members) > MAX_MEMBERS:
-        raise ShapeFileError(f"{path} holds {len(members)} files, more than {MAX_MEMBERS}: refused.")
-    if len({member.filename for member in members}) < len(members):
-        raise ShapeFileError(f"{path} holds two files of one name: refused.")
-    for member in members:
-        check_inner_path(member.filename, path)
-        if member.flag_bits & 0x1:
-            raise ShapeFileError(f"{path} holds the encrypted file {member.filename!r}: unpack it first.")
-    # Members may overlap, so that their sizes add up to more than there is.
-    n_packed = min(sum(member.compress_size for member in members), path.stat().st_size)
-    n_unpacked = sum(member.file_size for member in members)
-    check_swelling(n_packed, n_unpacked, path, limit)
-    return members
-
-
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
     """Return one file of a zip archive, one of :func:`zip_members`; it must be as long as its directory says."""
     try:
@@ -128,14 +99,6 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -
     if len(content) != member.file_size:
         raise ShapeFileError(f"{path} is damaged: {member.filename!r} is not as long as declared.")
     return content
-
-
-def check_inner_path(name: str, path: Path) -> None:
-    """Refuse the name of an archive's member that is absolute, has a drive or leads out of the archive."""
-    inside, on_windows = PurePosixPath(name), PureWindowsPath(name)
-    is_outside = inside.is_absolute() or on_windows.is_absolute() or bool(on_windows.drive)
-    if is_outside or ".." in inside.parts or ".." in on_windows.parts or "\0" in name:
-        raise ShapeFileError(f"{path} holds a file named {name!r}, which leads out of the archive: refused.")
 
 
 def files_below(folder: Path) -> Iterator[Path]:

@@ -123,11 +123,13 @@ def open_shapes(path: PathLike) -> StoredShapes:
     return stored
 
 
-def stored_landmarks(array: Any) -> StoredShapes:
+def stored_landmarks(array: Any, path: Path) -> StoredShapes:
     """Return an array of landmarks on disk as a set; what it is not, the error says."""
     if len(array.shape) < 2:
         raise ShapeFileError(f"it is no array of shapes, but one of shape {array.shape}")
-    return StoredShapes(array, FileShapes(array, name="the array").space, missing="allow", preparation=None)
+    return StoredShapes(
+        array, FileShapes(array, name=str(path)).space, missing="allow", preparation=None, name=str(path)
+    )
 
 
 def is_large(path: Path) -> bool:

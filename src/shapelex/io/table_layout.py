@@ -8,6 +8,7 @@ are worse than an error.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, islice
 
 from shapelex._messages import format_option, parameter
 from shapelex._validation import check_choice
@@ -290,10 +291,13 @@ def _remark_on_names(
 ) -> tuple[str, ...]:
     """Return remarks on points that the numbers of columns skip, and on columns that may be coordinates, too."""
     remarks = []
-    numbers = {int(number) for place in coordinates for number in re.findall(r"[0-9]{1,7}", plain[place])}
-    skipped = sorted({*range(min(numbers, default=0), max(numbers, default=0))} - numbers) if len(numbers) < 1e6 else []
-    if skipped and all(_NUMBERED.fullmatch(plain[place]) for place in coordinates):
-        told = ", ".join(map(str, skipped[:6])) + (f" and {len(skipped) - 6} more" if len(skipped) > 6 else "")
+    matches = [_NUMBERED.fullmatch(plain[place]) for place in coordinates]
+    numbers = {int(match[2] or match[3]) for match in matches if match is not None}
+    n_skipped = max(numbers) - min(numbers) + 1 - len(numbers) if numbers and None not in matches else 0
+    if n_skipped:
+        # A name may have any number: those between are not made.
+        skipped = islice((number for number in count(min(numbers)) if number not in numbers), min(n_skipped, 6))
+        told = ", ".join(map(str, skipped)) + (f" and {n_skipped - 6} more" if n_skipped > 6 else "")
         remarks.append(f"there are no columns of the points {told}; the others were read as neighbors.")
     others = {plain[place]: names[place] for place in rest}
     pairs = [(name, name.replace("x", "y")) for name in others if re.fullmatch(r"[a-z]*x[a-z]*[0-9]+", name)]

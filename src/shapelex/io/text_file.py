@@ -14,7 +14,8 @@ from itertools import chain
 from pathlib import Path
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import MAX_BYTES, byte_pieces
+from shapelex.io.guards import byte_pieces
+from shapelex.store.guards import MAX_BYTES
 
 _PIECE_BYTES = 1 << 18
 

@@ -109,6 +109,8 @@ class StoredShapes:
         Where it comes from.
     preparation : Preparation, optional
         As in :class:`~shapelex.ShapeSet`; None stands for plain arrays, which are not checked.
+    name : str, default "the file"
+        What messages call it.
     """
 
     configurations: Any
@@ -121,6 +123,7 @@ class StoredShapes:
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     preparation: Preparation | None = field(default_factory=Preparation)
+    name: str = "the file"
 
     def __post_init__(self) -> None:
         n_shapes = int(self.configurations.shape[0])
@@ -181,7 +184,9 @@ class StoredShapes:
         is_infinite = np.isinf(rows).any(axis=1)
         if is_infinite.any():
             first = start + int(np.argmax(is_infinite))
-            raise NonFiniteError(f"Shape {first} has infinite coordinates: only NaN stands for a missing landmark.")
+            raise NonFiniteError(
+                f"Shape {first} of {self.name} has infinite coordinates: only NaN stands for a missing landmark."
+            )
         return ShapeSet(
             rows,
             self.space,
@@ -217,13 +222,13 @@ class StoredShapes:
     @cached_property
     def rows(self) -> Shapes:
         """The configurations alone, to be read stretch by stretch."""
-        return as_shapes(self.configurations, self.space, name="the file")
+        return as_shapes(self.configurations, self.space, name=self.name)
 
     def _cut(self, name: str, rows: slice) -> np.ndarray[Any, Any]:
         """Return a stretch of a column."""
         if name not in self._readers:
             column = self._columns()[name]
-            self._readers[name] = ChunkReader(column, "the file").read if chunk_rows(column) else _slicer(column)
+            self._readers[name] = ChunkReader(column, self.name).read if chunk_rows(column) else _slicer(column)
         return self._readers[name](rows.start, rows.stop)
 
     @cached_property

@@ -6,30 +6,22 @@ the arrays ``support``, ``coefs`` and ``errors`` and one for each column, whose 
 """
 
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from shapelex._extras import load_openpyxl, load_pyarrow, load_zarr
+from shapelex._extras import load_zarr
 from shapelex._typing import FloatArray
 from shapelex.exceptions import CodesError, reason_of
 from shapelex.shapes.columns import as_column
 from shapelex.store.archive import check_header, read_archive, write_archive
 from shapelex.store.atomic import recover, replace_folder, write_atomically
-from shapelex.store.guards import (
-    LARGE_BYTES,
-    check_folder,
-    check_regular,
-    check_size,
-    check_swelling,
-    check_whole,
-    is_small_folder,
-)
-from shapelex.store.table_file import TABLE_SUFFIXES, write_table
+from shapelex.store.guards import LARGE_BYTES
+from shapelex.store.table_file import TABLE_SUFFIXES, read_table, write_table
+from shapelex.store.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
 
 if TYPE_CHECKING:
     # At runtime it is imported where it is used: numba, which comes with it, takes longer than reading errors alone.
@@ -41,7 +33,6 @@ SUFFIXES = (*TABLE_SUFFIXES, ".npz", ".zarr")
 
 # Rows of a chunk or a row group.
 _GROUP_ROWS = 1 << 16
-_PART_ROWS = 1 << 12
 _KEYS = {"id": "ids", "label": "labels"}
 # Says in the attributes of a Zarr folder that chunks of zeros were written, too.
 _ALL_CHUNKS = "all_chunks"
@@ -249,10 +240,9 @@ def _open_arrays(source: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if source.suffix.lower() == ".npz":
         header, arrays = read_archive(source)
     else:
-        check_folder(source)
-        group = load_zarr().open_group(str(source), mode="r")
+        attributes, arrays = open_zarr(source)
         # Folders of 0.1.0 have no version.
-        header, arrays = {"version": 1, **group.attrs}, {name: group[name] for name in group.array_keys()}
+        header = {"version": 1, **(attributes or {})}
         for array in arrays.values():
             # Folders of earlier versions have no chunks of zeros.
             (check_whole if header.get(_ALL_CHUNKS) else check_size)(array, source)
@@ -285,7 +275,7 @@ def _read_table(path: Path) -> tuple["SparseCodes", dict[str, Any]]:
     if "coefs_real" in frame:
         # The lists that encode_to wrote to Parquet in 0.1.0.
         support, real, imag = (np.stack(frame[name].to_numpy()) for name in ("support", "coefs_real", "coefs_imag"))
-        return SparseCodes(support, real + 1j * imag, frame.attrs["n_atoms"]), {"error": frame["error"]}
+        return SparseCodes(support, real + 1j * imag, int(frame.attrs["n_atoms"])), {"error": frame["error"]}
     if "modulus_a0" in frame:
         atoms = [f"a{atom}" for atom in range(sum(re.fullmatch(r"modulus_a\d+", name) is not None for name in frame))]
         codes = SparseCodes.from_dense(parts("modulus", atoms) * np.exp(1j * np.nan_to_num(parts("angle", atoms))))
@@ -302,45 +292,14 @@ def _read_table(path: Path) -> tuple["SparseCodes", dict[str, Any]]:
 
 def _read_frame(path: Path) -> Any:
     """Return a table of codes as a data frame; refuse other files."""
-    import pandas as pd
-
-    check_regular(path)
-    suffix = path.suffix.lower()
-    text: dict[str, Any] = {"dtype": {"id": str, "label": str}, "na_values": [""], "keep_default_na": False}
-    if suffix == ".parquet":
-        # By file, not by path: pyarrow takes paths for folders of partitions.
-        with path.open("rb") as stream:
-            table = _read_parquet(stream, path)
-        frame, told = table.to_pandas(), table.schema.metadata or {}
-        if {"support", "coefs_real", "coefs_imag", "error"} <= set(frame) and b"n_atoms" in told:
-            frame.attrs["n_atoms"] = int(told[b"n_atoms"])
-            return frame
-    elif suffix == ".xlsx":
-        load_openpyxl()
-        with zipfile.ZipFile(path) as archive:
-            check_swelling(path.stat().st_size, sum(member.file_size for member in archive.infolist()), path)
-        frame = pd.read_excel(path, **text)
-    elif suffix in TABLE_SUFFIXES:
-        frame = pd.read_csv(path, sep="," if suffix == ".csv" else "\t", **text)
-    else:
+    if path.suffix.lower() not in TABLE_SUFFIXES:
         raise CodesError(f"its name ends in none of {', '.join(TABLE_SUFFIXES)}")
+    frame = read_table(path, {"id": str, "label": str})
+    if {"support", "coefs_real", "coefs_imag", "error"} <= set(frame) and "n_atoms" in frame.attrs:
+        return frame
     names = {str(name) for name in frame}
     if not {"id", "error", "n_used"} <= names or {"modulus_1", "modulus_a0"}.isdisjoint(names):
         raise CodesError("it has no columns id, error, n_used and modulus_1")
     if frame["error"].dtype.kind not in "fi" or frame["error"].isna().any():
         raise CodesError("its column 'error' has entries that are no numbers")
     return frame
-
-
-def _read_parquet(stream: BinaryIO, path: Path) -> Any:
-    """Return a table that does not take far more memory than its file: equal values take nearly no room there."""
-    pyarrow = load_pyarrow()
-    file = pyarrow.parquet.ParquetFile(stream)
-    n_stored, described = path.stat().st_size, file.metadata
-    check_swelling(n_stored, 8 * described.num_rows * max(described.num_columns, 1), path)
-    parts, n_bytes = [], 0
-    for part in file.iter_batches(_PART_ROWS):
-        n_bytes += part.nbytes
-        check_swelling(n_stored, n_bytes, path)
-        parts.append(part)
-    return pyarrow.Table.from_batches(parts, file.schema_arrow)

@@ -1,4 +1,4 @@
-"""Tables as files, for statistics elsewhere: columns come in; CSV, TSV, Excel or Parquet goes out, with what made it.
+"""Tables as files, for statistics elsewhere: columns come in; CSV, TSV, Excel or Parquet goes out, and back.
 
 CSV, TSV and Excel have no place for the record of a run, so it goes into a sidecar; see
 :mod:`shapelex.store.provenance`.
@@ -7,22 +7,26 @@ CSV, TSV and Excel have no place for the record of a run, so it goes into a side
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from shapelex._extras import load_openpyxl, load_pyarrow
 from shapelex.exceptions import ShapeFileError
 from shapelex.store.atomic import write_atomically
+from shapelex.store.guards import check_regular, check_swelling
 from shapelex.store.provenance import KEY, write_sidecar
+from shapelex.store.sheet_file import read_rows, rows_as_frame, write_sheet
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet")
 
-# What a sheet of Excel can hold.
-_MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
+_PART_ROWS = 1 << 12
 
 _FORMULA_MARKS = ("=", "+", "-", "@")
 
@@ -111,41 +115,44 @@ def check_table_path(path: Path) -> str:
     return suffix
 
 
-def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: BinaryIO) -> None:
-    """Write rows, of which NaN and empty text are empty cells, as the only sheet of an Excel workbook."""
-    openpyxl = load_openpyxl()
-    if len(names) > _MAX_COLUMNS:
-        raise ShapeFileError(
-            f"A sheet holds at most {_MAX_COLUMNS} columns, but the table has {len(names)}: write .csv or .parquet."
-        )
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("shapelex")
+def read_table(path: Path, kinds: Mapping[str, type] | type) -> "pd.DataFrame":
+    """Return a table that was written here as a data frame; what the schema of a Parquet file says is in its ``attrs``.
 
-    def as_cell(value: Any) -> Any:
-        if not isinstance(value, str):
-            return None if value != value else value
-        if len(value) > _MAX_TEXT:
-            raise ShapeFileError(
-                f"A cell of a sheet holds at most {_MAX_TEXT} characters, got {value[:40]!r}…: shorten it."
-            )
-        cell = openpyxl.cell.WriteOnlyCell(sheet)
-        try:
-            cell.value = value
-        except openpyxl.utils.exceptions.IllegalCharacterError as error:
-            raise ShapeFileError(f"{value[:40]!r} has characters that a sheet cannot hold: write .csv.") from error
-        # A text that begins with = is no formula.
-        cell.data_type = "s"
-        return cell if value else None
+    `kinds` are the types of columns, or of all; empty cells are missing unless all are text. Libraries raise nearly
+    anything on damaged files.
+    """
+    import pandas as pd
 
-    try:
-        for number, row in enumerate(chain([names], rows), start=1):
-            if number > _MAX_ROWS:
-                raise ShapeFileError(f"A sheet holds at most {_MAX_ROWS - 1} rows, but the table has more: write .csv.")
-            sheet.append([as_cell(value) for value in row])
-    except BaseException:
-        sheet.close()
-        raise
-    book.save(stream)
+    check_regular(path)
+    suffix = check_table_path(path)
+    if suffix == ".parquet":
+        pyarrow = load_pyarrow()
+        parts = list(parquet_parts(path))
+        table = pyarrow.Table.from_batches(parts) if parts else pyarrow.table({})
+        frame: pd.DataFrame = table.to_pandas()
+        frame.attrs = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        return frame
+    options: dict[str, Any] = {"dtype": kinds, "keep_default_na": False, "na_values": [] if kinds is str else [""]}
+    if suffix == ".xlsx":
+        return rows_as_frame([row for _, row in read_rows(path)], header=0, **options)
+    return pd.read_csv(path, sep="," if suffix == ".csv" else "\t", **options)
+
+
+def parquet_parts(path: Path) -> Iterator[Any]:
+    """Yield the rows of a Parquet file, a few at a time, as long as they do not take far more memory than the file.
+
+    Equal values take nearly no room in it.
+    """
+    check_regular(path)
+    # By file, not by path: pyarrow takes paths for folders of partitions.
+    with path.open("rb") as stream:
+        file = load_pyarrow().parquet.ParquetFile(stream)
+        n_stored, described, n_bytes = path.stat().st_size, file.metadata, 0
+        check_swelling(n_stored, 8 * described.num_rows * max(described.num_columns, 1), path)
+        for part in file.iter_batches(_PART_ROWS):
+            n_bytes += part.nbytes
+            check_swelling(n_stored, n_bytes, path)
+            yield part
 
 
 def _without_formula(value: Any) -> Any:

@@ -23,6 +23,7 @@ from shapelex._validation import check_number, points_to_complex
 from shapelex.exceptions import ParameterError, ShapeFileError
 from shapelex.io.formats.csv import TextTable, text_lines
 from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5, read_values
+from shapelex.io.formats.hdf5_text import attributes_of, check_text
 from shapelex.io.formats.time_series import check_max_gap, series_records
 from shapelex.io.guards import read_head
 from shapelex.io.records import BadRecord, Record, Remark
@@ -267,10 +268,11 @@ def _read_hdf5(file: "h5py.File", path: Path) -> _Table:
         if not hasattr(found, "dtype") or found.is_virtual or found.external:
             raise ShapeFileError(f"{path} lacks {name}/{key}: read the .csv file that DeepLabCut writes beside.")
         check_size(found, key, path)
+        check_text(found, path)
         return found
 
     def axis(key: str) -> Any:
-        n_levels = int(group.attrs.get(f"{key}_nlevels", 0))
+        n_levels = int(attributes_of(group, path).get(f"{key}_nlevels", 0))
         if not n_levels:
             return stored(key)[()]
         names = [stored(f"{key}_level{level}")[()] for level in range(min(n_levels, _MOST_LEVELS))]
@@ -280,11 +282,11 @@ def _read_hdf5(file: "h5py.File", path: Path) -> _Table:
     if "table" in group:
         table = stored("table")
         for block in [field for field in table.dtype.names or () if re.fullmatch(r"values_block_\d+", field)]:
-            columns += _text_in_pickle(bytes(table.attrs[f"{block}_kind"]), path)
+            columns += _text_in_pickle(bytes(attributes_of(table, path)[f"{block}_kind"]), path)
             values.append(np.asarray(table.fields(block)[()], dtype=float).reshape(len(table), -1))
         index = table.fields("index")[()]
     else:
-        for number in range(int(group.attrs.get("nblocks", 1))):
+        for number in range(int(attributes_of(group, path).get("nblocks", 1))):
             columns += [tuple(map(_as_text, names)) for names in axis(f"block{number}_items")]
             block = read_values(stored(f"block{number}_values"), "values", path).astype(float)
             values.append(block if "transposed" in stored(f"block{number}_values").attrs else block.T)

@@ -1,7 +1,5 @@
 """Tables of shapes as sheets of Excel, a shape a row (wide) or a point a row (long)."""
 
-import warnings
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -11,13 +9,11 @@ from shapelex._messages import format_option
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.frames import frame_records, set_frame
-from shapelex.io.guards import zip_members
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import looks_like_names
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.sheet import as_text
-from shapelex.store.guards import check_regular
-from shapelex.store.table_file import write_sheet
+from shapelex.store.sheet_file import read_rows, rows_as_frame, write_sheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,26 +52,13 @@ def read_sheet(
     path: Path, sheet: str | int | None = None, header: bool | None = None, columns: Sequence[str] | None = None
 ) -> "tuple[pd.DataFrame, list[int]]":
     """Return a sheet as a data frame, and the numbers of its rows as Excel counts them."""
-    import pandas as pd
-
-    load_openpyxl()
     if header is not None:
         check_flag(header, format_option("header"))
-    check_regular(path)
+    load_openpyxl()
     try:
-        with zipfile.ZipFile(path) as archive:
-            zip_members(archive, path)
-        # openpyxl warns of what it leaves out, such as styles.
-        with warnings.catch_warnings(action="ignore"), pd.ExcelFile(path, engine="openpyxl") as book:
-            known = book.sheet_names
-            chosen = known[0] if sheet is None and len(known) == 1 else sheet
-            if chosen not in known and not (isinstance(chosen, int) and 0 <= chosen < len(known)):
-                got = "" if sheet is None else f", got {sheet!r}"
-                raise ShapeFileError(
-                    f"{path}: it has the sheets {', '.join(map(repr, known))}: name one with "
-                    f"{format_option('sheet=')}{got}."
-                )
-            cells = book.parse(chosen, header=None, dtype=object).dropna(how="all")
+        rows = read_rows(path, sheet)
+        cells = rows_as_frame([row for _, row in rows], header=None, dtype=object).set_axis([row for row, _ in rows])
+        cells = cells.dropna(how="all")
     except ShapeFileError:
         raise
     except Exception as error:  # zipfile and openpyxl raise nearly anything on damaged bytes
@@ -91,4 +74,4 @@ def read_sheet(
     body = cells.iloc[int(header) :].infer_objects()
     if names is not None:
         body = body.set_axis(list(names), axis=1)
-    return body.reset_index(drop=True), [int(row) + 1 for row in body.index]
+    return body.reset_index(drop=True), [int(row) for row in body.index]

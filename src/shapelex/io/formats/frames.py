@@ -24,13 +24,11 @@ from shapelex.shapes.columns import Column
 from shapelex.shapes.shapeset import ShapeSet, description_columns
 from shapelex.shapes.sheet import as_text, as_value
 from shapelex.spaces import Landmarks, to_columns
-from shapelex.store.guards import check_regular
 from shapelex.store.provenance import KEY
+from shapelex.store.table_file import parquet_parts
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_PART_ROWS = 1 << 14
 
 # Data frames that follow each other, each with what its rows are called in messages.
 Frames: TypeAlias = Iterator[tuple["pd.DataFrame", Sequence[Any]]]
@@ -62,16 +60,12 @@ def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -
 
 def parquet_frames(path: Path) -> Frames:
     """Yield the parts of a Parquet file with the numbers of their rows."""
-    pyarrow = load_pyarrow()
-    check_regular(path)
     n_rows = 0
     try:
-        # By file, not by path: pyarrow takes paths for folders of partitions.
-        with path.open("rb") as stream:
-            for part in pyarrow.parquet.ParquetFile(stream).iter_batches(_PART_ROWS):
-                yield part.to_pandas(), range(n_rows, n_rows + part.num_rows)
-                n_rows += part.num_rows
-    except (FileNotFoundError, PermissionError, MemoryError, ShapeFileError):
+        for part in parquet_parts(path):
+            yield part.to_pandas(), range(n_rows, n_rows + part.num_rows)
+            n_rows += part.num_rows
+    except (FileNotFoundError, ImportError, PermissionError, MemoryError, ShapeFileError):
         raise
     # A damaged description of the columns raises whatever the conversion to pandas does.
     except Exception as error:

@@ -22,6 +22,7 @@ from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.frame_rates import as_rate
+from shapelex.io.formats.hdf5_text import attributes_of
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
 from shapelex.io.guards import read_head
 from shapelex.io.records import Record, Remark
@@ -316,7 +317,7 @@ def _about(file: "h5py.File", found: "h5py.Dataset", path: Path) -> dict[str, An
     """Return the frame rate and the unit of the points, as far as attributes of the file tell them."""
     places = [found, found.parent, *(place for name in _DESCRIBED if (place := follow(file, name, path)) is not None)]
     rates, units = [], []
-    for told in (place.attrs for place in places):
+    for told in (attributes_of(place, path) for place in places):
         # Tierpsy says one frame per frame where it does not know the rate.
         if "fps" not in told or _text(told.get("time_units", "seconds")) == "seconds":
             rates += [rate for name in _RATES if name in told and (rate := as_rate(told[name])) is not None]

@@ -37,7 +37,7 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
 def open_set(path: Path) -> StoredShapes:
     """Return the shapes of an array that stays in its file."""
     with _refusing(path):
-        return stored_landmarks(np.load(path, mmap_mode="r", allow_pickle=False))
+        return stored_landmarks(np.load(path, mmap_mode="r", allow_pickle=False), path)
 
 
 @contextmanager

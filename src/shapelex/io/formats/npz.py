@@ -19,13 +19,13 @@ import numpy as np
 
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError, reason_of
-from shapelex.io.guards import MAX_BYTES, zip_members
 from shapelex.io.stored_shapes import header_of, parts_of_header
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, as_stored, column_of
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 from shapelex.store.archive import Arrays, encode_header, open_array, read_archive
 from shapelex.store.atomic import work_folder
+from shapelex.store.guards import MAX_BYTES, zip_members
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def open_set(path: Path) -> StoredShapes:
         if as_complex is not None and points.flags.c_contiguous:
             # The same bytes, without a copy.
             points = points.view(as_complex)[..., 0]
-        return StoredShapes(points, **parts)
+        return StoredShapes(points, **parts, name=str(path))
     except (ValueError, TypeError) as error:
         raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 

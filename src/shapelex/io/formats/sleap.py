@@ -15,6 +15,7 @@ from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.deeplabcut import Poses, check_options, pose_records, read_hdf5
 from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5, read_values
+from shapelex.io.formats.hdf5_text import attributes_of, check_text
 from shapelex.io.records import BadRecord, Record, Remark
 
 if TYPE_CHECKING:
@@ -59,11 +60,11 @@ def read_records(
 def _read_poses(file: "h5py.File", path: Path) -> Poses:
     found = _dataset(file, "tracks", path)
     landmarks, tracks = (_read_names(_dataset(file, name, path), path) for name in ("node_names", "track_names"))
-    told = found.attrs.get("dims")
+    told = attributes_of(found, path).get("dims")
     if told is not None:
         order = tuple(json.loads(told))
     else:
-        order = _OLD if bool(file.attrs.get("transpose", True)) else _NOT_TRANSPOSED
+        order = _OLD if bool(attributes_of(file, path).get("transpose", True)) else _NOT_TRANSPOSED
     if found.ndim != 4 or sorted(map(str, order)) != sorted(_DIMENSIONS):
         raise ShapeFileError(f"{path}: tracks must have the axes {', '.join(_DIMENSIONS)}, got {order} {found.shape}.")
     sides = dict(zip(order, found.shape, strict=True))
@@ -100,4 +101,5 @@ def _read_names(found: "h5py.Dataset", path: Path) -> list[str]:
     if found.ndim != 1 or found.dtype.kind not in "SO" or found.is_virtual or found.external:
         raise ShapeFileError(f"{path}: {found.name!r} must be a list of names, got {found.dtype} {found.shape}.")
     check_size(found, str(found.name), path)
+    check_text(found, path)
     return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in found[()].tolist()]

@@ -20,7 +20,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, column_of, join_blocks
 from shapelex.spaces import from_columns
 from shapelex.store.atomic import replace_folder
-from shapelex.store.guards import check_folder, check_size, check_whole, is_small_folder
+from shapelex.store.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
 
 logger = logging.getLogger(__name__)
 
@@ -46,24 +46,22 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
 
 
 def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
-    zarr = load_zarr()
-    check_folder(path)
-    table = zarr.open_array(str(path), mode="r")
+    attributes, arrays = open_zarr(path)
+    if attributes is not None:
+        raise ShapeFileError("it is a group of arrays, not a table")
+    table = arrays[""]
     check_size(table, path)
     return ShapeSet(from_columns(table[:], layout=layout), missing="allow", preparation=None)
 
 
 def open_set(path: Path) -> StoredShapes:
     """Return the set that a folder holds, where it lies."""
-    zarr = load_zarr()
-    check_folder(path)
     try:
-        found = zarr.open(str(path), mode="r")
-        if not isinstance(found, zarr.Group):
-            check_size(found, path)
-            return stored_landmarks(found)
-        header = dict(found.attrs)
-        return _from_group(found, header, path)
+        header, arrays = open_zarr(path)
+        if header is None:
+            check_size(arrays[""], path)
+            return stored_landmarks(arrays[""], path)
+        return _from_group(arrays, header, path)
     except (ShapeFileError, FileNotFoundError, PermissionError, MemoryError) as error:
         if isinstance(error, ShapeFileError) and not str(error).startswith(str(path)):
             raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
@@ -145,14 +143,13 @@ def _whole_chunks(blocks: Iterator[ShapeSet], n_rows: int) -> Iterator[ShapeSet]
         yield join_blocks(waiting)
 
 
-def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
+def _from_group(arrays: dict[str, Any], header: dict[str, Any], path: Path) -> StoredShapes:
     if header.get("format") == "shapelex codes":
         raise ShapeFileError("it is a file of codes: in Python, shapelex.read_codes reads it")
     if header.get("format") != SHAPES_FORMAT:
-        named = sorted(group.array_keys())
+        named = sorted(arrays)
         example = f": name one array of it, as in {path / named[0]}" if named else ""
         raise ShapeFileError(f"it is a group of another kind, not a set of shapes{example}")
-    arrays = {name: group[name] for name in group.array_keys()}
     for array in arrays.values():
         check_whole(array, path)
     small = {name: arrays.pop(name)[:] for name in list(arrays) if name.startswith("space_")}
@@ -160,4 +157,4 @@ def _from_group(group: Any, header: dict[str, Any], path: Path) -> StoredShapes:
     columns = {name: arrays[key] for name, key in parts["metadata"].items()}
     parts["metadata"] = {name.removeprefix(METADATA): columns[name] for name in columns if name.startswith(METADATA)}
     parts |= {name: columns.get(name) for name in ("ids", "labels", "sequence")}
-    return StoredShapes(arrays["configurations"], **parts)
+    return StoredShapes(arrays["configurations"], **parts, name=str(path))

@@ -1,0 +1,136 @@
+"""Small files that declare much: each is read, or refused, in little memory."""
+
+import tracemalloc
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import CodesError, ShapeFileError
+from shapelex.io.formats import hdf5_text
+from shapelex.store.code_files import write_codes
+from tests.io import test_sleap
+
+SHAPES = sx.ShapeSet([[0, 1, 1j], [0, 2, 1j]], ids=["a", "b"], labels=["x", "y"])
+
+
+@contextmanager
+def little_memory(n_bytes=64 << 20):
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < n_bytes
+    finally:
+        tracemalloc.stop()
+
+
+def spoil_text(folder, array):
+    """Let a chunk of text declare two thousand million entries."""
+    zstd = pytest.importorskip("numcodecs.zstd").Zstd()
+    chunk = folder / array / "c" / "0"
+    text = zstd.decode(chunk.read_bytes())
+    chunk.write_bytes(zstd.encode((1 << 31).to_bytes(4, "little") + bytes(text)[4:]))
+
+
+@pytest.mark.parametrize("read", [sx.read, lambda path: sx.open_shapes(path)[:]])
+def test_text_in_zarr_folders(tmp_path, read):
+    pytest.importorskip("zarr")
+    path = sx.write(SHAPES, tmp_path / "set.zarr")
+    spoil_text(path, "column_0")
+    with little_memory(), pytest.raises(ShapeFileError, match=r"set\.zarr.* declares 2147483648 entries instead of 2"):
+        read(path)
+
+
+def test_text_in_zarr_folders_of_codes(tmp_path):
+    pytest.importorskip("zarr")
+    codes = sx.SparseCodes(np.zeros((2, 1), int), np.ones((2, 1), complex), 3)
+    path = write_codes(tmp_path / "codes.zarr", [(codes, np.zeros(2), {"id": np.array(["a", "b"])})], {})
+    spoil_text(path, "ids")
+    with little_memory(), pytest.raises(CodesError, match="declares 2147483648 entries instead of 2"):
+        sx.read_codes(path)
+
+
+def test_opening_leaves_the_text_codec_of_zarr_as_it_was(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    sx.open_shapes(sx.write(SHAPES, tmp_path / "set.zarr"))
+    assert zarr.config.get("codecs.vlen-utf8") == "zarr.codecs.vlen_utf8.VLenUTF8Codec"
+
+
+def test_large_numbers_in_names_of_columns(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("id,x1,y1,x3,y3,x9999999,y9999999\na,0,0,1,0,1,1\n")
+    with little_memory():
+        shapes = sx.read(path)
+    assert any("the points 2, 4, 5, 6, 7, 8 and 9999990 more;" in note for note in shapes.notes)
+
+
+def far_cell(path, place):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(path)
+    book.active[place] = "c"
+    book.save(path)
+    return path
+
+
+def test_a_cell_in_the_last_row_of_a_sheet(tmp_path):
+    path = far_cell(sx.write(SHAPES, tmp_path / "set.xlsx"), "A1048576")
+    with little_memory(), pytest.raises(ShapeFileError, match="row 1048576"):
+        sx.read(path)
+    with pytest.warns(sx.exceptions.SkippedRecordsWarning):
+        shapes = sx.read(path, on_error="skip")
+    assert shapes.ids.tolist() == ["a", "b"]
+
+
+def test_a_cell_in_the_last_column_of_a_sheet_of_codes(tmp_path):
+    codes = sx.SparseCodes(np.zeros((1000, 1), int), np.ones((1000, 1), complex), 3)
+    columns = {"id": np.arange(1000).astype(str)}
+    path = write_codes(tmp_path / "codes.xlsx", [(codes, np.zeros(1000), columns)], {})
+    assert len(sx.read_codes(path).codes) == 1000
+    with little_memory(192 << 20), pytest.raises(CodesError, match=r"codes\.xlsx swells"):
+        sx.read_codes(far_cell(path, "XFD1000"))
+
+
+def test_text_of_an_attribute_in_hdf5(tmp_path):
+    path = tmp_path / "sleap.h5"
+    test_sleap.save(path, dims=True)
+    content = path.read_bytes()
+    # The length of the text and its address, as the attribute holds them.
+    reference = len('["track", "xy", "node", "frame"]').to_bytes(4, "little")
+    reference += content.index(b"GCOL").to_bytes(8, "little")
+    assert content.count(reference) == 1
+    path.write_bytes(content.replace(reference, b"\xff\xff\xff\xff" + reference[4:]))
+    with pytest.raises(ShapeFileError, match="declares 4294967295 bytes of text"):
+        sx.read(path)
+
+
+def test_names_in_hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "sleap.h5"
+    test_sleap.save(path, dims=True)
+    with h5py.File(path, "a") as file:
+        names = [name.decode() for name in file["node_names"][()]]
+        del file["node_names"]
+        file.create_dataset("node_names", data=names, dtype=h5py.string_dtype())
+        start = file["node_names"].id.get_offset()
+    assert len(sx.read(path, missing="allow"))
+    content = bytearray(path.read_bytes())
+    content[start : start + 4] = b"\xff\xff\xff\xff"
+    path.write_bytes(content)
+    with pytest.raises(ShapeFileError, match="'/node_names' declares 4294967295 bytes of text"):
+        sx.read(path, missing="allow")
+
+
+@pytest.mark.parametrize("version", ["earliest", "latest"])
+@pytest.mark.parametrize("n_before", [0, 512])
+def test_all_text_attributes_are_found(tmp_path, version, n_before):
+    h5py = pytest.importorskip("h5py")
+    texts = {f"name {number}": "w" * (100 + number) for number in range(7)}
+    with h5py.File(tmp_path / "a.h5", "w", libver=version, userblock_size=n_before) as file:
+        file["points"] = np.zeros(3)
+        file["points"].attrs.update({**texts, "number": 3.0})
+    with h5py.File(tmp_path / "a.h5") as file, (tmp_path / "a.h5").open("rb") as stream:
+        address = h5py.h5o.get_info(file["points"].id).addr
+        found = [hdf5_text._attribute_lengths(one) for one in hdf5_text._attribute_messages(stream, address, n_before)]
+        assert dict(hdf5_text.attributes_of(file["points"], tmp_path / "a.h5")) == {**texts, "number": 3.0}
+    assert sorted(found) == [[], *([len(text)] for text in texts.values())]
