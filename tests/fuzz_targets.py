@@ -1,4 +1,4 @@
-"""Files to damage, each with what reads it: shapes of every format, models, codes, checkpoints, pages and records.
+"""Files to damage, each with what reads it: shapes of every format, models, codes, tables, checkpoints and pages.
 
 A file that comes back as a result is used, too: a model codes shapes, and its codes must be finite.
 """
@@ -33,7 +33,7 @@ class Target:
 
 def make_targets(folder: Path) -> list[Target]:
     """Write files of every kind that we or the libraries of the tests can write."""
-    for kind in ("shapes", "stored", "models", "codes", "checkpoints", "records"):
+    for kind in ("shapes", "stored", "models", "codes", "tables", "checkpoints", "records"):
         (folder / kind).mkdir(parents=True)
     make_shape_files(folder / "shapes")
     shapes = _make_shapes()
@@ -42,11 +42,13 @@ def make_targets(folder: Path) -> list[Target]:
     np.save(folder / "stored" / "set.npy", shapes.configurations)
     models = _make_models(folder / "models", shapes)
     _make_codes(folder / "codes", models["ShapeDictionary"], shapes)
+    _make_tables(folder / "tables")
     _make_records(folder / "records", models["ShapeDictionary"], shapes)
     targets = [Target("shapes", path, read_shapes) for path in _inside(folder / "shapes")]
     targets += [Target("stored shapes", path, _open_shapes) for path in _inside(folder / "stored")]
     targets += [Target("model", path, _use_model) for path in _inside(folder / "models")]
     targets += [Target("codes", path, lambda path, _: sx.read_codes(path)) for path in _inside(folder / "codes")]
+    targets += [Target("table of options", path, _read_table) for path in _inside(folder / "tables")]
     targets += [Target("record", path, lambda path, _: read_run(path)) for path in _inside(folder / "records")]
     for name, options in (("fit", {}), ("batches", {"batch_size": 20})):
         path = folder / "checkpoints" / f"{name}.checkpoint"
@@ -125,12 +127,54 @@ def _make_models(folder: Path, shapes: sx.ShapeSet) -> dict[str, Any]:
         sx.RiemannianDictionary(3, **few),
         sx.ProcrustesKernel(),
         sx.ShapeDictionaryClassifier(2, 1, coder="ormp", n_swaps=0, **few),
+        sx.ShapeClassifier(random_state=0),
     )
     for model in models:
         with warnings.catch_warnings(action="ignore"):
             model.fit(shapes.configurations, shapes.labels)
         model.save(folder / f"{type(model).__name__}.npz")
+    _make_outline_models(folder)
     return {type(model).__name__: model for model in models}
+
+
+def _make_outline_models(folder: Path) -> None:
+    """Write models of closed curves, which are registered, and whose classifier has convolutions."""
+    rng = np.random.default_rng(1)
+    circle = np.exp(2j * np.pi * np.arange(N_POINTS) / N_POINTS)
+    outlines = circle + 0.2 * rng.normal(size=(40, 2)) @ np.stack([circle**2, circle**-1])
+    outlines[::2] += 0.4 * circle**-1
+    shapes = sx.ShapeSet(outlines, sx.BSpline(N_POINTS), labels=["long", "round"] * 20)
+    registered = sx.register(shapes)
+    shapes = shapes.replace(configurations=registered.configurations, preparation=registered.preparation)
+    with warnings.catch_warnings(action="ignore"):
+        sx.ShapeClassifier(random_state=0).fit(shapes).save(folder / "classifier of outlines.npz")
+        model = sx.ShapeDictionary(3, 2, coder="ormp", n_swaps=0, max_iter=2, random_state=0)
+        model.fit(shapes).save(folder / "dictionary of outlines.npz")
+
+
+def _make_tables(folder: Path) -> None:
+    from shapelex.store.table_file import TABLE_SUFFIXES, write_table
+
+    predictions = {"id": ["a", "b"], "label": ["x", "y"], "predicted": ["x", "x"], "probability": [0.9, 0.6]}
+    sheet = {"id": ["a", "b", "c"], "site": ["u", "v", ""], "weight": [1.5, 2.5, np.nan]}
+    for name, columns in (("predictions", predictions), ("sheet", sheet)):
+        for suffix in TABLE_SUFFIXES:
+            write_table(folder / f"{name}{suffix}", [columns], make_run("shapelex classify", 0))
+            (folder / f"{name}{suffix}.json").unlink(missing_ok=True)
+    (folder / "exclusion.csv").write_text('id,file\na,x.png\n"b, c",y.png\n')
+
+
+def _read_table(path: Path, _: int) -> None:
+    from shapelex.cli.exclusion import read_exclusion
+    from shapelex.cli.report import _read_predictions
+    from shapelex.io.sheets import open_sheet
+
+    readers: dict[str, Callable[[Path], object]] = {
+        "predictions": _read_predictions,
+        "sheet": lambda path: open_sheet(path, "id"),
+        "exclusion": read_exclusion,
+    }
+    readers[path.stem](path)
 
 
 def _make_codes(folder: Path, model: Any, shapes: sx.ShapeSet) -> None:

@@ -3,7 +3,7 @@
 Every fit is killed by SIGKILL once or more, resumed, and compared bit by bit with one that was left alone; `--cold`
 of them start without compiled kernels, in processes of their own. Every command is killed while it writes a new file or
 replaces one: what has the final name must be whole, the old file or the new one; and after the command has run again,
-no other file may be left. With torch installed, half of the fits run on its CPU device.
+no other file may be left. With torch installed, half of the fits run on its CPU device; `--device` names another.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -89,46 +90,51 @@ def run_killed(work: Callable[[], object], seconds: float | None) -> bool:
     return not os.WIFSIGNALED(status)
 
 
-def kill_fit(job: Job, folder: Path, chance: random.Random, expected: Any, duration: float) -> tuple[int, str]:
-    """Kill and resume one fit; return how often it was killed, and what is wrong with the result."""
-    path, n_killed = folder / "fit.checkpoint", 0
-    for _ in range(chance.choice([1, 1, 2])):
-        n_killed += not run_killed(lambda: fit(job, folder, path), chance.uniform(0, duration))
-    run_killed(lambda: np.save(folder / "atoms.npy", fit(job, folder, path)), None)
-    faults = []
-    if not np.array_equal(np.load(folder / "atoms.npy"), expected):
-        faults.append("other bits")
-    left = sorted({one.name for one in folder.iterdir()})
-    if left not in (
-        ["atoms.npy", "fit.checkpoint", "fit.checkpoint.previous", "input"],
-        ["atoms.npy", "fit.checkpoint", "input"],
-    ):
-        faults.append(f"left behind {left}")
-    return n_killed, "; ".join(faults)
+def run_copy(job: Job, folder: Path, seconds: float | None) -> bool:
+    """Run a fit in a copy of this process; return whether it ended before it was killed."""
+    return run_killed(lambda: np.save(folder / "atoms.npy", fit(job, folder, folder / "fit.checkpoint")), seconds)
 
 
-COLD = """
+SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
 from tests.killed_runs import fit
-np.save(sys.argv[2], fit(("restarts", "array", sys.argv[3]), Path(sys.argv[1]), Path(sys.argv[1]) / "fit.checkpoint"))
+print("ready", flush=True)
+folder = Path(sys.argv[1])
+np.save(folder / "atoms.npy", fit(tuple(sys.argv[2:]), folder, folder / "fit.checkpoint"))
 """
 
 
-def kill_cold_fit(folder: Path, chance: random.Random, expected: Any, seconds: float, device: str) -> tuple[int, str]:
-    """Kill a fit while it compiles its kernels, or soon after; resume it, and compare with one on compiled kernels."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}
-    command = [sys.executable, "-W", "ignore", "-c", COLD, str(folder), str(folder / "atoms.npy"), device]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-    try:
-        process.wait(chance.uniform(0, seconds))
-    except subprocess.TimeoutExpired:
-        process.kill()
-    is_killed = process.wait() == -signal.SIGKILL
-    subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, check=True)
-    is_same = np.array_equal(np.load(folder / "atoms.npy"), expected)
-    return int(is_killed), "" if is_same else "other bits after a fit that compiled its kernels"
+def run_process(job: Job, folder: Path, seconds: float | None, cache: Path | None = None) -> bool:
+    """Run a fit in a process of its own, with a cache of kernels of its own where one is given."""
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(folder), *job]
+    environment = {**os.environ, **({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    if process.returncode not in (0, -signal.SIGKILL):
+        raise RuntimeError(f"a fit ended with {process.returncode}")
+    return process.returncode == 0
+
+
+def kill_fit(
+    job: Job, folder: Path, chance: random.Random, expected: Any, duration: float, run: Callable[..., bool]
+) -> tuple[int, str]:
+    """Kill and resume one fit; return how often it was killed, and what is wrong with the result."""
+    n_killed = sum(not run(job, folder, chance.uniform(0, duration)) for _ in range(chance.choice([1, 1, 2])))
+    run(job, folder, None)
+    faults = []
+    if not np.array_equal(np.load(folder / "atoms.npy"), expected):
+        faults.append("other bits")
+    left = {one.name for one in folder.iterdir()} - {"atoms.npy", "input", "kernels", "fit.checkpoint.previous"}
+    if left != {"fit.checkpoint"}:
+        faults.append(f"left behind {sorted(left)}")
+    return n_killed, "; ".join(faults)
 
 
 def commands(folder: Path) -> dict[str, tuple[list[str], Callable[[Path], Any]]]:
@@ -158,8 +164,19 @@ def commands(folder: Path) -> dict[str, tuple[list[str], Callable[[Path], Any]]]
         "codes.npz": (["encode", model, shapes], codes),
         "codes.zarr": (["encode", model, shapes], codes),
         "distances.csv": (["distances", shapes], lambda path: (path.read_text(),)),
+        "series.csv": (["sequence", model, shapes], lambda path: (path.read_text(),)),
+        "classifier.npz": (
+            ["classify", shapes, "--by", "label"],
+            lambda path: (sx.load(path).predict_proba(make_shapes()),),
+        ),
+        "results": (["test", shapes, "--by", "label", "--permutations", "99"], _read_tables),
         "page.html": (["report", model, shapes], page),
     }
+
+
+def _read_tables(folder: Path) -> Any:
+    """Return the tables in a folder of results; their names and contents are compared."""
+    return [(path.name, path.read_text()) for path in sorted(folder.glob("*.csv"))]
 
 
 def run_command(words: list[str], target: Path) -> None:
@@ -180,7 +197,9 @@ def kill_command(name: str, folder: Path, chance: random.Random, expected: Any, 
     faults = []
     if target.exists() or has_old:
         try:
-            _assert_same(read(target), expected)
+            found = read(target)
+            # In a folder of results every file is whole, but not all may be there.
+            _assert_same(found, [one for one in expected if one in found] if name == "results" else expected)
         except Exception as error:
             faults.append(f"half-written: {error!r}"[:200])
     run_killed(lambda: run_command(words, target), None)
@@ -205,25 +224,59 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.perf_counter() - start
 
 
-def run_fits(n_fits: int, seed: int, folder: Path, tell: Callable[[str], object]) -> tuple[Counter[str], list[str]]:
+def run_fits(
+    n_fits: int, seed: int, folder: Path, tell: Callable[[str], object], device: str = "torch"
+) -> tuple[Counter[str], list[str]]:
     """Kill fits of all ways, inputs and devices in turn."""
-    devices = ["cpu", *(["torch"] if find_spec("torch") is not None else [])]
+    devices = ["cpu", *([device] if find_spec("torch") is not None else [])]
     jobs = [(way, "array", device) for way in WAYS if way != "batches" for device in devices]
     jobs += [("batches", kind, device) for kind in BATCH_KINDS for device in devices]
     chance, counts, faults = random.Random(seed), Counter[str](), []
     known: dict[Job, tuple[Any, float]] = {}
     for number in range(n_fits):
         job = jobs[number % len(jobs)]
+        # A copy of a process that uses CUDA cannot use it.
+        run = run_process if job[2] == "cuda" else run_copy
+        if job not in known:
+            known[job] = _left_alone(job, folder / "left alone" / "-".join(job), run)
         own = folder / f"fit {number}"
         own.mkdir()
-        if job not in known:
-            fit(job, own, None)
-            known[job] = _timed(lambda job=job, own=own: fit(job, own, None))
-        n_killed, fault = kill_fit(job, own, chance, *known[job])
-        counts.update({f"fits, {job[0]}, {job[2]}": 1, "fits": 1, "kills of fits": n_killed})
+        n_killed, fault = kill_fit(job, own, chance, *known[job], run)
+        what = f"fits on {job[2]}"
+        counts.update({what: 1, f"kills of {what}": n_killed})
         faults += [f"fit {number}, {job}: {fault}"] * bool(fault)
         tell(f"fit {number} {job}: killed {n_killed} times {fault}")
     return counts, faults
+
+
+def run_cold_fits(
+    n_fits: int, seed: int, folder: Path, tell: Callable[[str], object]
+) -> tuple[Counter[str], list[str]]:
+    """Kill fits that compile their kernels, at any moment of such a fit; compare with one on compiled kernels."""
+    chance, counts, faults = random.Random(seed), Counter[str](), []
+    job: Job = ("restarts", "array", "cpu")
+    alone = folder / "left alone" / "kernels"
+    for number in range(n_fits):
+        if number == 0:
+            _, duration = _left_alone(job, alone / "compiling", partial(run_process, cache=alone / "cache"), 1)
+            expected, _ = _left_alone(job, alone / "compiled", partial(run_process, cache=alone / "cache"), 1)
+        own = folder / f"fit {number} that compiles"
+        own.mkdir()
+        run = partial(run_process, cache=own / "kernels")
+        n_killed, fault = kill_fit(job, own, chance, expected, duration, run)
+        counts.update({"fits that compile": 1, "kills of fits that compile": n_killed})
+        faults += [f"fit {number} that compiles: {fault}"] * bool(fault)
+        tell(f"fit {number} that compiles: killed {n_killed} times {fault}")
+    return counts, faults
+
+
+def _left_alone(job: Job, folder: Path, run: Callable[..., bool], n_runs: int = 2) -> tuple[Any, float]:
+    """Return the atoms of a fit that is left alone, and how long the last of `n_runs` such fits takes."""
+    for number in range(n_runs):
+        own = folder / str(number)
+        own.mkdir(parents=True)
+        _, duration = _timed(partial(run, job, own, None))
+    return np.load(own / "atoms.npy"), duration
 
 
 def main() -> None:
@@ -232,6 +285,7 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=100)
     parser.add_argument("--cold", type=int, default=5)
     parser.add_argument("--commands", type=int, default=100)
+    parser.add_argument("--device", default="torch", help="the device of every other fit")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="commands that write files with this in their names")
     parser.add_argument("--write", action="store_true", help="keep the counts in docs/results")
@@ -239,16 +293,9 @@ def main() -> None:
     tell = lambda text: print(text, flush=True)  # noqa: E731
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        counts, faults = run_fits(given.fits, given.seed, folder, tell)
-        chance = random.Random(given.seed)
-        job = ("restarts", "array", "cpu")
-        for number in range(given.cold):
-            own = folder / f"cold {number}"
-            own.mkdir()
-            n_killed, fault = kill_cold_fit(own, chance, fit(job, own, None), 60, "cpu")
-            counts.update({"fits, cold": 1, "fits": 1, "kills of fits": n_killed})
-            faults += [f"cold fit {number}: {fault}"] * bool(fault)
-            tell(f"cold fit {number}: killed {n_killed} times {fault}")
+        counts, faults = run_fits(given.fits, given.seed, folder, tell, given.device)
+        new_counts, new_faults = run_cold_fits(given.cold, given.seed, folder, tell)
+        counts, faults = counts + new_counts, faults + new_faults
         new_counts, new_faults = run_commands(given.commands, given.seed, folder, tell, given.only)
     tell(", ".join(f"{name}: {number}" for name, number in (counts + new_counts).items()))
     tell(f"{len(faults + new_faults)} faults")
@@ -260,18 +307,24 @@ def main() -> None:
 
 def describe(counts: Counter[str], faults: list[str]) -> str:
     """Return a table of what was killed, and what went wrong."""
-    rows = [
-        f"| {what} | {counts[what]} | {counts[f'kills of {what}']} | {sum(one.startswith(words) for one in faults)} |"
-        for what, words in (("fits", ("fit", "cold")), ("commands", ("command",)))
-    ]
-    return "\n".join(["| what | runs | kills | faults |", "|---|---|---|---|", *rows]) + "\n"
+    kinds = [what for what in counts if f"kills of {what}" in counts]
+    rows = [f"| {what} | {counts[what]} | {counts[f'kills of {what}']} |" for what in kinds]
+    rows.append(
+        f"| all | {sum(counts[what] for what in kinds)} | {sum(counts[f'kills of {what}'] for what in kinds)} |"
+    )
+    table = "\n".join(["| what | runs | kills |", "|---|---|---|", *rows])
+    return f"{table}\n\nFaults: {len(faults)}.\n"
 
 
 def run_commands(
     n_runs: int, seed: int, folder: Path, tell: Callable[[str], object], only: str = ""
 ) -> tuple[Counter[str], list[str]]:
     """Kill all commands in turn, or those that write files with `only` in their names."""
-    sx.write(sx.ShapeSet(make_shapes()[:60], labels=["a", "b"] * 30), folder / "shapes.npz", overwrite=True)
+    sx.write(
+        sx.ShapeSet(make_shapes()[:60], labels=["a", "b"] * 30, sequence=[0] * 60),
+        folder / "shapes.npz",
+        overwrite=True,
+    )
     with warnings.catch_warnings(action="ignore"):
         model = sx.ShapeDictionary(4, 2, max_iter=2, random_state=0).fit(sx.read(folder / "shapes.npz"))
     model.save(folder / "model.npz", overwrite=True)
@@ -291,7 +344,7 @@ def run_commands(
         own = folder / f"command {number}"
         own.mkdir()
         n_killed, fault = kill_command(name, own, chance, *known[name])
-        counts.update({f"commands, {name}": 1, "commands": 1, "kills of commands": n_killed})
+        counts.update({"commands": 1, "kills of commands": n_killed})
         faults += [f"command {number}, {name}: {fault}"] * bool(fault)
         tell(f"command {number} {name}: killed {n_killed} times {fault}")
     return counts, faults

@@ -102,7 +102,10 @@ def read_exclusion(path: Path) -> Exclusion:
             f"{path} has no column id or file to find shapes by; its first line is {head[:60]!r}: begin it with a line "
             "that names the column, such as id."
         )
-    entries = [{name: text for name in wanted if (text := (row[name] or "").strip())} for row in rows]
+    try:
+        entries = [{name: text for name in wanted if (text := (row[name] or "").strip())} for row in rows]
+    except csv.Error as error:
+        raise CommandError(f"{path}, line {rows.line_num}: it cannot be split into columns ({error}).") from error
     return Exclusion(path, [entry for entry in entries if entry])
 
 
