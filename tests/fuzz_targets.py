@@ -16,6 +16,28 @@ import shapelex as sx
 from shapelex.store.provenance import make_run, read_run
 
 N_POINTS = 6
+_FACTS: dict[str, dict[str, Any]] = {
+    "import": {"n_shapes": 3, "preparation": "registered", "closed": True, "space": "BSpline(6)", "notes": ["a note"]},
+    "learn": {"rmse": 0.1},
+    "test": {
+        "n_used": 3,
+        "n_shapes": 4,
+        "dropped": {"2": "no site"},
+        "correction": "holm",
+        "n_pairs": 3,
+        "bootstrap": 99,
+        "adjustment": ["for size"],
+    },
+    "classify": {
+        "n_shapes": 4,
+        "n_classes": 2,
+        "methods": {"tangent LDA": 0.7},
+        "accuracy": 0.9,
+        "standard_error": 0.01,
+        "n_folds": 5,
+        "n_misclassified": 1,
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +71,7 @@ def make_targets(folder: Path) -> list[Target]:
     targets += [Target("model", path, _use_model) for path in _inside(folder / "models")]
     targets += [Target("codes", path, lambda path, _: sx.read_codes(path)) for path in _inside(folder / "codes")]
     targets += [Target("table of options", path, _read_table) for path in _inside(folder / "tables")]
-    targets += [Target("record", path, lambda path, _: read_run(path)) for path in _inside(folder / "records")]
+    targets += [Target("record", path, _use_record) for path in _inside(folder / "records")]
     for name, options in (("fit", {}), ("batches", {"batch_size": 20})):
         path = folder / "checkpoints" / f"{name}.checkpoint"
         _resume(path, **options)
@@ -83,6 +105,18 @@ def _use_model(path: Path, _: int) -> None:
         return
     use = getattr(model, "transform", None) or model.predict_proba
     assert np.isfinite(use(_make_shapes().configurations)).all(), "a model that was read gives NaN"
+
+
+def _use_record(path: Path, _: int) -> None:
+    """Read a record, compare its inputs, and tell its methods."""
+    from shapelex.cli.recorded_steps import find_steps
+    from shapelex.cli.replay import _states, _words
+    from shapelex.cli.step_sentences import sentence_of
+
+    run = read_run(path)
+    _states(run, _words(run["command"]))
+    for step in find_steps([path])[0]:
+        sentence_of(step)
 
 
 def _resume(path: Path, **options: Any) -> None:
@@ -195,8 +229,10 @@ def _make_records(folder: Path, model: Any, shapes: sx.ShapeSet) -> None:
 
     run = make_run("shapelex report model.npz shapes.npz -o page.html", 0)
     sx.report.write_report(model, shapes, folder / "page.html", provenance=on_page(run))
-    (folder / "figure.png.json").write_text(json.dumps({"file": "figure.png", "run": run}))
-    (folder / "result.json").write_text(json.dumps({"run": run}))
+    for command, facts in _FACTS.items():
+        told = make_run(f"shapelex {command} a.npz --by site -o b.npz", 0) | {"facts": facts}
+        told["inputs"] = [{"path": "a.npz", "bytes": 3, "sha256": "0" * 64}]
+        (folder / f"{command}.json").write_text(json.dumps({"run": told}))
 
 
 def make_shape_files(folder: Path) -> None:

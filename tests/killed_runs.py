@@ -90,9 +90,13 @@ def run_killed(work: Callable[[], object], seconds: float | None) -> bool:
     return not os.WIFSIGNALED(status)
 
 
-def run_copy(job: Job, folder: Path, seconds: float | None) -> bool:
-    """Run a fit in a copy of this process; return whether it ended before it was killed."""
-    return run_killed(lambda: np.save(folder / "atoms.npy", fit(job, folder, folder / "fit.checkpoint")), seconds)
+def run_copy(job: Job, folder: Path, seconds: float | None) -> tuple[bool, float]:
+    """Run a fit in a copy of this process; return whether it ended before it was killed, and how long it took."""
+
+    def work() -> None:
+        np.save(folder / "atoms.npy", fit(job, folder, folder / "fit.checkpoint"))
+
+    return _timed(partial(run_killed, work, seconds))
 
 
 SCRIPT = """
@@ -106,27 +110,33 @@ np.save(folder / "atoms.npy", fit(tuple(sys.argv[2:]), folder, folder / "fit.che
 """
 
 
-def run_process(job: Job, folder: Path, seconds: float | None, cache: Path | None = None) -> bool:
-    """Run a fit in a process of its own, with a cache of kernels of its own where one is given."""
+def run_process(job: Job, folder: Path, seconds: float | None, cache: Path | None = None) -> tuple[bool, float]:
+    """Do the same in a process of its own, with a cache of kernels of its own where one is given."""
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(folder), *job]
     environment = {**os.environ, **({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         process.stdout.readline()
+        start = time.perf_counter()
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
             process.kill()
     if process.returncode not in (0, -signal.SIGKILL):
         raise RuntimeError(f"a fit ended with {process.returncode}")
-    return process.returncode == 0
+    return process.returncode == 0, time.perf_counter() - start
 
 
 def kill_fit(
-    job: Job, folder: Path, chance: random.Random, expected: Any, duration: float, run: Callable[..., bool]
+    job: Job,
+    folder: Path,
+    chance: random.Random,
+    expected: Any,
+    duration: float,
+    run: Callable[..., tuple[bool, float]],
 ) -> tuple[int, str]:
     """Kill and resume one fit; return how often it was killed, and what is wrong with the result."""
-    n_killed = sum(not run(job, folder, chance.uniform(0, duration)) for _ in range(chance.choice([1, 1, 2])))
+    n_killed = sum(not run(job, folder, chance.uniform(0, duration))[0] for _ in range(chance.choice([1, 1, 2])))
     run(job, folder, None)
     faults = []
     if not np.array_equal(np.load(folder / "atoms.npy"), expected):
@@ -234,7 +244,7 @@ def run_fits(
     chance, counts, faults = random.Random(seed), Counter[str](), []
     known: dict[Job, tuple[Any, float]] = {}
     for number in range(n_fits):
-        job = jobs[number % len(jobs)]
+        job = jobs[(number + seed) % len(jobs)]
         # A copy of a process that uses CUDA cannot use it.
         run = run_process if job[2] == "cuda" else run_copy
         if job not in known:
@@ -270,12 +280,12 @@ def run_cold_fits(
     return counts, faults
 
 
-def _left_alone(job: Job, folder: Path, run: Callable[..., bool], n_runs: int = 2) -> tuple[Any, float]:
+def _left_alone(job: Job, folder: Path, run: Callable[..., tuple[bool, float]], n_runs: int = 2) -> tuple[Any, float]:
     """Return the atoms of a fit that is left alone, and how long the last of `n_runs` such fits takes."""
     for number in range(n_runs):
         own = folder / str(number)
         own.mkdir(parents=True)
-        _, duration = _timed(partial(run, job, own, None))
+        _, duration = run(job, own, None)
     return np.load(own / "atoms.npy"), duration
 
 

@@ -7,10 +7,30 @@ classes, such as FileExistsError or ConvergenceWarning, is made with ``Message(.
 """
 
 from typing import Any, Self
+from unicodedata import category
 
 # Unicode reserves these characters for use inside a program, so that no text has them.
 PARAMETER_MARK, FORMAT_OPTION_MARK, END_MARK = "\ufdd0", "\ufdd1", "\ufdd2"
 _WITHOUT_MARKS = dict.fromkeys(map(ord, PARAMETER_MARK + FORMAT_OPTION_MARK + END_MARK))
+
+# Control characters, and those that are invisible or turn the direction of text: a terminal would obey them.
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def as_printable(text: str, kept: str = "\n\t") -> str:
+    r"""Return text with escapes such as ``\x1b`` in place of characters that a terminal obeys, except those `kept`."""
+    if text.isprintable():
+        return text
+    return "".join(one if one in kept or category(one) not in _UNSEEN else _escape(one) for one in text)
+
+
+def on_one_line(text: str) -> str:
+    r"""Return text of a file that goes into a line, such as a label, with escapes such as ``\n``."""
+    return as_printable(text, kept="")
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii", "backslashreplace")
 
 
 def parameter(name: str, *value: Any) -> str:

@@ -69,7 +69,7 @@ def load(path: str | Path) -> Any:
     True
     """
     source = Path(path)
-    written = source.with_name(f"{source.name}.npz")
+    written = Path(f"{source}.npz")
     if not source.exists() and written.is_file():
         raise FileNotFoundError(f"There is no file {source}, but there is {written}, as save names it: load that.")
     model = read_model(source)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import shapelex as sx
-from shapelex.cli.terminal import as_printable
+from shapelex._messages import as_printable
 from shapelex.store.provenance import make_run
 from shapelex.store.table_file import write_table
 from tests.cli.conftest import run

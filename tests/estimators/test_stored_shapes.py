@@ -159,7 +159,7 @@ def test_files_of_codes_have_known_endings(shapes, tmp_path):
     with pytest.raises(CodesError, match="holds no codes that can be read: it has no header"):
         read_codes(tmp_path / "other.npz")
     (tmp_path / "codes.csv").write_text("id,error\n")
-    with pytest.raises(CodesError, match=r"codes\.csv holds no codes that can be read: it has no columns id"):
+    with pytest.raises(CodesError, match=r"codes\.csv holds no codes that can be read: it has no column n_used"):
         read_codes(tmp_path / "codes.csv")
     (tmp_path / "codes.txt").write_text("id,error\n")
     with pytest.raises(CodesError, match=r"must end in \.csv, \.tsv, \.xlsx, \.parquet, \.npz or \.zarr"):

@@ -140,8 +140,8 @@ DAMAGES = [_cut, _flip, _take_out, _double, _put_in, _enlarge, _overwrite]
 def damage_file(source: Path, copy: Path, seed: int, signed: Callable[[bytes], bytes] | None = None) -> None:
     """Write a damaged copy of a file, or of a Zarr folder in which one file is damaged or gone.
 
-    Of an archive, half of the cases damage what is inside and pack it again, so that all checksums are right; `signed`
-    renews the checksum that a file begins with.
+    Of an archive, half of the cases damage what is inside and pack it again, so that all checksums are right; of JSON,
+    and of the data in a page, half damage a value. `signed` renews the checksum that a file begins with.
     """
     chance = random.Random(seed)
     if source.is_dir():
@@ -157,6 +157,8 @@ def damage_file(source: Path, copy: Path, seed: int, signed: Callable[[bytes], b
     start = content.find(b"PK\x03\x04")
     if 0 <= start < 100 and chance.random() < 0.5:
         damaged = content[:start] + _damage_inside(content[start:], chance)
+    elif source.suffix in (".json", ".html") and chance.random() < 0.5:
+        damaged = _damage_values(content, chance)
     else:
         damaged = damage(content, seed)
     copy.write_bytes(signed(damaged) if signed is not None and chance.random() < 0.9 else damaged)
@@ -186,6 +188,21 @@ def _damage_inside(content: bytes, chance: random.Random) -> bytes:
         for info, data in members:
             archive.writestr(info, data, compress_type=info.compress_type)
     return packed.getvalue()
+
+
+def _damage_values(content: bytes, chance: random.Random) -> bytes:
+    """Damage some values of JSON, which may be the data of a page."""
+    mark = b'id="shapelex-data">'
+    before, found, after = content.partition(mark)
+    values, end, rest = after.partition(b"</script>") if found else (content, b"", b"")
+    parsed = json.loads(values)
+    # What a page tells of the run that made it is a small part of it.
+    inner = parsed["provenance"] if found and chance.random() < 0.9 else parsed
+    for _ in range(chance.choice([1, 1, 2, 4])):
+        inner = _damage_json(inner, chance)
+    if found:
+        parsed["provenance"] = inner
+    return (before + found if found else b"") + json.dumps(parsed if found else inner).encode() + end + rest
 
 
 def _from_npy(data: bytes) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from shapelex._messages import marked_text
+from shapelex._messages import as_printable, marked_text
 from shapelex.cli.json_report import JsonReport, begin_report
 from shapelex.cli.log_lines import show_log
 from shapelex.cli.option_names import OptionNames
@@ -100,6 +100,7 @@ class GuardedGroup(TyperGroup):
             if "--json" in args:
                 _print_failure(begin_report(), None, describe(error))
                 raise typer.Exit(2) from None
+            vars(error)["message"] = as_printable(str(vars(error).get("message", "")))
             raise
 
     def invoke(self, ctx: Any) -> Any:
@@ -125,6 +126,9 @@ class GuardedGroup(TyperGroup):
             raise
         except (Exception, KeyboardInterrupt) as error:
             is_usage = isinstance(error, _UsageError)
+            if is_usage:
+                # typer prints these by itself.
+                vars(error)["message"] = as_printable(str(vars(error).get("message", "")))
             if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
                 raise
             failure = describe(error, self._options(ctx))

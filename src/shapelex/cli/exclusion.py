@@ -105,7 +105,7 @@ def read_exclusion(path: Path) -> Exclusion:
     try:
         entries = [{name: text for name in wanted if (text := (row[name] or "").strip())} for row in rows]
     except csv.Error as error:
-        raise CommandError(f"{path}, line {rows.line_num}: it cannot be split into columns ({error}).") from error
+        raise CommandError(f"{path}, line {rows.line_num + 1}: it cannot be split into columns ({error}).") from error
     return Exclusion(path, [entry for entry in entries if entry])
 
 

@@ -1,8 +1,9 @@
 """The log of the package: warnings go to standard error, all of it with ``--verbose``, and to a file with ``--log``."""
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shapelex.cli.terminal import echo
@@ -23,6 +24,26 @@ class _LineHandler(logging.Handler):
         echo(f"shapelex: {self._translate(text)}", err=True)
 
 
+class _FileHandler(logging.FileHandler):
+    """Writes to a file; where that fails, as on a full disk, it says so once and goes on without."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file, encoding="utf-8")
+        self.setFormatter(logging.Formatter(_FILE_LINE))
+        self._file, self._has_failed = file, False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802, ARG002
+        """Say what is wrong with the file."""
+        if not self._has_failed:
+            self._has_failed = True
+            echo(f"shapelex: the log is not complete: {self._file}: {sys.exc_info()[1]}", err=True)
+
+    def close(self) -> None:
+        """Close the file; what does not fit on the disk is lost."""
+        with suppress(OSError):
+            super().close()
+
+
 @contextmanager
 def show_log(level: int, file: Path | None, translate: Callable[[str], str]) -> Iterator[None]:
     """Print messages of the package from a level on; all of them go to `file`, after what it holds.
@@ -32,9 +53,7 @@ def show_log(level: int, file: Path | None, translate: Callable[[str], str]) -> 
     logger = logging.getLogger("shapelex")
     handlers: list[logging.Handler] = [_LineHandler(level, translate)]
     if file is not None:
-        kept = logging.FileHandler(file, encoding="utf-8")
-        kept.setFormatter(logging.Formatter(_FILE_LINE))
-        handlers.append(kept)
+        handlers.append(_FileHandler(file))
     before = logger.level
     for handler in handlers:
         logger.addHandler(handler)

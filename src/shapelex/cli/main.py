@@ -13,3 +13,10 @@ def main() -> None:
         # Outside of any command, as while the arguments are read.
         sys.stderr.write("shapelex: interrupted.\n")
         sys.exit(130)
+    except OSError as error:
+        # Help that goes to a full disk, for example.
+        from shapelex.cli.terminal import silence
+
+        silence(sys.stdout)
+        sys.stderr.write(f"shapelex: {error.filename or 'standard output'}: {error.strerror}.\n")
+        sys.exit(1)

@@ -44,6 +44,8 @@ def claim_file(path: Path, force: bool, option: str = "-o") -> Path:
         raise CommandError(f"{path} is a folder: name a file in it.")
     if path.suffix.lower() == ".zarr" and path.is_file():
         raise CommandError(f"{path} is a file, where a Zarr folder would go: remove it, or choose another {option}.")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise CommandError(f"{path} is no regular file: choose another {option}.")
     if path.exists() and not force:
         raise CommandError(f"{path} exists: choose another {option}, or pass --force to replace it.")
     if not path.parent.is_dir():
@@ -68,7 +70,7 @@ def claim_table(path: Path, force: bool, option: str = "-o") -> Path:
 
 def _check_sidecar(path: Path, option: str) -> None:
     """Refuse a path whose record would replace a file of others; that of an earlier run may go."""
-    from shapelex.store.provenance import has_sidecar, sidecar_path
+    from shapelex.store.sidecar import has_sidecar, sidecar_path
 
     sidecar = sidecar_path(path)
     if sidecar.exists() and not has_sidecar(path):
@@ -94,7 +96,7 @@ def options_apart(words: Iterable[str]) -> list[str]:
 
 def output_paths(words: Iterable[str]) -> set[Path]:
     """Return the absolute paths that a command writes, with those of the records beside them."""
-    from shapelex.store.provenance import sidecar_path
+    from shapelex.store.sidecar import sidecar_path
 
     named = {Path(value).absolute() for option, value in pairwise(options_apart(words)) if option in OUTPUT_OPTIONS}
     return named | {sidecar_path(path) for path in named if path.name}

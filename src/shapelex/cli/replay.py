@@ -107,8 +107,10 @@ def _check_states(states: dict[str, str], are_recorded: bool, allow_changed: boo
             "where the command was typed."
         )
     changed = [path for path, state in states.items() if state == "changed"]
-    if (changed or not are_recorded) and not allow_changed:
-        what = f"{', '.join(changed)} has changed since" if changed else "its inputs were not recorded"
+    others = [path for path, state in states.items() if state not in ("unchanged", "changed", "missing")]
+    if (changed or others or not are_recorded) and not allow_changed:
+        what = f"{', '.join(others)} could not be compared" if others else "its inputs were not recorded"
+        what = f"{', '.join(changed)} has changed since" if changed else what
         raise CommandError(f"{what}, so the result may differ: pass --allow-changed to run the command all the same.")
 
 
@@ -136,7 +138,9 @@ def _run_again(words: list[str], out: Path, options: list[str], screen: Screen) 
     is_table = "--table" in words and not {"-o", "--out"} & set(words)
     kept += ["--table" if is_table else "-o", str(out)]
     kept += [word for option, path in beside.items() for word in (option, str(path))]
-    expected = {"table" if is_table else "out": out, "scheduler": None, "force": "--force" in options}
+    # Joined options such as -qoPATH are not told apart above: whatever the command makes of them is compared.
+    expected: dict[str, Any] = {"out": None if is_table else out, "table": out if is_table else None}
+    expected |= {"scheduler": None, "force": "--force" in options}
     others = set(OUTPUT_OPTIONS) - {"-o", "--out", "--table"}
     expected |= {option.removeprefix("--"): beside.get(option) for option in others}
     screen.say(f"$ {shlex.join(['shapelex', *kept])}")

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shapelex._messages import as_printable, on_one_line
 from shapelex.cli.json_report import current_report
-from shapelex.cli.terminal import as_printable, echo
+from shapelex.cli.terminal import echo
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -44,7 +45,7 @@ class Screen:
     def wrote(self, path: Path, more: str = "") -> None:
         """Say that a file was written."""
         current_report().note_output(path)
-        self.say(f"wrote {path}{more}")
+        self.say(f"wrote {on_one_line(str(path))}{more}")
 
     def show(self, results: Any) -> None:
         """Keep results for machines, where they were asked for: they are printed when the command has finished."""

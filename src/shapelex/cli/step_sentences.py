@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shapelex.cli.recorded_steps import Step
+from shapelex.exceptions import ShapeFileError, reason_of
 
 PAPER = (
     "A. Song, V. Uhlmann, J. Fageot and M. Unser, Dictionary learning for two-dimensional Kendall shapes, SIAM Journal "
@@ -37,7 +38,11 @@ def sentence_of(step: Step) -> Told:
     if tell is None:
         known = "" if not step.name or step.name in _WITHOUT_SENTENCE else f"The command {step.command} was run."
         return known, ()
-    return tell(step)
+    try:
+        return tell(step)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # Records are read from files, which may hold anything.
+        raise ShapeFileError(f"the record of {step.command!r} is damaged: {reason_of(error)}.") from error
 
 
 def _tell_import(step: Step) -> Told:

@@ -2,19 +2,11 @@
 
 import os
 import sys
-from unicodedata import category
+from typing import TextIO
 
 import typer
 
-# Control characters, and those that are invisible or turn the direction of text: a terminal would obey them.
-_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-
-
-def as_printable(text: str) -> str:
-    r"""Return text with escapes such as ``\x1b`` in place of characters that a terminal obeys, but for line ends."""
-    if text.isprintable():
-        return text
-    return "".join(one if one in "\n\t" or category(one) not in _UNSEEN else _escape(one) for one in text)
+from shapelex._messages import as_printable
 
 
 def echo(text: str, *, err: bool = False) -> None:
@@ -26,11 +18,15 @@ def echo(text: str, *, err: bool = False) -> None:
     try:
         typer.echo(as_printable(text), err=err)
     except BrokenPipeError:
-        # What is printed from now on, and at the end of the process, goes nowhere.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())
-        os.close(nowhere)
+        silence(sys.stderr if err else sys.stdout)
+    except OSError as error:
+        # A full disk, for example.
+        silence(sys.stderr if err else sys.stdout)
+        raise OSError(error.errno, error.strerror, f"standard {'error' if err else 'output'}") from error
 
 
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii", "backslashreplace")
+def silence(stream: TextIO) -> None:
+    """Let all that is printed from now on, and at the end of the process, go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -18,6 +18,7 @@ from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.stored import chunk_rows as chunk_rows_of
 from shapelex.shapes.stored_set import StoredShapes
 from shapelex.spaces import Space
+from shapelex.store.atomic import real_path
 
 _CHUNK_ROWS = 100_000
 
@@ -85,7 +86,7 @@ def from_file(path: str | PathLike[str], chunk_rows: int = _CHUNK_ROWS) -> DaskS
     import dask.array as da
 
     rows = check_count(chunk_rows, 1, "chunk_rows")
-    source = Path(path).expanduser().resolve()
+    source = real_path(Path(path).expanduser())
     stored = open_shapes(source)
     own = chunk_rows_of(stored.configurations)
     if own:

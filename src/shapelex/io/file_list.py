@@ -12,7 +12,7 @@ from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeFileErr
 from shapelex.io.guards import files_below
 from shapelex.io.registry import FORMATS, Format, find_format
 from shapelex.shapes.sheet import MASK_NAME
-from shapelex.store.atomic import is_zarr_folder, recover
+from shapelex.store.atomic import is_zarr_folder, real_path, recover
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -30,7 +30,7 @@ def list_files(
     A file named that is of no known format is an error, or goes to `skipped` where that is a list. What is found in
     folders or by patterns and is `leave_out` is not listed.
     """
-    own = None if leave_out is None else leave_out.resolve()
+    own = None if leave_out is None else real_path(leave_out)
     if not isinstance(paths, str | os.PathLike | Iterable):
         raise ParameterTypeError(f"paths must be a path or a list of paths, got {paths!r}.")
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
@@ -39,12 +39,15 @@ def list_files(
     for one in given:
         if not isinstance(one, str | os.PathLike):
             raise ParameterTypeError(f"paths must be a path or a list of paths, got {one!r}.")
+        if not os.fspath(one):
+            # An empty variable of the shell, which would stand for the folder that one is in.
+            raise ParameterError("paths must name files, got an empty path; '.' is the current folder.")
         path = Path(one).expanduser()
         named: list[Path] = []
         if path.is_dir() and not is_zarr_folder(path):
             before = len(files)
             for inner in _files_and_zarr_folders(path):
-                if inner.resolve() == own:
+                if real_path(inner) == own:
                     continue
                 known = _format_in_folder(inner, name)
                 if known is None:
@@ -56,7 +59,7 @@ def list_files(
         elif not path.exists() and _PATTERN.search(str(path)):
             found = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
             found = [match for match in found if match.is_file() or is_zarr_folder(match)]
-            found = [match for match in found if match.resolve() != own]
+            found = [match for match in found if real_path(match) != own]
             if not found:
                 raise FileNotFoundError(f"No file matches {path}.")
             named += found
@@ -79,9 +82,9 @@ def list_files(
         raise ShapeFileError(f"No shape could be read: {skipped[0]}")
     if not files:
         raise FileNotFoundError("paths is empty: give at least one file.")
-    once = {one[0].resolve(): one for one in reversed(files)}
-    repeated = [one[0] for one in files if once[one[0].resolve()] is not one]
-    files, segmented = _leave_out_segmented([one for one in files if once[one[0].resolve()] is one])
+    once = {real_path(one[0]): one for one in reversed(files)}
+    repeated = [one[0] for one in files if once[real_path(one[0])] is not one]
+    files, segmented = _leave_out_segmented([one for one in files if once[real_path(one[0])] is one])
     remarks = {
         "not read, since their masks lie beside them: {}; name them alone to read them.": segmented,
         "named several times, but read once: {}": repeated,
@@ -162,7 +165,7 @@ def label_maker(label_from: str | None) -> Callable[[Path], str] | None:
             f'{parameter("label_from")} must be "parent" or a regular expression, got {label_from!r}.'
         )
     if label_from == "parent":
-        return lambda path: path.resolve().parent.name
+        return lambda path: real_path(path).parent.name
     try:
         pattern = re.compile(label_from)
     except re.error as error:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex._validation import is_data_frame
+from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.csv import open_text_table
 from shapelex.io.table_shapes import CellKind
 from shapelex.io.text_file import open_text
@@ -32,7 +33,10 @@ def _read_frame(path: Path, on: str) -> "pd.DataFrame":
     if path.suffix.lower() == ".xlsx":
         return read_sheet(path, header=True)[0]
     if path.suffix.lower() == ".parquet":
-        return pd.concat([frame for frame, _ in parquet_frames(path)])
+        frames = [frame for frame, _ in parquet_frames(path)]
+        if not frames:
+            raise ShapeFileError(f"{path}: it holds no values.")
+        return pd.concat(frames)
     table = open_text_table(open_text(path), header=True)
     names = table.names or []
     cells = table.whole(len(names), [])[0]

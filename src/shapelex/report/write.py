@@ -18,7 +18,7 @@ from shapelex.report.shapes import read_shapes
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.stored_set import StoredShapes, thin_out
 from shapelex.spaces import Landmarks
-from shapelex.store.atomic import write_atomically
+from shapelex.store.atomic import real_path, write_atomically
 
 _log = logging.getLogger(__name__)
 
@@ -136,9 +136,9 @@ def write_report(
                 f"{target} exists already: choose another path, or set {parameter('overwrite', True)} to replace it."
             )
         )
-    if not target.resolve().parent.is_dir():
+    if not real_path(target).parent.is_dir():
         # Said before the work, not after it.
-        raise FileNotFoundError(f"There is no folder {target.resolve().parent} to write {target.name} to.")
+        raise FileNotFoundError(f"There is no folder {real_path(target).parent} to write {target.name} to.")
     check_count(max_shapes, 1, "max_shapes")
     if not check_flag(joined, "joined") and not isinstance(model.space_, Landmarks):
         raise ParameterError(

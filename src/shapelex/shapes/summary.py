@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shapelex._messages import on_one_line
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.shapes.series import FPS
 from shapelex.spaces import BSpline, HermiteSpline
@@ -54,11 +55,11 @@ class Summary:
         if shapes.preparation is not None and (shapes.closed or shapes.preparation.is_registered):
             lines.append(str(shapes.preparation))
         lines += self._name_labels() + self._name_series()
-        lines += [f"metadata: {', '.join(shapes.metadata)}"] if shapes.metadata else []
+        lines += [f"metadata: {', '.join(map(on_one_line, shapes.metadata))}"] if shapes.metadata else []
         lines += self._name_troubles(shapes)
         skipped = [note for note in shapes.notes if note.startswith("left out: ")]
         hidden = set(skipped[_NAMED:])
-        lines += [f"note: {note}" for note in shapes.notes if note not in hidden]
+        lines += [f"note: {on_one_line(note)}" for note in shapes.notes if note not in hidden]
         if hidden:
             lines.append(
                 f"and {_count(len(hidden), 'more note')} on records left out: shapelex info FILE --json lists them "
@@ -103,7 +104,7 @@ class Summary:
             return ["no labels"]
         n_without = self.labels[""]
         order = sorted(((name, n) for name, n in self.labels.items() if name), key=lambda item: (-item[1], item[0]))
-        named = ", ".join(f"{name} {count}" for name, count in order[:_NAMED])
+        named = ", ".join(f"{on_one_line(name)} {count}" for name, count in order[:_NAMED])
         more = f" and {len(order) - _NAMED} more" if len(order) > _NAMED else ""
         without = f"; {_count(n_without, 'shape')} without a label" if n_without else ""
         return [f"{_count(len(order), 'label')}: {named}{more}{without}"]

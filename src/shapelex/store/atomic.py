@@ -15,6 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from shapelex.exceptions import ShapeFileError
+from shapelex.store.sidecar import has_sidecar, sidecar_path
+
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside `path` and rename it, so that an interruption or a full disk loses nothing."""
@@ -23,8 +26,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
-        # A link stays a link, to the new file.
-        (folder / "content").replace(path.resolve())
+        put_in_place(folder / "content", path, folder)
 
 
 @contextmanager
@@ -32,7 +34,7 @@ def replace_folder(path: Path) -> Iterator[Path]:
     """Give the path of a folder to make, which replaces `path` at the end, or is removed after an error."""
     with work_folder(path) as work:
         yield work / "content"
-        put_in_place(work / "content", path.resolve(), work)
+        put_in_place(work / "content", path, work)
 
 
 @contextmanager
@@ -40,11 +42,14 @@ def work_folder(path: Path) -> Iterator[Path]:
     """Give an empty folder ``.NAME.….partial`` beside `path`, which is removed at the end.
 
     Several processes may write to the same path. What a killed process left behind is removed first; a folder that it
-    had moved aside comes back. An OSError of the work, such as that of a full disk, names `path`.
+    had moved aside comes back. An OSError of the work, such as that of a full disk, names `path`. Devices and pipes are
+    refused: a file would take their place.
     """
-    target = path.resolve()
+    target = real_path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to.")
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise ShapeFileError(f"{path} is no regular file: choose another path to write to.")
     _remove_abandoned(target)
     while True:
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
@@ -67,8 +72,13 @@ def recover(path: Path) -> bool:
     """Return whether there is a file or folder; a folder that a killed process had moved aside comes back first."""
     if not path.exists():
         with suppress(OSError):
-            _remove_abandoned(path.resolve())
+            _remove_abandoned(real_path(path))
     return path.exists()
+
+
+def real_path(path: Path) -> Path:
+    """Return an absolute path without links; a link that leads back to itself stays as it is."""
+    return Path(os.path.realpath(path))
 
 
 def _remove_abandoned(target: Path) -> None:
@@ -112,8 +122,12 @@ def _lock(folder: Path) -> Iterator[bool | None]:
 def put_in_place(content: Path, path: Path, work: Path) -> None:
     """Rename a file or folder that is whole, over what is there; `work` is a folder for what it replaces.
 
-    Of several processes that do this at once, the last one wins.
+    Of several processes that do this at once, the last one wins. A link stays a link, to what is new. The record of the
+    run that made the old file is removed, since it does not tell of the new one.
     """
+    if has_sidecar(path):
+        sidecar_path(path).unlink(missing_ok=True)
+    path = real_path(path)
     if not content.is_dir():
         content.replace(path)
         return

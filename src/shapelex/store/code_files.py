@@ -294,7 +294,7 @@ def _read_frame(path: Path) -> Any:
     """Return a table of codes as a data frame; refuse other files."""
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise CodesError(f"its name ends in none of {', '.join(TABLE_SUFFIXES)}")
-    frame = read_table(path, {"id": str, "label": str})
+    frame = read_table(path, {"id": str, "label": str}, ("id", "error", "n_used"))
     if {"support", "coefs_real", "coefs_imag", "error"} <= set(frame) and "n_atoms" in frame.attrs:
         return frame
     names = {str(name) for name in frame}

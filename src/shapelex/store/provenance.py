@@ -20,6 +20,7 @@ from shapelex.store.archive import read_header
 from shapelex.store.atomic import is_zarr_folder, write_atomically
 from shapelex.store.guards import check_regular
 from shapelex.store.input_hashes import describe_input
+from shapelex.store.sidecar import read_sidecar, sidecar_path
 
 KEY = "shapelex"
 """Name of the record in the metadata of files that have named entries."""
@@ -28,7 +29,6 @@ INPUT = "input "
 """How the names of the rows begin that describe inputs in the data of a page."""
 
 _LIMIT = 1 << 26
-_SIDECAR_LIMIT = 1 << 20
 _SHOWN = ("command", "earlier", "seed", "versions")
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib")
 
@@ -123,8 +123,11 @@ def read_run(path: str | Path) -> dict[str, Any]:
     if not source.is_dir():
         check_regular(source)
     try:
-        run = _read_sidecar(source) or _find(source)
-    except (AttributeError, ValueError, LookupError, OSError, RecursionError) as error:
+        run = read_sidecar(source) or _find(source)
+    except (ImportError, MemoryError):
+        raise
+    # Damaged files raise whatever the libraries that read them do.
+    except Exception as error:
         raise ShapeFileError(f"{source} has no readable record of what made it ({error}).") from error
     if not isinstance(run, dict) or not isinstance(run.get("command"), str):
         raise ShapeFileError(
@@ -145,32 +148,11 @@ def _is_input(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in kinds.items())
 
 
-def sidecar_path(path: Path) -> Path:
-    """Return where the record of a file lies that has no place for it."""
-    return path.with_name(path.name + ".json")
-
-
-def has_sidecar(path: Path) -> bool:
-    """Return whether a record of ours lies beside a file, or where the file was."""
-    try:
-        return _read_sidecar(path) is not None
-    except (ValueError, RecursionError):
-        return False
-
-
 def write_sidecar(path: Path, run: Mapping[str, Any]) -> Path:
     """Write the record of a file that has no place for it beside the file, and return where it went."""
     text = json.dumps({"file": path.name, "run": dict(run)}, indent=2) + "\n"
     write_atomically(sidecar_path(path), lambda stream: stream.write(text.encode()))
     return sidecar_path(path)
-
-
-def _read_sidecar(path: Path) -> Any:
-    sidecar = sidecar_path(path)
-    if not sidecar.is_file() or sidecar.stat().st_size > _SIDECAR_LIMIT:
-        return None
-    found = json.loads(sidecar.read_bytes())
-    return found.get("run") if isinstance(found, dict) and found.get("file") == path.name else None
 
 
 def _find(path: Path) -> Any:

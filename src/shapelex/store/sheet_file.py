@@ -1,5 +1,6 @@
 """Sheets of Excel workbooks: rows come in, a workbook goes out, and back."""
 
+import io
 import warnings
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What a sheet of Excel can hold.
-_MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
+_MAX_ROWS, MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
 
 
 def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: BinaryIO) -> None:
     """Write rows, of which NaN and empty text are empty cells, as the only sheet of an Excel workbook."""
     openpyxl = load_openpyxl()
-    if len(names) > _MAX_COLUMNS:
+    if len(names) > MAX_COLUMNS:
         raise ShapeFileError(
-            f"A sheet holds at most {_MAX_COLUMNS} columns, but the table has {len(names)}: write .csv or .parquet."
+            f"A sheet holds at most {MAX_COLUMNS} columns, but the table has {len(names)}: write .csv or .parquet."
         )
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("shapelex")
@@ -53,7 +54,10 @@ def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: Bin
     except BaseException:
         sheet.close()
         raise
-    book.save(stream)
+    # In memory first: on a full disk the archive of openpyxl would be left open.
+    content = io.BytesIO()
+    book.save(content)
+    stream.write(content.getbuffer())
 
 
 def read_rows(path: Path, sheet: str | int | None = None) -> list[tuple[int, list[Any]]]:
@@ -67,8 +71,8 @@ def read_rows(path: Path, sheet: str | int | None = None) -> list[tuple[int, lis
     with zipfile.ZipFile(path) as archive:
         zip_members(archive, path)
     # openpyxl warns of what it leaves out, such as styles.
-    with warnings.catch_warnings(action="ignore"):
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+    with warnings.catch_warnings(action="ignore"), path.open("rb") as stream:
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
         try:
             chosen = _choose(book, sheet, path)
             # What a file says of its extent may be wrong.

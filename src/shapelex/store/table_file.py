@@ -19,7 +19,7 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.store.atomic import write_atomically
 from shapelex.store.guards import check_regular, check_swelling
 from shapelex.store.provenance import KEY, write_sidecar
-from shapelex.store.sheet_file import read_rows, rows_as_frame, write_sheet
+from shapelex.store.sheet_file import MAX_COLUMNS, read_rows, rows_as_frame, write_sheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet")
 
 _PART_ROWS = 1 << 12
+_MAX_LINE = 1 << 24
 
 _FORMULA_MARKS = ("=", "+", "-", "@")
 
@@ -115,11 +116,11 @@ def check_table_path(path: Path) -> str:
     return suffix
 
 
-def read_table(path: Path, kinds: Mapping[str, type] | type) -> "pd.DataFrame":
+def read_table(path: Path, kinds: Mapping[str, type] | type, wanted: Iterable[str] = ()) -> "pd.DataFrame":
     """Return a table that was written here as a data frame; what the schema of a Parquet file says is in its ``attrs``.
 
-    `kinds` are the types of columns, or of all; empty cells are missing unless all are text. Libraries raise nearly
-    anything on damaged files.
+    `kinds` are the types of columns, or of all; empty cells are missing unless all are text. Text without the `wanted`
+    columns is not read to its end. Libraries raise nearly anything on damaged files.
     """
     import pandas as pd
 
@@ -135,7 +136,20 @@ def read_table(path: Path, kinds: Mapping[str, type] | type) -> "pd.DataFrame":
     options: dict[str, Any] = {"dtype": kinds, "keep_default_na": False, "na_values": [] if kinds is str else [""]}
     if suffix == ".xlsx":
         return rows_as_frame([row for _, row in read_rows(path)], header=0, **options)
-    return pd.read_csv(path, sep="," if suffix == ".csv" else "\t", **options)
+    delimiter = "," if suffix == ".csv" else "\t"
+    _check_names(path, delimiter, wanted)
+    return pd.read_csv(path, sep=delimiter, **options)
+
+
+def _check_names(path: Path, delimiter: str, wanted: Iterable[str]) -> None:
+    """Refuse text whose first line names too many columns, or not those that are `wanted`."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+        names = next(csv.reader([stream.readline(_MAX_LINE)], delimiter=delimiter), [])
+    if len(names) > MAX_COLUMNS:
+        raise ValueError(f"it has more than {MAX_COLUMNS} columns")
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise ValueError(f"it has no column {missing[0]}")
 
 
 def parquet_parts(path: Path) -> Iterator[Any]:
@@ -152,6 +166,8 @@ def parquet_parts(path: Path) -> Iterator[Any]:
         for part in file.iter_batches(_PART_ROWS):
             n_bytes += part.nbytes
             check_swelling(n_stored, n_bytes, path)
+            # Text that is no UTF-8 fails only where it is used.
+            part.validate(full=True)
             yield part
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from shapelex._extras import load_zarr
 from shapelex.exceptions import ShapeFileError
+from shapelex.store.atomic import real_path
 from shapelex.store.guards import FREE_BYTES
 
 _MAX_CHUNK = 1 << 31
@@ -63,9 +64,9 @@ def _check_folder(path: Path) -> None:
     """Refuse a Zarr folder in which something is neither a regular file nor a folder, nor a link to one."""
     seen = set()
     for name, folders, files in os.walk(path, followlinks=True):
-        seen.add(Path(name).resolve())
+        seen.add(real_path(Path(name)))
         # Links may lead back to where they are.
-        folders[:] = [one for one in folders if Path(name, one).resolve() not in seen]
+        folders[:] = [one for one in folders if real_path(Path(name, one)) not in seen]
         for file in (Path(name, one) for one in files):
             if not file.is_file():
                 raise ShapeFileError(f"{path} is refused: {file.relative_to(path)} in it is no regular file.")

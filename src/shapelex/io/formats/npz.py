@@ -24,7 +24,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, as_stored, column_of
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 from shapelex.store.archive import Arrays, encode_header, open_array, read_archive
-from shapelex.store.atomic import work_folder
+from shapelex.store.atomic import put_in_place, work_folder
 from shapelex.store.guards import MAX_BYTES, zip_members
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
         with (folder / "archive").open("wb") as stream:
             _write(shapes, stream, str(folder))
             os.fsync(stream.fileno())
-        (folder / "archive").replace(path.resolve())
+        put_in_place(folder / "archive", path, folder)
 
 
 def _write(blocks: ShapeBlocks, stream: BinaryIO, folder: str | None) -> None:
