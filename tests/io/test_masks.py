@@ -341,6 +341,16 @@ def test_large_images_are_refused_by_their_declared_size(tmp_path: Path) -> None
         sx.read(path)
 
 
+@pytest.mark.parametrize(("name", "options"), [("large.png", {}), ("large.tif", {"compression": "tiff_adobe_deflate"})])
+def test_small_files_of_large_images_are_not_decoded(tmp_path: Path, name: str, options: dict[str, Any]) -> None:
+    image = np.zeros((9000, 9000), dtype="u1")
+    image[100:200, 100:300] = 1
+    path = save(tmp_path, image, name, **options)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(ShapeFileError, match="81000000 pixels of 8 bits, more than max_pixels=50000000 allows"):
+        sx.read(path)
+
+
 def test_many_pages_of_nothing_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "film.tif"
     page = Image.fromarray(np.zeros((4000, 4000), dtype=bool))

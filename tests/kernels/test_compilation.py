@@ -1,12 +1,15 @@
 """Compiled kernels: the same code whatever was compiled or loaded before, on disk where there is room for it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
+import shapelex as sx
 from shapelex.kernels import cache as cache_module
 from shapelex.kernels.cache import NO_FOLDER, NOT_KEPT
 from shapelex.kernels.first_use import NOTICE
@@ -40,6 +43,46 @@ def test_a_kernel_shares_no_code_that_another_may_replace(tmp_path):
         print([one.name for one in functions if one.linkage.name.startswith(("linkonce", "weak"))])
     """
     assert run(script, tmp_path).stdout == "[]\n"
+
+
+FIT = """
+import os, sys, warnings
+import numpy as np
+import shapelex as sx
+from shapelex.learning import checkpoint
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 12)) + 1j * rng.normal(size=(300, 12))
+
+def fit(path=None):
+    model = sx.ShapeDictionary(6, 3, coder="ormp", max_iter=20, tol=0, n_swaps=0, random_state=0, n_jobs=1)
+    print(model.set_params(checkpoint=path).fit(X).atoms_.tobytes().hex(), flush=True)
+"""
+KILLED = """
+write, checkpoint._LEAST_SECONDS, n_written = checkpoint.write_checkpoint, 0, 0
+
+def write_and_die(*arguments):
+    global n_written
+    write(*arguments)
+    n_written += 1
+    if n_written == 10:
+        os._exit(0)
+
+checkpoint.write_checkpoint = write_and_die
+fit()
+fit("fit.checkpoint")
+"""
+
+
+def test_the_process_that_compiles_gives_the_bits_of_later_ones(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = run(FIT + KILLED, tmp_path / "kernels").stdout.split()
+    later = run(FIT + "fit()", tmp_path / "kernels").stdout.split()
+    resumed = run(FIT + "fit('fit.checkpoint')", tmp_path / "kernels").stdout.split()
+    assert len(later) == 1
+    assert resumed == later
+    assert first == later
 
 
 def test_kernels_are_kept_where_the_user_says(tmp_path):
@@ -79,6 +122,32 @@ def test_without_a_folder_kernels_are_compiled_and_the_log_says_so_once(tmp_path
     done = run(textwrap.dedent(script) + USE, tmp_path)
     assert done.stdout == "3\n"
     assert done.stderr.splitlines().count(NO_FOLDER) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the folder of a user has another name on Windows")
+def test_a_read_only_install_with_a_home_that_cannot_be_written_to(tmp_path):
+    """Where a folder should be made is a file, which stops the superuser, too."""
+    package = tmp_path / "shapelex"
+    shutil.copytree(Path(sx.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in {path.parent for path in package.rglob("*.py")}:
+        (folder / "__pycache__").touch()
+    codes = Path(__file__).parents[1] / "files_0_1_0" / "codes.npz"
+    script = f"""
+        import sys
+        import shapelex
+        assert shapelex.__file__.startswith({str(tmp_path)!r})
+        from shapelex.cli.main import main
+        sys.argv = ["shapelex", "info", {str(codes)!r}]
+        try:
+            main()
+        except SystemExit as ended:
+            assert not ended.code
+    """
+    nowhere = {"HOME": os.devnull, "XDG_CACHE_HOME": os.devnull, "PYTHONPATH": str(tmp_path)}
+    done = run(textwrap.dedent(script) + USE, "", **nowhere)
+    assert done.stdout.startswith("codes of 24 shapes")
+    assert done.stdout.endswith("\n3\n")
+    assert sum(NO_FOLDER in line for line in done.stderr.splitlines()) == 1
 
 
 def test_a_full_disk_costs_nothing_but_time(tmp_path):

@@ -294,3 +294,12 @@ def test_a_checkpoint_of_wrong_content_and_right_checksum(tmp_path, way, change)
     resigned(path, (CHANGES | DESCENT_CHANGES | BATCH_CHANGES)[change])
     with pytest.raises(CheckpointError, match=r"fit\.checkpoint is damaged.*remove it to start again"):
         clone(model).set_params(max_iter=4).fit(X)
+
+
+@pytest.mark.parametrize("change", ["best of others", "no losses"])
+def test_a_finished_fit_of_wrong_content_and_right_checksum(tmp_path, change):
+    X, path = make_shapes(), tmp_path / "fit.checkpoint"
+    model = make_model("plain", max_iter=2, checkpoint=path).fit(X)
+    resigned(path, DESCENT_CHANGES[change])
+    with pytest.raises(CheckpointError, match="is damaged"):
+        clone(model).fit(X)

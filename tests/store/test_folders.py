@@ -76,6 +76,31 @@ def test_writers_at_once_leave_a_whole_set(tmp_path, suffix):
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 
 
+ENCODER = """
+import sys
+import numpy as np
+import shapelex as sx
+
+model = sx.load(sys.argv[1])
+X = np.random.default_rng(0).normal(size=(int(sys.argv[3]), 6, 2))
+for _ in range(20):
+    model.encode_to(X, sys.argv[2], overwrite=True)
+"""
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".zarr"])
+def test_encoders_at_once_leave_whole_codes(tmp_path, suffix):
+    X = np.random.default_rng(0).normal(size=(40, 6, 2))
+    model = sx.ShapeDictionary(4, 2, coder="ormp", n_swaps=0, max_iter=1, tol=1, random_state=0).fit(X)
+    path, target = model.save(tmp_path / "model.npz"), tmp_path / f"codes{suffix}"
+    sizes = {300, 500}
+    words = [[sys.executable, "-c", ENCODER, str(path), str(target), str(size)] for size in sizes]
+    writers = [subprocess.Popen(word) for word in words]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert len(sx.read_codes(target).codes) in sizes
+    assert {one.name for one in tmp_path.iterdir()} == {path.name, target.name}
+
+
 def test_a_file_that_a_killed_process_left_is_removed(tmp_path):
     code = (
         "import os; from pathlib import Path; from shapelex.store.atomic import write_atomically\n"

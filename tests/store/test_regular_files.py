@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -20,7 +21,8 @@ def _no_hang():
     """End a test that waits at a pipe."""
 
     def stop(*_):
-        raise BlockingIOError("this would hang")
+        # No error that a reader could take for one of the file.
+        pytest.fail("this would hang")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(20)
@@ -72,6 +74,19 @@ def test_a_device_inside_a_zarr_folder(tmp_path, place):
     for read in (sx.open_shapes, sx.read):
         with pytest.raises((ShapeFileError, FileNotFoundError)):
             read(path)
+
+
+@pytest.mark.parametrize("place", ["configurations/c/0/0", "configurations/zarr.json", "zarr.json"])
+def test_info_of_a_zarr_folder_with_a_device_inside(tmp_path, place):
+    pytest.importorskip("zarr")
+    path = sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "a.zarr")
+    (path / place).unlink()
+    (path / place).symlink_to("/dev/zero")
+    done = subprocess.run(
+        [sys.executable, "-m", "shapelex", "info", str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "a.zarr holds no file" in done.stderr or f"{place} in it is no regular file" in done.stderr
 
 
 def test_links_to_regular_files_and_folders_are_followed(tmp_path):
