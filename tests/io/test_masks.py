@@ -337,7 +337,7 @@ def test_large_images_are_refused_by_their_declared_size(tmp_path: Path) -> None
     path = tmp_path / "large.png"
     # Enough bytes for so many pixels, as a mask of one object has.
     path.write_bytes(png_of(9000, 9000) + bytes(8 << 10))
-    with pytest.raises(ShapeFileError, match="81000000 pixels of 8 bits, more than max_pixels=50000000 allows"):
+    with pytest.raises(ShapeFileError, match="81000000 pixels of 8 bits, more than max_pixels=40000000 allows"):
         sx.read(path)
 
 
@@ -347,7 +347,7 @@ def test_small_files_of_large_images_are_not_decoded(tmp_path: Path, name: str, 
     image[100:200, 100:300] = 1
     path = save(tmp_path, image, name, **options)
     assert path.stat().st_size < 200_000
-    with pytest.raises(ShapeFileError, match="81000000 pixels of 8 bits, more than max_pixels=50000000 allows"):
+    with pytest.raises(ShapeFileError, match="81000000 pixels of 8 bits, more than max_pixels=40000000 allows"):
         sx.read(path)
 
 
@@ -758,3 +758,26 @@ def test_only_object_of_zeros_and_ones_has_the_id_of_its_label(tmp_path: Path) -
     assert [record.id for record in records_of(path)] == [record.id for record in records_of(path, kind="labels")]
     # A mask that is called binary numbers its components.
     assert [record.id for record in records_of(path, kind="binary")] == ["plate:2"]
+
+
+def test_patterns_of_very_many_objects_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("shapelex.io.formats.masks._FREE_OBJECTS", 20)
+    pixels = np.zeros((400, 400), dtype=np.uint8)
+    pixels[::8] = 255
+    pixels[:, ::8] = 0
+    Image.fromarray(pixels).save(tmp_path / "grid.png")
+    assert (tmp_path / "grid.png").stat().st_size < 2500
+    with pytest.raises(ShapeFileError, match="It has 2500 objects or more in"):
+        sx.read(tmp_path / "grid.png", n_points=20)
+
+
+def test_outlines_of_very_many_points_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("shapelex.io.contours._MAX_VERTICES", 1000)
+    pixels = np.zeros((200, 200), dtype=np.uint8)
+    pixels[10:-10, 10:-10] = 255
+    Image.fromarray(pixels).save(tmp_path / "square.png")
+    assert len(sx.read(tmp_path / "square.png", n_points=20)) == 1
+    pixels[10:-10:4, 20:-10] = 0
+    Image.fromarray(pixels).save(tmp_path / "comb.png")
+    with pytest.raises(ShapeFileError, match=r"outlines of \d+ points: it looks like noise"):
+        sx.read(tmp_path / "comb.png", n_points=20)

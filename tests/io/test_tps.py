@@ -356,3 +356,23 @@ def test_decimal_commas_and_repeated_lines(read):
     np.testing.assert_array_equal(shapes.configurations, [[1.5 + 2j, 1.25j, np.nan + np.nan * 1j]])
     assert shapes.ids.tolist() == ["b"]
     assert shapes.metadata["comment"].tolist() == ["one; two"]
+
+
+@pytest.mark.parametrize(
+    ("points", "scale", "is_read"),
+    [
+        ("1.5 2", "0.536", True),
+        ("1,5 2", "0,536", True),
+        ("1 2", "0,536", True),
+        ("1.5 2", "1,536", False),
+        ("1,5 2", "1.536", False),
+    ],
+)
+def test_the_scale_is_written_like_the_coordinates(tmp_path, points, scale, is_read):
+    path = tmp_path / "a.tps"
+    path.write_text(f"LM=3\n{points}\n3 1\n1 1\nSCALE={scale}\nID=a\n")
+    if is_read:
+        assert sx.read(path).metadata["scale"].tolist() == [0.536]
+    else:
+        with pytest.raises(ShapeFileError, match=f"found '{scale}'"):
+            sx.read(path)

@@ -42,6 +42,8 @@ BLOCK_PIXELS = 2**20
 # The boxes around objects cover an image a few times over; in noise, once for each object.
 _MAX_OVERLAP = 300
 _MAX_OBJECTS = 1_000_000
+# Following outlines takes about 400 bytes for each of their points.
+_MAX_VERTICES = 500_000
 
 _NEIGHBORS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
 _CUT_OFF = "touching the border"
@@ -416,6 +418,9 @@ def outline_objects(
         framed = np.zeros((pixels.shape[0] + 2, pixels.shape[1] + 2), dtype=bool)
         framed[1:-1, 1:-1] = pixels
         del pixels
+        n_vertices = sum(int(np.count_nonzero(np.diff(framed, axis=axis))) for axis in (0, 1))
+        if n_vertices > _MAX_VERTICES:
+            raise ShapeInputError(f"An object in it has outlines of {n_vertices} points: it looks like noise.")
         # Pixels that share a corner are joined whatever the connectivity: in one piece that only closes holes there.
         # Contours run clockwise around objects, so they are reversed.
         contours = find_contours(framed, 0.5, fully_connected="high")

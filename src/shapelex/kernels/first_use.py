@@ -8,6 +8,7 @@ import logging
 from typing import Any
 
 from numba.core import event
+from numba.core.caching import NullCache
 
 logger = logging.getLogger(__name__)
 
@@ -25,10 +26,12 @@ class CompilationLog(event.Listener):
 
     def on_start(self, event: Any) -> None:
         """Log a compilation that begins."""
-        kernel = event.data["dispatcher"].py_func
+        dispatcher = event.data["dispatcher"]
+        kernel = dispatcher.py_func
         if kernel.__module__.partition(".")[0] != "shapelex":
             return
-        if not self._has_told:
+        # Where nothing is kept, kernels/cache.py has said so.
+        if not self._has_told and not isinstance(dispatcher._cache, NullCache):
             self._has_told = True
             logger.warning(NOTICE)
         logger.debug("compiling %s", kernel.__name__)

@@ -46,6 +46,8 @@ _MANY_GRAYS = 8
 _SURROUNDED = 0.9
 # Most labels are in one piece; classes, and the gray values of a photograph, in many.
 _MAX_PIECES = 4
+# More objects than this need a byte of the file each: real ones take several, and outlining takes 0.1 ms for each.
+_FREE_OBJECTS = 50_000
 _MAX_VALUES = 100_000
 _IN_PIECES = (
     "Its values are in many pieces, so they do not number its objects. If they are classes, say "
@@ -98,7 +100,7 @@ def read_records(
         stack, or the images of a folder by the last number in their names, such as ``mask007.tif``.
     z, channel : int, optional
         Slice and channel to read of a TIFF that has several, counted from 0.
-    max_pixels : int, default: 50_000_000
+    max_pixels : int, default: 40_000_000
         Pages of more pixels are refused: outlines take about 20 bytes of memory for each.
     """
     check_choice(kind, ("auto", "binary", "labels", "classes"), format_option("kind"))
@@ -128,9 +130,17 @@ def read_records(
     if tracked and not is_stack and number is None:
         yield BadRecord("the image", f"{format_option('tracked', True)} needs a number of the frame in its name.")
         return
+    n_objects, most_objects = 0, max(_FREE_OBJECTS, path.stat().st_size)
     for page, group, labels, names in numbered or _number_objects(image, plan, is_whole):
         place = f"page {page}, " if is_stack else ""
         try:
+            # Numbers may be skipped: where there are many, objects are counted.
+            n_most = int(labels.max())
+            n_objects += n_most if n_most < most_objects else int((contours.count_pixels(labels)[1:] > 0).sum())
+            if n_objects > most_objects:
+                raise ShapeInputError(
+                    f"It has {n_objects} objects or more in {path.stat().st_size} bytes: it looks like a pattern."
+                )
             is_one = is_whole and plan.kind != "labels"
             found = list(contours.outline_objects(labels, names, limit, border, 4, is_one))
             pieces = [report.n_fragments for report, _ in found]

@@ -164,6 +164,10 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
         raise _BadLineError(0, f"it holds no {'points of curves' if curves == 'only' else 'landmarks'}.")
     # As in coordinates, a comma may be the decimal mark of the scale.
     scale_text = told.pop("scale", "")
+    for mark, other in ((".", ","), (",", ".")):
+        if mark in scale_text and other not in scale_text and left_out[other] and not left_out[mark]:
+            why = f"expected a SCALE with {other!r}, as coordinates are written, found {scale_text[:40]!r}."
+            raise _BadLineError(0, why)
     factor = _as_value(scale_text.replace(",", ".") if scale_text.count(",") == 1 else scale_text)
     factor = float(factor) if type(factor) in (int, float) else None
     metadata: dict[str, Any] = {key: value if key in _TEXT_KEYS else _as_value(value) for key, value in told.items()}
