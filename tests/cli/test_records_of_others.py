@@ -197,3 +197,15 @@ def test_a_long_cell_in_a_list_of_exclusions():
     Path("excluded.csv").write_text("id\n" + "x" * 200_000 + "\n")
     result = run("import", "shapes.npz", "-o", "a.npz", "--exclude", "excluded.csv", exit_code=1)
     assert "excluded.csv, line 2" in result.output
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("code", ["np.f2py.os.system('touch owned')", "np.savetxt('owned', [0])", "open('owned', 'w')"])
+def test_a_recorded_formula_runs_nothing(code):
+    pytest.importorskip("formulaic")
+    formula = f"~ label + I(size + 0 * {code})"
+    words = ["test", "shapes.npz", "--by", "label", "--model", formula, "--permutations", "19", "-o", "results"]
+    make_record(words, inputs=["shapes.npz"])
+    result = run("replay", "table.csv", "--run", "-o", "again", exit_code=2)
+    assert "must not contain" in result.output
+    assert not Path("owned").exists()

@@ -122,6 +122,9 @@ def test_single_precision_stays_single():
     [
         ([1 + 1j] * 4, True, CollapsedShapeError, "all its 4 vertices coincide"),
         ([[0, 1, 1j], [2 + 0j] * 3], True, CollapsedShapeError, r"polylines\[1\] has no length"),
+        (np.array([0, 1, 1j]) * 5e-324, True, CollapsedShapeError, "a length below 2.2e-308, the least number of full"),
+        (np.array([0, 1, 1j], np.complex64) * np.float32(1e-40), False, CollapsedShapeError, "below 1.2e-38"),
+        ([[0, 1, 1j], [0, 1e-310, 1e-310j]], True, CollapsedShapeError, r"polylines\[1\] has a length below"),
         ([0, np.nan, 1j], True, NonFiniteError, "vertices at 1:"),
         ([0, np.inf, 1j, 1], False, NonFiniteError, "NaN or infinite"),
         ([0, 1j], True, ShapeInputError, "a closed polyline needs at least 3"),

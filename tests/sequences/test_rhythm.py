@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ParameterError
+from shapelex.exceptions import CollapsedShapeError, ParameterError
 from shapelex.sequences import curvature, encode_sequence, phase_velocity, posture_speed
 
 
@@ -72,6 +72,33 @@ def test_curvature_of_an_arc():
     found = curvature([arc, arc[::-1]])
     np.testing.assert_allclose(found, np.array([[1.0], [-1.0]]) * np.ones(13), rtol=1e-3)
     assert curvature(np.arange(6.0)[None] + 0j, sx.BSpline(6, closed=False)).shape == (1, 39)
+
+
+@pytest.mark.parametrize("space", [None, sx.Landmarks(24, closed=True), sx.BSpline(24, closed=True)])
+@pytest.mark.parametrize("size", [1e-307, 1e-200, 1e-160, 1e155, 1e200, 1e306])
+def test_curvature_does_not_depend_on_size(space, size):
+    t = 2 * np.pi * np.arange(24) / 24
+    curves = np.exp(1j * t) + np.array([[0.3], [-0.2]]) * np.exp(-1j * t) + 0.1 * np.exp(3j * t) + 0.5
+    np.testing.assert_allclose(curvature(size * curves, space), curvature(curves, space), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.ones((2, 24)) + 0j, "X has collapsed shapes in rows 0, 1"),
+        (1e-310 * np.exp(1j * np.arange(8))[None], "X has shapes in row 0 of a size below 2.2e-308"),
+        (np.float32(1e-40) * np.exp(1j * np.arange(8))[None].astype(np.complex64), "below 1.2e-38"),
+    ],
+)
+def test_curvature_of_collapsed_shapes_is_refused(X, words):
+    with pytest.raises(CollapsedShapeError, match=words):
+        curvature(X)
+
+
+def test_curvature_is_missing_where_three_points_coincide():
+    curve = np.exp(1j * np.linspace(0, 1, 9))
+    curve[4] = curve[3] = curve[5]
+    np.testing.assert_array_equal(np.isnan(curvature(curve[None])), [[False, False, False, True, False, False, False]])
 
 
 @pytest.mark.realdata

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import shapelex as sx
+from shapelex.exceptions import CodesError, ShapeInputError
 from shapelex.statistics.data import as_complex, as_groups, read_input
 from tests.conftest import custom_space
 
@@ -141,3 +142,34 @@ def test_lists_of_columns_name_labels_once():
         sx.statistics.shape_lm("shape ~ unknown", sx.datasets.make_leaves(4, random_state=0))
     assert "label" in str(caught.value)
     assert "labels" not in str(caught.value)
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e-200, 1e-160, 1e150, 1e200])
+def test_numbers_whose_squares_cannot_be_computed_are_refused(rng, unit):
+    plain, groups = rng.normal(size=(20, 5, 2)) @ [1, 1j], np.arange(20) % 2
+    X = unit * plain
+    distances = unit * np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
+    statistics, words = sx.statistics, "must have a largest entry between 1e-140 and"
+    with pytest.raises(ShapeInputError, match=f"shapes {words}"):
+        statistics.shape_lm("shape ~ group", X, {"group": groups}, aligned=True)
+    with pytest.raises(ShapeInputError, match=f"shapes {words}"):
+        statistics.disparity(X, groups, aligned=True)
+    with pytest.raises(ShapeInputError, match=f"distances {words}"):
+        statistics.permanova(distances, groups)
+    with pytest.raises(ShapeInputError, match=f"b {words}"):
+        statistics.two_block_pls(plain, X.real)
+    with pytest.raises(CodesError, match=f"codes {words}"):
+        statistics.code_lm("codes ~ group", X, {"group": groups})
+
+
+def test_correlations_of_blocks_do_not_depend_on_units(rng):
+    first, second = rng.normal(size=(20, 4)), rng.normal(size=(20, 3))
+    expected = sx.statistics.two_block_pls(first, second, permutations=19)
+    found = sx.statistics.two_block_pls(1e-120 * first, 1e-130 * second, permutations=19)
+    assert (found.r, found.p) == pytest.approx((expected.r, expected.p))
+
+
+def test_equal_aligned_shapes_have_no_shares(rng):
+    fit = sx.statistics.shape_lm("shape ~ x", np.ones((9, 4)) + 0j, {"x": rng.normal(size=9)}, aligned=True)
+    assert fit.table.loc["total", "SS"] == 0
+    assert fit.table["Rsq"].isna().all()

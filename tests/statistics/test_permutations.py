@@ -72,6 +72,10 @@ def test_p_counts_the_observed_statistic_and_ties():
     assert np.isnan(p_values(np.array([1.0])))
 
 
+def test_p_of_an_infinite_statistic_counts_it():
+    np.testing.assert_array_equal(p_values(np.array([[np.inf, 1, 2, 3], [np.inf, 1, np.inf, 3]])), [0.25, 0.5])
+
+
 def test_effect_sizes_are_standard_scores_of_logarithms():
     logs = np.array([3.0, 1, 2, 0])
     assert effect_sizes(np.exp(logs)) == pytest.approx((3 - 1.5) / logs.std())

@@ -8,6 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import shapelex as sx
 from shapelex import statistics as st
+from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.group_pairs import corrected
 from shapelex.statistics.paths import path_directions, path_distances
 from shapelex.statistics.permutations import Exchange
@@ -299,6 +300,14 @@ def test_discriminants_leave_each_shape_out(shapes):
     draw(found)
     with pytest.raises(ValueError, match="one shape only in z"):
         st.discriminants(shapes, np.where(np.arange(30) == 0, "z", groups))
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_discriminants_of_equal_shapes_are_refused(aligned):
+    equal = np.tile(np.exp(1j * np.arange(6.0)), (24, 1))
+    for rows in (equal, 1e6 + equal):
+        with pytest.raises(ShapeInputError, match="all shapes are the same"):
+            st.discriminants(rows, np.arange(24) % 2, aligned=aligned)
 
 
 def test_all_results_print_and_convert(shapes):

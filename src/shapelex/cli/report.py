@@ -100,7 +100,7 @@ def _read_predictions(path: Path) -> Any:
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="--predictions")
     try:
-        return read_table(path, str, ("id", "class", "predicted"))
+        return read_table(path, str)
     except FileNotFoundError as error:
         raise CommandError(f"There is no file {path}.") from error
     except ImportError:

@@ -38,7 +38,8 @@ def resample(polylines: ArrayLike, n_points: int, *, closed: bool) -> ComplexArr
     NonFiniteError
         If a vertex is NaN or infinite.
     CollapsedShapeError
-        If all vertices of a polyline coincide, so that it has no length.
+        If all vertices of a polyline coincide, so that it has no length, or its length is below the smallest number of
+        full precision.
     ShapeInputError
         If a polyline has too few vertices, or is no list of points in the plane.
 
@@ -88,7 +89,7 @@ def resample_polyline(line: ComplexArray, n_points: int, closed: bool, name: str
     Raises
     ------
     CollapsedShapeError
-        If the polyline has no length.
+        If the polyline has no length, or one below the smallest number of full precision.
     """
     vertices = np.append(line, line[0]) if closed else line
     vertices = vertices.astype(np.complex128, copy=False)
@@ -99,6 +100,12 @@ def resample_polyline(line: ComplexArray, n_points: int, closed: bool, name: str
         raise ShapeInputError(f"{name} has coordinates so large that its length overflows: scale it down.")
     if total == 0:
         raise CollapsedShapeError(f"{name} has no length: all its {len(line)} vertices coincide; remove it.")
+    precision = np.finfo(line.dtype)
+    if total < precision.tiny:
+        raise CollapsedShapeError(
+            f"{name} has a length below {precision.tiny:.2g}, the least number of full precision in {precision.dtype}: "
+            "multiply the coordinates by a large number."
+        )
     steps = np.arange(n_points) / (n_points if closed else n_points - 1)
     at = steps * total
     points = np.empty(n_points, dtype=np.complex128)

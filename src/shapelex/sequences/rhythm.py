@@ -127,20 +127,28 @@ def posture_speed(result: SequenceCodes) -> FloatArray:
 def curvature(X: ArrayLike, space: Space | None = None) -> FloatArray:
     """Signed curvature along each curve: the turning angle at each inner point, divided by the length around it.
 
-    It does not depend on place and rotation. Drawn as an image with time as one axis, it is a kymograph, in which
+    It does not depend on place, size and rotation. Drawn as an image with time as one axis, it is a kymograph, in which
     bends that travel along a body are slanted stripes.
 
     Parameters
     ----------
     X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), or a set of shapes
-        Configurations, or ``result.reconstruct()`` of codes over time.
+        Configurations, or ``result.reconstruct()[result.is_coded]`` of codes over time.
     space : Space, optional
         Their space; by default that of a set, else landmarks.
 
     Returns
     -------
     ndarray of float, shape (n_shapes, n_points − 2), or (n_shapes, n_points) for closed curves
-        Curvatures, times the length of the curve: 2π for a circle. Positive to the left.
+        Curvatures, times the length of the curve: 2π for a circle. Positive to the left. NaN where a point coincides
+        with both of its neighbors.
+
+    Raises
+    ------
+    CollapsedShapeError
+        If all points of a shape coincide, or its size is below the smallest number of full precision.
+    NonFiniteError
+        If coordinates are missing.
 
     Examples
     --------
@@ -151,14 +159,16 @@ def curvature(X: ArrayLike, space: Space | None = None) -> FloatArray:
     True
     """
     configurations, space = read_configurations(X, space, "X")
-    points = curve_points(configurations, space)
+    # At size 1, since products of steps vanish or overflow far from it.
+    points = curve_points(space.unwhiten(space.whitened_preshapes(configurations, "X")), space)
     if space.closed:
         points = np.concatenate([points[:, -1:], points, points[:, :1]], axis=1)
     steps = np.diff(points, axis=1)
     lengths = np.abs(steps)
     turns = np.angle(steps[:, 1:] * steps[:, :-1].conj())
     whole = (lengths[:, 1:] if space.closed else lengths).sum(axis=1, keepdims=True)
-    return np.asarray(turns / ((lengths[:, 1:] + lengths[:, :-1]) / 2) * whole)
+    around = (lengths[:, 1:] + lengths[:, :-1]) / 2
+    return np.asarray(turns / np.where(around > 0, around, np.nan) * whole)
 
 
 def _main_pair(postures: FloatArray, atom_postures: FloatArray) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from shapelex.geometry.means import full_mean_row
 from shapelex.geometry.preshapes import phases
 from shapelex.spaces import Space
 from shapelex.spaces.rows import row_norms
-from shapelex.statistics.data import as_columns
+from shapelex.statistics.data import as_columns, check_magnitude
 from shapelex.store.code_files import StoredCodes
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def read_code_input(codes: Any, model: Any = None, data: Any = None) -> CodeInpu
         )
     if not np.isfinite(dense).all():
         raise CodesError("codes must be finite, but some weights are NaN or infinite.")
+    check_magnitude(dense, "codes", CodesError)
     atoms, space = _atoms_of(model, dense.shape[1])
     import pandas as pd
 

@@ -13,7 +13,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex._validation import check_count, is_data_frame
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import ShapeInput, as_groups, check_values, read_input
+from shapelex.statistics.data import ShapeInput, as_groups, check_magnitude, check_values, read_input
 from shapelex.statistics.linear_model import reduce_columns
 from shapelex.statistics.permutations import Exchange, as_seed, p_values, plain_exchange
 from shapelex.statistics.results import Result, Sample, plural
@@ -208,6 +208,8 @@ def permuted_correlations(
 ) -> FloatArray:
     """Return the correlation of the first pair of scores, for the data and for all permutations of the first block."""
     found = []
+    # Correlations do not depend on the units; products of four entries would vanish or overflow in some of them.
+    first, second = (np.ldexp(block, -np.frexp(np.abs(block).max(initial=0.0))[1]) for block in (first, second))
     step = max(1, _MOST_ENTRIES // (first.size + first.shape[1] * second.shape[1]))
     with single_blas_thread():
         for chunk in exchange.chunks(permutations, seed):
@@ -249,6 +251,7 @@ def _has_points(frame: "pd.DataFrame") -> bool:
 def _centered(block: Any, rows: IntArray, aligned: bool, name: str) -> FloatArray:
     if isinstance(block, np.ndarray):
         table = block[rows]
+        check_magnitude(table, parameter(name))
     else:
         kept = ShapeInput(block.columns.iloc[rows], block.configurations[rows], block.space)
         table = kept.use({}, aligned).coordinates

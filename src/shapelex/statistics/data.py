@@ -14,7 +14,7 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_flag, closest_name, is_data_frame, name_rows
-from shapelex.exceptions import ParameterTypeError, ShapeInputError
+from shapelex.exceptions import ParameterTypeError, ShapeInputError, ShapelexError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.preshapes import remove_along, rotations_onto
 from shapelex.shapes import ShapeSet
@@ -25,6 +25,9 @@ from shapelex.spaces import Space
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Beyond, squares and their sums overflow, or lose digits as they are no longer numbers of full precision.
+_LEAST_MAGNITUDE, _MOST_MAGNITUDE = 1e-140, 1e140
 
 SIZE = "size"
 """Name of the centroid size of the raw shapes among the columns."""
@@ -226,9 +229,21 @@ def tangent_rows(configurations: ComplexArray, space: Space) -> tuple[FloatArray
 
 def taken_as_they_are(configurations: ComplexArray, space: Space) -> tuple[FloatArray, ComplexArray]:
     """Return real rows of configurations in the pose, place and size that they have, and their average."""
+    check_magnitude(configurations, "shapes")
     # Rows of the identity fold to the transposed factor of the product; `whiten` would center the shapes.
     rows = configurations @ space.fold(np.eye(space.n_coordinates, dtype=np.complex128))
     return as_real(rows), configurations.mean(axis=0)
+
+
+def check_magnitude(values: ComplexArray | FloatArray, name: str, error: type[ShapelexError] = ShapeInputError) -> None:
+    """Refuse numbers whose squares overflow, or are rounded so much that sums of squares are wrong."""
+    with np.errstate(over="ignore"):
+        largest = float(np.abs(values).max(initial=0))
+    if largest and not _LEAST_MAGNITUDE <= largest <= _MOST_MAGNITUDE:
+        raise error(
+            f"{name} must have a largest entry between {_LEAST_MAGNITUDE:g} and {_MOST_MAGNITUDE:g}, so that squares "
+            f"can be computed, got {largest:.2g}: use another unit."
+        )
 
 
 def as_real(rows: ComplexArray) -> FloatArray:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Beyond, leaving out one shape at a time takes too long.
 _MOST_LEFT_OUT = 1000
+# Differences of this share of the coordinates are rounding errors of the alignment.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,7 +151,7 @@ def discriminants(
     Raises
     ------
     ShapeInputError
-        If there are fewer than two groups, or a group has one shape.
+        If there are fewer than two groups, a group has one shape, or all shapes are the same.
 
     References
     ----------
@@ -178,6 +180,8 @@ def discriminants(
             f"{f', but there is one shape only in {few}' if few else ', got one group'}: leave such groups out."
         )
     rows = used.coordinates - used.coordinates.mean(axis=0)
+    if np.abs(rows).max() <= _ROUNDING * np.abs(used.coordinates).max():
+        raise ShapeInputError("all shapes are the same, so that nothing distinguishes the groups: use other shapes.")
     variances = principal_scores(rows)[1]
     most = min(len(variances), len(rows) - len(names) - 1)
     if n_components is None:

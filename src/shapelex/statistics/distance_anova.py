@@ -15,7 +15,7 @@ from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.geometry import pairwise_distances
 from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.statistics.code_input import read_code_input
-from shapelex.statistics.data import as_columns, read_input
+from shapelex.statistics.data import as_columns, check_magnitude, read_input
 from shapelex.statistics.grouping import Grouping, read_groups
 from shapelex.statistics.permutations import p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural
@@ -177,6 +177,7 @@ def _read(distances: Any, model: Any, kind: Any, data: Any) -> "tuple[pd.DataFra
 def _check_distances(matrix: FloatArray) -> FloatArray:
     if not np.isfinite(matrix).all() or (matrix < 0).any():
         raise ShapeInputError("distances must be finite and not negative.")
+    check_magnitude(matrix, "distances")
     if not np.allclose(matrix, matrix.T) or np.abs(np.diag(matrix)).max() > 1e-8 * max(float(matrix.max()), 1e-300):
         raise ShapeInputError("distances must be a symmetric matrix with 0 on the diagonal.")
     return matrix

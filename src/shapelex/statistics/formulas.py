@@ -3,8 +3,8 @@
 Input: a formula and columns. Output: the terms, and a matrix with the columns of each of them.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,17 @@ from shapelex._extras import load_library
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray, IntArray
 from shapelex._validation import name_rows
-from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, reason_of
-from shapelex.statistics.data import Columns
+from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, ShapelexError, reason_of
+from shapelex.statistics.data import Columns, check_magnitude
+from shapelex.statistics.formula_expressions import ALLOWED, Expression, check_expression, evaluation_context
+from shapelex.statistics.formula_size import (
+    OPERATORS,
+    check_columns,
+    check_expansion,
+    check_length,
+    check_variables,
+    shortened,
+)
 from shapelex.statistics.linear_model import RANK_TOL
 
 if TYPE_CHECKING:
@@ -64,7 +73,8 @@ class Design:
     def rows_for(self, data: "pd.DataFrame") -> FloatArray:
         """Return the design matrix of other data."""
         with np.errstate(all="ignore"):
-            rows: FloatArray = np.asarray(self.spec.get_model_matrix(data, na_action="ignore"), dtype=np.float64)
+            made = self.spec.get_model_matrix(data, context=evaluation_context(), na_action="ignore")
+        rows: FloatArray = np.asarray(made, dtype=np.float64)
         return rows
 
 
@@ -78,18 +88,16 @@ def parse_formula(formula: str, given: Columns) -> tuple[Any, list[str]]:
         raise ParameterError(
             f"{parameter('formula')} must begin with 'shape ~', such as 'shape ~ log(size) + species', got {formula!r}."
         )
-    try:
-        parsed = formulaic.Formula(right.strip() or "1")
-        # formulaic does not report the variables of some functions, such as poly(x, 2).
-        words = {word for word in re.findall(r"\w+\b(?!\s*[(.])", right) if word in given.columns}
-        # In the order of the formula, which is that of the names of combined groups.
-        names = sorted(words.union(map(str, parsed.required_variables)), key=right.find)
-        list(parsed)
-    except Exception as error:
-        raise ParameterError(f"{parameter('formula')} {formula!r} cannot be read: {_plain(error)}.") from error
-    if not all(hasattr(term, "factors") for term in parsed):
-        raise ParameterError(f"{parameter('formula')} {formula!r} must have one right side, without '|'.")
+    right = right.strip() or "1"
+    check_length(right)
+    # formulaic evaluates parts of a formula already to find its variables: everything is checked before.
+    with _readable(formula):
+        names = _check_tokens(right, formula, [str(name) for name in given.columns])
     given.check_columns(names, "formula")
+    with _readable(formula):
+        check_expansion(formulaic.parser.DefaultFormulaParser().get_ast(right))
+        parsed = formulaic.Formula(right)
+        check_variables(parsed)
     return parsed, names
 
 
@@ -104,9 +112,12 @@ def make_design(parsed: Any, table: "pd.DataFrame", *, centered_contrasts: bool 
     _check_not_constant(table)
     names = [str(term) for term in parsed]
     formula = Formula([_with_sums(term, table) for term in parsed], _ordering="none") if centered_contrasts else parsed
+    # What is checked are the expressions that are evaluated, after all changes.
+    expressions = _check_factors(formula, table)
+    check_columns(names, formula, expressions, table)
     try:
         with np.errstate(all="ignore"):
-            made = model_matrix(formula, _as_frame(table), context={}, na_action="ignore")
+            made = model_matrix(formula, _as_frame(table), context=evaluation_context(), na_action="ignore")
     except Exception as error:
         raise ParameterError(f"{parameter('formula')} cannot be evaluated: {_plain(error)}.") from error
     spec = made.model_spec
@@ -121,13 +132,12 @@ def make_design(parsed: Any, table: "pd.DataFrame", *, centered_contrasts: bool 
             rows = np.zeros(int(table.index.max()) + 1, dtype=bool)
             rows[table.index[is_bad]] = True
             raise ShapeInputError(f"the term {name!r} is not a finite number in {name_rows(rows)}.")
+        for column in columns:
+            check_magnitude(matrix[:, column], f"the term {name!r}")
     factors = {name: frozenset(map(str, term.factors)) for name, term in zip(names, parsed, strict=True)}
     terms = tuple(name for name in names if name != INTERCEPT)
-    # Column names are found as whole words in the categorical factors.
-    words = {word for factor in spec.factor_contrasts for word in re.findall(r"\w+", str(factor.expr))}
-    names_of = {str(name) for name in table.columns}
-    texts = {str(name) for name in table.columns if table[name].dtype.kind not in "biufc"}
-    categorical = frozenset(texts | (words & names_of))
+    coded = {name for factor in spec.factor_contrasts for name in expressions[factor.expr].columns}
+    categorical = frozenset(coded | _texts(table))
     _check_variation(table, categorical)
     return Design(terms, matrix, tuple(map(str, made.columns)), columns_of, factors, categorical, spec)
 
@@ -150,12 +160,14 @@ def _check_variation(table: "pd.DataFrame", categorical: frozenset[str]) -> None
     for name in table.columns:
         if str(name) in categorical:
             continue
-        numbers = table[name].to_numpy(dtype=np.float64)
+        values = table[name].to_numpy(dtype=np.float64)
+        # Relative to the largest one: squares of very large or small numbers are no numbers of full precision.
+        numbers = values / np.abs(values).max()
         spread = np.linalg.norm(numbers - numbers.mean())
         if spread <= RANK_TOL * np.sqrt(len(numbers)) * np.linalg.norm(numbers):
             raise ShapeInputError(
-                f"the column {name!r} has nearly the same value ({numbers.min():.10g}, differences of at most "
-                f"{np.ptp(numbers):.2g}) {_tell_constant(table)}, or subtract a constant from it if these differences "
+                f"the column {name!r} has nearly the same value ({values.min():.10g}, differences of at most "
+                f"{np.ptp(values):.2g}) {_tell_constant(table)}, or subtract a constant from it if these differences "
                 "are real."
             )
 
@@ -166,18 +178,80 @@ def _tell_constant(table: "pd.DataFrame") -> str:
     )
 
 
-def _with_sums(term: Any, table: "pd.DataFrame") -> str:
+def _with_sums(term: Any, table: "pd.DataFrame") -> Any:
     """Return a term in which categories are coded by numbers that sum to zero."""
-    return ":".join(_factor_with_sums(str(factor), table) for factor in term.factors)
+    from formulaic.parser.types import Term
+
+    return Term([_factor_with_sums(factor, table) for factor in term.factors])
 
 
-def _factor_with_sums(factor: str, table: "pd.DataFrame") -> str:
-    name = factor.strip("`")
-    if name in table and table[name].dtype.kind not in "biuf":
-        return f"C({factor}, contr.sum)"
-    if factor.startswith("C(") and "," not in factor:
-        return f"{factor[:-1]}, contr.sum)"
+def _factor_with_sums(factor: Any, table: "pd.DataFrame") -> Any:
+    from formulaic.parser.types import Factor
+
+    text = factor.expr
+    if text in _texts(table):
+        # The name of a column may be any text: it must not be read as code.
+        return Factor(f"C({text if text.isidentifier() else f'`{text}`'}, contr.sum)", eval_method="python")
+    if text.startswith("C(") and "," not in text and factor.eval_method.value == "python":
+        return Factor(f"{text[:-1]}, contr.sum)", eval_method="python")
     return factor
+
+
+def _check_tokens(right: str, formula: str, known: Sequence[str]) -> list[str]:
+    """Return the columns of the right side of a formula in their order; refuse what a formula may not contain."""
+    from formulaic.parser.algos.sanitize_tokens import sanitize_tokens
+    from formulaic.parser.algos.tokenize import tokenize
+
+    names: list[str] = []
+    for token in sanitize_tokens(tokenize(right)):
+        kind, text = token.kind.value, token.token
+        if kind == "python":
+            names += check_expression(text, known).columns
+        elif kind == "name":
+            names.append(text)
+        elif kind == "operator" and "|" in text:
+            raise ParameterError(f"{parameter('formula')} {formula!r} must have one right side, without '|'.")
+        elif not _is_plain(kind, text):
+            raise ParameterError(f"{parameter('formula')} must not contain {text!r}: {ALLOWED}.")
+    return list(dict.fromkeys(names))
+
+
+def _is_plain(kind: str, text: str) -> bool:
+    """Tell whether a token is a bracket, a number, or operators one after another."""
+    if kind == "context":
+        return text in "()"
+    return text[0] not in "\"'" if kind == "value" else text in OPERATORS or set(text) <= set("+-*/:^")
+
+
+def _check_factors(terms: Iterable[Any], table: "pd.DataFrame") -> dict[str, Expression]:
+    """Return the checked expression of each variable of the terms, numbers left out."""
+    known, texts = [str(name) for name in table.columns], _texts(table)
+    factors = {factor.expr: factor for term in terms for factor in term.factors}
+    expressions = {}
+    for text, factor in factors.items():
+        if factor.eval_method.value == "python":
+            expressions[text] = check_expression(text, known, texts)
+        elif factor.eval_method.value == "lookup":
+            expressions[text] = Expression((text,), text in texts, 1)
+    return expressions
+
+
+def _texts(table: "pd.DataFrame") -> set[str]:
+    """Return the columns that hold no numbers."""
+    return {str(name) for name in table.columns if table[name].dtype.kind not in "biufc"}
+
+
+@contextmanager
+def _readable(formula: str) -> Iterator[None]:
+    """Turn errors of formulaic, and of Python's parser, into one that shows the formula."""
+    try:
+        yield
+    except ShapelexError:
+        raise
+    except Exception as error:
+        raise ParameterError(
+            f"{parameter('formula')} {shortened(formula)!r} cannot be read: {_plain(error)[:500]}."
+        ) from error
 
 
 def _plain(error: Exception) -> str:

@@ -16,7 +16,7 @@ from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
 from shapelex.spaces import Space
-from shapelex.statistics.data import Columns, as_groups
+from shapelex.statistics.data import Columns, as_groups, check_magnitude
 from shapelex.statistics.formulas import make_design, parse_formula
 from shapelex.statistics.linear_model import moved_parts, orthonormal_basis, reduce_columns
 from shapelex.statistics.models import ShapeLinearModel
@@ -249,6 +249,7 @@ def covariate_of(fit: ShapeLinearModel, covariate: Any) -> FloatArray:
     if column.dtype.kind not in "iuf":
         raise ParameterTypeError(f"{parameter('covariate')} must be numbers, got a column of dtype {column.dtype}.")
     values: FloatArray = column.to_numpy().astype(np.float64)
+    check_magnitude(values, parameter("covariate"))
     if np.ptp(values) == 0:
         raise ParameterError(f"{parameter('covariate')} must vary, but is {values[0]:g} for all shapes.")
     return values

@@ -271,7 +271,7 @@ def shape_lm(
     formula : str
         Such as ``"shape ~ log(size) + species * site"``. Variables are columns of `data` or of the set (its metadata,
         and ``label``); ``size`` is the centroid size of the shapes as given. Text is categorical, ``C(x)`` makes
-        numbers categorical.
+        numbers categorical. The guide "Do the groups differ?" lists all functions that a formula may contain.
     shapes : ShapeSet, StoredShapes or array_like
         The shapes: a set in any space; complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2) landmarks.
     data : DataFrame or dict, optional
@@ -304,10 +304,11 @@ def shape_lm(
     Raises
     ------
     ParameterError
-        If the formula cannot be read or does not begin with ``shape ~``, or the model has more coefficients than there
-        are shapes.
+        If the formula cannot be read, does not begin with ``shape ~``, contains other functions than those of the
+        guide or has too many terms, or the model has more coefficients than there are shapes.
     ShapeInputError
-        If a column does not exist or is constant, or ``size`` is used for shapes that were all scaled to one size.
+        If a column does not exist, is constant or has numbers whose squares overflow, or ``size`` is used for shapes
+        that were all scaled to one size.
 
     Notes
     -----
@@ -431,7 +432,7 @@ def variance_table(
                 rest / df_residual if df_residual else np.nan,
                 np.nan,
             ],
-            "Rsq": [*(np.array(squares) / total), rest / total, np.nan],
+            "Rsq": [*(one / total if total else np.nan for one in (*squares, rest)), np.nan],
             "F": [*statistics[:, 0], np.nan, np.nan],
             "P": [*p_values(statistics), np.nan, np.nan],
         },

@@ -218,7 +218,9 @@ def allometry(
     given = read_input(shapes, data)
     sizes = given.column(size, "size")
     numbers = sizes.to_numpy()
-    if numbers.dtype.kind not in "iuf" or (numbers[~np.isnan(numbers.astype(np.float64))] <= 0).any():
+    # Numbers below have lost digits.
+    least = np.finfo(np.float64).tiny
+    if numbers.dtype.kind not in "iuf" or (numbers[~np.isnan(numbers.astype(np.float64))] < least).any():
         raise ParameterError(f"{parameter('size')} must be positive numbers, in the unit of length; not logarithms.")
     name = size if isinstance(size, str) and size.isidentifier() else _SIZE
     # The centroid size is known by its name.
