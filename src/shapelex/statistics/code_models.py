@@ -172,7 +172,8 @@ def code_lm(
     Parameters
     ----------
     formula : str
-        Such as ``"codes ~ log(size) + species"``. Variables are columns of `data`, or of stored codes.
+        Such as ``"codes ~ log(size) + species"``, as in :func:`~shapelex.statistics.shape_lm`. Variables are columns of
+        `data`, or of stored codes.
     codes : SparseCodes, StoredCodes or array_like of complex, shape (n_shapes, n_atoms)
         Codes, such as ``model.encode(shapes)`` or what :func:`shapelex.read_codes` returns.
     data : DataFrame or mapping, optional
@@ -198,7 +199,8 @@ def code_lm(
     CodesError
         If these are no codes of two atoms or more, or those of another model.
     ParameterError
-        If the formula cannot be read or does not begin with ``codes ~``.
+        If the formula cannot be read, does not begin with ``codes ~``, contains other functions than those of
+        :func:`~shapelex.statistics.shape_lm`, or has too many terms.
     ShapeInputError
         If a column does not exist or is constant.
 
