@@ -140,3 +140,18 @@ def test_misspelled_columns_are_suggested(garden):
     result = run("classify", "flowers.npz", "--by", "specie")
     assert result.exit_code == 2
     assert "did you mean 'species'" in " ".join(result.output.replace("│", " ").split())
+
+
+def test_ids_that_are_not_unique_are_remarked_on(garden, flowers):
+    ids = flowers.ids.copy()
+    ids[[4, 9]] = "f3"
+    sx.write(flowers.replace(ids=ids), "flowers.npz", overwrite=True)
+    plain = run(*LEARN)
+    assert "share their id" not in plain.output
+    result = run(*LEARN, "--tested", "tested.csv", "--json")
+    note = (
+        "3 of 40 shapes share their id with another one, such as 'f3': ids do not tell the rows of the table apart, "
+        "and shapelex report --predictions needs ids that differ."
+    )
+    assert note in json.loads(result.stdout)["remarks"]
+    assert f"note: {note}" in lines_of(run(*LEARN, "--misclassified", "wrong.csv"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+import shapelex as sx
 from tests.cli.conftest import lines_of, run
 
 MEAN = ["mean", "shapes.npz", "-o", "m.csv", "--force"]
@@ -70,3 +71,31 @@ def test_wrong_widths(folder, width):
 
 def test_options_of_shapes_are_for_figures_of_shapes(folder):
     assert run("distances", "shapes.npz", "-o", "d.csv", "--figure", "d.png", "--no-lines").exit_code == 2
+
+
+BAD, OTHER = r"$\frac{$", "$x_{y$"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("mean", "bad.npz", "--by-label", "-o", "m.npz"), [BAD, OTHER]),
+        (("distances", "bad.npz", "-o", "d.csv"), [BAD, OTHER]),
+        (("classify", "bad.npz", "--folds", "2", "-o", "c.npz"), [BAD, OTHER]),
+        (("encode", "model.npz", "bad.npz", "-o", "e.csv"), []),
+    ],
+)
+def test_labels_and_letters_are_drawn_as_they_are_written(ready, shapes, words, shown):
+    sx.write(shapes.replace(labels=[BAD, OTHER] * 20), "bad.npz")
+    lines_of(run(*words, "--figure", "f.svg", "--letter", r"$\x{$"))
+    assert {*shown, r"$\x{$"} <= set(texts_of("f.svg"))
+    assert (ready / words[-1]).exists()
+
+
+def test_groups_of_a_test_are_drawn_as_they_are_written(ready, shapes):
+    sx.write(shapes.replace(labels=[BAD, OTHER] * 20), "bad.npz")
+    options = ("--by", "label", "--permutations", 19, "--dictionary", "model.npz", "-o", "found")
+    lines_of(run("test", "bad.npz", *options))
+    assert {path.name for path in (ready / "found").glob("*.png")} == {
+        "means.png", "effects.png", "atoms.png", "typical.png"
+    }  # fmt: skip

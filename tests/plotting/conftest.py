@@ -1,5 +1,8 @@
 """Axes that belong to no window, and shapes to draw on them."""
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -24,3 +27,20 @@ def blobs(rng) -> tuple[np.ndarray, sx.BSpline]:
     pose = np.exp(2j * np.pi * rng.uniform(size=(9, 1)))
     space = sx.BSpline(14)
     return space.fit(pose * (1.6 * circle + circle**-1 + a * circle**-2 + b * circle**2)), space
+
+
+@pytest.fixture
+def size_limit() -> Callable[[int], AbstractContextManager[None]]:
+    """A context in which no file can grow beyond so many bytes, as on a disk that is full."""
+    resource = pytest.importorskip("resource")
+
+    @contextmanager
+    def limit(n_bytes: int) -> Iterator[None]:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limit

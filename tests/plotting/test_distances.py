@@ -57,3 +57,17 @@ def test_names_of_small_groups_do_not_overlap(rng, ax):
     boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
     assert [label.get_text() for label in ax.get_yticklabels()] == list("abcdefgh")
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+
+
+@pytest.mark.parametrize("role", ["labels", "names"])
+@pytest.mark.parametrize("is_lettered", [False, True])
+def test_names_and_letters_stay_in_the_figure(role, is_lettered):
+    for length in range(1, 14):
+        figure = Figure(figsize=(7, 5.6), layout="constrained")
+        names = [f"{'x' * length}{k}" for k in range(4)]
+        ax = sx.plotting.plot_distances(1 - np.eye(4), **{role: names}, ax=figure.subplots())
+        if is_lettered:
+            sx.plotting.letter_panels(ax)
+        for _ in range(2):
+            figure.draw_without_rendering()
+        assert ax.get_tightbbox().x0 >= 0

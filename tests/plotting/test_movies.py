@@ -1,5 +1,6 @@
 """Movies: number of pictures, speed, what moves, and what is said where a writer is missing."""
 
+import errno
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -108,3 +109,53 @@ def test_what_is_no_movie(tmp_path: Path, crawl: Any) -> None:
         save_movie(tmp_path / "worm.gif", worms[:4], codes, atoms)
     with pytest.raises(CodesError, match="over 3 atoms, but 2"):
         save_movie(tmp_path / "worm.gif", worms, codes, atoms[:2])
+
+
+# What ffmpeg may do instead of writing the movie, and what is said of it.
+FAILURES = {
+    "at the end": (
+        'cat > /dev/null; for last; do :; done; echo half > "$last"; echo "No space left on device" >&2; exit 1',
+        errno.ENOSPC,
+        "No space left on device",
+    ),
+    "at once": (
+        'echo "first" >&2; echo "Unknown encoder." >&2; exit 8',
+        errno.EIO,
+        "ffmpeg could not write the movie: Unknown encoder",
+    ),
+    "without a word": ("exit 3", errno.EIO, "ffmpeg could not write the movie: exit status 3"),
+    "killed": ("kill -9 $$", errno.EIO, "ffmpeg could not write the movie: it was ended by the signal SIGKILL"),
+    "too early": ("exit 0", errno.EIO, "ffmpeg could not write the movie: exit status 0"),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+@pytest.mark.parametrize("name", FAILURES)
+def test_movie_that_ffmpeg_could_not_write_leaves_the_older_one(
+    tmp_path: Path, crawl: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    pytest.importorskip("imageio_ffmpeg")
+    script, number, reason = FAILURES[name]
+    program = tmp_path / "ffmpeg"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(program))
+    path = tmp_path / "worm.mp4"
+    path.write_text("an older movie")
+    worms, codes, atoms, _ = crawl
+    with pytest.raises(OSError, match="worm") as caught:
+        save_movie(path, worms[:3], codes[:3], atoms)
+    assert (caught.value.errno, caught.value.strerror, caught.value.filename) == (number, reason, str(path))
+    assert path.read_text() == "an older movie"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["ffmpeg", "worm.mp4"]
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".mp4"])
+def test_error_of_the_disk_names_the_movie(tmp_path: Path, crawl: Any, suffix: str, size_limit: Any) -> None:
+    pytest.importorskip("imageio_ffmpeg")
+    worms, codes, atoms, _ = crawl
+    path = tmp_path / f"worm{suffix}"
+    with size_limit(4096), pytest.raises(OSError, match="worm") as caught:
+        save_movie(path, worms[:3], codes[:3], atoms)
+    assert caught.value.filename == str(path)
+    assert list(tmp_path.iterdir()) == []

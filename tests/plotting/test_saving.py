@@ -1,5 +1,6 @@
 """Figures as files: fonts, sizes, and the same bytes for the same figure."""
 
+import errno
 import io
 import re
 import xml.etree.ElementTree as ET
@@ -89,3 +90,15 @@ def test_other_suffixes_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"the end of the name of path must be one of '.png'.*got '.gif'"):
         sx.plotting.save_figure(make_figure(), tmp_path / "a.gif")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["pdf", "svg", "eps", "png", "tiff"])
+def test_error_of_the_disk_names_the_figure(tmp_path, size_limit, ending):
+    path = tmp_path / f"a.{ending}"
+    path.write_text("an older figure")
+    figure = make_figure()
+    with size_limit(2048), pytest.raises(OSError, match=f"a.{ending}") as caught:
+        sx.plotting.save_figure(figure, path)
+    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
+    assert path.read_text() == "an older figure"
+    assert list(tmp_path.iterdir()) == [path]

@@ -9,7 +9,7 @@ from shapelex.cli.columns import find_column
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption
 from shapelex.cli.outputs import claim_file, claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import count_incomplete, read_complete_shapes, read_shapes_for
@@ -73,6 +73,7 @@ def classify(
             show_default=False,
         ),
     ] = None,
+    safe_cells: SafeCellsOption = False,
     seed: SeedOption = 0,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
@@ -97,7 +98,7 @@ def classify(
                 raise typer.BadParameter("works without NEW only, when a classifier learns.", param_hint=option)
         if figure.figure is not None:
             raise typer.BadParameter("draws the confusion matrix of a test: leave out NEW.", param_hint="--figure")
-        _predict(Path(shapes), new, out, force, screen)
+        _predict(Path(shapes), new, out, force, screen, safe_cells)
         return
     if not test and (tested or misclassified or figure.figure):
         raise typer.BadParameter("leaves nothing for --tested, --misclassified and --figure.", param_hint="--no-test")
@@ -121,7 +122,7 @@ def classify(
         told = _tell_outcome(outcome, screen)
         results |= told
         facts |= {name: told[name] for name in ("n_folds", "accuracy", "standard_error", "n_misclassified")}
-        _write_tables(outcome, found, tables, run, screen)
+        _write_tables(outcome, found, tables, run, screen, safe_cells)
         if picture is not None:
             _draw(outcome, figure, run)
             screen.wrote(picture)
@@ -256,10 +257,17 @@ def _tell_outcome(outcome: "ClassTest", screen: Screen) -> dict[str, Any]:
 
 
 def _write_tables(
-    outcome: "ClassTest", shapes: "ShapeSet", tables: dict[str, Path | None], run: dict[str, Any], screen: Screen
+    outcome: "ClassTest",
+    shapes: "ShapeSet",
+    tables: dict[str, Path | None],
+    run: dict[str, Any],
+    screen: Screen,
+    safe_cells: bool,
 ) -> None:
     from shapelex.store.table_file import write_table
 
+    if any(path is not None for path in tables.values()):
+        _say_repeated(shapes.ids, screen)
     columns = {
         "id": shapes.ids,
         "class": outcome.true,
@@ -270,8 +278,25 @@ def _write_tables(
     rows: dict[str, Any] = {"tested": slice(None), "misclassified": ~outcome.is_right}
     for name, path in tables.items():
         if path is not None:
-            write_table(path, [{title: column[rows[name]] for title, column in columns.items()}], run)
+            cells = {title: column[rows[name]] for title, column in columns.items()}
+            write_table(path, [cells], run, safe_cells=safe_cells)
             screen.wrote(path)
+
+
+def _say_repeated(ids: "np.ndarray[Any, Any]", screen: Screen) -> None:
+    """Say that rows of a table cannot be told apart by their ids, where that is so."""
+    import numpy as np
+
+    names, counts = np.unique(ids, return_counts=True)
+    repeated = names[counts > 1]
+    if len(repeated):
+        note = (
+            f"{int(counts[counts > 1].sum())} of {len(ids)} shapes share their id with another one, such as "
+            f"{repeated.tolist()[0]!r}: ids do not tell the rows of the table apart, and shapelex report --predictions "
+            "needs ids that differ."
+        )
+        current_report().note_remarks([note])
+        screen.say(f"note: {note}")
 
 
 def _draw(outcome: "ClassTest", figure: FigureRequest, run: dict[str, Any]) -> None:
@@ -281,7 +306,7 @@ def _draw(outcome: "ClassTest", figure: FigureRequest, run: dict[str, Any]) -> N
     draw_figure(figure, lambda ax: sx.plotting.plot_confusion(outcome.true, outcome.predicted, ax=ax), run, aspect)
 
 
-def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen) -> None:
+def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen, safe_cells: bool) -> None:
     """Write the predicted classes of new shapes."""
     from shapelex.store.table_file import write_table
 
@@ -299,7 +324,7 @@ def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen
     run["facts"] = {"n_shapes": len(found), "n_classes": len(model.classes_)}
     columns = {"id": found.ids, "predicted": predicted, "probability": probabilities.max(axis=1)}
     columns |= {f"p {name}": probabilities[:, place] for place, name in enumerate(model.classes_.tolist())}
-    write_table(target, [columns], run)
+    write_table(target, [columns], run, safe_cells=safe_cells)
     counts = {str(name): int((predicted == name).sum()) for name in model.classes_}
     screen.say(f"{len(found)} shapes: " + ", ".join(f"{name} {count}" for name, count in counts.items() if count))
     screen.wrote(target)

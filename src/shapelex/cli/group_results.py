@@ -24,6 +24,12 @@ _CONFIDENCE = 0.95
 _BOOTSTRAP = 999
 _MOST_NAMED = 5
 
+RESULT_FILES = (
+    "anova.csv", "pairs.csv", "points.csv", "atoms.csv", "atom_means.csv",
+    "means.png", "effects.png", "allometry.png", "atoms.png", "typical.png",
+)  # fmt: skip
+"""Names of all files that may be in the folder of results."""
+
 Draw = tuple[Callable[[Any], Any], float]
 """Function that draws on axes, and the height of its figure in mm."""
 

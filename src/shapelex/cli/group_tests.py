@@ -1,14 +1,18 @@
 """``shapelex test``: whether groups of shapes differ, by how much, where, and in which atoms."""
 
+import shlex
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.group_results import GroupResults, compare
+from shapelex.cli.errors import ARGUMENTS
+from shapelex.cli.group_results import RESULT_FILES, GroupResults, compare
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption, ShapesArgument
-from shapelex.cli.outputs import claim_folder, claim_table, record_run
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption, ShapesArgument
+from shapelex.cli.outputs import claim_folder, claim_table, options_apart, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import load_dictionary, read_complete_shapes, read_shapes_for, say_notes
 
@@ -59,6 +63,7 @@ def compare_groups(
             "--lines/--no-lines", help="Draw a line through the points; use --no-lines for anatomical landmarks."
         ),
     ] = True,
+    safe_cells: SafeCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -70,6 +75,8 @@ def compare_groups(
     the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --model,
     size is the centroid size; other names are columns of the shapes. Shapes without a value, and groups of one shape,
     are left out, and named.
+
+    With --force, the results of an earlier test in the folder -o are replaced as a whole; other files in it are kept.
 
     Example: shapelex test shapes.npz --by treatment --within animal -o results
     """
@@ -83,6 +90,7 @@ def compare_groups(
         )
     target = None if table is None else claim_table(table, force, "--table")
     if out is not None:
+        _check_folder_is_named()
         from shapelex.plotting.style import import_matplotlib
 
         # Said before the work, not after it.
@@ -109,33 +117,98 @@ def compare_groups(
     screen.say(results.answer)
     for text in results.texts:
         screen.say(f"\n{text}")
-    if target is not None:
-        _write(target, results.tables["anova"], run)
-        screen.wrote(target)
     if folder is not None:
-        for path in _write_folder(folder, results, run, lines):
+        for path in _replace_results(folder, results, run, lines, safe_cells):
             screen.wrote(path)
+    # After the folder, in which it may lie under the name of an earlier result.
+    if target is not None:
+        _write(target, results.tables["anova"], run, safe_cells)
+        screen.wrote(target)
     screen.show({"answer": results.answer, **results.facts, "tables": results.records()})
 
 
-def _write(path: Path, table: Any, run: dict[str, Any]) -> None:
+def _check_folder_is_named() -> None:
+    """Refuse an empty name, which becomes the same path as that of the current folder."""
+    for option, value in pairwise(options_apart(ARGUMENTS.get())):
+        if option in ("-o", "--out") and not value:
+            raise typer.BadParameter("needs the name of a folder; . is the current one.", param_hint="-o")
+
+
+def _replace_results(
+    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, safe_cells: bool
+) -> list[Path]:
+    """Write all results, put them into the folder in place of those of an earlier test, and return where they went.
+
+    The earlier ones are touched only when all new ones are written, and leave the folder before the new ones come in:
+    results of two tests are never mixed.
+    """
+    from shapelex.store.atomic import work_folder
+    from shapelex.store.sidecar import sidecar_path
+
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    # Inside, because the folder may be on another disk than the one above it.
+    place = folder / "results"
+    try:
+        with work_folder(place) as work:
+            written = _write_results(work, results, run, lines, safe_cells)
+            _remove_earlier(folder)
+            for path in written:
+                # The record first: a result without one would be taken for a file of the user.
+                for one in (sidecar_path(path), path):
+                    one.replace(folder / one.name)
+    except OSError as error:
+        if error.filename != str(place):
+            raise
+        raise type(error)(error.errno, error.strerror, str(folder)) from error
+    finally:
+        if is_new:
+            # It stays where it holds something.
+            with suppress(OSError):
+                folder.rmdir()
+    return [folder / path.name for path in written]
+
+
+def _remove_earlier(folder: Path) -> None:
+    """Remove the results of earlier tests, which are known by their names and by the records beside them."""
+    from shapelex.store.sidecar import sidecar_path
+
+    for name in RESULT_FILES:
+        if _is_of_a_test(folder / name):
+            # The record last, so that a result is never without it.
+            (folder / name).unlink(missing_ok=True)
+            sidecar_path(folder / name).unlink()
+
+
+def _is_of_a_test(path: Path) -> bool:
+    from shapelex.store.sidecar import read_sidecar
+
+    try:
+        return shlex.split(read_sidecar(path)["command"])[:2] == ["shapelex", "test"]
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return False  # no record, or none of ours
+
+
+def _write(path: Path, table: Any, run: dict[str, Any], safe_cells: bool) -> None:
     from shapelex.store.table_file import write_table
 
-    write_table(path, [{str(name): table[name].to_numpy() for name in table.columns}], run)
+    columns = {str(name): table[name].to_numpy() for name in table.columns}
+    write_table(path, [columns], run, safe_cells=safe_cells)
 
 
-def _write_folder(folder: Path, results: GroupResults, run: dict[str, Any], lines: bool) -> list[Path]:
-    """Write all tables and figures, and return where they went."""
+def _write_results(
+    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, safe_cells: bool
+) -> list[Path]:
+    """Write all tables and figures with their records, and return where they went."""
     from matplotlib.figure import Figure
 
     from shapelex.plotting import figure_size, save_figure, style
     from shapelex.store.provenance import write_sidecar
 
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, table in results.tables.items():
         written.append(folder / f"{name}.csv")
-        _write(written[-1], table, run)
+        _write(written[-1], table, run, safe_cells)
     for name, (draw, height) in results.figures(lines).items():
         path = folder / f"{name}.png"
         with style():

@@ -11,7 +11,15 @@ from shapelex.cli.errors import CommandError
 from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, read_exclusion
 from shapelex.cli.format_options import FormatOption, complete_format, parse_format_options
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, MissingName, MissingOption, QuietOption, SeedOption
+from shapelex.cli.options import (
+    ForceOption,
+    JsonOption,
+    MissingName,
+    MissingOption,
+    QuietOption,
+    SafeCellsOption,
+    SeedOption,
+)
 from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
@@ -102,6 +110,7 @@ def import_shapes(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")] = False,
     exclude: ExcludeOption = None,
     option: FormatOption = None,
+    safe_cells: SafeCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -160,7 +169,7 @@ def import_shapes(
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
         run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
         with screen.progress("writing"):
-            write_shapes(shapes, target, run, force)
+            write_shapes(shapes, target, run, force, safe_cells=safe_cells)
         summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())
     screen.say(str(summary))
     screen.wrote(target)

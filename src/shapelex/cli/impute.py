@@ -14,6 +14,7 @@ from shapelex.cli.options import (
     MissingName,
     MissingOption,
     QuietOption,
+    SafeCellsOption,
     SeedOption,
     ShapesArgument,
 )
@@ -59,6 +60,7 @@ def impute(
     ] = MethodName.posterior,
     missing: MissingOption = MissingName.allow,
     option: FormatOption = None,
+    safe_cells: SafeCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -104,7 +106,7 @@ def impute(
     say_notes(found, screen)
     inputs = [one for one in (shapes, model, reference) if one is not None]
     with screen.progress("writing"):
-        write_shapes(completed, target, record_run(seed, tuple(inputs)), force)
+        write_shapes(completed, target, record_run(seed, tuple(inputs)), force, safe_cells=safe_cells)
     screen.wrote(target)
     current_report().note_remarks(completed.notes)
     screen.show(results)

@@ -29,7 +29,8 @@ def claim_folder(path: Path, force: bool, *, make: bool = True) -> Path:
     """
     if path.exists() and not path.is_dir():
         raise CommandError(f"{path} is a file, not a folder: choose another -o.")
-    if path.is_dir() and any(path.iterdir()) and not force:
+    # What a killed command left goes when the next one writes.
+    if path.is_dir() and not force and not all(re.fullmatch(r"\..+\.partial", one.name) for one in path.iterdir()):
         raise CommandError(f"{path} is not empty: choose another -o, or pass --force to replace what is there.")
     if make:
         path.mkdir(parents=True, exist_ok=True)

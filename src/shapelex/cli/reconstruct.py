@@ -13,6 +13,7 @@ from shapelex.cli.options import (
     JsonOption,
     ModelArgument,
     QuietOption,
+    SafeCellsOption,
     ShapesArgument,
 )
 from shapelex.cli.outputs import record_run
@@ -27,6 +28,7 @@ def reconstruct(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="File to write: .npz, .csv or .tps.")],
     device: DeviceOption = "cpu",
+    safe_cells: SafeCellsOption = False,
     figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -45,7 +47,13 @@ def reconstruct(
     with screen.progress("coding"):
         made, errors = dictionary.reconstruct(found), dictionary.errors(found)
     run = record_run(dictionary.random_state, (shapes, model))
-    write_shapes(found.replace(configurations=made, metadata={**found.metadata, "error": errors}), target, run, force)
+    write_shapes(
+        found.replace(configurations=made, metadata={**found.metadata, "error": errors}),
+        target,
+        run,
+        force,
+        safe_cells=safe_cells,
+    )
     rmse = float((errors**2).mean() ** 0.5)
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
     screen.wrote(target)

@@ -9,7 +9,14 @@ import typer
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOption, ShapesArgument
+from shapelex.cli.options import (
+    ForceOption,
+    JsonOption,
+    ModelArgument,
+    QuietOption,
+    SafeCellsOption,
+    ShapesArgument,
+)
 from shapelex.cli.outputs import claim_file, claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import load_dictionary, read_shapes_for
@@ -114,6 +121,7 @@ def sequence(
             show_default="all in an ethogram, else the longest",
         ),
     ] = None,
+    safe_cells: SafeCellsOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -152,7 +160,7 @@ def sequence(
     current_report().note_remarks(result.remarks)
     for remark in result.remarks:
         screen.say(f"note: {remark}")
-    write_table(target, [{"id": found.ids, **_columns_of(result.to_dataframe())}], run)
+    write_table(target, [{"id": found.ids, **_columns_of(result.to_dataframe())}], run, safe_cells=safe_cells)
     _say_result(result, screen)
     screen.wrote(target)
     known: Any = str(states)
@@ -163,7 +171,8 @@ def sequence(
         screen.say(f"states: {known.explanation}")
     make = {"bouts": sx.sequences.bouts, "transitions": sx.sequences.transitions}
     for name, path in tables.items():
-        write_table(path, [_columns_of(make[name](result, known, min_duration=min_duration))], run)
+        cells = _columns_of(make[name](result, known, min_duration=min_duration))
+        write_table(path, [cells], run, safe_cells=safe_cells)
         screen.wrote(path)
     if drawing is not None:
         aspect = _ASPECTS[picture]

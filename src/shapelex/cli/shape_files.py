@@ -29,12 +29,16 @@ def claim_shapes(path: Path, force: bool) -> Path:
     return claim_file(path, force)
 
 
-def write_shapes(shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str, Any], force: bool) -> None:
+def write_shapes(
+    shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str, Any], force: bool, *, safe_cells: bool = False
+) -> None:
     """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar.
 
-    A file that was made since then is not replaced either, unless `force`.
+    A file that was made since then is not replaced either, unless `force`. `safe_cells` keeps text in tables of text
+    from being taken for formulas.
     """
     import shapelex as sx
+    from shapelex.io.write import find_writable
     from shapelex.store.provenance import write_sidecar
 
     provenance = {**shapes.provenance, "run": run}
@@ -43,6 +47,9 @@ def write_shapes(shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str
     else:
         shapes.provenance = provenance
     claim_file(path, force)
-    sx.write(shapes, path, overwrite=force, command=run["command"])
+    # Other formats have no cells that a spreadsheet would take for formulas.
+    takes_safe_cells = "safe_cells" in find_writable(path).writer_options
+    options: dict[str, Any] = {"safe_cells": True} if safe_cells and takes_safe_cells else {}
+    sx.write(shapes, path, overwrite=force, command=run["command"], **options)
     if path.suffix.lower() not in (".npz", ".zarr", ".parquet"):
         write_sidecar(path, run)

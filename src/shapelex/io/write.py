@@ -45,7 +45,8 @@ def write(
     command : str, optional
         What made the set, to go into the provenance, where the format has a place for it.
     **options : object
-        Options of the format, such as ``layout="long"`` of tables.
+        Options of the format, such as ``layout="long"`` of tables; ``safe_cells=True`` puts an apostrophe before text
+        in ``.csv`` and ``.tsv`` that a spreadsheet would take for a formula.
 
     Returns
     -------

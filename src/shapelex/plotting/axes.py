@@ -6,6 +6,7 @@ matplotlib is imported here and inside the functions that need it, never when th
 from typing import TYPE_CHECKING
 
 from shapelex.exceptions import ParameterTypeError
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.style import import_matplotlib
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ def name_rows_along_y(ax: "Axes", names: "Sequence[str]", x_name: str, fontsize:
     import matplotlib as mpl
 
     ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_yticks(range(len(names)), names, fontsize=fontsize)
+    ax.set_yticks(range(len(names)), [literal(name) for name in names], fontsize=fontsize)
     ax.tick_params(labelsize=fontsize)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(x_name, fontsize=fontsize)
+    ax.set_xlabel(literal(x_name), fontsize=fontsize)
     ax.spines["top"].set_visible(mpl.rcParams["axes.spines.top"])
     ax.spines["right"].set_visible(mpl.rcParams["axes.spines.right"])
 

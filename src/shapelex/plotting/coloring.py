@@ -12,6 +12,7 @@ import numpy as np
 from shapelex._typing import IntArray
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import size_in_inches
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import CATEGORY_COLORS, CYCLE, DASHES, GRAY
 from shapelex.plotting.style import cycle_colors, text_size
 from shapelex.shapes import ShapeSet
@@ -65,8 +66,10 @@ class Coloring:
         from matplotlib.lines import Line2D
 
         looks = [self.looks[int(rows[0])] for rows in self.categories.values()]
-        handles = [Line2D([], [], label=name, **look) for name, look in zip(self.categories, looks, strict=True)]
-        options: dict[str, Any] = {"title": self.title} if self.title else {}
+        handles = [
+            Line2D([], [], label=literal(name), **look) for name, look in zip(self.categories, looks, strict=True)
+        ]
+        options: dict[str, Any] = {"title": literal(self.title)} if self.title else {}
         ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=self._n_columns(ax),
                   frameon=False, fontsize=text_size(), title_fontsize=text_size(), handlelength=1.9, columnspacing=1.2,
                   borderaxespad=0.2, **options)  # fmt: skip
@@ -84,7 +87,7 @@ class Coloring:
         bar = ax.figure.colorbar(values, ax=ax, location="bottom", shrink=0.5, aspect=25, pad=0.03)
         bar.ax.tick_params(labelsize=text_size(), length=2)
         bar.outline.set_visible(False)
-        bar.set_label(self.title, fontsize=text_size())
+        bar.set_label(literal(self.title), fontsize=text_size())
 
 
 def column_of(shapes: Any, color: Any, n_shapes: int) -> tuple[Column, str] | None:

@@ -8,6 +8,7 @@ import numpy as np
 from shapelex._typing import ArrayLike
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import resolve_axes
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.style import styled, text_size
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ def plot_confusion(
     # Smaller names where there are many classes.
     name_size = min(size, 200 / len(names))
     turn = 0 if sum(map(len, names)) <= _MOST_LETTERS_ABREAST else 90
-    ax.set_xticks(ticks, names, rotation=turn, fontsize=name_size)
-    ax.set_yticks(ticks, names, fontsize=name_size)
+    shown = [literal(name) for name in names]
+    ax.set_xticks(ticks, shown, rotation=turn, fontsize=name_size)
+    ax.set_yticks(ticks, shown, fontsize=name_size)
     ax.tick_params(length=0)
     ax.set_xlabel("predicted class", fontsize=size)
     ax.set_ylabel("class", fontsize=size)

@@ -9,6 +9,7 @@ from shapelex._typing import ArrayLike, FloatArray
 from shapelex._validation import as_numeric_array
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import resolve_axes, size_in_inches
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import DARK_GRAY
 from shapelex.plotting.style import styled, text_size
 
@@ -83,10 +84,13 @@ def plot_distances(
     bar.outline.set_visible(False)
     bar.set_label("distance", fontsize=size)
     ax.tick_params(labelsize=size, length=2)
+    if groups is not None or names is not None:
+        # Layouts reckon with names beside the place of the axes, also where equal scales make the axes narrower.
+        ax.set_anchor("W")
     if groups is not None:
         _mark_groups(ax, groups, size)
     elif names is not None and len(table) <= _MOST_NAMED:
-        ax.set_yticks(range(len(table)), [str(name) for name in np.asarray(names)])
+        ax.set_yticks(range(len(table)), [literal(name) for name in np.asarray(names)])
         ax.set_xticks([])
     else:
         from matplotlib.ticker import MaxNLocator
@@ -112,7 +116,7 @@ def _mark_groups(ax: "Axes", groups: np.ndarray[tuple[int], np.dtype[np.str_]], 
     if places is None:
         ax.set_yticks(middles, [""] * len(kinds))
         return
-    ax.set_yticks(places, [name or "(none)" for name in kinds.tolist()])
+    ax.set_yticks(places, [literal(name or "(none)") for name in kinds.tolist()])
     ax.tick_params(axis="y", length=0, pad=7)
     ends = [limits[0][0], limits[0][0] - 0.02 * len(groups)]
     for middle, place in zip(middles, places, strict=True):

@@ -10,6 +10,7 @@ from shapelex._validation import as_numeric_array
 from shapelex.exceptions import ParameterError
 from shapelex.plotting.axes import label_axes, resolve_axes, size_in_inches
 from shapelex.plotting.drawing import with_defaults
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import DARK_GRAY, MARKERS
 from shapelex.plotting.style import cycle_color, styled, text_size
 
@@ -139,7 +140,7 @@ def plot_rmse_curves(table: Any, *, fontsize: float | None = None, ax: "Axes | N
             least, greatest = [group.min() for group in groups], [group.max() for group in groups]
             ax.fill_between(found, least, greatest, color=color, alpha=0.15, linewidth=0)
     for split, style in zip(splits if len(splits) > 1 else (), _STYLES, strict=False):
-        ax.plot([], [], color=DARK_GRAY, linestyle=style, label=split)
+        ax.plot([], [], color=DARK_GRAY, linestyle=style, label=literal(split))
     use_log_scale(ax)
     _finish(ax, "atoms per shape", size)
     _make_room_for_legend(ax, size)
@@ -192,7 +193,10 @@ def _as_reals(values: Any, name: str) -> FloatArray:
 
 
 def _draw_line(ax: "Axes", x: Any, y: FloatArray, line: dict[str, Any], **look: Any) -> None:
-    ax.plot(x, y, **with_defaults(line, markersize=3.6, solid_joinstyle="round", **look))
+    properties = with_defaults(line, markersize=3.6, solid_joinstyle="round", **look)
+    if properties.get("label") is not None:
+        properties["label"] = literal(properties["label"])
+    ax.plot(x, y, **properties)
 
 
 def use_log_scale(ax: "Axes") -> None:

@@ -8,6 +8,7 @@ from shapelex._typing import ArrayLike, IntArray
 from shapelex._validation import check_count, is_data_frame
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import resolve_axes, size_in_inches
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import FILLS, LIGHT_GRAY
 from shapelex.plotting.style import styled, text_size
 from shapelex.plotting.time_axis import TimeAxis, time_axis
@@ -102,7 +103,9 @@ def plot_ethogram(
         _draw_strip(ax, places[rows], times, unit.step, len(drawn) - 1 - strip, fills)
     ax.set_ylim(-0.5 - _STRIP / 8, len(drawn) - 0.5 + _STRIP / 8)
     is_labeled = len(drawn) > 1
-    ax.set_yticks(range(len(drawn)) if is_labeled else [], [str(name) for name in drawn[::-1]] if is_labeled else [])
+    ax.set_yticks(
+        range(len(drawn)) if is_labeled else [], [literal(name) for name in drawn[::-1]] if is_labeled else []
+    )
     ax.set_ylabel("series" if is_labeled else "", fontsize=size)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -163,7 +166,7 @@ def _explain(ax: "Axes", kinds: list[str], fills: list[str], places: IntArray, f
 
     shares = np.bincount(places, minlength=len(kinds)) / len(places)
     handles = [
-        Patch(facecolor=fill, label=f"{kind} ({100 * share:.0f} %)")
+        Patch(facecolor=fill, label=literal(f"{kind} ({100 * share:.0f} %)"))
         for kind, fill, share in zip(kinds, fills, shares, strict=True)
     ]
     widest = text_size() * (0.56 * max(len(str(one.get_label())) for one in handles) + 3) / 72

@@ -13,6 +13,7 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
 from shapelex.plotting.axes import clear_axes, size_in_inches
+from shapelex.plotting.literal_text import literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ class Grid:
     def write_under(self, ax: "Axes", cell: int, text: str, fontsize: float, shift: float = 0.0, **look: Any) -> None:
         """Write `text` under the middle of a cell, or `shift` points to the right of it."""
         ax.annotate(
-            text,
+            literal(text),
             (self.origins[cell].real + (self.left + self.right) / 2, self.bottoms[cell]),
             xytext=(shift, -_ABOVE_LABEL),
             textcoords="offset points",

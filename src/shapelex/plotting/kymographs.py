@@ -8,6 +8,7 @@ from shapelex._typing import ArrayLike
 from shapelex._validation import as_numeric_array, check_positive
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import resolve_axes
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.style import styled, text_size
 from shapelex.plotting.time_axis import time_axis
 
@@ -92,7 +93,7 @@ def plot_kymograph(
     image = ax.imshow(
         picture.T, extent=(begin, end, 1, 0), aspect="auto", interpolation="nearest", cmap=colors, vmin=-most, vmax=most
     )
-    ax.set_yticks([0, 1], list(ends))
+    ax.set_yticks([0, 1], [literal(end) for end in ends])
     ax.tick_params(axis="y", length=0)
     times.set_up(ax, size)
     for side in ("left", "bottom"):
@@ -100,7 +101,7 @@ def plot_kymograph(
     bar = ax.figure.colorbar(
         image, ax=ax, shrink=0.8, aspect=14, pad=0.03, extend="both" if known.max() > most else "neither"
     )
-    bar.set_label(name, fontsize=size)
+    bar.set_label(literal(name), fontsize=size)
     bar.ax.tick_params(labelsize=size, length=2)
     bar.outline.set_visible(False)
     return ax

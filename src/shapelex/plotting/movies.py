@@ -3,13 +3,12 @@
 In come the shapes and codes of one series; out goes a GIF, which Pillow writes, or an MP4, which ffmpeg writes.
 """
 
-from collections.abc import Iterator
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shapelex._extras import load_library
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_choice, check_count, check_positive
 from shapelex.exceptions import CodesError, ShapeInputError
@@ -18,13 +17,14 @@ from shapelex.plotting.curves import curve_points
 from shapelex.plotting.drawing import spread_rows
 from shapelex.plotting.grids import arrange, label_size
 from shapelex.plotting.models import atoms_of, is_model
+from shapelex.plotting.movie_files import write_gif, write_mp4
 from shapelex.plotting.palette import GRAY, LIGHT_GRAY
 from shapelex.plotting.style import cycle_color, styled, text_size
 from shapelex.plotting.time_axis import TimeAxis, time_axis
 from shapelex.plotting.weights_in_time import choose_atoms, dense_codes, plot_weights, usual_limit
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.store.atomic import work_folder
+from shapelex.store.atomic import put_in_place, work_folder
 
 if TYPE_CHECKING:
     from shapelex.coding import SparseCodes
@@ -94,6 +94,8 @@ def save_movie(
         If `codes` are not over these atoms.
     ImportError
         If what writes the movie is not installed; the message names it.
+    OSError
+        If the movie cannot be written, because the disk is full for example. An older movie is then left as it is.
 
     Examples
     --------
@@ -126,11 +128,13 @@ def save_movie(
     shown = spread_rows(len(weights), -(-len(weights) // step))
     scene = _Scene(shapes, weights, dictionary, space, times)
     pictures = (scene.picture(int(place)) for place in shown)
-    write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
+    write = write_gif if path.suffix.lower() == ".gif" else write_mp4
     with work_folder(path) as folder:
         part = folder / f"movie{path.suffix.lower()}"
         write(part, pictures, speed / step)
-        part.replace(path.resolve())
+        with part.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        put_in_place(part, path, folder)
     return path
 
 
@@ -214,36 +218,3 @@ class _Scene:
             (line,) = ax.plot([], [], color=cycle_color(cell), linewidth=1.6, solid_capstyle="round")
             self._terms.append((line, curves[cell], origin, int(atom)))
             grid.write_under(ax, cell, labels[cell], text_size())
-
-
-def _write_gif(path: Path, pictures: Iterator[np.ndarray[Any, Any]], rate: float) -> None:
-    image = load_library("PIL.Image", "Pillow", "Writing a GIF", extra="report")
-
-    def make_frames() -> Iterator[Any]:
-        for number, picture in enumerate(pictures):
-            frame = image.fromarray(picture).quantize(256, dither=image.Dither.NONE)
-            # GIF counts in hundredths of a second, and viewers slow down what is faster than two of them. Frames of 3
-            # and 4 hundredths take turns at 30 frames per second, so that the movie as a whole has its rate.
-            hundredths = round(100 * (number + 1) / rate) - round(100 * number / rate)
-            frame.info["duration"] = max(20, 10 * hundredths)
-            yield frame
-
-    frames = make_frames()
-    first = next(frames)
-    first.save(path, save_all=True, append_images=frames, loop=0, optimize=False)
-
-
-def _write_mp4(path: Path, pictures: Iterator[np.ndarray[Any, Any]], rate: float) -> None:
-    ffmpeg = load_library("imageio_ffmpeg", "imageio-ffmpeg", "Writing an MP4", extra="sequences")
-    first = next(pictures)
-    height, width = (side - side % 2 for side in first.shape[:2])
-    writer = ffmpeg.write_frames(
-        str(path), (width, height), fps=rate, codec="libx264", quality=7, macro_block_size=2, ffmpeg_log_level="error"
-    )
-    writer.send(None)
-    try:
-        writer.send(np.ascontiguousarray(first[:height, :width]))
-        for picture in pictures:
-            writer.send(np.ascontiguousarray(picture[:height, :width]))
-    finally:
-        writer.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapelex.exceptions import ParameterError
 from shapelex.plotting.axes import resolve_axes
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.style import styled, text_size
 
 if TYPE_CHECKING:
@@ -57,13 +58,13 @@ def letter_panels(
     for panel in panels:
         if panel.get_aspect() == 1:
             # Equal scales shrink the axes; at the top of their place, all letters of a row are at one height.
-            panel.set_anchor("N")
+            panel.set_anchor("NW" if "W" in panel.get_anchor() else "N")
     corners = [_corner(panel, size) for panel in panels]
     for (whole, _, rise), panel, name in zip(corners, panels, names, strict=False):
         # Panels below each other have their letters below each other, also where only some have labels on the left.
         left = min(outer for other, outer, _ in corners if abs(other - whole) < _SAME_COLUMN)
         panel.annotate(
-            name,
+            literal(name),
             (left, 1),
             xytext=(0, rise),
             xycoords=("figure fraction", "axes fraction"),

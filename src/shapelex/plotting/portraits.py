@@ -9,6 +9,7 @@ from shapelex._validation import as_numeric_array
 from shapelex.exceptions import CodesError
 from shapelex.plotting.axes import resolve_axes
 from shapelex.plotting.coloring import even_colormap
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import LIGHT_GRAY
 from shapelex.plotting.style import styled, text_size
 from shapelex.plotting.time_axis import time_axis
@@ -95,8 +96,8 @@ def plot_phase_portrait(
     ax.add_collection(lines)
     reach = 1.08 * float(np.abs(ordered[known]).max()) or 1.0
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), box_aspect=1)
-    ax.set_xlabel(names[0], fontsize=size)
-    ax.set_ylabel(names[1], fontsize=size)
+    ax.set_xlabel(literal(names[0]), fontsize=size)
+    ax.set_ylabel(literal(names[1]), fontsize=size)
     ax.tick_params(labelsize=size)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

@@ -73,20 +73,24 @@ def save_figure(
     kind = {"tif": "tiff"}.get(path.suffix[1:].lower(), path.suffix[1:].lower())
     settings = {} if dpi is None else {"savefig.dpi": check_positive(dpi, "dpi")}
     with style(settings):
-        write_atomically(path, lambda stream: _write(figure, stream, kind, metadata))
+        contents = _contents(figure, kind, metadata)
+    # Written in one piece: encoders that write to a full disk themselves raise errors without a reason or a name.
+    write_atomically(path, lambda stream: stream.write(contents))
     return path
 
 
-def _write(figure: "Figure", stream: BinaryIO, kind: str, metadata: Mapping[str, Any] | None) -> None:
+def _contents(figure: "Figure", kind: str, metadata: Mapping[str, Any] | None) -> bytes:
+    """Return the bytes of the file."""
+    content = io.BytesIO()
     if kind == "tiff":
-        _write_tiff(figure, stream)
+        _write_tiff(figure, content)
     elif kind in ("eps", "ps"):
-        content = io.BytesIO()
         with _without_transparency(figure):
             figure.savefig(content, format=kind)
-        stream.write(_POSTSCRIPT_DATE.sub(b"", content.getvalue(), count=1))
+        return _POSTSCRIPT_DATE.sub(b"", content.getvalue(), count=1)
     else:
-        figure.savefig(stream, format=kind, metadata={**_NO_DATE.get(kind, {}), **(metadata or {})} or None)
+        figure.savefig(content, format=kind, metadata={**_NO_DATE.get(kind, {}), **(metadata or {})} or None)
+    return content.getvalue()
 
 
 def _write_tiff(figure: "Figure", stream: BinaryIO) -> None:

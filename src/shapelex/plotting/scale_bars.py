@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex.exceptions import ShapeInputError
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.style import text_size
 from shapelex.shapes import ShapeSet
 
@@ -67,7 +68,7 @@ def draw_scale_bar(ax: "Axes", unit: Unit, longest: float, right: float, y: floa
     left = right - length / unit.per_coordinate
     ax.plot([left, right], [y, y], color="black", linewidth=1.5, solid_capstyle="butt", gid="scale bar")
     ax.annotate(
-        f"{length:g} {unit.name}",
+        literal(f"{length:g} {unit.name}"),
         ((left + right) / 2, y),
         xytext=(0, -2.5),
         textcoords="offset points",

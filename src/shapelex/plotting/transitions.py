@@ -8,6 +8,7 @@ from shapelex._typing import ArrayLike, FloatArray
 from shapelex._validation import as_numeric_array, check_count, check_not_negative, is_data_frame
 from shapelex.exceptions import ShapeInputError
 from shapelex.plotting.axes import clear_axes, resolve_axes
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import DARK_GRAY, FILLS
 from shapelex.plotting.style import styled, text_size
 
@@ -163,4 +164,4 @@ def _name_state(ax: "Axes", center: complex, radius: float, name: str, share: fl
     side = "center" if abs(way.real) < 0.3 else "left" if way.real > 0 else "right"
     rise = "center" if abs(way.imag) < 0.3 else "bottom" if way.imag > 0 else "top"
     text = name if share is None else f"{name}\n{100 * share:.0f} %"
-    ax.text(place.real, place.imag, text, fontsize=fontsize, ha=side, va=rise, gid="state", linespacing=1.1)
+    ax.text(place.real, place.imag, literal(text), fontsize=fontsize, ha=side, va=rise, gid="state", linespacing=1.1)

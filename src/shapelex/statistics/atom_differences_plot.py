@@ -7,6 +7,7 @@ import numpy as np
 from shapelex._validation import check_count
 from shapelex.plotting.axes import clear_axes, name_rows_along_y, own_axes
 from shapelex.plotting.drawing import draw_shape
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import BLUE, DARK_GRAY, GRAY, ORANGE
 from shapelex.plotting.poses import pose_rotations
 from shapelex.plotting.style import cycle_color, styled, text_size
@@ -49,7 +50,7 @@ def plot_atom_differences(tests: "AtomTests", *, max_atoms: int = 15, ax: "Axes 
                      markerfacecolor=color if is_found else "white", linestyle="none")  # fmt: skip
             if has_pairs:
                 end = row.high if np.isfinite(row.high) else row.difference
-                own.annotate(row.contrast, (end, height), (4, 0), textcoords="offset points", va="center",
+                own.annotate(literal(row.contrast), (end, height), (4, 0), textcoords="offset points", va="center",
                              fontsize=0.85 * size, color=DARK_GRAY)  # fmt: skip
         values = shown[["difference", "low", "high"]].to_numpy(dtype=np.float64)
         scales[measure] = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
@@ -116,7 +117,8 @@ def plot_explained_weights(
     ax.set_xlim(left=0)
     name_rows_along_y(ax, [f"atom {atom}" for atom in order], "share of the variation of the weight (R²)", size)
     handles = [
-        Line2D([], [], color=cycle_color(k), marker="o", markersize=4.5, label=term) for k, term in enumerate(terms)
+        Line2D([], [], color=cycle_color(k), marker="o", markersize=4.5, label=literal(term))
+        for k, term in enumerate(terms)
     ]
     handles.append(Line2D([], [], color=GRAY, marker="o", markerfacecolor="white", markersize=4.5,
                           label="not significant"))  # fmt: skip

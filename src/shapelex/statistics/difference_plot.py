@@ -9,6 +9,7 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex._validation import check_positive
 from shapelex.plotting.axes import clear_axes, own_axes
 from shapelex.plotting.drawing import draw_shape
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import AMBER, BLUE, CYCLE, DARK_GRAY, GRAY
 from shapelex.plotting.poses import flat_rotation
 from shapelex.plotting.style import styled, text_size
@@ -61,9 +62,12 @@ def plot_difference(
     colors = (GRAY, BLUE) if len(drawn) == 2 else CYCLE
     look: dict[str, Any] = {} if lines else {"linestyle": "none", "linewidth": 2.8}
     has_numbers = not lines and space.n_coordinates <= _MOST_NUMBERS
+    groups: list[Any] = []
     for place, (mean, name) in enumerate(zip(drawn, names, strict=True)):
+        n_before = len(ax.lines)
         label = f"{name}, differences ×{factor:g}" if place and len(drawn) == 2 and factor != 1 else name
-        draw_shape(ax, mean, space, color=colors[place % len(colors)], label=label, zorder=2 + place, **look)
+        draw_shape(ax, mean, space, color=colors[place % len(colors)], label=literal(label), zorder=2 + place, **look)
+        groups.append(ax.lines[n_before])
     if len(drawn) == 2:
         _draw_arrows(ax, points[0], points[1] - points[0])
     clear_axes(ax)
@@ -71,7 +75,7 @@ def plot_difference(
     ax.margins(_MARGIN if lines else 2 * _MARGIN)
     if has_numbers:
         _number(ax, points)
-    _explain(ax)
+    _explain(ax, groups)
     return ax
 
 
@@ -91,13 +95,14 @@ def _number(ax: "Axes", points: ComplexArray) -> None:
                     ha="center", va="center", fontsize=text_size(), color=DARK_GRAY, zorder=5)  # fmt: skip
 
 
-def _explain(ax: "Axes") -> None:
+def _explain(ax: "Axes", groups: Sequence[Any]) -> None:
     """Add a legend: the groups in their order, then the marks."""
-    handles, labels = ax.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda place: handles[place].get_gid() == _MARK)
-    n_columns = len(order) if len(order) <= _MOST_IN_A_LINE else 3
-    ax.legend([handles[k] for k in order], [labels[k] for k in order], loc="upper center", bbox_to_anchor=(0.5, 0.0),
-              ncols=n_columns, frameon=False, fontsize=text_size())  # fmt: skip
+    # Groups are given, because matplotlib leaves out names that begin with an underscore.
+    others = [one for one in ax.get_legend_handles_labels()[0] if one not in groups]
+    handles = [*groups, *sorted(others, key=lambda one: one.get_gid() == _MARK)]
+    n_columns = len(handles) if len(handles) <= _MOST_IN_A_LINE else 3
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=n_columns, frameon=False,
+              fontsize=text_size())  # fmt: skip
 
 
 def _magnification(points: ComplexArray) -> float:

@@ -11,6 +11,7 @@ from shapelex.plotting.axes import clear_axes, own_axes
 from shapelex.plotting.coloring import Coloring, color_by
 from shapelex.plotting.curves import control_points, curve_points
 from shapelex.plotting.drawing import draw_shape, spread_rows
+from shapelex.plotting.literal_text import literal
 from shapelex.plotting.palette import DARK_GRAY, GRAY, LIGHT_GRAY, MARKERS
 from shapelex.plotting.poses import flat_rotation
 from shapelex.plotting.style import cycle_color, styled, text_size
@@ -108,8 +109,8 @@ def plot_trajectories(found: "Trajectories", ax: Any = None) -> Any:
             marker = MARKERS[place] if is_marked else _POINT
             ax.plot(*path[place], marker=marker, markersize=6, color=look["color"], markeredgecolor="white", zorder=3)
             if not is_marked and place in (0, len(found.points) - 1):
-                ax.annotate(name, path[place], (4, -9), textcoords="offset points", fontsize=size, color=DARK_GRAY,
-                            zorder=4)  # fmt: skip
+                ax.annotate(literal(name), path[place], (4, -9), textcoords="offset points", fontsize=size,
+                            color=DARK_GRAY, zorder=4)  # fmt: skip
     _label(ax, labels[0], labels[1], None)
     _explain_paths(ax, found.points if is_marked else [], coloring)
     ax.set_aspect("equal", adjustable="datalim")
@@ -121,9 +122,9 @@ def _explain_paths(ax: Any, points: Sequence[str], coloring: Coloring) -> None:
     from matplotlib.lines import Line2D
 
     size = text_size()
-    handles = [Line2D([], [], label=name, **_look(coloring, name)) for name in coloring.categories]
+    handles = [Line2D([], [], label=literal(name), **_look(coloring, name)) for name in coloring.categories]
     handles += [
-        Line2D([], [], linestyle="none", marker=marker, markersize=5, label=name, color=DARK_GRAY)
+        Line2D([], [], linestyle="none", marker=marker, markersize=5, label=literal(name), color=DARK_GRAY)
         for name, marker in zip(points, MARKERS, strict=False)
     ]
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(len(handles), 6), frameon=False,
@@ -175,7 +176,7 @@ def _add_predicted(ax: Any, found: "Allometry", group: str | None) -> None:
         inset.spines[:].set_color(LIGHT_GRAY)
         inset.spines[:].set_visible(True)
         name = f"{word} size" if group is None else f"{word} size, {group}"
-        inset.set_title(name, fontsize=size, color=DARK_GRAY, pad=2)
+        inset.set_title(literal(name), fontsize=size, color=DARK_GRAY, pad=2)
 
 
 @styled
@@ -190,7 +191,7 @@ def plot_variances(found: "Disparity", ax: Any = None) -> Any:
                     va="center", fontsize=size, color=DARK_GRAY)  # fmt: skip
     is_long = sum(map(len, found.counts.index)) > _MOST_LETTERS
     names = [name.replace(".", ".\n") if is_long else name for name in found.counts.index]
-    labels = [f"{name}\nn = {count}" for name, count in zip(names, found.counts, strict=True)]
+    labels = [literal(f"{name}\nn = {count}") for name, count in zip(names, found.counts, strict=True)]
     ax.set_xticks(places, labels)
     ax.tick_params(labelsize=size)
     ax.set_ylabel("Procrustes variance", fontsize=size)
@@ -208,8 +209,8 @@ def plot_outliers(found: "Outliers", ax: Any = None) -> Any:
     ax.scatter(places[~is_far], distances[~is_far], s=9, color=cycle_color(0), linewidths=0)
     ax.scatter(places[is_far], distances[is_far], s=16, color=cycle_color(1), linewidths=0)
     for place in places[is_far][::-1][:_MOST_NAMED]:
-        ax.annotate(str(table["id"][place]), (place, distances[place]), (-5, 0), textcoords="offset points", ha="right",
-                    va="center", fontsize=size)  # fmt: skip
+        ax.annotate(literal(table["id"][place]), (place, distances[place]), (-5, 0), textcoords="offset points",
+                    ha="right", va="center", fontsize=size)  # fmt: skip
     if "group" not in table:
         ax.axhline(table["limit"][0], color=GRAY, linewidth=0.8, linestyle="--")
     _label(ax, "shapes, by distance", "distance from the mean", None)
@@ -224,7 +225,7 @@ def plot_errors(errors: "pd.Series", ax: Any = None) -> Any:
     places = np.arange(len(ordered))
     ax.scatter(places, ordered.to_numpy(), s=9, color=cycle_color(0), linewidths=0)
     for place in places[::-1][:_MOST_NAMED_ERRORS]:
-        ax.annotate(str(ordered.index[place]), (place, ordered.iloc[place]), (-5, 0), textcoords="offset points",
+        ax.annotate(literal(ordered.index[place]), (place, ordered.iloc[place]), (-5, 0), textcoords="offset points",
                     ha="right", va="center", fontsize=size)  # fmt: skip
     _label(ax, "specimens, by error", "mean squared distance from their mean", None)
     return ax
@@ -264,7 +265,7 @@ def plot_scores(first: FloatArray, second: FloatArray, x_name: str, y_name: str,
     ax = own_axes(ax)
     _scatter(ax, np.stack([first, second], axis=1), None)
     _label(ax, x_name, y_name, None)
-    ax.set_title(title, fontsize=text_size())
+    ax.set_title(literal(title), fontsize=text_size())
     return ax
 
 
@@ -356,8 +357,8 @@ def _scatter(ax: Any, points: FloatArray, coloring: Coloring | None) -> None:
 
 def _label(ax: Any, x_name: str, y_name: str, coloring: Coloring | None) -> None:
     size = text_size()
-    ax.set_xlabel(x_name, fontsize=size)
-    ax.set_ylabel(y_name, fontsize=size)
+    ax.set_xlabel(literal(x_name), fontsize=size)
+    ax.set_ylabel(literal(y_name), fontsize=size)
     ax.tick_params(labelsize=size)
     ax.spines[["top", "right"]].set_visible(False)
     if coloring is not None:
@@ -371,9 +372,9 @@ def _add_legend(ax: Any, coloring: Coloring, place: str, anchor: tuple[float, fl
     size = text_size()
     colors = [coloring.looks[int(rows[0])]["color"] for rows in coloring.categories.values()]
     handles = [
-        Line2D([], [], linestyle="none", marker=marker, markersize=4, label=name, color=color)
+        Line2D([], [], linestyle="none", marker=marker, markersize=4, label=literal(name), color=color)
         for name, marker, color in zip(coloring.categories, markers, colors, strict=True)
     ]
-    ax.legend(handles=handles, title=coloring.title or None, loc=place, bbox_to_anchor=anchor,
+    ax.legend(handles=handles, title=literal(coloring.title) or None, loc=place, bbox_to_anchor=anchor,
               ncols=min(len(handles), 4), frameon=False, fontsize=size, title_fontsize=size,
               handletextpad=0.2, columnspacing=1.2, borderaxespad=0.3)  # fmt: skip

@@ -93,7 +93,7 @@ def write_table(
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
         cells: Iterable[Sequence[Any]] = chain([tuple(first)], chain.from_iterable(rows))
-        writer.writerows((list(map(_without_formula, row)) for row in cells) if safe_cells else cells)
+        writer.writerows((list(map(without_formula, row)) for row in cells) if safe_cells else cells)
         # The stream belongs to the caller.
         text.detach()
 
@@ -171,7 +171,8 @@ def parquet_parts(path: Path) -> Iterator[Any]:
             yield part
 
 
-def _without_formula(value: Any) -> Any:
+def without_formula(value: Any) -> Any:
+    """Return a cell with an apostrophe before text that a spreadsheet would take for a formula."""
     # Spreadsheets skip blanks and control characters before a formula.
     is_formula = isinstance(value, str) and (value.lstrip()[:1] in _FORMULA_MARKS or value[:1] in "\t\r\n") and value
     return f"'{value}" if is_formula else value

@@ -28,6 +28,7 @@ from shapelex.io.table_layout import TableLayout, looks_like_names
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
 from shapelex.io.text_file import TextFile, open_text
 from shapelex.shapes import ShapeSet
+from shapelex.store.table_file import without_formula
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,14 +95,26 @@ def read_records(
     yield from table_records(open_table, str(path), layout, id_column, label_column)
 
 
-def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",") -> None:
-    """Write a set as a table with names: a shape a row, or a point a row where `layout` is ``"long"``."""
+def write_set(
+    shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",", safe_cells: bool = False
+) -> None:
+    """Write a set as a table with names: a shape a row, or a point a row where `layout` is ``"long"``.
+
+    `safe_cells` puts an apostrophe before text that a spreadsheet would take for a formula, and before such names.
+    """
     from shapelex.io.formats.frames import set_frame
 
+    frame = set_frame(shapes, layout)
+    if check_flag(safe_cells, "safe_cells"):
+        frame = _safe(frame)
     # All words are quoted, so that no id is taken for anything but text, nor loses the blanks around it.
-    set_frame(shapes, layout).to_csv(
-        stream, sep=delimiter, index=False, na_rep="nan", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
-    )
+    frame.to_csv(stream, sep=delimiter, index=False, na_rep="nan", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+
+
+def _safe(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table without text that a spreadsheet would take for a formula."""
+    texts = {name: column.map(without_formula) for name, column in frame.items() if column.dtype.kind not in "biufc"}
+    return frame.assign(**texts).rename(columns=without_formula)
 
 
 @dataclass(frozen=True)
