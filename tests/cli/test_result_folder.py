@@ -12,6 +12,7 @@ import pytest
 
 import shapelex as sx
 from shapelex import plotting
+from shapelex.cli import group_tests
 from shapelex.cli.group_results import RESULT_FILES
 from shapelex.store.provenance import read_run
 from tests.cli.conftest import lines_of, run
@@ -90,8 +91,32 @@ def test_error_leaves_the_earlier_results(cells, monkeypatch, is_new):
         assert {path: path.read_bytes() for path in found.iterdir()} == before
 
 
+def test_earlier_results_come_back_where_new_ones_cannot_be_put_in_place(cells):
+    found = cells / "found"
+    lines_of(run(*BY_LABEL))
+    (found / "pairs.csv").unlink()
+    (found / "pairs.csv").mkdir()
+    before = {path.name for path in found.iterdir()}
+    result = run(*BY_ANIMAL)
+    assert (result.exit_code, "pairs.csv is a folder, where a result would go" in result.stderr) == (1, True)
+    assert {path.name for path in found.iterdir()} == before
+    assert {read_run(found / name)["facts"]["by"] for name in OF_ATOMS} == {"label"}
+
+
+def test_an_exchange_that_fails_is_undone(tmp_path):
+    for name in ("new", "found"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").write_text(name)
+    (tmp_path / "new" / "b").write_text("new")
+    earlier, new = [tmp_path / "found" / "a"], [tmp_path / "new" / name for name in ("b", "a", "missing")]
+    with pytest.raises(FileNotFoundError):
+        group_tests._exchange(earlier, new, tmp_path / "found", tmp_path / "aside")
+    assert [path.name for path in (tmp_path / "found").iterdir()] == ["a"]
+    assert (tmp_path / "found" / "a").read_text() == "found"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
-@pytest.mark.parametrize("moment", ["_write_results", "_remove_earlier"])
+@pytest.mark.parametrize("moment", ["_write_results", "_exchange"])
 def test_killed_test_mixes_nothing_and_the_next_one_cleans_up(cells, moment):
     found = cells / "found"
     lines_of(run(*BY_LABEL))
@@ -101,7 +126,8 @@ from shapelex.cli import group_tests
 from shapelex.cli.main import main
 done = group_tests.{moment}
 def die(*words):
-    done(*words)
+    # After the earlier results have left, and before the new ones come in.
+    done(words[0], [], *words[2:]) if len(words) == 4 else done(*words)
     os.kill(os.getpid(), signal.SIGKILL)
 group_tests.{moment} = die
 main()

@@ -1,6 +1,7 @@
 """Small files that declare much: each is read, or refused, in little memory."""
 
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
@@ -53,7 +54,9 @@ def test_text_in_zarr_folders_of_codes(tmp_path):
 
 def test_opening_leaves_the_text_codec_of_zarr_as_it_was(tmp_path):
     zarr = pytest.importorskip("zarr")
-    sx.open_shapes(sx.write(SHAPES, tmp_path / "set.zarr"))
+    path = sx.write(SHAPES, tmp_path / "set.zarr")
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(sx.open_shapes, [path] * 40))
     assert zarr.config.get("codecs.vlen-utf8") == "zarr.codecs.vlen_utf8.VLenUTF8Codec"
 
 
@@ -91,6 +94,17 @@ def test_a_cell_in_the_last_column_of_a_sheet_of_codes(tmp_path):
         sx.read_codes(far_cell(path, "XFD1000"))
 
 
+def test_long_parquet_tables_of_integer_coordinates(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("shapelex.store.guards.FREE_BYTES", 1 << 16)
+    monkeypatch.setattr("shapelex.store.guards.LARGE_BYTES", 1 << 17)
+    outlines = np.random.default_rng(0).integers(0, 200, size=(400, 50, 2)).cumsum(axis=1) // 64
+    path = sx.write(
+        sx.ShapeSet(outlines, ids=[f"outline {n}" for n in range(400)]), tmp_path / "a.parquet", layout="long"
+    )
+    assert len(sx.read(path)) == 400
+
+
 def test_text_of_an_attribute_in_hdf5(tmp_path):
     path = tmp_path / "sleap.h5"
     test_sleap.save(path, dims=True)
@@ -104,21 +118,20 @@ def test_text_of_an_attribute_in_hdf5(tmp_path):
         sx.read(path)
 
 
-def test_names_in_hdf5(tmp_path):
+@pytest.mark.parametrize("n_before", [0, 512, 4096])
+def test_names_in_hdf5(tmp_path, n_before):
     h5py = pytest.importorskip("h5py")
-    path = tmp_path / "sleap.h5"
-    test_sleap.save(path, dims=True)
-    with h5py.File(path, "a") as file:
-        names = [name.decode() for name in file["node_names"][()]]
-        del file["node_names"]
-        file.create_dataset("node_names", data=names, dtype=h5py.string_dtype())
-        start = file["node_names"].id.get_offset()
-    assert len(sx.read(path, missing="allow"))
+    path = tmp_path / "names.h5"
+    with h5py.File(path, "w", userblock_size=n_before) as file:
+        file.create_dataset("names", data=[f"name {number}" for number in range(40)], dtype=h5py.string_dtype())
+        start = file["names"].id.get_offset()
+    with h5py.File(path) as file:
+        hdf5_text.check_text(file["names"], path)
     content = bytearray(path.read_bytes())
     content[start : start + 4] = b"\xff\xff\xff\xff"
     path.write_bytes(content)
-    with pytest.raises(ShapeFileError, match="'/node_names' declares 4294967295 bytes of text"):
-        sx.read(path, missing="allow")
+    with h5py.File(path) as file, pytest.raises(ShapeFileError, match="'/names' declares 4294967295 bytes of text"):
+        hdf5_text.check_text(file["names"], path)
 
 
 @pytest.mark.parametrize("version", ["earliest", "latest"])

@@ -364,6 +364,7 @@ def test_decimal_commas_and_repeated_lines(read):
         ("1.5 2", "0.536", True),
         ("1,5 2", "0,536", True),
         ("1 2", "0,536", True),
+        ("1,5 2", "0.536", True),
         ("1.5 2", "1,536", False),
         ("1,5 2", "1.536", False),
     ],
@@ -374,5 +375,5 @@ def test_the_scale_is_written_like_the_coordinates(tmp_path, points, scale, is_r
     if is_read:
         assert sx.read(path).metadata["scale"].tolist() == [0.536]
     else:
-        with pytest.raises(ShapeFileError, match=f"found '{scale}'"):
+        with pytest.raises(ShapeFileError, match=f"line 5: .* found '{scale}'"):
             sx.read(path)

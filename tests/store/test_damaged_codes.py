@@ -102,3 +102,15 @@ def test_damaged_codes(tmp_path, suffix):
         except CodesError:
             pass
     assert n_read < 60
+
+
+def test_tables_that_a_spreadsheet_program_saved(tmp_path):
+    path = make_codes(tmp_path / "codes.csv")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert sx.read_codes(path).columns["id"].tolist() == ["a", "b", "c"]
+    openpyxl = pytest.importorskip("openpyxl")
+    path = make_codes(tmp_path / "codes.xlsx")
+    book = openpyxl.load_workbook(path)
+    book.create_sheet("pivot")
+    book.save(path)
+    assert sx.read_codes(path).columns["id"].tolist() == ["a", "b", "c"]

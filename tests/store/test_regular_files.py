@@ -83,7 +83,7 @@ def test_info_of_a_zarr_folder_with_a_device_inside(tmp_path, place):
     (path / place).unlink()
     (path / place).symlink_to("/dev/zero")
     done = subprocess.run(
-        [sys.executable, "-m", "shapelex", "info", str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "shapelex", "info", str(path)], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 1
     assert "a.zarr holds no file" in done.stderr or f"{place} in it is no regular file" in done.stderr

@@ -100,7 +100,7 @@ class GuardedGroup(TyperGroup):
             if "--json" in args:
                 _print_failure(begin_report(), None, describe(error))
                 raise typer.Exit(2) from None
-            vars(error)["message"] = as_printable(str(vars(error).get("message", "")))
+            _make_printable(error)
             raise
 
     def invoke(self, ctx: Any) -> Any:
@@ -127,8 +127,7 @@ class GuardedGroup(TyperGroup):
         except (Exception, KeyboardInterrupt) as error:
             is_usage = isinstance(error, _UsageError)
             if is_usage:
-                # typer prints these by itself.
-                vars(error)["message"] = as_printable(str(vars(error).get("message", "")))
+                _make_printable(error)
             if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
                 raise
             failure = describe(error, self._options(ctx))
@@ -171,6 +170,11 @@ def describe(error: BaseException, options: OptionNames | None = None) -> Failur
     where = "run again with --debug to see where" if file is None else f"the traceback is in {file}"
     what = f"unexpected {type(error).__name__}: {message.rstrip('.') or 'no message'}"
     return Failure("bug", f"{what}. This is a bug of shapelex: {where}; please report it.", 70, traceback=file)
+
+
+def _make_printable(error: Any) -> None:
+    """Escape control characters in a usage error, which typer prints by itself."""
+    error.message = as_printable(str(error.message))
 
 
 def report_error(message: str) -> None:

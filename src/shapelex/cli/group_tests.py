@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.errors import ARGUMENTS
+from shapelex.cli.errors import ARGUMENTS, CommandError
 from shapelex.cli.group_results import RESULT_FILES, GroupResults, compare
 from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption, ShapesArgument
@@ -148,15 +148,14 @@ def _replace_results(
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     # Inside, because the folder may be on another disk than the one above it.
-    place = folder / "results"
+    place = folder / ".shapelex"
     try:
         with work_folder(place) as work:
-            written = _write_results(work, results, run, lines, safe_cells)
-            _remove_earlier(folder)
-            for path in written:
-                # The record first: a result without one would be taken for a file of the user.
-                for one in (sidecar_path(path), path):
-                    one.replace(folder / one.name)
+            (work / "new").mkdir()
+            written = _write_results(work / "new", results, run, lines, safe_cells)
+            # The record first: a result without one would be taken for a file of the user.
+            new = [one for path in written for one in (sidecar_path(path), path)]
+            _exchange(_earlier_results(folder), new, folder, work / "earlier")
     except OSError as error:
         if error.filename != str(place):
             raise
@@ -169,15 +168,30 @@ def _replace_results(
     return [folder / path.name for path in written]
 
 
-def _remove_earlier(folder: Path) -> None:
-    """Remove the results of earlier tests, which are known by their names and by the records beside them."""
+def _earlier_results(folder: Path) -> list[Path]:
+    """Return the results of earlier tests with their records, by which and by their names they are known."""
     from shapelex.store.sidecar import sidecar_path
 
-    for name in RESULT_FILES:
-        if _is_of_a_test(folder / name):
-            # The record last, so that a result is never without it.
-            (folder / name).unlink(missing_ok=True)
-            sidecar_path(folder / name).unlink()
+    found = [folder / name for name in RESULT_FILES if _is_of_a_test(folder / name)]
+    # The record last, so that a result is never without it.
+    return [one for path in found for one in (path, sidecar_path(path)) if one.is_file()]
+
+
+def _exchange(earlier: list[Path], new: list[Path], folder: Path, aside: Path) -> None:
+    """Move earlier files aside and new ones into the folder; where that fails, it is as before."""
+    occupied = next((folder / one.name for one in new if (folder / one.name).is_dir()), None)
+    if occupied is not None:
+        raise CommandError(f"{occupied} is a folder, where a result would go: rename it, or choose another -o.")
+    aside.mkdir()
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for path, target in [(one, aside / one.name) for one in earlier] + [(one, folder / one.name) for one in new]:
+            path.replace(target)
+            moved.append((path, target))
+    except BaseException:
+        for path, target in reversed(moved):
+            target.replace(path)
+        raise
 
 
 def _is_of_a_test(path: Path) -> bool:

@@ -109,7 +109,11 @@ def _check_states(states: dict[str, str], are_recorded: bool, allow_changed: boo
     changed = [path for path, state in states.items() if state == "changed"]
     others = [path for path, state in states.items() if state not in ("unchanged", "changed", "missing")]
     if (changed or others or not are_recorded) and not allow_changed:
-        what = f"{', '.join(others)} could not be compared" if others else "its inputs were not recorded"
+        what = (
+            f"{', '.join(others)} stands for too many files to be compared"
+            if others
+            else "its inputs were not recorded"
+        )
         what = f"{', '.join(changed)} has changed since" if changed else what
         raise CommandError(f"{what}, so the result may differ: pass --allow-changed to run the command all the same.")
 

@@ -30,7 +30,9 @@ def run_command(words: Sequence[str], options: Sequence[str] = (), expected: Map
             for name, value in (expected or {}).items():
                 # Some versions of typer make paths of text only when the command is called.
                 if name in context.params and str(context.params[name]) != str(value):
-                    raise CommandError(f"this command cannot be run with {name} {value}: type it yourself.")
+                    raise CommandError(
+                        f"this command cannot be run with {name} {context.params[name]}: type it yourself."
+                    )
             command.invoke(context)
     finally:
         ARGUMENTS.reset(token)

@@ -13,4 +13,6 @@ def literal(text: object) -> str:
     >>> literal("$x_{y$")
     '\\$x_{y\\$'
     """
-    return str(text).replace("$", r"\$")
+    from matplotlib import rcParams
+
+    return str(text).replace("$", r"\$") if rcParams["text.parse_math"] else str(text)

@@ -3,7 +3,6 @@
 In come the shapes and codes of one series; out goes a GIF, which Pillow writes, or an MP4, which ffmpeg writes.
 """
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -132,8 +131,6 @@ def save_movie(
     with work_folder(path) as folder:
         part = folder / f"movie{path.suffix.lower()}"
         write(part, pictures, speed / step)
-        with part.open("rb+") as stream:
-            os.fsync(stream.fileno())
         put_in_place(part, path, folder)
     return path
 

@@ -3,6 +3,7 @@
 Input: values as they are in files, some of which may be absent. Output: arrays of text, numbers or booleans.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,14 @@ def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
     if n_shapes and column.dtype.kind not in _KINDS:
         raise ShapeInputError(f"{name} must be text, numbers or booleans, got dtype {column.dtype}.")
     return read_only_view(column)
+
+
+def are_characters(column: Column) -> bool:
+    """Tell whether text has only characters that exist: NumPy keeps the numbers of others as they are."""
+    if column.dtype.kind != "U" or not column.size or not column.dtype.itemsize:
+        return True
+    numbers = np.ascontiguousarray(column).view(np.dtype(np.uint32).newbyteorder(column.dtype.byteorder))
+    return bool(numbers.max() <= sys.maxunicode)
 
 
 def text_column(values: ArrayLike, n_shapes: int, name: str) -> Column:

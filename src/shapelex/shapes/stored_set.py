@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from shapelex._validation import check_count
-from shapelex.exceptions import EmptySetError, NonFiniteError
+from shapelex.exceptions import EmptySetError, NonFiniteError, ShapeFileError
 from shapelex.shapes.collection import BLOCK_ROWS, Shapes
+from shapelex.shapes.columns import are_characters
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.shapeset import ShapeSet
@@ -228,7 +229,9 @@ class StoredShapes:
         """Return a stretch of a column."""
         if name not in self._readers:
             column = self._columns()[name]
-            self._readers[name] = ChunkReader(column, self.name).read if chunk_rows(column) else _slicer(column)
+            self._readers[name] = (
+                ChunkReader(column, self.name).read if chunk_rows(column) else _slicer(column, self.name)
+            )
         return self._readers[name](rows.start, rows.stop)
 
     @cached_property
@@ -278,5 +281,13 @@ def _as_plain(column: Any) -> np.ndarray[Any, Any]:
     return _as_text(values) if values.dtype.kind in "TO" else values
 
 
-def _slicer(column: Any) -> Callable[[int, int], np.ndarray[Any, Any]]:
-    return lambda start, stop: np.asarray(column[start:stop])
+def _slicer(column: Any, name: str) -> Callable[[int, int], np.ndarray[Any, Any]]:
+    def read(start: int, stop: int) -> np.ndarray[Any, Any]:
+        part = np.asarray(column[start:stop])
+        if not are_characters(part):
+            raise ShapeFileError(
+                f"{name} is damaged in rows {start} to {stop - 1}: it has characters that do not exist."
+            )
+        return part
+
+    return read

@@ -68,8 +68,9 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 ALLOWED = (
-    "a formula may contain columns (in backticks where a name is no plain word), numbers, arithmetic and comparisons, "
-    f"and the functions {', '.join(sorted([*NUMBER_FUNCTIONS, *COLUMN_FUNCTIONS, CATEGORIES], key=str.lower))}"
+    "a formula may contain columns (in backticks where a name is no plain word), numbers, np.pi, arithmetic, "
+    "comparisons, and the functions "
+    f"{', '.join(sorted([*NUMBER_FUNCTIONS, *COLUMN_FUNCTIONS, CATEGORIES], key=str.lower))}"
 )
 
 
@@ -120,7 +121,7 @@ def evaluation_context() -> Mapping[str, Any]:
     allowed = {name: TRANSFORMS[name] for name in (*COLUMN_FUNCTIONS, CATEGORIES, *NAMED_CONTRASTS)}
     contrasts = SimpleNamespace(**{name: getattr(TRANSFORMS["contr"], name) for name in CONTRASTS})
     hidden: dict[str, Any] = dict.fromkeys([*dir(builtins), *TRANSFORMS])
-    modules = {"contr": contrasts, "np": SimpleNamespace(**functions)}
+    modules = {"contr": contrasts, "np": SimpleNamespace(**functions, pi=np.pi)}
     return MappingProxyType({**hidden, **allowed, **functions, **modules})
 
 
@@ -162,8 +163,13 @@ class _Check:
                 return self._comparison(node)
             case ast.Call(func=function):
                 return self._call(node, self._name_of(function))
-            case ast.Attribute():
-                raise self.refusal(node, "write a column whose name has a point in backticks")
+            case ast.UnaryOp(op=ast.Invert(), operand=ast.Compare() as comparison):
+                return self._comparison(comparison)
+            case ast.Attribute() if self._name_of(node) == "np.pi":
+                return _Value(number=np.pi)
+            case ast.Attribute(value=owner):
+                is_numpy = isinstance(owner, ast.Name) and owner.id == "np"
+                raise self.refusal(node, "" if is_numpy else "write a column whose name has a point in backticks")
             case ast.Constant(value=str()):
                 raise self.refusal(node, "text can be compared by == or !=, and given to C")
         raise self.refusal(node)

@@ -9,7 +9,6 @@ begins with "it" or "its".
 import json
 import math
 import struct
-import sys
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from shapelex.exceptions import UnsupportedBySpaceError
+from shapelex.shapes.columns import are_characters
 from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
 from shapelex.store.guards import check_regular
 
@@ -93,7 +93,8 @@ def read_archive(
                             arrays[name] = _map_array(part, member, stream)
                         else:
                             arrays[name] = read_array(part, member.file_size)
-                    _check_text(arrays[name], name)
+                            if not are_characters(arrays[name]):
+                                raise ValueError(f"its text {name} has characters that do not exist")
         except (ValueError, MemoryError):
             raise
         # zipfile and NumPy's header parser raise almost anything on hostile bytes.
@@ -194,14 +195,6 @@ def _decode_header(encoded: np.ndarray[Any, Any]) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise ValueError("its header is of another kind")
     return header
-
-
-def _check_text(array: np.ndarray[Any, Any], name: str) -> None:
-    """Refuse text with characters that do not exist: NumPy keeps their numbers as they are."""
-    if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
-        numbers = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
-        if numbers.max() > sys.maxunicode:
-            raise ValueError(f"its text {name} has characters that do not exist")
 
 
 def _map_array(part: Any, member: zipfile.ZipInfo, stream: Any) -> np.ndarray[Any, Any]:

@@ -24,8 +24,6 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     with work_folder(path) as folder:
         with (folder / "content").open("wb") as stream:
             write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
         put_in_place(folder / "content", path, folder)
 
 
@@ -129,6 +127,8 @@ def put_in_place(content: Path, path: Path, work: Path) -> None:
         sidecar_path(path).unlink(missing_ok=True)
     path = real_path(path)
     if not content.is_dir():
+        with content.open("rb+") as stream:
+            os.fsync(stream.fileno())
         content.replace(path)
         return
     while True:

@@ -27,9 +27,17 @@ def check_regular(path: Path) -> None:
         raise ShapeFileError(f"{path} is no regular file.")
 
 
-def check_swelling(n_packed: int, n_unpacked: int, path: Path, limit: int | None = None) -> None:
-    """Refuse a file that would grow more than real data do when it is unpacked, or beyond a limit."""
-    believed = max(FREE_BYTES, min(MAX_RATIO * n_packed, max(LARGE_BYTES, LARGE_RATIO * n_packed)))
+def check_swelling(
+    n_packed: int, n_unpacked: int, path: Path, limit: int | None = None, *, is_held: bool = True
+) -> None:
+    """Refuse a file that would grow more than real data do when it is unpacked, or beyond a limit.
+
+    Files that are not held in memory as a whole may grow more.
+    """
+    believed = MAX_RATIO * n_packed
+    if is_held:
+        believed = min(believed, max(LARGE_BYTES, LARGE_RATIO * n_packed))
+    believed = max(FREE_BYTES, believed)
     if n_unpacked > believed or (limit is not None and n_unpacked > limit):
         raise ShapeFileError(
             f"{path} swells from {n_packed} to {n_unpacked} bytes or more when unpacked: refused, it looks like a "

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What a sheet of Excel can hold.
-_MAX_ROWS, MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
+_MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
 
 
 def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: BinaryIO) -> None:
     """Write rows, of which NaN and empty text are empty cells, as the only sheet of an Excel workbook."""
     openpyxl = load_openpyxl()
-    if len(names) > MAX_COLUMNS:
+    if len(names) > _MAX_COLUMNS:
         raise ShapeFileError(
-            f"A sheet holds at most {MAX_COLUMNS} columns, but the table has {len(names)}: write .csv or .parquet."
+            f"A sheet holds at most {_MAX_COLUMNS} columns, but the table has {len(names)}: write .csv or .parquet."
         )
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("shapelex")
@@ -63,8 +63,8 @@ def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: Bin
 def read_rows(path: Path, sheet: str | int | None = None) -> list[tuple[int, list[Any]]]:
     """Return the rows of a sheet that are not empty, all of one length, with their numbers; empty cells are "".
 
-    `sheet` is a name, or counted from 0; it is needed where there are several. Rows between are not counted out: a
-    sheet may have one cell in its last row. Libraries raise nearly anything on damaged workbooks.
+    `sheet` is a name, or counted from 0; it is needed where there are several. Empty rows take no memory: a sheet may
+    have a single cell in its last row. Libraries raise nearly anything on damaged workbooks.
     """
     openpyxl = load_openpyxl()
     check_regular(path)
@@ -97,7 +97,8 @@ def rows_as_frame(rows: Sequence[Sequence[Any]], **options: Any) -> "pd.DataFram
     """Return rows of cells as a data frame, with the options of ``pandas.read_csv``."""
     from pandas.io.parsers import TextParser
 
-    frame: pd.DataFrame = TextParser(list(rows), **options).read()
+    # A row of blanks is a row, too.
+    frame: pd.DataFrame = TextParser(list(rows), skip_blank_lines=False, **options).read()
     return frame
 
 

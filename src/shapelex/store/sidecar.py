@@ -8,7 +8,7 @@ _LIMIT = 1 << 20
 
 
 def sidecar_path(path: Path) -> Path:
-    """Return where the record of a file lies that has no place for it."""
+    """Return the path of the record beside a file."""
     return path.with_name(path.name + ".json")
 
 

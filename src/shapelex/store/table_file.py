@@ -8,6 +8,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,7 +20,7 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.store.atomic import write_atomically
 from shapelex.store.guards import check_regular, check_swelling
 from shapelex.store.provenance import KEY, write_sidecar
-from shapelex.store.sheet_file import MAX_COLUMNS, read_rows, rows_as_frame, write_sheet
+from shapelex.store.sheet_file import read_rows, rows_as_frame, write_sheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,8 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet")
 
 _PART_ROWS = 1 << 12
 _MAX_LINE = 1 << 24
+# Columns of text take 0.2 ms each, however short they are.
+_MAX_COLUMNS = 1 << 16
 
 _FORMULA_MARKS = ("=", "+", "-", "@")
 
@@ -129,13 +132,13 @@ def read_table(path: Path, kinds: Mapping[str, type] | type, wanted: Iterable[st
     if suffix == ".parquet":
         pyarrow = load_pyarrow()
         parts = list(parquet_parts(path))
-        table = pyarrow.Table.from_batches(parts) if parts else pyarrow.table({})
+        table = pyarrow.Table.from_batches(parts, pyarrow.parquet.read_schema(path))
         frame: pd.DataFrame = table.to_pandas()
         frame.attrs = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
         return frame
     options: dict[str, Any] = {"dtype": kinds, "keep_default_na": False, "na_values": [] if kinds is str else [""]}
     if suffix == ".xlsx":
-        return rows_as_frame([row for _, row in read_rows(path)], header=0, **options)
+        return rows_as_frame([row for _, row in read_rows(path, sheet=0)], header=0, **options)
     delimiter = "," if suffix == ".csv" else "\t"
     _check_names(path, delimiter, wanted)
     return pd.read_csv(path, sep=delimiter, **options)
@@ -143,29 +146,30 @@ def read_table(path: Path, kinds: Mapping[str, type] | type, wanted: Iterable[st
 
 def _check_names(path: Path, delimiter: str, wanted: Iterable[str]) -> None:
     """Refuse text whose first line names too many columns, or not those that are `wanted`."""
-    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
-        names = next(csv.reader([stream.readline(_MAX_LINE)], delimiter=delimiter), [])
-    if len(names) > MAX_COLUMNS:
-        raise ValueError(f"it has more than {MAX_COLUMNS} columns")
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        head = next((line for line in iter(partial(stream.readline, _MAX_LINE), "") if line.strip()), "")
+    names = next(csv.reader([head], delimiter=delimiter), [])
+    if len(names) > _MAX_COLUMNS:
+        raise ValueError(f"it has more than {_MAX_COLUMNS} columns")
     missing = [name for name in wanted if name not in names]
     if missing:
         raise ValueError(f"it has no column {missing[0]}")
 
 
-def parquet_parts(path: Path) -> Iterator[Any]:
+def parquet_parts(path: Path, *, is_held: bool = True) -> Iterator[Any]:
     """Yield the rows of a Parquet file, a few at a time, as long as they do not take far more memory than the file.
 
-    Equal values take nearly no room in it.
+    Equal values take nearly no room in it. `is_held` says whether all rows will be in memory at once.
     """
     check_regular(path)
     # By file, not by path: pyarrow takes paths for folders of partitions.
     with path.open("rb") as stream:
         file = load_pyarrow().parquet.ParquetFile(stream)
         n_stored, described, n_bytes = path.stat().st_size, file.metadata, 0
-        check_swelling(n_stored, 8 * described.num_rows * max(described.num_columns, 1), path)
+        check_swelling(n_stored, 8 * described.num_rows * max(described.num_columns, 1), path, is_held=is_held)
         for part in file.iter_batches(_PART_ROWS):
             n_bytes += part.nbytes
-            check_swelling(n_stored, n_bytes, path)
+            check_swelling(n_stored, n_bytes, path, is_held=is_held)
             # Text that is no UTF-8 fails only where it is used.
             part.validate(full=True)
             yield part

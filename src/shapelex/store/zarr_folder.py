@@ -1,12 +1,13 @@
 """Zarr folders that are opened for reading, with the limits that all files have.
 
-In comes a folder; out go its attributes and arrays, which are not read yet. Whatever passes a limit is a
+Input: a folder. Output: its attributes, and its arrays, which are not read yet. Whatever passes a limit is a
 :class:`~shapelex.exceptions.ShapeFileError` that says which one.
 """
 
 import math
 import os
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from shapelex._extras import load_zarr
@@ -18,6 +19,7 @@ _MAX_CHUNK = 1 << 31
 # Beyond what real numbers can be compressed to; chunks that were never written take no room at all.
 _MAX_RATIO = 1100
 _SMALL = 1 << 24
+_LOCK = Lock()
 
 
 def open_zarr(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
@@ -26,7 +28,8 @@ def open_zarr(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     _check_folder(path)
     from shapelex.store import zarr_text
 
-    with zarr.config.set(zarr_text.CHECKED):
+    # The configuration belongs to the whole process.
+    with _LOCK, zarr.config.set(zarr_text.CHECKED):
         found = zarr.open(str(path), mode="r")
         if not isinstance(found, zarr.Group):
             return None, {"": found}

@@ -4,6 +4,7 @@ A chunk of text begins with the number of its entries, for which Zarr's codec ta
 16 GiB for a few damaged bytes. Zarr lets a program choose the implementation of a codec by its configuration.
 """
 
+import math
 from typing import Any
 
 from zarr import codecs
@@ -28,9 +29,7 @@ class VLenUTF8Codec(codecs.VLenUTF8Codec):
 
 def _check_count(chunk_bytes: Any, chunk_spec: Any) -> None:
     n_entries = int.from_bytes(chunk_bytes.to_bytes()[:4], "little")
-    expected = 1
-    for side in chunk_spec.shape:
-        expected *= side
+    expected = math.prod(chunk_spec.shape)
     if n_entries != expected:
         raise ValueError(f"a chunk of text declares {n_entries} entries instead of {expected}")
 

@@ -113,8 +113,11 @@ def write_set(
 
 def _safe(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return a table without text that a spreadsheet would take for a formula."""
-    texts = {name: column.map(without_formula) for name, column in frame.items() if column.dtype.kind not in "biufc"}
-    return frame.assign(**texts).rename(columns=without_formula)
+    safe = frame.copy(deep=False)
+    for name, column in frame.items():
+        if column.dtype.kind not in "biufc":
+            safe[name] = column.map(without_formula)
+    return safe.rename(columns=without_formula)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ def read_sheet(
     load_openpyxl()
     try:
         rows = read_rows(path, sheet)
+        if not rows:
+            raise ShapeFileError(f"{path}: it holds no values.")
         cells = rows_as_frame([row for _, row in rows], header=None, dtype=object).set_axis([row for row, _ in rows])
         cells = cells.dropna(how="all")
     except ShapeFileError:

@@ -62,7 +62,7 @@ def parquet_frames(path: Path) -> Frames:
     """Yield the parts of a Parquet file with the numbers of their rows."""
     n_rows = 0
     try:
-        for part in parquet_parts(path):
+        for part in parquet_parts(path, is_held=False):
             yield part.to_pandas(), range(n_rows, n_rows + part.num_rows)
             n_rows += part.num_rows
     except (FileNotFoundError, ImportError, PermissionError, MemoryError, ShapeFileError):

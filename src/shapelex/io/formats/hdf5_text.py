@@ -38,7 +38,8 @@ def check_text(found: "h5py.Dataset", path: Path) -> None:
     start = found.id.get_offset()
     if found.dtype.kind == "O" and start is not None:
         with path.open("rb") as stream:
-            references = _read(stream, start + found.file.userblock_size, _REFERENCE_BYTES * found.size)
+            # Unlike addresses of objects, this one counts from the start of the file.
+            references = _read(stream, start, _REFERENCE_BYTES * found.size)
         _check(_lengths(references), repr(found.name), path)
 
 
@@ -84,7 +85,7 @@ def _old_message(block: bytes, place: int) -> tuple[int, int]:
 
 
 def _attribute_lengths(message: bytes) -> list[int]:
-    """Return how long the texts of an attribute say to be; nothing for other kinds."""
+    """Return the lengths that the texts of an attribute declare; nothing for other kinds."""
     version, n_head = message[:1], 9 if message[:1] == b"\3" else 8
     sizes = [_integer(message, place, 2) for place in (2, 4, 6)]
     if version == b"\1":

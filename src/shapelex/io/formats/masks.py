@@ -100,7 +100,7 @@ def read_records(
         stack, or the images of a folder by the last number in their names, such as ``mask007.tif``.
     z, channel : int, optional
         Slice and channel to read of a TIFF that has several, counted from 0.
-    max_pixels : int, default: 40_000_000
+    max_pixels : int, default: 50_000_000
         Pages of more pixels are refused: outlines take about 20 bytes of memory for each.
     """
     check_choice(kind, ("auto", "binary", "labels", "classes"), format_option("kind"))
@@ -134,9 +134,7 @@ def read_records(
     for page, group, labels, names in numbered or _number_objects(image, plan, is_whole):
         place = f"page {page}, " if is_stack else ""
         try:
-            # Numbers may be skipped: where there are many, objects are counted.
-            n_most = int(labels.max())
-            n_objects += n_most if n_most < most_objects else int((contours.count_pixels(labels)[1:] > 0).sum())
+            n_objects += int((contours.count_pixels(labels)[1:] > 0).sum())
             if n_objects > most_objects:
                 raise ShapeInputError(
                     f"It has {n_objects} objects or more in {path.stat().st_size} bytes: it looks like a pattern."

@@ -6,7 +6,6 @@ becomes metadata. Files of ours also have a JSON header, which brings back the s
 """
 
 import logging
-import os
 import re
 import shutil
 import tempfile
@@ -76,7 +75,6 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
     with work_folder(path) as folder:
         with (folder / "archive").open("wb") as stream:
             _write(shapes, stream, str(folder))
-            os.fsync(stream.fileno())
         put_in_place(folder / "archive", path, folder)
 
 

@@ -27,7 +27,7 @@ from shapelex.io.guards import read_head
 Pixels = np.ndarray[Any, Any]
 
 # An A4 sheet at 600 dots per inch has 35 million. Outlines take about 20 bytes for each pixel of an image.
-MAX_PIXELS = 40_000_000
+MAX_PIXELS = 50_000_000
 # Pixels of more bits count as several of this size.
 _PIXEL_BYTES = 4
 _MAX_PAGES = 100_000
@@ -59,7 +59,7 @@ class ImageFile:
         Slice and channel of a TIFF to read.
     as_gray : bool, default: False
         Whether colors are averaged, rather than each taken for a label.
-    max_pixels : int, default: 40_000_000
+    max_pixels : int, default: 50_000_000
         Largest number of pixels of a page.
 
     Attributes
@@ -334,7 +334,9 @@ class ImageFile:
         for other in (1, 2):
             colors <<= 8
             colors |= array[..., other if array.shape[2] > 2 else 0]
-        opaque = np.ones(colors.shape, bool) if array.shape[2] in (1, 3) else array[..., -1] > self._opaque_above
+        # A limit below 0 stands for no transparency; NumPy 2.0 may crash where it compares bytes with such a number.
+        is_plain = array.shape[2] in (1, 3) or (self._opaque_above or 0) < 0
+        opaque = np.ones(colors.shape, bool) if is_plain else array[..., -1] > self._opaque_above
         colors[~opaque] = 0
         return colors, opaque
 

@@ -97,7 +97,7 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
     found: dict[str, list[ComplexArray]] = {"LM": [], "CURVES": [], "OUTLINES": []}
     declared: dict[str, tuple[int, int]] = {}
     told: dict[str, str] = {}
-    place, target, has_radii = 0, "CURVES", False
+    place, scale_line, target, has_radii = 0, 0, "CURVES", False
     while place < len(lines):
         here, line = place, lines[place]
         place += 1
@@ -117,6 +117,7 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
                     raise _BadLineError(here, f"it has a second line {key.upper()}=, with another value: remove one.")
                 continue
             told[key] = f"{told[key]}; {value}" if key in told else value
+            scale_line = here if key == "scale" else scale_line
             continue
         if not _WHOLE.fullmatch(value):
             raise _BadLineError(here, f"{value[:40]!r} is no number of {_COUNTED[key]}.")
@@ -165,9 +166,10 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
     # As in coordinates, a comma may be the decimal mark of the scale.
     scale_text = told.pop("scale", "")
     for mark, other in ((".", ","), (",", ".")):
-        if mark in scale_text and other not in scale_text and left_out[other] and not left_out[mark]:
-            why = f"expected a SCALE with {other!r}, as coordinates are written, found {scale_text[:40]!r}."
-            raise _BadLineError(0, why)
+        may_be_thousands = re.fullmatch(rf"[1-9]\d{{0,2}}{re.escape(mark)}\d{{3}}", scale_text, re.ASCII)
+        if may_be_thousands and left_out[other] and not left_out[mark]:
+            why = f"expected a SCALE with {other!r}, as coordinates are written, found {scale_text!r}."
+            raise _BadLineError(scale_line, why)
     factor = _as_value(scale_text.replace(",", ".") if scale_text.count(",") == 1 else scale_text)
     factor = float(factor) if type(factor) in (int, float) else None
     metadata: dict[str, Any] = {key: value if key in _TEXT_KEYS else _as_value(value) for key, value in told.items()}
