@@ -222,3 +222,44 @@ def test_a_recorded_formula_runs_nothing(code):
     result = run("replay", "table.csv", "--run", "-o", "again", exit_code=2)
     assert "must not contain" in result.output
     assert not Path("owned").exists()
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sequence", "model.npz", "shapes.npz", "-o", "a.csv", "--bouts", "./a.csv"),
+        ("classify", "shapes.npz", "--tested", "a.csv", "--misclassified", "a.csv"),
+        ("learn", "shapes.npz", "-o", "a.npz", "--checkpoint", "link.npz", "--atoms", "3", "--nonzero", "1"),
+    ],
+)
+def test_two_outputs_on_one_path(words):
+    Path("link.npz").symlink_to("a.npz")
+    assert "is the path of" in run(*words, exit_code=2).output
+    assert not Path("a.csv").exists()
+    assert not Path("a.npz").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_joined_output_of_a_record_is_replaced():
+    make_record(["import", "-qo", "victim.npz", "--", "shapes.npz"], inputs=["shapes.npz"])
+    run("replay", "table.csv", "--run", "-o", "new.npz")
+    assert Path("new.npz").exists()
+    assert not Path("victim.npz").exists()
+
+
+@pytest.mark.usefixtures("ready")
+def test_recorded_words_after_two_dashes(shapes):
+    sx.write(shapes, "-cells.npz")
+    run("import", "-o", "a.npz", "--", "-cells.npz")
+    run("replay", "a.npz", "--run", "-o", "b.npz")
+    assert len(sx.read("b.npz")) == 40
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize("option", ["--atoms", "--nonzero"])
+def test_endless_ranges(option):
+    assert "at most 10000 numbers" in run("suggest", "shapes.npz", option, "1-99999999", exit_code=2).output
+    name = {"--atoms": "n_atoms", "--nonzero": "n_nonzero"}[option]
+    with pytest.raises(sx.exceptions.ParameterError, match="must hold at most 10000 numbers"):
+        sx.suggest(sx.read("shapes.npz"), **{name: range(1, 10**9)})

@@ -94,7 +94,6 @@ def test_folders_that_hold_the_output_and_files_beside_the_inputs_count(folder, 
         "shapelex",
         "shapelex replay x.npz --run -o y.npz",
         "shapelex learn shapes.npz -o m.npz --scheduler tcp://other:8786",
-        "shapelex import -qo other.npz -- shapes.npz",
         "shapelex learn 'shapes.npz",
     ],
 )

@@ -271,6 +271,11 @@ class TestBounds:
         ("right", "message"),
         [
             ("g ** 99999999", "from 1 to 6 as exponents of 1 term, got 99999999"),
+            (
+                f"C(k, levels={list(range(200))}):C(k + 1, levels={list(range(200))})",
+                "at most 10,000 columns, got 40,001",
+            ),
+            (f"bs(x, knots={dict.fromkeys(range(70), 0)})", "only numbers, text and lists of them"),
             ("g ^ 7", "from 1 to 6 as exponents of 1 term, got 7"),
             ("(g * h * x * size) ** 9", "from 1 to 4 as exponents of 15 terms, got 9"),
             ("(g * h * x * size) ** 5", "from 1 to 4 as exponents of 15 terms, got 5"),
@@ -313,3 +318,18 @@ class TestBounds:
         data["x"] = unit * data["x"]
         with pytest.raises(ShapeInputError, match="the term 'x' must have a largest entry between 1e-140 and "):
             fit("x")
+
+
+def test_columns_whose_characters_python_changes_are_refused_in_functions(data: dict[str, Any], fit: Any) -> None:
+    data["\ufb01"], data["fi"] = np.arange(1.0, 41), np.arange(40.0, 0, -1)
+    assert fit("`\ufb01`").terms
+    with pytest.raises(ParameterError, match="Python takes some of its characters for others and reads 'fi'"):
+        fit("sqrt(`\ufb01`)")
+
+
+@pytest.mark.parametrize("name", ["class", "lambda"])
+def test_columns_named_like_words_of_python(data: dict[str, Any], fit: Any, name: str) -> None:
+    data[name] = data["g"]
+    assert fit(f"`{name}`")
+    with pytest.raises(ParameterError, match="cannot be read"):
+        fit(f"`{name}` + x", type=3)

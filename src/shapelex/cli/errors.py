@@ -114,7 +114,10 @@ class GuardedGroup(TyperGroup):
                 _log_warnings(report, lambda text: self._options(ctx).translate(text)),
             ):
                 logger.info("started: %s", shlex.join(["shapelex", *ARGUMENTS.get()]))
+                from shapelex.cli.outputs import check_outputs_differ
+
                 try:
+                    check_outputs_differ(ARGUMENTS.get())
                     value = super().invoke(ctx)
                 except (typer.Exit, typer.Abort, BrokenPipeError):
                     raise

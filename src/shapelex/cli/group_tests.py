@@ -186,8 +186,10 @@ def _exchange(earlier: list[Path], new: list[Path], folder: Path, aside: Path) -
     moved: list[tuple[Path, Path]] = []
     try:
         for path, target in [(one, aside / one.name) for one in earlier] + [(one, folder / one.name) for one in new]:
-            path.replace(target)
-            moved.append((path, target))
+            # Another process may have moved an earlier result already.
+            if path in new or path.exists():
+                path.replace(target)
+                moved.append((path, target))
     except BaseException:
         for path, target in reversed(moved):
             target.replace(path)

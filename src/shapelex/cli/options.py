@@ -23,6 +23,9 @@ class MissingName(StrEnum):
     negative = "negative"
 
 
+_MOST_NUMBERS = 10_000
+
+
 def numbers_in(text: str | None, option: str) -> list[int] | None:
     """Return the whole numbers of words such as ``1-5`` or ``2,4,8``."""
     if text is None:
@@ -32,7 +35,12 @@ def numbers_in(text: str | None, option: str) -> list[int] | None:
         first, dash, last = part.strip().partition("-")
         if not first.isdigit() or (dash and not last.isdigit()):
             raise typer.BadParameter(f"expected numbers such as 3, 1-5 or 2,4,8, got {text!r}.", param_hint=option)
-        found += range(int(first), int(last if dash else first) + 1)
+        numbers = range(int(first), int(last if dash else first) + 1)
+        if len(numbers) > _MOST_NUMBERS:
+            raise typer.BadParameter(
+                f"at most {_MOST_NUMBERS} numbers are tried, got {part.strip()}.", param_hint=option
+            )
+        found += numbers
     return sorted(set(found))
 
 

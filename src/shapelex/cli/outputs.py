@@ -103,6 +103,19 @@ def output_paths(words: Iterable[str]) -> set[Path]:
     return named | {sidecar_path(path) for path in named if path.name}
 
 
+def check_outputs_differ(words: Iterable[str]) -> None:
+    """Refuse a command that would write two of its outputs to the same path: one of them would be lost."""
+    from shapelex.store.atomic import real_path
+
+    seen: dict[Path, str] = {}
+    for option, value in pairwise(options_apart(words)):
+        if option in OUTPUT_OPTIONS and value:
+            name = {"--out": "-o"}.get(option, option)
+            other = seen.setdefault(real_path(Path(value).expanduser()), name)
+            if other != name:
+                raise typer.BadParameter(f"{value} is the path of {other}, too: name another file.", param_hint=name)
+
+
 def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
     """Return what makes the files of this command: its words, those before it, versions, seed and inputs."""
     from shapelex.store.provenance import make_run

@@ -140,8 +140,11 @@ def _run_again(words: list[str], out: Path, options: list[str], screen: Screen) 
             kept.append(word)
     # A command that wrote a table alone does so again.
     is_table = "--table" in words and not {"-o", "--out"} & set(words)
-    kept += ["--table" if is_table else "-o", str(out)]
-    kept += [word for option, path in beside.items() for word in (option, str(path))]
+    targets = ["--table" if is_table else "-o", str(out)]
+    targets += [word for option, path in beside.items() for word in (option, str(path))]
+    # After -- nothing is an option.
+    end = kept.index("--") if "--" in kept else len(kept)
+    kept[end:end] = targets
     # Joined options such as -qoPATH are not told apart above: whatever the command makes of them is compared.
     expected: dict[str, Any] = {"out": None if is_table else out, "table": out if is_table else None}
     expected |= {"scheduler": None, "force": "--force" in options}

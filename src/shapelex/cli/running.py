@@ -26,7 +26,7 @@ def run_command(words: Sequence[str], options: Sequence[str] = (), expected: Map
     command = group.commands[words[0]]
     token = ARGUMENTS.set(tuple(words))
     try:
-        with command.make_context(words[0], [*words[1:], *options]) as context:
+        with command.make_context(words[0], [*options, *words[1:]]) as context:
             for name, value in (expected or {}).items():
                 # Some versions of typer make paths of text only when the command is called.
                 if name in context.params and str(context.params[name]) != str(value):

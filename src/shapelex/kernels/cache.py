@@ -87,7 +87,7 @@ class _KernelFiles:
         except OSError:
             return None
         digest, data = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-        return pickle.loads(data) if digest == _digest(data) else None
+        return pickle.loads(data) if digest == _digest(self._path(key).name, data) else None
 
     def save(self, key: Any, data: Any) -> None:
         """Write a file in one step."""
@@ -98,7 +98,7 @@ class _KernelFiles:
         handle, name = tempfile.mkstemp(prefix=f"{self._name}.", suffix=".tmp", dir=self._folder)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(_digest(content) + content)
+                stream.write(_digest(self._path(key).name, content) + content)
             Path(name).replace(self._path(key))
         except BaseException:
             with suppress(OSError):
@@ -120,8 +120,9 @@ class _KernelFiles:
                     path.unlink()
 
 
-def _digest(data: bytes) -> bytes:
-    return hashlib.sha256(_stamp() + data).digest()
+def _digest(name: str, data: bytes) -> bytes:
+    """Return a checksum of a file: a whole one under the name of another is damaged, too."""
+    return hashlib.sha256(_stamp() + name.encode() + data).digest()
 
 
 @cache

@@ -4,6 +4,7 @@ Input: a number of folds, a splitter of scikit-learn or pairs of rows, and group
 """
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -85,9 +86,15 @@ def _as_row_numbers(part: Any, n_shapes: int) -> IntArray:
     return array
 
 
+_MOST_COUNTS = 10_000
+
+
 def check_counts(values: int | Iterable[int], name: str) -> list[int]:
     """Return the given positive integers in ascending order; refuse an empty list."""
-    given = sorted({check_count(v, 1, name) for v in (values if isinstance(values, Iterable) else [values])})
+    listed = list(islice(values, _MOST_COUNTS + 1)) if isinstance(values, Iterable) else [values]
+    if len(listed) > _MOST_COUNTS:
+        raise ParameterError(f"{parameter(name)} must hold at most {_MOST_COUNTS} numbers, got more.")
+    given = sorted({check_count(one, 1, name) for one in listed})
     if not given:
         raise ParameterError(f"{parameter(name)} must hold at least one number, got none.")
     return given

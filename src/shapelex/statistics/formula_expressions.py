@@ -14,6 +14,7 @@ from functools import cache
 from math import isfinite
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -91,6 +92,17 @@ class Expression:
     columns: tuple[str, ...]
     is_category: bool
     n_columns: int
+
+
+def check_names(text: str, known: Iterable[str]) -> None:
+    """Refuse an expression, as it was written, with a column whose name Python reads as another one."""
+    for name in known:
+        plain = normalize("NFKC", name)
+        if plain != name and name.isidentifier() and name in text:
+            raise ParameterError(
+                f"{parameter('formula')} cannot have the column {name!r} in a function: Python takes some of its "
+                f"characters for others and reads {plain!r}; rename the column."
+            )
 
 
 def check_expression(text: str, known: Iterable[str] = (), texts: Container[str] = ()) -> Expression:
@@ -294,9 +306,11 @@ class _Check:
         """Check numbers, text, and lists of them; text must be one of `words` if they are given."""
         match node:
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                self.n_columns = max(self.n_columns, len(parts))
                 for part in parts:
                     self._check_literal(part, words)
-            case ast.Dict(keys=keys, values=values) if None not in keys:
+            case ast.Dict(keys=keys, values=values) if None not in keys and words is None:
+                self.n_columns = max(self.n_columns, len(keys))
                 for part in (*filter(None, keys), *values):
                     self._check_literal(part, words)
             case ast.Constant(value=bool() | None):

@@ -88,7 +88,9 @@ def _width(expression: "Expression", table: "pd.DataFrame") -> int:
     """Return an upper bound of the number of columns of a variable."""
     if not expression.is_category:
         return expression.n_columns
-    return min(len(table), prod(int(table[name].nunique()) for name in expression.columns))
+    n_found = min(len(table), prod(int(table[name].nunique()) for name in expression.columns))
+    # Levels and contrasts that are written out need not occur in the data.
+    return max(n_found, expression.n_columns)
 
 
 def _count_terms(node: Any, parts: Sequence[Any], counts: Sequence[int]) -> int:

@@ -16,7 +16,13 @@ from shapelex._typing import FloatArray, IntArray
 from shapelex._validation import name_rows
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, ShapelexError, reason_of
 from shapelex.statistics.data import Columns, check_magnitude
-from shapelex.statistics.formula_expressions import ALLOWED, Expression, check_expression, evaluation_context
+from shapelex.statistics.formula_expressions import (
+    ALLOWED,
+    Expression,
+    check_expression,
+    check_names,
+    evaluation_context,
+)
 from shapelex.statistics.formula_size import (
     OPERATORS,
     check_columns,
@@ -113,7 +119,8 @@ def make_design(parsed: Any, table: "pd.DataFrame", *, centered_contrasts: bool 
     names = [str(term) for term in parsed]
     formula = Formula([_with_sums(term, table) for term in parsed], _ordering="none") if centered_contrasts else parsed
     # What is checked are the expressions that are evaluated, after all changes.
-    expressions = _check_factors(formula, table)
+    with _readable(" + ".join(names)):
+        expressions = _check_factors(formula, table)
     check_columns(names, formula, expressions, table)
     try:
         with np.errstate(all="ignore"):
@@ -203,7 +210,11 @@ def _check_tokens(right: str, formula: str, known: Sequence[str]) -> list[str]:
     from formulaic.parser.algos.tokenize import tokenize
 
     names: list[str] = []
-    for token in sanitize_tokens(tokenize(right)):
+    tokens = list(tokenize(right))
+    for token in tokens:
+        if token.kind.value == "python":
+            check_names(token.token, known)
+    for token in sanitize_tokens(tokens):
         kind, text = token.kind.value, token.token
         if kind == "python":
             names += check_expression(text, known).columns

@@ -50,7 +50,10 @@ def work_folder(path: Path) -> Iterator[Path]:
         raise ShapeFileError(f"{path} is no regular file: choose another path to write to.")
     _remove_abandoned(target)
     while True:
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        try:
+            work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(path)) from error
         with _lock(work) as is_ours:
             if is_ours is False or not work.is_dir():
                 # Another process took it for abandoned before it was locked.
