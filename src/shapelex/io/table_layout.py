@@ -295,7 +295,7 @@ def _remark_on_names(
     numbers = {int(match[2] or match[3]) for match in matches if match is not None}
     n_skipped = max(numbers) - min(numbers) + 1 - len(numbers) if numbers and None not in matches else 0
     if n_skipped:
-        # A name may have any number: those between are not made.
+        # Numbers in names may be huge: skipped ones are counted, and only the first of them are listed.
         skipped = islice((number for number in count(min(numbers)) if number not in numbers), min(n_skipped, 6))
         told = ", ".join(map(str, skipped)) + (f" and {n_skipped - 6} more" if n_skipped > 6 else "")
         remarks.append(f"there are no columns of the points {told}; the others were read as neighbors.")
