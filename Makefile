@@ -16,7 +16,7 @@ help:
 	@echo "make test-random  run the property tests on random examples (SHAPELEX_TEST_EXAMPLES of each, 60 by default)"
 	@echo "make test-oldest  run the tests with the oldest declared versions of all dependencies"
 	@echo "make fuzz    read damaged copies of files of every kind, N=20000 in all"
-	@echo "make lint    ruff, mypy, import-linter, numpydoc, codespell; ESLint and tsc where npm is installed"
+	@echo "make lint    ruff, mypy, import-linter, numpydoc, codespell, budgets of lines; ESLint and tsc where npm is installed"
 	@echo "make bench   print every table of measurements in README and docs (BENCHMARKS=--list: the single ones)"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make dist    build the wheel and the source archive into dist/, and try the wheel in an empty environment"
@@ -68,6 +68,7 @@ lint: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/check_docstrings.py
+	$(BIN)/python .ci/check_size.py
 	$(BIN)/codespell
 	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory lint-page; \
 	else echo "npm is not installed: the JavaScript of the page is not checked" >&2; fi

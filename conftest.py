@@ -2,9 +2,12 @@
 
 import os
 import re
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Test processes run side by side: threads of the linear algebra library would only compete. Read when NumPy is loaded.
@@ -25,6 +28,13 @@ _NAMES = "|".join(_MISSING)
 _NEEDS = (
     re.compile(rf"^(?:import|from) (?:{_NAMES})\b|importorskip\(\"(?:{_NAMES})\"", re.MULTILINE) if _MISSING else None
 )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Compile the kernels that are not on disk yet, before the processes start that run the tests side by side."""
+    # What fails there fails in a test, which names it.
+    subprocess.run([sys.executable, "-m", "tests.compile_kernels"], cwd=config.rootpath, check=False)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -19,7 +19,7 @@ import shapelex as sx
 from evaluation_sets import SETS, Array, EvaluationShapes, load
 from learners import LEARNERS, make_learners
 from measure import format_seeds, print_result, print_table
-from shapelex.geometry.atom_matching import matched_distances
+from shapelex.geometry.matching import matched_distances
 
 SPARSITIES = (1, 2, 3, 5)
 N_CHANCE_PAIRS = 20

@@ -67,7 +67,7 @@ class Result:
 
 
 def _code_features(space: sx.spaces.Space) -> sx.CodeFeatures:
-    return sx.CodeFeatures("tangent", dictionary=sx.ShapeDictionary(space=space, nested=False, **QUICK))
+    return sx.CodeFeatures("tangent", dictionary=sx.ShapeDictionary(space=space, **QUICK))
 
 
 def _dictionary_sizes(n_shapes: int, others: Grid) -> list[Grid]:

@@ -17,7 +17,7 @@ from shape_data import open_set
 from shapelex import ShapeDictionary
 from shapelex._typing import ComplexArray
 from shapelex.coding import encode_rows, squared_residuals
-from shapelex.coding.settings import Coding
+from shapelex.coding.coders import Coding
 from shapelex.coding.torch.device_coder import DeviceCoder
 
 # (n_coordinates, n_atoms, n_nonzero): the paper's largest set, its Hermite worms and its leaves.
@@ -156,7 +156,7 @@ def polish(device: str) -> None:
     if shapes is None:
         return
     model = ShapeDictionary(
-        230, 30, coder="ormp", nested=False, tie=0, n_swaps=0, init="random", max_iter=15, tol=0, random_state=0
+        230, 30, coder="ormp", n_swaps=0, init="random", max_iter=15, tol=0, random_state=0
     ).set_params(device=device)
     model.fit(shapes)
     space = model.space_
@@ -231,7 +231,6 @@ def whole_fits(device: str, scale: float) -> None:
     n_shapes = int(1_000_000 * scale)
     plain: dict[str, Any] = {
         "coder": "ormp",
-        "nested": False,
         "tie": 0,
         "n_swaps": 0,
         "init": "random",

@@ -9,7 +9,7 @@ import numpy as np
 
 from device_speed import SIZES, make_rows
 from measure import find_peer, print_table, skip
-from shapelex.coding.settings import Coding
+from shapelex.coding.coders import Coding
 from shapelex.coding.torch.device_coder import DeviceCoder
 
 N_ROWS = 1_000_000

@@ -8,17 +8,15 @@ from measure import skip
 
 Settings = Mapping[str, Any]
 
-PAPER: Settings = {"coder": "ormp", "tie": 0, "n_swaps": 0, "init": "random", "nested": False}
+PAPER: Settings = {"coder": "ormp", "tie": 0, "n_swaps": 0, "init": "random"}
 
-# Learned at one sparsity is what a version without the parameter `nested` does.
-LEARNERS: dict[str, Settings] = {"default": {}, "nested=False": {"nested": False}, "nested=True": {"nested": True}}
+LEARNERS: dict[str, Settings] = {"default": {}, "effort=2": {"effort": 2}}
 
 
 def make_dictionary(settings: Settings, **options: Any) -> sx.ShapeDictionary | None:
     """Return the estimator, or None where this version lacks one of the settings."""
     known = sx.ShapeDictionary().get_params()
-    used = {name: value for name, value in settings.items() if name in known or (name, value) != ("nested", False)}
-    return sx.ShapeDictionary(**used, **options) if used.keys() <= known.keys() else None
+    return sx.ShapeDictionary(**settings, **options) if settings.keys() <= known.keys() else None
 
 
 def make_learners(learners: Mapping[str, Settings], table: str, **options: Any) -> dict[str, sx.ShapeDictionary]:

@@ -53,5 +53,5 @@ def _rmse(X: np.ndarray[Any, Any], coder: str, seed: int) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain: dict[str, Any] = {"tie": 0, "n_swaps": 0} if coder == "ormp" else {}
-        model = sx.ShapeDictionary(20, 5, coder=coder, nested=False, **plain, max_iter=60, random_state=seed).fit(X)
+        model = sx.ShapeDictionary(20, 5, coder=coder, **plain, max_iter=60, random_state=seed).fit(X)
     return -100 * model.score(X)

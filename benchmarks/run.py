@@ -61,7 +61,6 @@ BENCHMARKS = {
     "permutations": Benchmark("permutation_level", "docs/how-to/where-and-which.md"),
     "reproduce": Benchmark("reproduction", "docs/how-to/reproduce.md"),
     "classification": Benchmark("classification", "docs/how-to/classification.md"),
-    "learned_kernels": Benchmark("learned_kernels", "docs/how-to/classification.md"),
     "retrieval": Benchmark("retrieval", "docs/how-to/retrieval.md"),
     "shape_models": Benchmark("shape_models", "docs/how-to/statistics.md"),
 }

@@ -61,7 +61,7 @@ def fit_here(path: str, n_atoms: int, n_nonzero: int, coder: str) -> None:
     from shapelex import ShapeDictionary
 
     plain: dict[str, Any] = {"tie": 0, "n_swaps": 0} if coder == "ormp" else {}
-    options: dict[str, Any] = {"nested": False, "max_iter": N_ITERATIONS, "tol": 0, "random_state": 0}
+    options: dict[str, Any] = {"max_iter": N_ITERATIONS, "tol": 0, "random_state": 0}
     model = ShapeDictionary(n_atoms, n_nonzero, coder=coder, **plain, **options)
     warnings.simplefilter("ignore")
     memory = PeakMemory()

@@ -56,20 +56,13 @@ def best_exchange_error(row: np.ndarray, atoms: np.ndarray, support: list[int]) 
     return min((project(row, atoms[chosen])[1] for chosen in exchanged), default=np.inf)
 
 
-def bounded_error(row: np.ndarray, atoms: np.ndarray, bound: float, n_steps: int = 5000) -> float:
-    """Least error with weights of modulus at most `bound`, by accelerated projected gradient steps."""
-    gram, products = atoms.conj() @ atoms.T, atoms.conj() @ row
-    step = 1 / np.linalg.eigvalsh(gram)[-1]
-    weights = ahead = np.zeros(len(atoms), complex)
-    for n in range(n_steps):
-        new = ahead - step * (gram @ ahead - products)
-        new = new / np.maximum(np.abs(new) / bound, 1)
-        ahead = new + n / (n + 3) * (new - weights)
-        weights = new
-    return float(np.linalg.norm(row - weights @ atoms))
+def penalized(row: np.ndarray, atoms: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
+    """Weights of least squared error plus `penalty` times their squared norm, and this sum."""
+    gram = atoms.conj() @ atoms.T + penalty * np.eye(len(atoms))
+    weights = np.linalg.solve(gram, atoms.conj() @ row)
+    return weights, float(np.linalg.norm(row - weights @ atoms) ** 2 + penalty * np.linalg.norm(weights) ** 2)
 
 
-def best_bounded_error(row: np.ndarray, atoms: np.ndarray, n_nonzero: int, bound: float) -> float:
-    """Least error over all supports, with weights of modulus at most `bound`."""
-    supports = combinations(range(len(atoms)), n_nonzero)
-    return min(bounded_error(row, atoms[list(chosen)], bound) for chosen in supports)
+def best_penalized(row: np.ndarray, atoms: np.ndarray, n_nonzero: int, penalty: float) -> float:
+    """Least sum of squared error and price over all supports."""
+    return min(penalized(row, atoms[list(chosen)], penalty)[1] for chosen in combinations(range(len(atoms)), n_nonzero))

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.cli.warmup import precompile
-from shapelex.learning import device_passes
+from shapelex.learning import device_pass
 
 # No test reaches the network: nothing listens at this address.
 os.environ["SHAPELEX_DATA_URL"] = "http://127.0.0.1:1"
@@ -71,7 +70,7 @@ def curve_space(request: pytest.FixtureRequest) -> sx.spaces.Space:
 @pytest.fixture(scope="session", autouse=True)
 def _small_sets_stay_on_devices() -> None:
     """Let devices make the passes over the sets of the tests, which the CPU makes otherwise: they are all small."""
-    device_passes.LEAST_PASS_NS = 0.0
+    device_pass.LEAST_PASS_NS = 0.0
 
 
 @pytest.fixture
@@ -82,13 +81,6 @@ def rng() -> np.random.Generator:
 def find_chromium() -> str | None:
     """Return the path of a browser that the pages are tested in."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the kernels of one precision in each of the first two processes, which otherwise compile both."""
-    worker = getattr(session.config, "workerinput", None)
-    if worker is not None and worker["workercount"] > 1 and worker["workerid"] in ("gw0", "gw1"):
-        precompile([np.complex128 if worker["workerid"] == "gw0" else np.complex64])
 
 
 # Each reason to skip stands in one place, so that the summary has one line for it.

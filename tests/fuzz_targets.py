@@ -3,8 +3,10 @@
 A file that comes back as a result is used, too: a model codes shapes, and its codes must be finite.
 """
 
+import gzip
 import json
 import warnings
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +41,15 @@ _FACTS: dict[str, dict[str, Any]] = {
     },
 }
 
+# What some files cannot be read without.
+_OPTIONS: dict[str, dict[str, object]] = {
+    "blocks.csv": {"layout": "blocks"},
+    "hands_reference_layout.csv.gz": {"layout": "blocks"},
+    "curves.tps": {"curves": "append"},
+    "walks.wcon": {"curve": "perimeter"},
+    "crowd.json": {"crowd": True},
+}
+
 
 @dataclass(frozen=True)
 class Target:
@@ -55,9 +66,8 @@ class Target:
 
 def make_targets(folder: Path) -> list[Target]:
     """Write files of every kind that we or the libraries of the tests can write."""
-    for kind in ("shapes", "stored", "models", "codes", "tables", "checkpoints", "records"):
+    for kind in ("stored", "models", "codes", "tables", "checkpoints", "records"):
         (folder / kind).mkdir(parents=True)
-    make_shape_files(folder / "shapes")
     shapes = _make_shapes()
     for name in ("set.npz", "set.zarr"):
         sx.write(shapes, folder / "stored" / name)
@@ -66,7 +76,7 @@ def make_targets(folder: Path) -> list[Target]:
     _make_codes(folder / "codes", models["ShapeDictionary"], shapes)
     _make_tables(folder / "tables")
     _make_records(folder / "records", models["ShapeDictionary"], shapes)
-    targets = [Target("shapes", path, read_shapes) for path in _inside(folder / "shapes")]
+    targets = make_shape_targets(folder / "shapes")
     targets += [Target("stored shapes", path, _open_shapes) for path in _inside(folder / "stored")]
     targets += [Target("model", path, _use_model) for path in _inside(folder / "models")]
     targets += [Target("codes", path, lambda path, _: sx.read_codes(path)) for path in _inside(folder / "codes")]
@@ -82,6 +92,13 @@ def make_targets(folder: Path) -> list[Target]:
     return targets
 
 
+def make_shape_targets(folder: Path) -> list[Target]:
+    """Write files of shapes alone."""
+    folder.mkdir(parents=True)
+    make_shape_files(folder)
+    return [Target("shapes", path, read_shapes) for path in _inside(folder)]
+
+
 def read_shapes(path: Path, seed: int) -> None:
     """Read shapes with options that differ from case to case."""
     fitted: dict[str, object] = {"space": sx.BSpline(5), "closed": True}
@@ -89,9 +106,7 @@ def read_shapes(path: Path, seed: int) -> None:
     options = dict(choices[seed // 3 % 4])
     if seed % 3 == 0:
         options["on_error"] = "skip"
-    if path.name in ("blocks.csv", "hands_reference_layout.csv.gz"):
-        options["layout"] = "blocks"
-    sx.read(path, **options)
+    sx.read(path, **options, **_OPTIONS.get(path.name, {}))
 
 
 def _open_shapes(path: Path, _: int) -> None:
@@ -212,7 +227,7 @@ def _read_table(path: Path, _: int) -> None:
 
 
 def _make_codes(folder: Path, model: Any, shapes: sx.ShapeSet) -> None:
-    from shapelex.coding.code_table import shape_columns
+    from shapelex.coding.codes import shape_columns
     from shapelex.store.code_files import SUFFIXES, write_codes
 
     block = (model.encode(shapes), model.errors(shapes), shape_columns(shapes))
@@ -237,30 +252,51 @@ def _make_records(folder: Path, model: Any, shapes: sx.ShapeSet) -> None:
 
 def make_shape_files(folder: Path) -> None:
     """Write a file of every format of shapes that we or the libraries of the tests can write."""
-    import tifffile
-    from PIL import Image
-
     from tests.io import test_cellpose, test_deeplabcut, test_r_array, test_sleap, test_wkt
     from tests.io.test_csv import LONG, WIDE
-    from tests.io.test_fuzzing import CASES  # imported here: that module imports this one
+    from tests.io.test_nts import MORPHOLOGIKA, NTS
+    from tests.io.test_tps import CURVED, OUTLINE, PLAIN
 
-    for name, (content, _) in CASES.items():
-        (folder / name).write_bytes(content)
+    tps = "# wings\n" + PLAIN * 3 + CURVED + OUTLINE + PLAIN.replace("0 1", "nan nan")
     texts = {
+        "wings.tps": tps,
+        "raw.tps": PLAIN * 4,
+        "curves.tps": CURVED * 2,
+        "wide.csv": WIDE,
+        "blocks.csv": "a,0,1,1,0,0,0,1,1\nb,0,2,2,0,0,0,2,2\n",
+        "comma.csv": WIDE.replace(",", ";").replace("0;0", "0,5;0"),
+        "long.tsv": LONG.replace(",", "\t"),
         "long.csv": LONG,
-        "wide2.csv": WIDE,
-        "track.wkt": test_wkt.TRACK,
+        "unknown": LONG,
+        "wings.nts": NTS,
+        "labelled.nts": NTS.replace("6 0 DIM", "6L 1 -999 DIM").replace("right\n", "right a b c d e f\n"),
+        "wings.txt": MORPHOLOGIKA,
+        "track.wkt": test_wkt.TRACK + "oak; MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((0 0,4 0,4 3,2 2,0 0),(1 1,2 1,2 2)))\n",
         "a_cp_outlines.txt": test_cellpose.OUTLINES * 3,
         "dlc_single.csv": test_deeplabcut.SINGLE,
         "dlc_several.csv": test_deeplabcut.SEVERAL,
         "r_array.csv": test_r_array.ARRAY,
+        "worms.wcon": json.dumps(_WCON),
+        "walks.wcon": json.dumps(_WALKS),
+        "cells.geojson": json.dumps(_GEOJSON),
+        "cells.json": json.dumps(_COCO),
+        "crowd.json": json.dumps(_COCO).replace('"id": 1', '"iscrowd": 1'),
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
+    (folder / "crlf.tps").write_bytes(tps.replace("\n", "\r\n").encode("utf-16"))
+    (folder / "packed.csv.gz").write_bytes(gzip.compress(WIDE.encode()))
     rng = np.random.default_rng(0)
     names = test_deeplabcut.header(("a", "b"))
     test_deeplabcut.save_table(folder / "dlc.h5", names, rng.random((20, 18)), np.arange(20))
+    test_deeplabcut.save_blocks(folder / "dlc_blocks.h5", names, rng.random((20, 18)), np.arange(20))
     test_sleap.save(folder / "sleap.h5", dims=True)
+    _make_arrays(folder, rng)
+    _make_recordings(folder, rng)
+    _make_images(folder)
+
+
+def _make_arrays(folder: Path, rng: np.random.Generator) -> None:
     shapes = sx.ShapeSet(
         rng.normal(size=(5, 6, 2)),
         sx.Landmarks(6, closed=True),
@@ -269,17 +305,94 @@ def make_shape_files(folder: Path) -> None:
         metadata={"frame": range(5), "site": list("vwxyz"), "weight": rng.random(5)},
         notes=["made"],
     )
-    for name in ("own.npz", "own.csv", "own.tsv", "own.tps", "own.xlsx", "own.parquet", "own.npy", "own.zarr"):
-        if name == "own.npy":
-            np.save(folder / name, shapes.configurations)
-        else:
-            sx.write(shapes, folder / name)
-    np.savez_compressed(folder / "plain.npz", points=rng.normal(size=(3, 5, 2)), labels=["a", "", "b"])
+    for name in ("own.npz", "own.csv", "own.tsv", "own.tps", "own.xlsx", "own.parquet", "own.zarr"):
+        sx.write(shapes, folder / name)
+    np.save(folder / "own.npy", shapes.configurations)
+    for name, save in (("plain.npz", np.savez), ("packed.npz", np.savez_compressed)):
+        save(folder / name, points=rng.normal(size=(3, 5, 2)), labels=["a", "", "b"], closed=True, frame=[1, 2, 3])
+
+
+def _make_recordings(folder: Path, rng: np.random.Generator) -> None:
+    """Write skeletons in HDF5 and in files of MATLAB."""
+    import h5py
+    from scipy.io import savemat
+
+    points = rng.normal(size=(6, 5, 2)).cumsum(axis=1)
+    points[2] = np.nan
+    with h5py.File(folder / "tierpsy.hdf5", "w") as file:
+        file.create_dataset("coordinates/skeletons", data=points, chunks=(3, 5, 2), compression="gzip")
+        columns = [("worm_index_joined", "i4"), ("frame_number", "i4")]
+        file["trajectories_data"] = np.array([(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)], dtype=columns)
+    with h5py.File(folder / "latest.h5", "w", libver="latest") as file:
+        file.create_dataset("a/b", data=points, shuffle=True, fletcher32=True)
+        file["skeletons"] = h5py.SoftLink("/a/b")
+    skeleton = {"x": points[..., 0].T, "y": points[..., 1].T}
+    for name, packs in (("plain.mat", False), ("packed.mat", True)):
+        savemat(folder / name, {"worm": {"note": "text", "posture": {"skeleton": skeleton}}}, do_compression=packs)
+    with h5py.File(folder / "newest.mat", "w", userblock_size=512) as file:
+        for axis, name in enumerate("xy"):
+            file[f"worm/posture/skeleton/{name}"] = points[..., axis]
+    content = (folder / "newest.mat").read_bytes()
+    (folder / "newest.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM" + content[128:])
+
+
+def _make_images(folder: Path) -> None:
+    """Write label images, masks and regions."""
+    import roifile
+    import tifffile
+    from PIL import Image
+
     labels = np.zeros((60, 80), np.uint16)
-    labels[5:20, 5:30], labels[30:50, 10:40], labels[20:28, 50:70] = 1, 2, 7
+    labels[5:20, 5:30], labels[30:50, 10:40], labels[20:28, 50:70] = 1, 2, 300
+    stack = np.stack([labels] * 2)
     tifffile.imwrite(folder / "labels64.tif", labels.astype(np.int64))
-    tifffile.imwrite(folder / "imagej.tif", labels, imagej=True)
-    tifffile.imwrite(folder / "film.tif", np.stack([labels] * 4), imagej=True, metadata={"axes": "TYX"})
-    tifffile.imwrite(folder / "packed.tif", labels, compression="zlib")
-    Image.fromarray((labels > 0).astype(np.uint8) * 255).save(folder / "binary.png")
-    Image.fromarray((labels > 0).astype(np.uint8) * 255).save(folder / "binary.jpg")
+    tifffile.imwrite(folder / "stack.tif", stack, photometric="minisblack")
+    tifffile.imwrite(folder / "imagej.tif", stack, imagej=True, metadata={"axes": "TYX"})
+    tifffile.imwrite(folder / "tiles.tif", stack, photometric="minisblack", compression="zlib", tile=(16, 16))
+    mask = Image.fromarray((labels > 0).astype(np.uint8) * 255)
+    for name, mode in (("binary.png", "L"), ("palette.png", "P"), ("alpha.png", "RGBA"), ("binary.jpg", "L")):
+        mask.convert(mode).save(folder / name)
+    mask.convert("1").save(folder / "fax.tif", compression="group4")
+    region = roifile.ImagejRoi.frompoints(np.array([[2, 1], [2, 5], [6, 5], [6, 1]]), name="cell").tobytes()
+    (folder / "one.roi").write_bytes(region)
+    for name, end, content in (("set.zip", ".roi", region), ("worms.wcon.zip", ".wcon", json.dumps(_WCON).encode())):
+        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"a{end}", content)
+            archive.writestr(f"b{end}", content)
+
+
+_LENGTHS = {"t": "s", "x": "mm", "y": "12*in", "ox": "mm", "oy": "mm"}
+_WCON = {
+    "units": _LENGTHS,
+    "metadata": {"strain": "N2"},
+    "data": [
+        {"id": "1", "t": [0, 1], "x": [[1, 2.5], [3, None]], "y": [[1, 2], [3, 4]], "ox": [1, 2], "oy": [0, 1]},
+        {"id": "2", "t": [0], "x": [[1, 2.5]], "y": [[1, 2]], "head": "L", "cx": [1], "cy": [2]},
+    ],
+}
+_WALK = {"px": [1.6, 1.1, 0.1], "n": [38, 19], "4": "iIgoomh3d9_9DQ"}
+_WALKS = {"units": _LENGTHS, "data": {"id": "1", "t": [0], "x": [1], "y": [2], "walk": [_WALK]}}
+_RINGS = [[[0, 0], [5, 0], [5, 6], [0, 0]], [[1, 1], [2, 1], [2, 2], [1, 1]]]
+_GEOJSON = {
+    "type": "FeatureCollection",
+    "features": [
+        {"type": "Feature", "id": "a", "geometry": shape, "properties": {"classification": {"name": "Tumor"}}}
+        for shape in (
+            {"type": "MultiPolygon", "coordinates": [_RINGS, _RINGS[:1]]},
+            {"type": "Polygon", "coordinates": _RINGS},
+        )
+    ],
+}
+_SEGMENTATIONS: list[Any] = [
+    [[0, 0, 4, 0, 4, 4.5], [1, 1, 2, 1, 2, 2]],
+    {"size": [6, 5], "counts": [7, 3, 3, 3, 3, 3, 8]},
+    {"size": [6, 5], "counts": "73300005"},
+]
+_COCO = {
+    "images": [{"id": 1, "file_name": "a.png"}],
+    "categories": [{"id": 7, "name": "cell"}],
+    "annotations": [
+        {"id": number, "image_id": 1, "category_id": 7, "segmentation": one}
+        for number, one in enumerate(_SEGMENTATIONS)
+    ],
+}

@@ -32,9 +32,9 @@ from tests.test_matrix import KINDS
 
 N_COORDINATES = 8
 WAYS: dict[str, dict[str, Any]] = {
-    "nested": {"coder": "exact", "n_swaps": 9},
+    "default": {"coder": "exact"},
     "restarts": {"coder": "ormp", "n_swaps": 0, "n_restarts": 3, "init": "random"},
-    "beam": {"coder": "beam", "tie": 0, "n_swaps": 20},
+    "swaps": {"coder": "beam", "n_swaps": 9},
     "batches": {"coder": "ormp", "batch_size": 40},
 }
 # Batches are drawn differently from arrays, from files in stretches, and from what can only be read in order.

@@ -77,7 +77,6 @@ def test_functions(kind, dtype, function):
         (sx.ProcrustesKernel(), ["fit_transform", "transform", "__call__", "encode"]),
         (sx.OutlineRegistration(space=sx.Landmarks(12, closed=True)), ["transform"]),
         (sx.OutlineConvolutions(random_state=0), ["transform"]),
-        (sx.PieceCorrelations(2, (0.5,), random_state=0), ["transform"]),
         (sx.CodeFeatures(dictionary=sx.ShapeDictionary(3, 2, **QUICK)), ["fit_transform", "transform"]),
         (sx.ShapeDictionaryClassifier(2, 1, **QUICK), ["class_errors", "predict_proba"]),
     ],
@@ -182,7 +181,7 @@ class TestTensorShapes:
         torch = pytest.importorskip("torch", reason="torch is not installed")
         from shapelex.coding.blocks import dense_codes_on_device, shape_errors_on_device
         from shapelex.coding.torch.device_coder import DeviceCoder
-        from shapelex.shapes.tensors import TensorShapes
+        from shapelex.shapes.storage import TensorShapes
 
         X = make_shapes(dtype)
         shapes = TensorShapes(torch.from_numpy(sx.to_points(X) if is_real else X), None, "X")
@@ -200,7 +199,7 @@ class TestTensorShapes:
 
     def test_learning(self):
         torch = pytest.importorskip("torch", reason="torch is not installed")
-        from shapelex.shapes.tensors import TensorShapes
+        from shapelex.shapes.storage import TensorShapes
 
         X = make_shapes()
         models = [
@@ -222,18 +221,6 @@ class TestTensorShapes:
         monkeypatch.setattr("shapelex.estimators.fitted_dictionary.is_on_device", is_there)
         for name, values in expected.items():
             np.testing.assert_allclose(getattr(model, name)(torch.from_numpy(X)).numpy(), values, atol=1e-12)
-
-
-@on_all_kinds
-@pytest.mark.parametrize(
-    "make_model", [lambda: sx.ShapeDictionary(3, 2, **QUICK), lambda: sx.TangentPCA(2), lambda: sx.ComplexPCA(2)]
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_scores(kind, make_model):
-    make, _ = make_kind(kind)
-    X = make_shapes()
-    model = make_model().fit(X)
-    assert model.score(make(X)) == pytest.approx(model.score(X), abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])

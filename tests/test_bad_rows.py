@@ -11,8 +11,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CollapsedShapeError, NonFiniteError
-from shapelex.learning import passes
-from shapelex.shapes import collection
+from shapelex.learning import one_pass
+from shapelex.shapes import files, storage
 from tests.conftest import custom_space
 from tests.devices import on_devices
 from tests.test_matrix import KINDS, N_COORDINATES, N_SHAPES, SETS, make_shapes
@@ -20,17 +20,24 @@ from tests.test_matrix import KINDS, N_COORDINATES, N_SHAPES, SETS, make_shapes
 SPACES = {"landmarks": sx.Landmarks(N_COORDINATES), "complex gram": custom_space(N_COORDINATES)}
 BAD = {"NaN": NonFiniteError, "Inf": NonFiniteError, "collapsed": CollapsedShapeError}
 # What a space makes of a row does not depend on where the row comes from.
-on_all_inputs = pytest.mark.parametrize(
-    ("kind", "space"), [*((kind, "landmarks") for kind in KINDS), ("array", "complex gram"), ("Dask", "complex gram")]
-)
+INPUTS = [*((kind, "landmarks") for kind in KINDS), ("array", "complex gram"), ("Dask", "complex gram")]
+on_all_inputs = pytest.mark.parametrize(("kind", "space"), INPUTS)
+
+
+def some_of(names):
+    """Return each input with two of the names, and each name with several inputs."""
+    names = list(names)
+    return [
+        (names[(place + more) % len(names)], *one) for place, one in enumerate(INPUTS) for more in (0, len(names) // 2)
+    ]
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Let all shapes outside memory be several blocks, and all passes several parts."""
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(passes, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(passes, "MAX_PART_ROWS", 7)
+    for module in (files, storage, one_pass):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(one_pass, "MAX_PART_ROWS", 7)
 
 
 def spoil(X, row, bad, space):
@@ -49,8 +56,7 @@ def make_dictionary(space, **options):
 
 @cache
 def fit_dictionary(space):
-    with pytest.warns(sx.exceptions.ConvergenceWarning):
-        return make_dictionary(SPACES[space], n_swaps=0).fit(make_shapes(np.complex128))
+    return make_dictionary(SPACES[space]).fit(make_shapes(np.complex128))
 
 
 def given_init(space):
@@ -59,9 +65,7 @@ def given_init(space):
 
 LEARNERS = {
     "fit": make_dictionary,
-    "fit by the paper": lambda space: make_dictionary(
-        space, coder="ormp", nested=False, tie=0, n_swaps=0, init="random"
-    ),
+    "fit by the paper": lambda space: make_dictionary(space, coder="ormp", n_swaps=0, init="random"),
     "fit from given atoms": given_init,
     "fit in batches": lambda space: make_dictionary(space, batch_size=11),
     "fit in batches from given atoms": lambda space: given_init(space).set_params(batch_size=11),
@@ -101,8 +105,7 @@ def bad_inputs(kind, space, folder, seed, takes_missing=False):
         yield KINDS[kind](spoil(make_shapes(np.complex128), row, bad, space), space, inside), error, rf"in row {row}\b"
 
 
-@on_all_inputs
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(("learner", "kind", "space"), some_of(LEARNERS))
 def test_learners_name_the_row_and_stay_unfitted(learner, kind, space, tmp_path):
     takes_missing = "batches" not in learner
     for X, error, words in bad_inputs(kind, SPACES[space], tmp_path, len(learner) + len(kind), takes_missing):
@@ -114,8 +117,9 @@ def test_learners_name_the_row_and_stay_unfitted(learner, kind, space, tmp_path)
 
 
 @on_devices
-@pytest.mark.parametrize("kind", ["array", "Zarr", "Dask"])
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(
+    ("learner", "kind"), list(zip(LEARNERS, ["array", "Zarr", "Dask", "array", "Dask"], strict=True))
+)
 def test_learners_on_a_device_name_the_row(learner, kind, device, tmp_path):
     space = SPACES["complex gram"]
     for X, error, words in bad_inputs(kind, space, tmp_path, len(learner) + len(kind)):
@@ -141,8 +145,7 @@ def test_partial_fit_names_the_row_and_changes_nothing(is_fitted, kind, space, t
         assert model.rmse_ == expected.rmse_
 
 
-@on_all_inputs
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(("function", "kind", "space"), some_of(FUNCTIONS))
 def test_functions_name_the_row(function, kind, space, tmp_path):
     model = fit_dictionary(space)
     takes_missing = function in ("encode", "encode over atoms", "transform", "reconstruct", "errors", "score")

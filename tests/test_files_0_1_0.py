@@ -60,11 +60,12 @@ def test_model(kind, shapes, tmp_path):
     sx.load(model.save(tmp_path / "again.npz"))  # without a warning
 
 
-def test_old_dictionaries_are_not_nested(tmp_path):
-    assert not load("ShapeDictionary").nested
-    assert not any(dictionary.nested for dictionary in load("ShapeDictionaryClassifier").dictionaries_)
-    again = sx.load(sx.ShapeDictionary(2, 1, max_iter=0).fit(np.eye(4)[:3] + 1j).save(tmp_path / "new"))
-    assert again.nested is None
+def test_old_parameters_without_meaning_are_left_out():
+    for model in (load("ShapeDictionary"), *load("ShapeDictionaryClassifier").dictionaries_):
+        assert model.init == "auto"
+        assert not model.nested
+        assert not model.tie
+        assert model.effort >= 1
 
 
 def test_a_loaded_dictionary_learns_on(shapes):

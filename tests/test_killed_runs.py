@@ -1,11 +1,14 @@
 """A small sample of ``python -m tests.killed_runs``: fits and commands that are killed lose nothing."""
 
+import os
 import sys
 
 import dask
 import pytest
 
 from tests import killed_runs
+
+N_FITS, N_COMMANDS = (8, 14) if os.environ.get("CI") else (2, 3)
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="processes are copied"),
@@ -22,10 +25,10 @@ def _keep_setting(monkeypatch):
 
 
 def test_killed_fits(tmp_path):
-    _, faults = killed_runs.run_fits(4, 0, tmp_path, lambda text: None)
+    _, faults = killed_runs.run_fits(N_FITS, 0, tmp_path, lambda text: None)
     assert faults == []
 
 
 def test_killed_commands(tmp_path):
-    _, faults = killed_runs.run_commands(5, 0, tmp_path, lambda text: None)
+    _, faults = killed_runs.run_commands(N_COMMANDS, 0, tmp_path, lambda text: None)
     assert faults == []

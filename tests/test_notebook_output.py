@@ -46,13 +46,6 @@ class TestShapeSets:
         assert "<b>" not in html
         assert next(ET.fromstring(html).iter("figcaption")).get("title") == '<script>"&'
 
-    def test_missing_landmarks_are_left_out(self):
-        rows = make_shapes(1).configurations.copy()
-        rows[0, 3] = np.nan
-        html = sx.ShapeSet(rows, missing="allow")._repr_html_()
-        assert pictures(html)[0].count("L") == 10
-        assert "nan" not in pictures(html)[0]
-
     def test_pictures_stand_upright_and_keep_proportions(self):
         html = html_with_thumbnails("", np.array([[0, 2, 2 + 1j, 1j]]), sx.Landmarks(4, closed=True))
         assert pictures(html) == ["M4.0 52.0L68.0 52.0L68.0 20.0L4.0 20.0Z"]
@@ -79,16 +72,6 @@ class TestResults:
         assert "n_samples=20" in html
         assert html.count("<tr") == 1 + 8
         assert "8 of 20 rows" in html
-
-    def test_registrations(self):
-        html = sx.register(make_shapes(4))._repr_html_()
-        assert len(pictures(html)) == 4
-        assert "4 shapes registered" in html
-
-    def test_suggestions_and_tables(self):
-        found = sx.suggest(make_shapes(30), n_atoms=[2, 3], n_nonzero=[1], stability=False, random_state=0)
-        assert f"Suggested: n_atoms={found.n_atoms}" in found._repr_html_()
-        assert found.surface._repr_html_().startswith("<pre")
 
 
 @pytest.mark.parametrize(

@@ -56,3 +56,10 @@ def test_names_of_packages_load_on_first_use():
         assert package.read_codes is sx.read_codes
         with pytest.raises(AttributeError, match="no_such_name"):
             _ = package.no_such_name
+
+
+@pytest.mark.parametrize(("name", "instead"), [("PieceCorrelations", "OutlineConvolutions")])
+def test_removed_names_say_what_to_use(name, instead):
+    with pytest.raises(AttributeError, match=instead):
+        getattr(sx, name)
+    assert not hasattr(sx, name)

@@ -133,7 +133,7 @@ def test_weights():
     np.testing.assert_allclose(check_weights([1e308, 1e308], 2, np.dtype(float)), 0.5)
     for weights, message in (
         ([1, 2, 3], "weights must be 2 real numbers"),
-        ([1, -1], "not negative, but are not in row 1"),
+        ([1, -1], "row 1"),
         ([np.nan, 1], "row 0"),
         ([0, 0], "all zero"),
         ([1j, 1], "real"),

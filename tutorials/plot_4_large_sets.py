@@ -33,11 +33,11 @@ print(f"{(folder / 'worms.npy').stat().st_size / 1e6:.0f} MB")
 # ------------------------
 #
 # ``fit`` accepts a memory map like an array, and reads it block by block. The result is the same, bit for bit, as for
-# the array in memory. ``coder="ormp", nested=False, tie=0, n_swaps=0`` selects the fastest settings. With
+# the array in memory. ``coder="ormp", n_swaps=0`` selects the fastest settings. With
 # ``checkpoint``, the same script resumes after an interruption.
 
 shapes = np.load(folder / "worms.npy", mmap_mode="r")
-fast = {"coder": "ormp", "nested": False, "tie": 0, "n_swaps": 0, "random_state": 0, "tol": 1e-3}
+fast = {"coder": "ormp", "n_swaps": 0, "random_state": 0, "tol": 1e-3}
 model = sx.ShapeDictionary(8, 3, **fast, checkpoint=folder / "fit.checkpoint").fit(shapes)
 print(f"training error {100 * model.rmse_:.2f} % after {model.n_iter_} iterations")
 
@@ -75,7 +75,7 @@ print(f"{batches.n_iter_} passes in batches: error {100 * np.sqrt(np.mean(batche
 #    from dask.distributed import Client
 #
 #    with Client("tcp://scheduler:8786"):
-#        model.fit(sx.distributed.from_file("shapes.zarr"))
+#        model.fit(sx.open_shapes("shapes.zarr", chunks=100_000))
 #
 # A complete script is in the gallery: :ref:`sphx_glr_gallery_large_dask_cluster.py`.
 #
@@ -87,7 +87,7 @@ print(f"{batches.n_iter_} passes in batches: error {100 * np.sqrt(np.mean(batche
 #
 # .. code-block:: python
 #
-#    model = sx.ShapeDictionary(230, 30, coder="ormp", nested=False, tie=0, n_swaps=0, device="cuda").fit(shapes)
+#    model = sx.ShapeDictionary(230, 30, coder="ormp", n_swaps=0, device="cuda").fit(shapes)
 #    model.set_params(device="cpu").encode(new_shapes)
 #
 # A complete script is in the gallery: :ref:`sphx_glr_gallery_large_gpu.py`. Measured times are in :doc:`/how-to/gpu`

@@ -43,7 +43,7 @@ recording = recording.replace(configurations=registered.configurations)
 # Coded frame by frame, the sets of atoms of similar frames often differ. ``encode_sequence`` adds a cost for changes,
 # chosen by held-out error, and reports flicker next to the error.
 
-model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, effort=0.3, random_state=0).fit(recording)
+model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, random_state=0).fit(recording)
 plain = sx.sequences.encode_sequence(recording, model, switch_cost=0, fps=30)
 result = sx.sequences.encode_sequence(recording, model, fps=30)
 print(plain)

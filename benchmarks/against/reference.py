@@ -35,15 +35,13 @@ def main(n_rounds: int = 3) -> None:
             *size,
             space=paper_set.space,
             coder="ormp",
-            nested=False,
-            tie=0,
             n_swaps=0,
             init="random",
             max_iter=N_ITERATIONS,
             tol=0,
             random_state=0,
         )
-        default = sx.ShapeDictionary(*size, space=paper_set.space, nested=False, random_state=0)
+        default = sx.ShapeDictionary(*size, space=paper_set.space, random_state=0)
         _fit(plain, X), _fit(default.set_params(max_iter=1), X)  # compiles, or reads the cache
         default.set_params(max_iter=100)
         runs: dict[str, list[float]] = {"reference": [], "plain": [], "default": []}
@@ -66,8 +64,8 @@ def main(n_rounds: int = 3) -> None:
         [
             "learning",
             f"reference code, {N_ITERATIONS} iterations",
-            f'`coder="ormp", nested=False, tie=0, n_swaps=0, init="random"`, {N_ITERATIONS} iterations',
-            "`nested=False`, 100 iterations",
+            f'`coder="ormp", n_swaps=0, init="random"`, {N_ITERATIONS} iterations',
+            "default",
         ],
         rows,
         "learning-speed",

@@ -29,7 +29,7 @@ def main() -> None:
 
     start = time.perf_counter()
     model = sx.ShapeDictionary(
-        20, 3, coder="ormp", nested=False, tie=0, n_swaps=0, max_iter=20, tol=1e-4, device=device, random_state=0
+        20, 3, coder="ormp", n_swaps=0, max_iter=20, tol=1e-4, device=device, random_state=0
     ).fit(shapes)
     fitted = time.perf_counter()
     codes = model.encode(shapes)

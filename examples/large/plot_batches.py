@@ -15,7 +15,7 @@ worms = sx.datasets.make_worms(2000, 3, random_state=0)
 rng = np.random.default_rng(0)
 X = rng.permutation(worms.configurations)
 train, test = X[:5000], X[5000:]
-options = {"n_nonzero": 3, "coder": "ormp", "nested": False, "tie": 0, "n_swaps": 0, "random_state": 0}
+options = {"n_nonzero": 3, "coder": "ormp", "n_swaps": 0, "random_state": 0}
 
 model = sx.ShapeDictionary(10, **options)
 errors = []

@@ -32,8 +32,6 @@ with tempfile.TemporaryDirectory() as folder:
         2,
         space=sx.Landmarks(20, closed=True),
         coder="ormp",
-        nested=False,
-        tie=0,
         n_swaps=0,
         tol=1e-4,
         random_state=0,

@@ -1,6 +1,5 @@
 from . import coding as coding
 from . import datasets as datasets
-from . import distributed as distributed
 from . import estimators as estimators
 from . import exceptions as exceptions
 from . import geometry as geometry
@@ -23,7 +22,6 @@ from .estimators import CodeFeatures as CodeFeatures
 from .estimators import ComplexPCA as ComplexPCA
 from .estimators import OutlineConvolutions as OutlineConvolutions
 from .estimators import OutlineRegistration as OutlineRegistration
-from .estimators import PieceCorrelations as PieceCorrelations
 from .estimators import ProcrustesKernel as ProcrustesKernel
 from .estimators import ShapeClassifier as ShapeClassifier
 from .estimators import ShapeDictionary as ShapeDictionary
@@ -45,7 +43,6 @@ from .geometry import register as register
 from .geometry import rotate_onto as rotate_onto
 from .geometry.resampling import resample as resample
 from .imputation import impute as impute
-from .io import StoredShapes as StoredShapes
 from .io import open_shapes as open_shapes
 from .io import read as read
 from .io import write as write

@@ -1,13 +1,10 @@
-"""Checks of arguments, and the messages of their errors.
-
-In come arrays as users have them; out go C-contiguous complex configurations ``(K, N)``, in
-complex64 where the input is single precision and in complex128 otherwise.
-"""
+"""Check arguments, and word the errors of those that cannot be used."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +25,23 @@ from shapelex.exceptions import (
 
 _ROWS_NAMED = 5
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def removed_arguments(**instead: str) -> Callable[[_Function], _Function]:
+    """Return a decorator that refuses arguments of earlier versions, and says what to use instead."""
+
+    def refusing(function: _Function) -> _Function:
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name in instead.keys() & kwargs.keys():
+                raise ParameterTypeError(f"{name} was removed: {instead[name]}.")
+            return function(*args, **kwargs)
+
+        return checked  # type: ignore[return-value]
+
+    return refusing
+
 
 def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
     """Return `array` as a NumPy array of numbers; refuse objects, text, booleans, masked entries."""
@@ -37,8 +51,9 @@ def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
             bad = np.any(masked.reshape(len(masked), -1), axis=1)
             raise NonFiniteError(f"{name} has masked entries in {name_rows(bad)}: fill them or drop these rows.")
         array = array.data
+    is_plain = isinstance(array, np.ndarray)
     try:
-        converted = to_numpy(array) if is_foreign(array) else np.asarray(array)
+        converted = to_numpy(array) if not is_plain and is_foreign(array) else np.asarray(array)
     except ValueError as error:
         raise ArrayTypeError(
             f"{name} must be a rectangular array of numbers, but its rows differ in length; "
@@ -63,27 +78,63 @@ def as_configurations(
     once; a collapsed shape shows only after centering (see :func:`check_not_collapsed`). Errors count rows from
     `first_row`, that of a block of a larger set.
     """
-    configurations, is_single = _as_counted_rows(array, name, n_coordinates)
-    _check_finite(configurations, name, first_row)
-    return configurations, is_single
+    numeric = array if isinstance(array, np.ndarray) else as_numeric_array(array, name)
+    configurations = as_complex_rows(numeric, name=name, n_coordinates=n_coordinates)
+    check_finite(configurations, name, first_row)
+    return configurations, numeric.ndim == 1
 
 
 def as_complex_rows(array: ArrayLike, *, name: str = "X", n_coordinates: int | None = None) -> ComplexArray:
     """Return configurations ``(K, N)`` as :func:`as_configurations` does, NaN and infinite coordinates included."""
-    return _as_counted_rows(array, name, n_coordinates)[0]
-
-
-def _as_counted_rows(array: ArrayLike, name: str, n_coordinates: int | None) -> tuple[ComplexArray, bool]:
-    numeric = as_numeric_array(array, name)
-    if numeric.ndim > 0 and numeric.shape[0] == 0:
+    is_plain = type(array) is np.ndarray and array.dtype.kind in "fc"
+    numeric: Any = array if is_plain else as_numeric_array(array, name)
+    if numeric.ndim > 0 and len(numeric) == 0:
         raise EmptySetError(f"{name} holds no shape: its shape is {numeric.shape}; give at least one.")
-    configurations, is_single = _as_complex_rows(numeric, name)
+    if numeric.dtype.kind != "c":
+        if numeric.ndim != 3 or numeric.shape[2] != 2:
+            raise _layout_error(numeric, name)
+        configurations = points_to_complex(numeric)
+    elif numeric.ndim not in (1, 2):
+        raise ShapeInputError(
+            f"{name} must be complex (n_shapes, n_coordinates), or one shape (n_coordinates,), "
+            f"got a complex array of shape {numeric.shape}."
+        )
+    else:
+        is_single = numeric.dtype == np.complex64
+        configurations = np.ascontiguousarray(
+            np.atleast_2d(numeric), dtype=np.complex64 if is_single else np.complex128
+        )
     n_found = configurations.shape[1]
     if n_coordinates is not None:
         check_coordinate_count(n_found, n_coordinates, name)
     if n_found == 0:
         raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {numeric.shape}.")
-    return configurations, is_single
+    return configurations
+
+
+def _layout_error(array: np.ndarray[Any, Any], name: str) -> RealLayoutError:
+    if array.ndim == 2:
+        hint = (
+            f"from_points({name}) if it is one shape of {array.shape[0]} points, else " if array.shape[1] == 2 else ""
+        )
+        return RealLayoutError(
+            f"{name} is a real array of shape {array.shape}, which does not say where x and y are. Convert it "
+            f'first: {hint}from_columns({name}, layout="blocks") for columns x1..xN, y1..yN, or '
+            'layout="interleaved" for x1, y1, .., xN, yN.'
+        )
+    return RealLayoutError(
+        f"{name} must be complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), "
+        f"got a real array of shape {array.shape}; from_points or from_columns convert other layouts."
+    )
+
+
+def points_to_complex(points: np.ndarray[Any, Any]) -> ComplexArray:
+    """Return ``x + iy`` for real points ``(…, 2)``; single precision stays single."""
+    dtype = np.complex64 if points.dtype in (np.float32, np.float16) else np.complex128
+    configurations = np.empty(points.shape[:-1], dtype=dtype)
+    configurations.real = points[..., 0]
+    configurations.imag = points[..., 1]
+    return configurations
 
 
 def check_coordinate_count(n_found: int, n_expected: int, name: str) -> None:
@@ -122,58 +173,24 @@ def check_present(present: BoolArray, name: str, first_row: int = 0) -> None:
         )
 
 
-def _as_complex_rows(array: np.ndarray[Any, Any], name: str) -> tuple[ComplexArray, bool]:
-    if np.iscomplexobj(array):
-        if array.ndim not in (1, 2):
-            raise ShapeInputError(
-                f"{name} must be complex (n_shapes, n_coordinates), or one shape (n_coordinates,), "
-                f"got a complex array of shape {array.shape}."
-            )
-        rows = np.atleast_2d(array)
-        return np.ascontiguousarray(rows, dtype=_complex_dtype(array.dtype)), array.ndim == 1
-    if array.ndim == 3 and array.shape[2] == 2:
-        return points_to_complex(array), False
-    if array.ndim == 2:
-        hint = (
-            f"from_points({name}) if it is one shape of {array.shape[0]} points, else " if array.shape[1] == 2 else ""
-        )
-        raise RealLayoutError(
-            f"{name} is a real array of shape {array.shape}, which does not say where x and y are. Convert it "
-            f'first: {hint}from_columns({name}, layout="blocks") for columns x1..xN, y1..yN, or '
-            'layout="interleaved" for x1, y1, .., xN, yN.'
-        )
-    raise RealLayoutError(
-        f"{name} must be complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), "
-        f"got a real array of shape {array.shape}; from_points or from_columns convert other layouts."
-    )
-
-
-def points_to_complex(points: np.ndarray[Any, Any]) -> ComplexArray:
-    """Return ``x + iy`` for real points ``(…, 2)``; single precision stays single."""
-    dtype = _complex_dtype(points.dtype)
-    configurations = np.empty(points.shape[:-1], dtype=dtype)
-    configurations.real = points[..., 0]
-    configurations.imag = points[..., 1]
-    return configurations
-
-
-def _complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    is_single = dtype in (np.dtype(np.complex64), np.dtype(np.float32), np.dtype(np.float16))
-    return np.dtype(np.complex64 if is_single else np.complex128)
-
-
-def _check_finite(configurations: ComplexArray, name: str, first_row: int) -> None:
+def check_finite(configurations: ComplexArray, name: str, first_row: int = 0, *, allows_missing: bool = False) -> None:
+    """Refuse infinite coordinates, and NaN where that does not stand for a missing landmark."""
     # One sum is far cheaper than a mask; an overflow of finite values only costs the second look.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(configurations.sum()):
             return
-    finite = np.isfinite(configurations)
-    if finite.all():
-        return
     has_nan, has_infinite = bool(np.isnan(configurations).any()), bool(np.isinf(configurations).any())
+    if not has_infinite and (allows_missing or not has_nan):
+        return
+    if allows_missing:
+        rows = name_rows(np.isinf(configurations).any(axis=1), first_row)
+        raise NonFiniteError(
+            f"{name} has infinite coordinates in {rows}: only NaN stands for a missing landmark; remove these shapes, "
+            "or replace these coordinates by NaN."
+        )
     word = "NaN or infinite coordinates" if has_nan and has_infinite else "NaN" if has_nan else "infinite coordinates"
     raise NonFiniteError(
-        f"{name} has {word} in {name_rows(~finite.all(axis=1), first_row)}: remove these shapes"
+        f"{name} has {word} in {name_rows(~np.isfinite(configurations).all(axis=1), first_row)}: remove these shapes"
         f"{', or fill in their missing landmarks by sx.impute' if has_nan else ', or correct them'}."
     )
 
@@ -268,22 +285,30 @@ def check_flag(value: bool, name: str) -> bool:
     return bool(value)
 
 
+def check_sample_weight(values: ArrayLike, n_samples: int, name: str = "sample_weight") -> FloatArray:
+    """Return a copy of finite weights that are not negative, one per shape, some of them positive."""
+    given = as_numeric_array(values, name)
+    if given.shape != (n_samples,) or np.iscomplexobj(given):
+        raise ShapeInputError(
+            f"{name} must be {n_samples} real numbers, one per shape, got shape {given.shape}, dtype {given.dtype}."
+        )
+    # A copy: arrays of users may be read-only, for which kernels would be compiled again and torch warns.
+    weights: FloatArray = np.array(given, dtype=np.float64)
+    usable = np.isfinite(weights) & (weights >= 0)
+    if not usable.all():
+        raise ShapeInputError(f"{name} must be finite and not negative, but is not in {name_rows(~usable)}.")
+    if not weights.any():
+        raise ShapeInputError(f"{name} is all zero: at least one shape must count.")
+    return weights
+
+
 def check_weights(weights: ArrayLike | None, n_samples: int, dtype: np.dtype[Any], name: str = "weights") -> FloatArray:
     """Return non-negative sample weights that sum to one."""
     if weights is None:
         return np.full(n_samples, 1.0 / n_samples, dtype=dtype)
-    values = as_numeric_array(weights, name)
-    if values.shape != (n_samples,) or np.iscomplexobj(values):
-        raise ShapeInputError(f"{name} must be {n_samples} real numbers, one per shape, got shape {values.shape}.")
-    values = values.astype(np.float64)
-    usable = np.isfinite(values) & (values >= 0)
-    if not usable.all():
-        raise ShapeInputError(f"{name} must be finite and not negative, but are not in {name_rows(~usable)}.")
-    largest = values.max()
-    if largest == 0:
-        raise ShapeInputError(f"{name} is all zero: at least one shape must count.")
+    values = check_sample_weight(weights, n_samples, name)
     # Dividing by the largest first keeps the sum finite for any finite weights.
-    values /= largest
+    values /= values.max()
     shares: FloatArray = (values / values.sum()).astype(dtype)
     return shares
 

@@ -1,32 +1,18 @@
-"""Model files back to fitted estimators."""
+"""Load fitted estimators from model files."""
 
 import warnings
 from pathlib import Path
 from typing import Any
 
-from shapelex.estimators.align_first import AlignFirstDictionary
-from shapelex.estimators.complex_pca import ComplexPCA
-from shapelex.estimators.procrustes_kernel import ProcrustesKernel
-from shapelex.estimators.shape_classifier import ShapeClassifier
-from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
-from shapelex.estimators.tangent_pca import TangentPCA
+from shapelex import estimators
 from shapelex.exceptions import ModelFileError, RemovedParameterWarning
-from shapelex.riemannian.dictionary import RiemannianDictionary
+from shapelex.riemannian import RiemannianDictionary
 from shapelex.store.model_file import read_model, removed_parameters, restore_estimator
 
+# The estimators that declare what their files hold.
 _CLASSES: dict[str, type[Any]] = {
-    estimator_class.__name__: estimator_class
-    for estimator_class in (
-        ShapeDictionary,
-        AlignFirstDictionary,
-        ComplexPCA,
-        TangentPCA,
-        RiemannianDictionary,
-        ProcrustesKernel,
-        ShapeDictionaryClassifier,
-        ShapeClassifier,
-    )
+    **{name: getattr(estimators, name) for name in dir(estimators) if hasattr(getattr(estimators, name), "_schema")},
+    "RiemannianDictionary": RiemannianDictionary,
 }
 
 
@@ -79,9 +65,10 @@ def load(path: str | Path) -> Any:
     removed = removed_parameters(estimator_class, model)
     if removed:
         told = ", ".join(f"{name}={value!r}" for name, value in removed.items())
+        bounded = " Weights are no longer bounded: weight_penalty= keeps them small." if "max_weight" in removed else ""
         warnings.warn(
             f"{source} was written by an earlier version, with parameters that {model.kind} no longer has: {told}. "
-            "They are ignored; the fitted model is the same. Save it again to get rid of this warning.",
+            f"They are ignored; the atoms are the same.{bounded} Save it again to get rid of this warning.",
             RemovedParameterWarning,
             stacklevel=2,
         )

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 import shapelex as sx
 from shapelex.cli.app import app
 from shapelex.io import parts, stored_shapes
-from shapelex.kernels.first_use import CompilationLog
-from shapelex.shapes import collection, stored_set
+from shapelex.kernels.compilation import CompilationLog
+from shapelex.shapes import storage
 
 
 @pytest.fixture(autouse=True)
@@ -54,9 +54,8 @@ def ready(folder, model):
 def everything_is_large(monkeypatch):
     """Read everything piece by piece, in small pieces."""
     monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
-    monkeypatch.setattr(stored_set, "BLOCK_ROWS", 7)
     monkeypatch.setattr(parts, "_BATCH_RECORDS", 7)
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(storage, "BLOCK_ROWS", 7)
 
 
 def run(*arguments):

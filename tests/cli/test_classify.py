@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 
 import shapelex as sx
-from shapelex.selection import class_test
-from shapelex.store.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, run
 
 
@@ -62,36 +60,6 @@ def test_learns_tests_and_predicts(garden, flowers):
     assert predicted["counts"] == table["predicted"].value_counts().to_dict()
 
 
-def test_words_and_records(garden):
-    lines = lines_of(run(*LEARN, "--misclassified", "wrong.csv"))
-    assert lines[0].startswith("40 shapes of 2 classes, 2 folds: accuracy 0.")
-    assert lines[1].split() == ["class", "iris", "rose"]
-    assert lines[2].split()[0] == "iris"
-    assert sum(map(int, lines[2].split()[1:] + lines[3].split()[1:])) == 40
-    record = read_run("wrong.csv")
-    assert record["command"].startswith("shapelex classify flowers.npz")
-
-
-def test_small_classes_and_shapes_without_a_class_are_left_out(garden, flowers, monkeypatch):
-    species = flowers.metadata["species"].astype(object)
-    species[0], species[1] = "", "tulip"
-    sx.write(flowers.replace(metadata={"species": species.astype(str)}), "flowers.npz", overwrite=True)
-    seen = []
-
-    def note(shapes, labels, groups, n_folds, seed, tell):
-        seen.append((len(shapes), sorted(set(labels.tolist())), groups, n_folds, seed))
-        return class_test.ClassTest(np.unique(labels), labels, labels, np.ones(len(labels)), np.arange(len(labels)) % 2)
-
-    monkeypatch.setattr(class_test, "run_class_test", note)
-    lines = lines_of(run("classify", "flowers.npz", "--by", "species", "--folds", "3", "--seed", "5"))
-    assert lines[:2] == [
-        "note: 1 of 40 shapes have no species, and are left out.",
-        "note: 1 classes with fewer than 3 shapes are left out: tulip (1).",
-    ]
-    assert seen == [(38, ["iris", "rose"], None, 3, 5)]
-    assert "accuracy 1.000 ± 0.000" in lines[2]
-
-
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
@@ -113,14 +81,6 @@ def test_wrong_usage_is_told(garden, words, status, message):
     assert message in " ".join(result.stderr.replace("│", " ").split())
 
 
-def test_a_dictionary_is_no_classifier(garden, flowers):
-    model = sx.ShapeDictionary(2, 1, space=flowers.space, coder="ormp", max_iter=2, tol=0.5, random_state=0)
-    model.fit(flowers).save("model.npz")
-    result = run("classify", "model.npz", "flowers.npz", "-o", "p.csv")
-    assert result.exit_code == 1
-    assert "holds a ShapeDictionary: this command needs a classifier" in result.stderr
-
-
 def test_methods_tell_the_test_and_the_classifier(garden):
     facts = facts_of(run(*LEARN, "-o", "c.npz", "--tested", "tested.csv", "--json"))
     text = " ".join(run("methods", "tested.csv").stdout.split())
@@ -134,12 +94,6 @@ def test_methods_tell_the_test_and_the_classifier(garden):
     assert "the shapes whose classes it is to predict are missing" in " ".join(
         forgotten.output.replace("│", " ").split()
     )
-
-
-def test_misspelled_columns_are_suggested(garden):
-    result = run("classify", "flowers.npz", "--by", "specie")
-    assert result.exit_code == 2
-    assert "did you mean 'species'" in " ".join(result.output.replace("│", " ").split())
 
 
 def test_ids_that_are_not_unique_are_remarked_on(garden, flowers):

@@ -2,13 +2,13 @@
 
 import json
 import logging
+import warnings
 
-import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex._messages import Message, parameter
 from shapelex.cli.app import app
-from shapelex.selection.comparison import Comparison
 from tests.cli.conftest import facts_of, run
 
 WRITING = {
@@ -168,8 +168,9 @@ def test_wrong_usage_is_2_and_writes_nothing(ready, arguments):
     assert set(ready.iterdir()) == before
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "eps", "tiff"])
-@pytest.mark.parametrize("name", ["encode", "mean", "distances"])
+@pytest.mark.parametrize(
+    ("name", "suffix"), [("encode", "png"), ("encode", "svg"), ("mean", "pdf"), ("mean", "eps"), ("distances", "tiff")]
+)
 def test_figures_by_their_end_say_what_made_them(ready, name, suffix):
     figure = ready / f"figure.{suffix}"
     # A name that each format has to keep: parentheses, a backslash, an ampersand, and no ASCII.
@@ -197,17 +198,22 @@ def test_progress_of_suggest_is_written_where_there_is_no_terminal(ready, monkey
     monkeypatch.setattr("shapelex.cli.suggest.LINE_SECONDS", 0.0)
     arguments = ["suggest", "shapes.npz", "--atoms", "2,3", "--nonzero", "1", "--folds", "2", "--no-stability"]
     lines = run(*arguments).stderr.splitlines()
-    assert lines[0] == "shapelex: trying sizes: 1 of about 8 dictionaries, 2 atoms, 1 per shape"
-    assert len(lines) == 8
+    assert lines[0] == "shapelex: trying sizes: 1 of about 4 dictionaries, 2 atoms, 1 per shape"
+    assert len(lines) == 4
     assert run(*arguments, "--quiet").stderr == ""
     assert run(*arguments, "--json").stderr == ""
 
 
 def test_warnings_are_one_line_and_quiet_is_quiet(ready, monkeypatch):
-    arguments = ["learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "1"]
-    result = run(*arguments)
-    assert result.stderr.startswith("shapelex: warning: The dictionary still changed after --max-iter 1 iterations")
-    assert len(result.stderr.splitlines()) == 1
+    encode = sx.ShapeDictionary.encode
+
+    def warn_and_encode(*given, **options):
+        warnings.warn(Message(f"Poor codes:\nset {parameter('n_points', 9)}."), UserWarning, stacklevel=2)
+        return encode(*given, **options)
+
+    monkeypatch.setattr(sx.ShapeDictionary, "encode", warn_and_encode)
+    arguments = ["encode", "model.npz", "shapes.npz", "-o", "c.csv"]
+    assert run(*arguments).stderr == "shapelex: warning: Poor codes: set import --points 9.\n"
     assert run(*arguments, "--force", "--quiet").stderr == ""
 
 
@@ -217,37 +223,6 @@ def test_warmup_says_that_it_is_ready(monkeypatch):
     assert run("warmup").stdout.startswith("ready, after ")
     assert facts_of(run("warmup", "--json"))["seconds"] > 0
     assert not [handler for handler in logging.getLogger("shapelex").handlers if "Bar" in type(handler).__name__]
-
-
-def test_warmup_compiles_the_search_in_both_precisions(monkeypatch):
-    from shapelex.cli.warmup import precompile
-    from shapelex.kernels.sample import best_supports
-    from shapelex.learning import trials
-
-    precisions = set()
-
-    def record(correlations, gram, *others):
-        precisions.add(gram.dtype)
-        best_supports(correlations, gram, *others)
-
-    monkeypatch.setattr(trials, "best_supports", record)
-    precompile([np.complex128])
-    assert precisions == {np.dtype(np.float32), np.dtype(np.float64)}
-
-
-def test_compare_holds_out_whole_series(ready, shapes, monkeypatch):
-    seen = {}
-
-    def compare(X, *_, groups, **__):
-        seen["groups"] = groups
-        return Comparison([], len(X))
-
-    monkeypatch.setattr(sx, "compare", compare)
-    sx.write(shapes.replace(sequence=[0] * 20 + [1] * 20), "series.npz")
-    run("compare", "series.npz", "--folds", "2")
-    assert seen["groups"].tolist() == [0] * 20 + [1] * 20
-    run("compare", "series.npz", "--folds", "2", "--shuffle")
-    assert seen["groups"] is None
 
 
 @pytest.mark.parametrize("contents", ["mine", '{"file": "other.csv", "run": {}}', "[]"])
@@ -287,15 +262,3 @@ def test_what_only_import_can_be_told_is_said_of_import(ready, command, name, wa
     # learn has --option too.
     assert (wanted.removeprefix("import ") if command[0] == "learn" else wanted) in result.stderr
     assert result.stderr.endswith(f"first run shapelex import {name} -o shapes.npz with it.\n")
-
-
-def test_messages_name_options_that_commands_have(folder, shapes):
-    assert "--label-from '('" in run("import", "shapes.npz", "-o", "out.npz", "--label-from", "(").stderr
-    result = run("learn", "shapes.npz", "-o", "out.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "1")
-    assert result.stderr.endswith("raise --max-iter, or tol (in Python).\n")
-
-
-def test_a_space_in_a_message_keeps_its_name(folder):
-    result = run("import", "shapes.npz", "-o", "out.npy")
-    assert result.exit_code == 1
-    assert "Landmarks(n_points=16, closed=True) would be lost" in result.stderr

@@ -1,6 +1,5 @@
 """The demo: real commands on images that it draws."""
 
-import json
 import sys
 
 import numpy as np
@@ -41,26 +40,6 @@ def test_demo_runs_the_commands_that_it_prints(small_demo):
     assert {path.name for path in small_demo.iterdir()} == FILES
     assert sx.load("demo/model.npz").random_state == 3
     assert lines_of(run("replay", "demo/report.html", "--all"))[:3] == [commands[0], commands[1], commands[4]]
-
-
-def test_demo_replaces_files_only_with_force(small_demo):
-    small_demo.mkdir()
-    (small_demo / "model.npz").write_text("mine")
-    assert "is not empty" in run("demo", "-o", "demo").stderr
-    facts = json.loads(run("demo", "-o", "demo", "--force", "--json").stdout)
-    assert set(facts["outputs"]) == {f"demo/{name}" for name in FILES}
-    assert facts["inputs"] == []
-    assert len(sx.load("demo/model.npz").atoms_) == 4
-
-
-def test_interrupted_demo_says_what_it_has(small_demo, monkeypatch):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sx, "compare", interrupt)
-    result = run("demo", "-o", "demo")
-    assert result.exit_code == 130
-    assert "shapes.npz; run again with --force" in result.stderr
 
 
 @pytest.mark.parametrize("module", ["matplotlib", "PIL", "skimage"])

@@ -1,11 +1,9 @@
 """Errors of the library as the command line shows them: its options, exit statuses, JSON, the log."""
 
+import inspect
 import json
 import logging
 import pickle
-import re
-import warnings
-from pathlib import Path
 
 import pytest
 import typer
@@ -13,10 +11,10 @@ from typer.main import get_command
 
 import shapelex as sx
 from shapelex import exceptions
-from shapelex._messages import Message, format_option, marked_text, parameter, without_marks
+from shapelex._messages import format_option, marked_text, parameter, without_marks
 from shapelex.cli.app import app
-from shapelex.cli.errors import CommandError, GuardedGroup, describe
-from shapelex.cli.option_names import OptionNames, parameters_in
+from shapelex.cli.errors import CommandError, describe
+from shapelex.cli.option_names import OptionNames
 from shapelex.exceptions import ParameterError, ShapeFileError, reason_of
 from tests.cli.conftest import run
 from tests.cli.test_base import failing_app
@@ -46,16 +44,6 @@ def test_messages_are_plain_in_python(error_class):
         assert marked_text(one) == text
         assert without_marks(marked_text(one)) == plain
     assert reason_of(error) == plain[:-1]
-
-
-def test_messages_of_other_classes_and_of_warnings_are_plain():
-    text = Message(f"give {parameter('overwrite', True)}.")
-    assert str(FileExistsError(text)) == "give overwrite=True."
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warnings.warn(text, exceptions.ConvergenceWarning, stacklevel=1)
-    assert str(caught[0].message) == "give overwrite=True."
-    assert marked_text(caught[0].message) == f"give {parameter('overwrite', True)}."
 
 
 @pytest.mark.parametrize(
@@ -91,34 +79,18 @@ def test_parameters_are_options_of_the_command(command, marked, shown):
     assert options_of(command).translate(f"say {marked}, (n, n_points, 2).") == f"say {shown}, (n, n_points, 2)."
 
 
-def test_names_of_parameters_are_found():
-    text = f"{parameter('n_points', 3)} {format_option('kind', 'labels')} closed=True"
-    assert parameters_in(text) == {"n_points", "option"}
-
-
-SOURCES = Path(sx.__file__).parent
-MARKED = re.compile(r"\b(parameter|format_option)\(\s*f?(['\"])(\w+)")
-NAMED = sorted({found.groups()[::2] for path in SOURCES.rglob("*.py") for found in MARKED.finditer(path.read_text())})
-
-
-@pytest.mark.parametrize(("kind", "name"), NAMED)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_parameter_in_a_message_is_an_option_that_exists(command, kind, name):
-    marked = {"parameter": parameter, "format_option": format_option}[kind](name, 3)
-    shown = options_of(command).translate(marked)
-    if shown.endswith(" (in Python)"):
-        return
-    words = shown.removeprefix("without ").split()
-    owner = COMMANDS["import" if words[0] == "import" else command]
-    option = next(word for word in words if word.startswith("--"))
-    assert option in [known for one in owner.params for known in (*one.opts, *one.secondary_opts)]
-
-
-def test_options_of_formats_in_messages_are_options_of_a_format():
-    from shapelex.io.registry import FORMATS
-
-    known = {option for one in FORMATS.values() for option in one.options} | {"label_column", "which"}
-    assert {name for kind, name in NAMED if kind == "format_option"} <= known
+def test_every_parameter_is_an_option_that_exists_or_python(command):
+    functions = (sx.read, sx.suggest, sx.compare, sx.impute, sx.register, sx.ShapeDictionary, sx.report.write_report)
+    names = {name for function in functions for name in inspect.signature(function).parameters}
+    for marked in (format_option("layout", 3), *(parameter(name, 3) for name in sorted(names))):
+        shown = options_of(command).translate(marked)
+        if shown.endswith(" (in Python)"):
+            continue
+        words = shown.removeprefix("without ").split()
+        owner = COMMANDS["import" if words[0] == "import" else command]
+        option = next(word for word in words if word.startswith("--"))
+        assert option in [known for one in owner.params for known in (*one.opts, *one.secondary_opts)]
 
 
 @pytest.mark.parametrize(
@@ -213,16 +185,6 @@ def test_every_command_prints_the_same_keys(ready):
         assert found["outputs"] == [word for word in arguments if word.startswith("codes")]
 
 
-def test_remarks_and_warnings_are_in_the_document(ready):
-    (ready / "cells").mkdir()
-    (ready / "cells" / "a.tps").write_text("LM=3\n0 0\n1 0\n0 1\nID=a\nLM=3\n0 0\n1 0\nID=b\n")
-    result = run("import", "cells", "-o", "cells.npz", "--skip-bad", "--json")
-    found = json.loads(result.stdout)
-    assert found["outputs"] == ["cells.npz"]
-    assert any(note.startswith("left out: ") for note in found["remarks"])
-    assert found["warnings"][0].startswith("Left out 1 record")
-
-
 def test_an_interruption_is_json_and_names_what_was_kept(ready, monkeypatch):
     def interrupt(self, *_):
         self.__dict__.update(model.__dict__)
@@ -253,35 +215,9 @@ def test_the_log_goes_to_a_file_that_grows(ready, option, first):
     assert "FileNotFoundError: There is no file gone.npz." in (ready / "run.log").read_text()
 
 
-def test_verbose_shows_the_log_and_is_no_part_of_the_record(ready):
-    result = run("import", "shapes.npz", "-o", "x.npz", "--verbose")
-    assert "shapelex: read shapes.npz as npz" in result.stderr
-    assert run("replay", "x.npz").stdout.splitlines()[0] == "shapelex import shapes.npz -o x.npz"
-
-
 def test_a_log_without_a_file_is_wrong_usage(ready):
     assert run("info", "shapes.npz", "--log").exit_code == 2
     assert run("info", "shapes.npz", "--log", "none/run.log").exit_code == 1
-
-
-def test_warnings_name_options():
-    made = typer.Typer(cls=GuardedGroup)
-
-    @made.callback()
-    def group() -> None:
-        """Commands."""
-
-    @made.command()
-    def work(max_iter: int = 3) -> None:
-        warnings.warn(Message(f"raise {parameter('max_iter')}."), UserWarning, stacklevel=1)
-
-    assert run_made(made, "work").stderr == "shapelex: warning: raise --max-iter.\n"
-
-
-def test_more_atoms_than_shapes_is_a_wrong_option(ready):
-    result = run("learn", "shapes.npz", "-o", "m.npz", "--atoms", "300")
-    assert result.exit_code == 2
-    assert "--atoms must be at most the number of shapes, 40, got 300" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["codes.csv", "codes.npz", "codes.zarr"])

@@ -35,14 +35,6 @@ def test_import_leaves_out_ids_and_says_which_entries_fit_no_shape(folder, shape
     assert any(kept.notes[-1] in line for line in shown)
 
 
-def test_import_registers_without_the_excluded_shapes(folder, shapes):
-    excluded = write_list("id\ncell 3\n")
-    lines_of(run("import", "shapes.npz", "-o", "kept.npz", "--register", "--exclude", excluded))
-    sx.write(shapes[shapes.ids != "cell 3"], "without.npz")
-    lines_of(run("import", "without.npz", "-o", "expected.npz", "--register"))
-    assert sx.read("kept.npz").equals(sx.read("expected.npz"))
-
-
 @pytest.mark.parametrize("name", ["kept.npz", "kept.zarr"])
 def test_import_piece_by_piece_leaves_out_the_same(files, everything_is_large, name):
     rows = "".join(f"cell {n},one.npz\n" for n in range(20)) + 'cell 5,"parts/two.npz"\n'
@@ -72,11 +64,6 @@ def test_learn_learns_from_the_others(folder, shapes, is_large, request):
     assert "list.csv" in {Path(one["path"]).name for one in read_run("m.npz")["inputs"]}
 
 
-def test_an_empty_list_excludes_nothing(folder):
-    shown = lines_of(run("learn", "shapes.npz", "-o", "m.npz", *LEARN, "--exclude", write_list("id\n")))
-    assert shown[0] == "0 of 40 shapes were excluded by list.csv"
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -97,9 +84,3 @@ def test_a_cluster_reads_the_file_itself(folder):
     result = run("learn", "shapes.npz", "-o", "m.npz", "--exclude", write_list("id\n"), "--scheduler", "tcp://x:1")
     assert result.exit_code == 2
     assert "shapelex import --exclude" in " ".join(result.stderr.split())
-
-
-def test_a_list_that_is_not_there_is_named(folder):
-    result = run("import", "shapes.npz", "-o", "kept.npz", "--exclude", "none.csv")
-    assert result.exit_code == 1
-    assert "There is no file none.csv" in result.stderr

@@ -32,15 +32,6 @@ def test_every_option_is_listed_with_its_default_and_explained(folder, name):
         assert "\n" not in option["explanation"]
 
 
-def test_an_option_is_explained_by_the_docstring_of_its_reader(folder):
-    shown = lines_of(run("formats", "image"))
-    assert any(
-        line.strip().startswith('border=keep {"keep", "drop"}: Whether objects that touch the border') for line in shown
-    )
-    assert any(line.strip().startswith("z int: Slice and channel") for line in shown)
-    assert lines_of(run("formats", "npz"))[1].strip() == "has no options"
-
-
 def test_unknown_formats_and_options_say_where_to_look(folder):
     result = run("formats", "tpss")
     assert result.exit_code == 2
@@ -62,13 +53,6 @@ def completions(*words):
     }
     command = [sys.executable, "-m", "shapelex"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
-
-
-def test_completion_prints_a_script():
-    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    command = [sys.executable, "-m", "shapelex", "--show-completion", "bash"]
-    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert "complete -o default -F _shapelex_completion shapelex" in shown
 
 
 def test_formats_and_distances_are_completed():

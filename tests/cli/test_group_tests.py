@@ -5,10 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import shapelex as sx
-from shapelex.cli.group_results import compare, in_commands
 from shapelex.store.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, run
 
@@ -44,11 +42,6 @@ def test_one_sentence_comes_first_then_the_tables(cells):
     assert "shape ~ treatment: 40 shapes" in text
     assert "Distances between mean shapes, adjusted for sampling, with intervals of 95 %" in text
     assert "points of the outline differ between drug (20), none (20)" in text
-
-
-def test_no_difference_is_no_proof_of_equality(cells):
-    first = lines_of(run("test", "cells.npz", "--by", "plate", *FEW))[0]
-    assert first.startswith("No difference in shape between 1 and 2 was found: P = ")
 
 
 def test_animals_are_permuted_where_each_has_one_treatment_and_images_within_them_else(cells):
@@ -135,31 +128,6 @@ def test_groups_of_one_shape_are_left_out_and_named(folder, shapes):
     assert facts["n_used"] == 38
 
 
-def test_groups_of_one_animal_are_left_out(folder, shapes):
-    labels = np.repeat(["a", "b", "c"], [16, 20, 4])
-    animals = np.repeat(np.arange(10), 4)
-    sx.write(shapes.replace(labels=labels, metadata={"animal": animals}), "few.npz")
-    facts = facts_of(run("test", "few.npz", "--by", "label", "--within", "animal", "--json", *FEW))
-    assert facts["dropped"]["39"] == "label c has one value of animal"
-    assert facts["n_used"] == 36
-
-
-def test_what_is_refused_leaves_no_folder(ready, cells):
-    assert run("test", "cells.npz", "--by", "id", "-o", "refused", *FEW).exit_code == 1
-    assert not (ready / "refused").exists()
-
-
-def test_effects_are_drawn_by_corrected_p(folder, shapes):
-    sx.write(shapes.replace(labels=["a", "b", "c", "d"] * 10), "four.npz")
-    results = compare(sx.read("four.npz"), by="label", within=None, formula=None, model=None, permutations=19, seed=0)
-    results.tables["pairs"]["P"] = 0.01
-    results.tables["pairs"]["P_corrected"] = [0.02, *[0.06] * 5]
-    ax = Figure().subplots()
-    results.figures(True)["effects"][0](ax)
-    assert [text.get_text() for text in ax.texts] == ["P = 0.02", *["P = 0.06"] * 5]
-    assert "P corrected for 6 pairs (Holm)" in ax.get_xlabel()
-
-
 def test_models_say_what_is_not_adjusted_and_name_the_column_of_within(ready, cells):
     words = ("--by", "treatment", "--model", "~ log(size) + treatment", "--within", "plate")
     text = " ".join(run("test", "cells.npz", *words, "--table", "t.csv", *FEW).stdout.split())
@@ -167,10 +135,6 @@ def test_models_say_what_is_not_adjusted_and_name_the_column_of_within(ready, ce
     assert told in text
     assert "Shapes were permuted within plate, for the terms: log(size), treatment." in text
     assert told in " ".join(run("methods", "t.csv").stdout.split())
-
-
-def test_remarks_name_commands():
-    assert in_commands("see sx.register.", None) == "see shapelex register."
 
 
 def test_report_compares_the_groups_of_a_column(ready, cells):

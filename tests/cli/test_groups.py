@@ -36,16 +36,6 @@ def test_groups_of_a_joined_sheet_are_held_out_together(replicates):
     assert np.mean(grouped) > 1.01 * np.mean(shuffled)
 
 
-def test_suggest_takes_groups(replicates):
-    options = ("--atoms", "2,3", "--nonzero", "1", "--no-stability", "--group", "specimen", "--json")
-    found = sx.read("specimens.npz")
-    expected = sx.suggest(
-        found, [2, 3], [1], cv=3, groups=found.metadata["specimen"], stability=False, random_state=0, space=found.space
-    )
-    result = facts_of(run("suggest", "specimens.npz", *options))
-    assert result["rmse"] == pytest.approx(float(expected.rmse))
-
-
 def test_wrong_groups_are_refused(replicates):
     result = run(*COMPARE, "--group", "species")
     assert result.exit_code == 2

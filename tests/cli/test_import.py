@@ -1,14 +1,11 @@
 """``shapelex import``: forms, spaces, registration, labels, records that are bad."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.cli import import_shapes
-from shapelex.cli.outputs import record_run
 from tests.cli.conftest import lines_of, run
 
 
@@ -34,14 +31,6 @@ def test_folders_become_labels_and_outlines_are_registered(outlines):
     assert sorted(found.labels.tolist()) == ["a"] * 3 + ["b"] * 3
     plain = sx.read("cells", n_points=24, closed=True)
     assert sx.pairwise_distances(found).mean() < 0.8 * sx.pairwise_distances(plain).mean()
-
-
-@pytest.mark.parametrize("kind", ["bspline", "hermite"])
-@pytest.mark.parametrize("closed", [True, False])
-def test_curves_are_closed_like_what_they_are_fitted_to(outlines, kind, closed):
-    sx.write(sx.read("cells", n_points=40, closed=closed), "all.npz")
-    lines_of(run("import", "all.npz", "-o", "c.npz", "--space", kind, "--points", "9"))
-    assert sx.read("c.npz").space == {"bspline": sx.BSpline, "hermite": sx.HermiteSpline}[kind](9, closed=closed)
 
 
 def test_like_another_file(outlines):
@@ -105,18 +94,3 @@ def test_outlines_and_lines_in_one_file_are_told(tmp_path, monkeypatch, argument
     assert any("1 outline and 1 line were all read as shapes of one kind" in line for line in shown)
     assert any("only=outlines" in note for note in sx.read("closed.npz").notes)
     assert len(sx.read("cells.geojson", only="outlines")) == 1
-
-
-def test_a_file_made_meanwhile_is_not_replaced(folder, shapes, monkeypatch):
-    sx.write(shapes, "other.csv")
-
-    def record_while_another_writes(*arguments):
-        Path("out.npz").write_bytes(b"of another command")
-        return record_run(*arguments)
-
-    monkeypatch.setattr(import_shapes, "record_run", record_while_another_writes)
-    result = run("import", "other.csv", "-o", "out.npz")
-    assert result.exit_code == 1
-    assert "out.npz exists: choose another -o, or pass --force to replace it." in result.stderr
-    assert Path("out.npz").read_bytes() == b"of another command"
-    lines_of(run("import", "other.csv", "-o", "out.npz", "--force"))

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.learning import population
-from tests.cli.conftest import facts_of, lines_of, run
-
-
-@pytest.fixture(autouse=True)
-def _short_searches(monkeypatch):
-    """Learn many dictionaries, quickly."""
-    monkeypatch.setattr(population, "_PASSES", 5)
+from tests.cli.conftest import facts_of, run
 
 
 @pytest.fixture
@@ -35,40 +28,3 @@ def test_landmarks_are_filled_in_and_the_set_says_so(gaps, shapes):
     assert "9 of 640 landmarks filled in, in 6 of 40 shapes." in found.notes[-1]
     expected = sx.impute(gaps, sx.ShapeDictionary(3, 2, tol=1e-3, random_state=0))
     np.testing.assert_array_equal(found.configurations, expected.configurations)
-
-
-def test_by_a_model_with_its_shapes(gaps, ready, shapes):
-    lines_of(run("impute", "gaps.npz", "-o", "full.npz", "--model", "model.npz", "--reference", "shapes.npz"))
-    expected = sx.impute(gaps, sx.load("model.npz"), reference=shapes)
-    np.testing.assert_array_equal(sx.read("full.npz").configurations, expected.configurations)
-    assert lines_of(run("replay", "full.npz"))[0].startswith("shapelex impute gaps.npz -o full.npz")
-
-
-def test_from_a_file_of_landmarks(gaps):
-    sx.write(gaps, "gaps.tps")
-    shown = lines_of(
-        run("impute", "gaps.tps", "-o", "full.tps", "--option", "curves=only", "--atoms", "3", "--nonzero", "2")
-    )
-    assert shown[0] == "9 of 640 landmarks filled in, in 6 of 40 shapes."
-    assert not np.isnan(sx.read("full.tps").configurations).any()
-
-
-def test_a_complete_set_is_written_as_it_is(folder, shapes):
-    assert "no missing landmarks" in lines_of(run("impute", "shapes.npz", "-o", "same.npz"))[0]
-    np.testing.assert_array_equal(sx.read("same.npz").configurations, shapes.configurations)
-
-
-def test_a_reference_needs_a_model(gaps):
-    assert run("impute", "gaps.npz", "-o", "full.npz", "--reference", "gaps.npz").exit_code == 2
-
-
-def test_negative_marks_are_told_and_read_as_missing(gaps):
-    rows = np.where(gaps.is_missing, -1 - 1j, gaps.configurations + 100 * (1 + 1j))
-    sx.write(sx.ShapeSet(rows), "marks.tps")
-    for command in ("impute", "learn"):
-        small = ["--atoms", "3", "--nonzero", "2", "--force"]
-        shown = lines_of(run(command, "marks.tps", "-o", "out.npz", *small))
-        assert any("9 landmarks at (-1, -1): taken as coordinates" in line for line in shown)
-        shown = lines_of(run(command, "marks.tps", "-o", "out.npz", *small, "--missing", "negative"))
-        assert not any("taken as coordinates" in line for line in shown)
-    assert "--missing" in run("learn", "marks.tps", "-o", "o.npz", "--option", "missing=negative").stderr

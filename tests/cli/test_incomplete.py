@@ -37,24 +37,6 @@ def test_learn_and_encode(gaps, name):
     np.testing.assert_array_equal(codes.support, model.encode(gaps).support)
 
 
-def test_pieces_are_coded_like_the_whole(gaps, everything_is_large):
-    shown = lines_of(run("learn", "gaps.npz", "-o", "m.npz", *LEARN))
-    assert shown[0].startswith("6 shapes are incomplete")
-    shown = lines_of(run("encode", "m.npz", "gaps.npz", "-o", "codes.zarr"))
-    assert shown[0].startswith("6 shapes are incomplete")
-    model = sx.load("m.npz")
-    codes, errors = sx.read_codes("codes.zarr")
-    np.testing.assert_allclose(errors, model.errors(gaps), rtol=1e-9)
-    np.testing.assert_array_equal(codes.support, model.encode(gaps).support)
-
-
-def test_overlays_show_complete_shapes(gaps):
-    lines_of(run("learn", "gaps.npz", "-o", "m.npz", *LEARN))
-    lines_of(run("encode", "m.npz", "gaps.npz", "-o", "codes.csv", "--figure", "overlays.png"))
-    lines_of(run("reconstruct", "m.npz", "gaps.npz", "-o", "rebuilt.npz"))
-    assert not sx.read("rebuilt.npz").is_missing.any()
-
-
 @pytest.mark.parametrize(
     "command",
     [

@@ -52,30 +52,3 @@ def test_files_without_a_record_are_refused(folder):
     (folder / "own.csv").write_text("a\n1\n")
     assert run("methods", "own.csv").exit_code == 1
     assert "there is no file nothing.csv" in run("methods", "nothing.csv").output
-
-
-def test_commands_of_other_versions_are_told_as_they_are(folder):
-    sx.write(sx.ShapeSet(np.random.default_rng(0).normal(size=(4, 5, 2))), "old.npz",
-             command="shapelex straighten x.tps -o old.npz --with magic")  # fmt: skip
-    assert "The command shapelex straighten x.tps -o old.npz --with magic was run." in "\n".join(
-        lines_of(run("methods", "old.npz"))
-    )
-
-
-def test_pairs_of_groups_are_told(results):
-    text = "\n".join(lines_of(run("methods", "found/anova.csv")))
-    assert "Mean shapes of pairs of groups of label were compared by permutation of residuals; distances" in text
-    assert "bootstrap intervals of 95 % (999 samples)" in text
-
-
-def test_files_without_a_record_are_not_taken_for_old_figures(folder, shapes):
-    np.savez(folder / "plain.npz", a=np.zeros(3))
-    result = run("methods", "plain.npz")
-    assert result.exit_code == 1
-    assert "0.2" not in result.output
-
-
-def test_registration_is_told_with_what_it_could_change(folder):
-    assert run("register", "shapes.npz", "-o", "registered.npz", "--reflection").exit_code == 0
-    text = "\n".join(lines_of(run("methods", "registered.npz")))
-    assert "registered to their mean: start points, directions and reflections were chosen" in text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.cli.conftest import facts_of, lines_of, run
+from tests.cli.conftest import lines_of, run
 
 LEARN = ["--atoms", "4", "--nonzero", "2", "--max-iter", "5"]
 SAID = "is not registered: registered to the mean that the model was learned with"
@@ -65,15 +65,6 @@ def test_reconstructions_and_pages_are_of_prepared_outlines(outlines):
     assert SAID in shown[0]
 
 
-def test_info_tells_the_preparation(outlines):
-    told = "resampled at equal steps of arc length, registered to a mean (start point, direction)"
-    assert told in lines_of(run("info", "registered.npz"))
-    assert f"its shapes: {told}" in lines_of(run("info", "model.npz"))
-    assert "resampled at equal steps of arc length, not registered" in lines_of(run("info", "raw.npz"))
-    for name in ("registered.npz", "model.npz"):
-        assert facts_of(run("info", name, "--json"))["preparation"] == told
-
-
 def test_sets_that_were_prepared_differently_are_refused(outlines):
     lines_of(run("import", "cells", "-o", "m.npz", "--points", "24", "--closed", "--register", "--reflection"))
     for target in ("c.csv", "c.zarr"):
@@ -115,40 +106,6 @@ def test_sets_on_disk_record_what_sets_in_memory_do(outlines, everything_is_larg
     assert run("import", "large_raw.npz", "large.npz", "-o", "both.npz").exit_code == 1
 
 
-@pytest.mark.parametrize("is_large", [False, True])
-def test_sets_of_which_some_shapes_are_resampled(outlines, is_large, request):
-    lines_of(run("import", "cells/00.txt", "-o", "given.npz", "--closed"))
-    assert sx.read("given.npz").preparation.resampling == "as given"
-    if is_large:
-        request.getfixturevalue("everything_is_large")
-    # Every third file has 24 points already.
-    lines_of(run("import", "cells", "-o", "mixed.npz", "--like", "given.npz"))
-    assert sx.read("mixed.npz").preparation.resampling is None
-
-
-def test_arrays_count_as_prepared(outlines):
-    np.save("array.npy", sx.read("registered.npz").configurations)
-    found, was_registered = encode("array.npy")
-    assert not was_registered
-    assert_same(found, encode("registered.npz")[0])
-
-
-@pytest.mark.realdata
-def test_raw_masks_have_the_errors_of_registered_ones(data_folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    mask = data_folder / "formats" / "masks" / "nuclei_label_mask.tif"
-    lines_of(run("import", mask, "-o", "nuclei.npz", "--points", "64", "--register"))
-    lines_of(run("learn", "nuclei.npz", "-o", "model.npz", "--atoms", "10", "--nonzero", "3"))
-    expected, _ = encode("nuclei.npz")
-    found, was_registered = encode(mask)
-    assert was_registered
-    assert_same(found, expected)
-    raw = sx.read(mask, n_points=64).configurations
-    unprepared = sx.load("model.npz").encode(raw)
-    # Without the preparation the errors were more than twice as large, and most first atoms were others.
-    assert np.mean(unprepared.support[:, 0] != found[0].support[:, 0]) > 0.5
-
-
 def test_files_of_landmarks_are_not_made_outlines(outlines):
     rows = np.random.default_rng(0).normal(size=(5, 12)) + 1j * np.random.default_rng(1).normal(size=(5, 12))
     sx.write(sx.ShapeSet(rows), "landmarks.csv")
@@ -174,25 +131,3 @@ def test_prepared_outlines_in_tables_are_not_resampled_again(outlines):
             assert result.exit_code == 1
             assert "expected points at equal steps of arc length, got the points of the file as they are." in said
             assert "registered" not in said.partition("prepared differently")[2]
-
-
-def test_outlines_are_prepared_with_a_line_that_says_so(outlines):
-    lines = lines_of(run("encode", "model.npz", "cells", "-o", "c.csv"))
-    assert lines[0].startswith("cells holds outlines: resampled at equal steps of arc length like those of the model")
-
-
-def test_like_does_not_make_outlines_of_open_landmarks(outlines):
-    sx.write(sx.read("registered.npz").replace(space=sx.Landmarks(24)), "open.npz")
-    result = run("import", "open.npz", "-o", "x.npz", "--like", "registered.npz")
-    assert result.exit_code == 1
-    assert "--like changes neither landmarks into outlines" in " ".join(result.stderr.split())
-
-
-def test_folders_of_prepared_sets_and_arrays_are_not_resampled(outlines):
-    expected, _ = encode("registered.npz")
-    (outlines / "sets").mkdir()
-    sx.write(sx.read("registered.npz"), "sets/a.npz")
-    (outlines / "arrays").mkdir()
-    np.save("arrays/a.npy", sx.read("registered.npz").configurations)
-    for source in ("sets", "arrays"):
-        assert_same(encode(source)[0], expected)

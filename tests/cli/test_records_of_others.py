@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import shapelex as sx
-from shapelex.store import input_hashes
 from shapelex.store.provenance import make_run, write_sidecar
 from shapelex.store.table_file import write_table
 from tests.cli import conftest
@@ -85,24 +84,6 @@ def test_pages_with_other_data(command, content):
 
 
 @pytest.mark.usefixtures("folder")
-def test_recorded_patterns_for_very_many_files(monkeypatch):
-    monkeypatch.setattr(input_hashes, "_MOST_FILES", 10)
-    Path("masks").mkdir()
-    for number in range(11):
-        Path(f"masks/{number}.png").touch()
-    record = make_run("shapelex import 'masks/*' -o table.csv", None) | {
-        "inputs": [{"path": "masks/*", "bytes": 0, "sha256": "0"}]
-    }
-    Path("table.csv").touch()
-    write_sidecar(Path("table.csv"), record)
-    assert "# input masks/*: not compared, since there are more than 10 files" in run("replay", "table.csv").output
-    assert (
-        "stands for too many files to be compared"
-        in run("replay", "table.csv", "--run", "-o", "a.csv", exit_code=1).output
-    )
-
-
-@pytest.mark.usefixtures("folder")
 def test_a_new_file_does_not_keep_the_record_of_the_old_one(shapes):
     write_table("cells.csv", [{"id": ["a"]}], make_run("shapelex distances", 0))
     assert run("replay", "cells.csv").output.startswith("shapelex distances")
@@ -151,27 +132,6 @@ def test_links_that_lead_back_and_paths_without_a_name(words):
     assert not Path("a.npz").exists()
 
 
-@pytest.mark.usefixtures("ready")
-def test_an_empty_path_is_not_the_current_folder():
-    assert "got an empty path" in run("import", "", "-o", "a.npz", exit_code=2).output
-
-
-@pytest.mark.usefixtures("ready")
-def test_columns_of_files_in_usage_errors():
-    shapes = sx.read("shapes.npz")
-    sx.write(shapes.replace(metadata={"gr\x1b[1mp": ["u", "v"] * 20}), "evil.npz")
-    result = run("test", "evil.npz", "--by", "nope", exit_code=2)
-    assert "\x1b[1mp" not in result.output
-    assert "\\x1b[1mp" in result.output
-
-
-@pytest.mark.usefixtures("ready")
-def test_labels_with_line_ends_stay_on_their_line():
-    shapes = sx.read("shapes.npz")
-    sx.write(shapes.replace(labels=["a", "b\nwrote /etc/passwd"] * 20), "evil.npz")
-    assert "b\\nwrote /etc/passwd" in run("info", "evil.npz").output
-
-
 @on_linux
 @pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize("words", [("info", "shapes.npz"), ("info", "shapes.npz", "--json"), ("--help",)])
@@ -183,17 +143,6 @@ def test_output_to_a_full_disk(words):
     assert done.stderr == "shapelex: standard output: No space left on device.\n"
 
 
-@on_linux
-@pytest.mark.usefixtures("ready")
-def test_a_log_on_a_full_disk():
-    command = [sys.executable, "-m", "shapelex", "info", "shapes.npz", "--log", "/dev/full"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "40 shapes" in done.stdout
-    assert done.stderr.count("shapelex: the log is not complete: /dev/full: ") == 1
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize("mark", [",", "\t"])
 def test_very_wide_tables_are_not_parsed_as_codes(mark):
@@ -203,13 +152,6 @@ def test_very_wide_tables_are_not_parsed_as_codes(mark):
         sx.read_codes(name)
     words = ("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", name)
     assert "more than 65536 columns" in run(*words, exit_code=1).output
-
-
-@pytest.mark.usefixtures("ready")
-def test_a_long_cell_in_a_list_of_exclusions():
-    Path("excluded.csv").write_text("id\n" + "x" * 200_000 + "\n")
-    result = run("import", "shapes.npz", "-o", "a.npz", "--exclude", "excluded.csv", exit_code=1)
-    assert "excluded.csv, line 2" in result.output
 
 
 @pytest.mark.usefixtures("folder")
@@ -238,14 +180,6 @@ def test_two_outputs_on_one_path(words):
     assert "is the path of" in run(*words, exit_code=2).output
     assert not Path("a.csv").exists()
     assert not Path("a.npz").exists()
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_joined_output_of_a_record_is_replaced():
-    make_record(["import", "-qo", "victim.npz", "--", "shapes.npz"], inputs=["shapes.npz"])
-    run("replay", "table.csv", "--run", "-o", "new.npz")
-    assert Path("new.npz").exists()
-    assert not Path("victim.npz").exists()
 
 
 @pytest.mark.usefixtures("ready")

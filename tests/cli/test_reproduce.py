@@ -1,19 +1,11 @@
 """``shapelex reproduce``: success, downloads, bad input, existing output, interrupted run."""
 
-import gzip
-import io
 import json
-import logging
-import os
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
 
 from shapelex.cli.app import app
-from shapelex.cli.reproduce import DATASETS
-from shapelex.report.reproduction import PAPER_SETS
 from shapelex.report.reproduction import run as reproduction_run
 from shapelex.report.reproduction.measure import measure_set
 from tests.datasets.local_server import run_server
@@ -52,12 +44,7 @@ def reproduce(*arguments, env=None):
     return CliRunner().invoke(app, ["reproduce", *map(str, arguments)], env=env)
 
 
-REAL_DATA = os.environ.get("SHAPELEX_DATA", "")
 FIGURES = ("dictionaries", "learning", "combination")
-
-
-def test_names_are_those_of_the_sets():
-    assert tuple(paper_set.name for paper_set in PAPER_SETS) == DATASETS
 
 
 def test_success(data, tmp_path):
@@ -93,40 +80,6 @@ def test_a_server_is_the_only_source_of_data(server, tmp_path, no_figures, monke
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_quiet_downloads_say_nothing(server, tmp_path, no_figures, monkeypatch):
-    logger = logging.Logger("pooch")
-    logger.addHandler(logging.StreamHandler(told := io.StringIO()))
-    monkeypatch.setattr("pooch.utils.LOGGER", logger)
-    server.serve("hands", make_table(56), monkeypatch=monkeypatch)
-    result = reproduce("-o", tmp_path / "out", "--quick", "--quiet", "--only", "3")
-    assert result.exit_code == 0
-    assert result.output == told.getvalue() == ""
-
-
-def test_json_from_the_environment_and_force(data, tmp_path, no_figures):
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "mine.txt").write_text("kept")
-    result = reproduce("-o", out, "--quick", "--json", "--force", env={"SHAPELEX_DATA": str(data)})
-    assert result.exit_code == 0
-    numbers = json.loads(result.stdout)["result"]
-    assert [one["dataset"] for one in numbers["datasets"]] == ["3"]
-    assert list(numbers["skipped"]) == ["1", "2", "4", "4b", "5"]
-    assert (out / "mine.txt").read_text() == "kept"
-
-
-def test_existing_output_stays(data, tmp_path):
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "reproduction.md").write_text("old")
-    result = reproduce("--data", data, "-o", out, "--quick")
-    assert result.exit_code == 1
-    assert (
-        result.stderr == f"shapelex: {out} is not empty: choose another -o, or pass --force to replace what is there.\n"
-    )
-    assert [path.name for path in out.iterdir()] == ["reproduction.md"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -145,14 +98,6 @@ def test_bad_input(arguments, status, words, tmp_path, monkeypatch):
     assert words in result.stderr
     assert "Traceback" not in result.output
     assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
-
-
-def test_damaged_file(data, tmp_path):
-    (data / "hands.npz").write_bytes(b"damaged")
-    result = reproduce("--data", data, "-o", tmp_path / "out")
-    assert result.exit_code == 1
-    assert result.stderr.count("\n") == 1
-    assert "hands.npz has 7 bytes, but should have" in result.stderr
 
 
 def test_interrupted_run_says_what_is_kept(data, tmp_path, monkeypatch, no_figures):
@@ -176,26 +121,3 @@ def test_interrupted_run_says_what_is_kept(data, tmp_path, monkeypatch, no_figur
     assert result.exit_code == 130
     assert result.stderr == f"shapelex: interrupted: {out} has dataset 3; run again with --force.\n"
     assert "## Dataset 3" in (out / "reproduction.md").read_text()
-
-
-@pytest.mark.realdata
-def test_quick_run_on_real_hands(load_real, tmp_path, no_figures):
-    load_real("hands")
-    result = reproduce("--data", REAL_DATA, "-o", tmp_path / "out", "--quick", "--only", "3", "--json")
-    assert result.exit_code == 0
-    (hands,) = json.loads(result.stdout)["result"]["datasets"]
-    assert hands["n_shapes"] == 40
-    assert hands["measured"]["shape dictionary"]["rmse"] < 2.48
-
-
-@pytest.mark.realdata
-def test_quick_run_in_a_process_of_its_own(data_folder, server, tmp_path):
-    path = "/ansonang3/2DKSD/1c4f22676255ea2c0bff1197f6a189ae7261a16a/DATA/hands.csv"
-    server.files[path] = gzip.decompress((data_folder / "formats/csv/hands_reference_layout.csv.gz").read_bytes())
-    command = [sys.executable, "-c", "from shapelex.cli.main import main; main()"]
-    command += ["reproduce", "-o", str(tmp_path / "out"), "--quick", "--only", "3"]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "hands: from https://github.com/ansonang3/2DKSD, license: none stated." in result.stderr
-    assert result.stdout.startswith("dataset 3: shape dictionary ")
-    assert "*Data.* The paper's own numbers." in (tmp_path / "out" / "reproduction.md").read_text()

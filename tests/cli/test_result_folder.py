@@ -12,7 +12,6 @@ import pytest
 
 import shapelex as sx
 from shapelex import plotting
-from shapelex.cli import group_tests
 from shapelex.cli.group_results import RESULT_FILES
 from shapelex.store.provenance import read_run
 from tests.cli.conftest import lines_of, run
@@ -65,14 +64,6 @@ def test_files_of_others_are_kept(cells):
     assert (found / "atom_means.csv.json").read_text() == "{"
 
 
-def test_table_in_the_folder_is_kept(cells):
-    found = cells / "found"
-    lines_of(run(*BY_LABEL))
-    lines_of(run(*BY_ANIMAL, "--table", "found/atoms.csv"))
-    assert read_run(found / "atoms.csv")["facts"]["by"] == "animal"
-    assert (found / "atoms.csv").read_bytes() == (found / "anova.csv").read_bytes()
-
-
 @pytest.mark.parametrize("is_new", [True, False])
 def test_error_leaves_the_earlier_results(cells, monkeypatch, is_new):
     if not is_new:
@@ -101,18 +92,6 @@ def test_earlier_results_come_back_where_new_ones_cannot_be_put_in_place(cells):
     assert (result.exit_code, "pairs.csv is a folder, where a result would go" in result.stderr) == (1, True)
     assert {path.name for path in found.iterdir()} == before
     assert {read_run(found / name)["facts"]["by"] for name in OF_ATOMS} == {"label"}
-
-
-def test_an_exchange_that_fails_is_undone(tmp_path):
-    for name in ("new", "found"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "a").write_text(name)
-    (tmp_path / "new" / "b").write_text("new")
-    earlier, new = [tmp_path / "found" / "a"], [tmp_path / "new" / name for name in ("b", "a", "missing")]
-    with pytest.raises(FileNotFoundError):
-        group_tests._exchange(earlier, new, tmp_path / "found", tmp_path / "aside")
-    assert [path.name for path in (tmp_path / "found").iterdir()] == ["a"]
-    assert (tmp_path / "found" / "a").read_text() == "found"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
@@ -148,18 +127,3 @@ def test_folder_without_a_name_is_wrong_usage(cells, words):
     assert json.loads(result.stdout)["error"]["option"] == "-o"
     assert "needs the name of a folder" in json.loads(result.stdout)["error"]["message"]
     assert names_in(cells) == before
-
-
-def test_the_current_folder_can_be_named(cells):
-    lines_of(run("test", "cells.npz", "--by", "label", "--permutations", 19, "-o", ".", "--force"))
-    assert {"anova.csv", "means.png", "cells.npz", "model.npz"} <= names_in(cells)
-    lines_of(run("test", "cells.npz", "--by", "animal", "--permutations", 19, "-o", ".", "--force"))
-    assert set(results_in(cells).values()) == {"animal"}
-
-
-def test_every_result_can_be_recognized(cells):
-    written = set()
-    for words in (("--model", "~ log(size) + label"), ("--force",)):
-        lines_of(run(*BY_LABEL, *words))
-        written |= {name for name in names_in(cells / "found") if not name.endswith(".json")}
-    assert written == set(RESULT_FILES)

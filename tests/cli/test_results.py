@@ -1,6 +1,5 @@
 """What commands write is what the library computes; what an interrupted or killed run leaves."""
 
-import csv
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 import shapelex as sx
 from shapelex.estimators.progress import FitProgress
 from shapelex.exceptions import CodesError
-from shapelex.store.model_file import read_model, write_model
 from tests.cli.conftest import facts_of, lines_of, run
 
 
@@ -41,75 +39,6 @@ def test_commands_before_are_replayed_in_order(ready):
     ]
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "page.html", "x.png", "x.svg", "x.pdf", "x.npz", "x.json"])
-def test_replay_of_a_file_of_others(folder, name):
-    (folder / name).write_bytes(b"\x89PNG\r\n\x1a\n\0" if name == "x.png" else b"%PDF" if name == "x.pdf" else b"{")
-    result = run("replay", name)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize("layout", ["slots", "atoms"])
-def test_codes_in_a_table_add_up_to_the_shapes(ready, shapes, model, layout):
-    lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--layout", layout))
-    with (ready / "c.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["id"] for row in rows] == shapes.ids.tolist()
-    assert [row["label"] for row in rows] == shapes.labels.tolist()
-    np.testing.assert_allclose([float(row["error"]) for row in rows], model.errors(shapes))
-    sums = np.zeros(shapes.shape, dtype=complex)
-    for k, row in enumerate(rows):
-        pairs = (
-            [(int(row[f"atom_{s}"]), s) for s in (1, 2) if row[f"atom_{s}"]]
-            if layout == "slots"
-            else [(a, f"a{a}") for a in range(4) if row[f"angle_a{a}"]]
-        )
-        assert len(pairs) == int(row["n_used"])
-        for atom, suffix in pairs:
-            weight = float(row[f"modulus_{suffix}"]) * np.exp(1j * float(row[f"angle_{suffix}"]))
-            sums[k] += weight * model.atoms_[atom]
-    np.testing.assert_allclose(sums, model.reconstruct(shapes), atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["c.csv", "c.tsv", "c.parquet"])
-@pytest.mark.parametrize("layout", ["slots", "atoms"])
-def test_info_of_a_table_of_codes(ready, shapes, model, name, layout):
-    if name.endswith("parquet"):
-        pytest.importorskip("pyarrow")
-    command = ["encode", "model.npz", "shapes.npz", "-o", name, "--layout", layout]
-    lines_of(run(*command))
-    shown = lines_of(run("info", name))
-    errors = model.errors(shapes)
-    assert shown[0] == "codes of 40 shapes, as a table"
-    assert shown[1] == f"RMSE {100 * np.sqrt(np.mean(errors**2)):.2f} %, worst {100 * errors.max():.2f} %"
-    assert shown[2] == f"made by: shapelex {' '.join(command)}"
-    facts = facts_of(run("info", name, "--json"))
-    assert (facts["holds"], facts["n_shapes"]) == ("codes", 40)
-
-
-@pytest.mark.parametrize(
-    "text", ["id,error,n_used,modulus_1\na,x,1,2\n", "id,error,n_used,modulus_1\na\n", "id,error\na,1\n"]
-)
-def test_info_of_a_table_that_is_no_codes(folder, text):
-    (folder / "t.csv").write_text(text)
-    result = run("info", "t.csv")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_codes_in_parquet_and_npz(ready, shapes, model):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.parquet"))
-    table = parquet.read_table("c.parquet")
-    assert table.column("id").to_pylist() == shapes.ids.tolist()
-    np.testing.assert_array_equal(table.column("error").to_numpy(), model.errors(shapes))
-    lines_of(run("encode", "model.npz", "shapes.npz", "-o", "c.npz"))
-    found = sx.read_codes("c.npz")
-    assert found.codes == model.encode(shapes)
-    assert found.columns["label"].tolist() == shapes.labels.tolist()
-    assert lines_of(run("info", "c.npz"))[0] == "codes of 40 shapes over 4 atoms, at most 2 per shape"
-
-
 def test_shapes_of_another_space_are_refused(ready, shapes):
     sx.write(shapes.replace(space=sx.Landmarks(16)), "open.npz")
     result = run("encode", "model.npz", "open.npz", "-o", "c.csv")
@@ -119,34 +48,6 @@ def test_shapes_of_another_space_are_refused(ready, shapes):
     assert "import these shapes with --like" in run("encode", "model.npz", "9.npz", "-o", "c.csv").stderr
     result = run("encode", "shapes.npz", "model.npz", "-o", "c.csv")
     assert "shapes.npz is a set of shapes, no model: the model that learn wrote comes first" in result.stderr
-
-
-def test_reconstructions_keep_names_and_have_errors(ready, shapes, model):
-    lines_of(run("reconstruct", "model.npz", "shapes.npz", "-o", "r.npz"))
-    found = sx.read("r.npz")
-    np.testing.assert_array_equal(found.configurations, model.reconstruct(shapes))
-    np.testing.assert_array_equal(found.metadata["error"], model.errors(shapes))
-    assert found.ids.tolist() == shapes.ids.tolist()
-
-
-def test_means_by_label(folder, shapes):
-    lines_of(run("mean", "shapes.npz", "-o", "m.npz", "--by-label", "--figure", "m.png"))
-    found = sx.read("m.npz")
-    assert found.ids.tolist() == ["mean of a", "mean of b"]
-    for row, label in zip(found.configurations, "ab", strict=True):
-        assert sx.distance(row, sx.mean_shape(shapes[shapes.labels == label])) < 1e-7
-    sx.write(shapes.replace(labels=None), "plain.npz")
-    assert run("mean", "plain.npz", "-o", "x.npz", "--by-label").exit_code == 1
-
-
-def test_distances_by_id(folder, shapes):
-    sx.write(shapes[:3], "few.npz")
-    lines_of(run("distances", "shapes.npz", "few.npz", "-o", "d.csv", "--distance", "geodesic"))
-    with (folder / "d.csv").open() as stream:
-        names, *rows = list(csv.reader(stream))
-    assert names == ["id", "cell 0", "cell 1", "cell 2"]
-    table = np.array([row[1:] for row in rows], dtype=float)
-    np.testing.assert_array_equal(table, sx.pairwise_distances(shapes, shapes[:3], kind="geodesic"))
 
 
 def test_an_interrupted_fit_keeps_the_best_beside_the_output(folder, monkeypatch):
@@ -160,7 +61,7 @@ def test_an_interrupted_fit_keeps_the_best_beside_the_output(folder, monkeypatch
         return False
 
     monkeypatch.setattr("shapelex.estimators.progress.FitProgress.__call__", interrupt)
-    sizes = ["--atoms", "4", "--nonzero", "2", "--not-nested", "--tie", "0"]
+    sizes = ["--atoms", "4", "--nonzero", "2", "--tie", "0"]
     result = run("learn", "shapes.npz", "-o", "m.npz", *sizes, "--coder", "ormp", "--force")
     assert result.exit_code == 130
     assert result.stderr.startswith("shapelex: interrupted: m.interrupted.npz has the best dictionary so far, RMSE")
@@ -183,7 +84,7 @@ def test_a_fit_goes_on_from_its_checkpoint(folder, monkeypatch):
         patch.setattr(FitProgress, "__call__", interrupt)
         stopped = run(*arguments, "-o", "m.npz", "--checkpoint", "c.npz")
     assert stopped.exit_code == 130
-    assert "; the same command starts the search again" in stopped.stderr
+    assert "; the same command goes on from c.npz" in stopped.stderr
     assert not (folder / "m.npz").exists()
     lines_of(run(*arguments, "-o", "m.npz", "--checkpoint", "c.npz"))
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, sx.load("whole.npz").atoms_)
@@ -214,13 +115,6 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
     assert names <= {"shapes.npz", "many.npz", "m.interrupted.npz"}
 
 
-def test_info_of_a_model_says_what_the_loaded_one_does(ready, model):
-    loaded, facts = sx.load("model.npz"), facts_of(run("info", "model.npz", "--json"))
-    assert facts["usage"] == loaded.usage_.tolist()
-    assert [facts[name] for name in ("n_atoms", "n_nonzero", "n_iter", "seed")] == [4, 2, loaded.n_iter_, 0]
-    assert (facts["rmse"], facts["space"]) == (loaded.rmse_, repr(loaded.space_))
-
-
 def test_learn_measures_which_atoms_are_found_again(folder, shapes):
     arguments = ("learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "5")
     facts = facts_of(run(*arguments, "--json"))["stability"]
@@ -238,25 +132,6 @@ def test_learn_measures_which_atoms_are_found_again(folder, shapes):
     assert "can be named" not in result.stdout
     assert "can be named" not in run("info", "m.npz").stdout
     assert not hasattr(sx.load("m.npz"), "stability_")
-
-
-def test_interrupted_stability_keeps_the_dictionary(folder, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("shapelex.estimators.shape_dictionary.measure_stability", interrupt)
-    result = run("learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2")
-    assert result.exit_code == 130
-    assert "m.npz has the dictionary, without the stability of its atoms" in result.stderr
-    assert len(sx.load("m.npz").atoms_) == 4
-
-
-def test_info_of_a_damaged_model(ready):
-    parts = read_model("model.npz")
-    del parts.results["rmse_"]
-    write_model("model.npz", parts)
-    result = run("info", "model.npz")
-    assert (result.exit_code, result.stderr) == (1, "shapelex: model.npz is damaged: rmse_ is missing.\n")
 
 
 def test_other_models_are_described(folder, shapes):
@@ -286,25 +161,6 @@ def test_pages_and_figures_are_described(ready):
     for name in ("mean.png", "mean.svg", "mean.pdf"):
         lines_of(run("mean", "shapes.npz", "-o", "mean.npz", "--figure", name, "--force"))
         assert lines_of(run("info", name))[0] == "figure for the eye, no shapes"
-
-
-@pytest.mark.parametrize(("name", "kind"), [("page.html", "page"), ("x.htm", "page"), ("x.svg", "figure")])
-def test_pages_of_others_are_no_shapes(folder, name, kind):
-    (folder / name).write_text("<html><svg></svg></html>")
-    result = run("info", name)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(
-        f"shapelex: {name} is a {kind}, but no record of a shapelex command was found for it: info"
-    )
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_an_image_of_masks_is_still_shapes(folder):
-    image = np.zeros((40, 40), dtype=np.uint8)
-    image[5:30, 8:25] = 255
-    pytest.importorskip("PIL.Image").fromarray(image).save("mask.png")
-    result = run("info", "mask.png")
-    assert (result.exit_code, result.stdout.split()[:2]) == (0, ["1", "shape"])
 
 
 @pytest.mark.parametrize("layout", ["slots", "atoms"])
@@ -349,13 +205,3 @@ def test_tables_of_codes_that_cannot_be_read(folder):
     (folder / "bad.xlsx").write_text("no workbook")
     with pytest.raises(CodesError, match=r"bad\.xlsx holds no codes that can be read"):
         sx.read_codes("bad.xlsx")
-
-
-@pytest.mark.parametrize("command", ["learn", "mean", "distances"])
-def test_the_distance_has_the_name_that_it_has_in_python(folder, command):
-    out = {"learn": "o.npz", "mean": "o.npz", "distances": "o.csv"}[command]
-    few = ["--atoms", "2", "--nonzero", "1", "--max-iter", "1"] if command == "learn" else []
-    assert run(command, "shapes.npz", "-o", out, "--kind", "partial").exit_code == 2
-    lines_of(run(command, "shapes.npz", "-o", out, *few, "--distance", "partial"))
-    if command == "learn":
-        assert sx.load(out).distance == "partial"

@@ -3,7 +3,6 @@
 import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import shapelex as sx
@@ -86,13 +85,3 @@ def test_predictions_have_safe_names_of_columns(odd):
 def test_other_formats_keep_text_as_it_is(odd, shapes, suffix):
     lines_of(run("import", "odd.npz", "-o", f"t{suffix}", "--safe-cells"))
     assert sx.read(f"t{suffix}").ids.tolist() == [f"=cell {n}" for n in range(40)]
-
-
-def test_safe_tables_are_read_with_their_apostrophes(odd, tmp_path):
-    path = sx.write(sx.read("odd.npz"), tmp_path / "safe.csv", safe_cells=True)
-    found = sx.read(path)
-    assert found.ids.tolist() == [f"'=cell {n}" for n in range(40)]
-    assert found.metadata["'=column"].tolist() == ["'-x", "'=y"] * 20
-    np.testing.assert_array_equal(found.configurations, sx.read("odd.npz").configurations)
-    with pytest.raises(TypeError, match="safe_cells"):
-        sx.write(found, tmp_path / "a.npz", safe_cells=True)

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import shapelex as sx
-from tests.cli.conftest import facts_of, lines_of, run
+from tests.cli.conftest import lines_of, run
 
 SEQUENCE = ["sequence", "model.npz", "worms.npz", "-o", "series.csv"]
 
@@ -30,32 +30,6 @@ def recorded(tmp_path, monkeypatch, crawl):
     sx.write(worms, "worms.npz")
     model.save("model.npz")
     return tmp_path
-
-
-def test_table_has_the_codes_of_every_frame(recorded, crawl):
-    worms, model = crawl
-    shown = lines_of(run(*SEQUENCE))
-    result = sx.sequences.encode_sequence(worms, model)
-    table = pd.read_csv("series.csv")
-    assert table["id"].tolist() == worms.ids.tolist()
-    expected = result.to_dataframe()
-    assert list(table.columns) == ["id", *expected.columns]
-    for name in expected.columns:
-        np.testing.assert_allclose(table[name].astype(float), expected[name].astype(float), atol=1e-12)
-    assert shown[0].startswith("note: switch_cost=")
-    assert shown[-2].startswith("36 frames of 2 series, RMSE ")
-    assert "per second" in shown[-2]
-
-
-def test_options_are_those_of_python(recorded, crawl):
-    worms, model = crawl
-    facts = facts_of(run(*SEQUENCE, "--switch-cost", "0.01", "--max-weight", "0.8", "--fps", "10", "--json"))
-    result = sx.sequences.encode_sequence(worms, model, switch_cost=0.01, max_weight=0.8, fps=10)
-    assert facts["rmse"] == pytest.approx(result.rmse)
-    assert facts["flicker"] == pytest.approx(result.flicker)
-    assert facts["flicker_rate"] == pytest.approx(10 * result.flicker)
-    assert (facts["n_frames"], facts["n_series"], facts["n_coded"], facts["fps"]) == (36, 2, 36, 10)
-    assert pd.read_csv("series.csv").filter(like="modulus").max(axis=None) <= 0.8 + 1e-9
 
 
 @pytest.mark.parametrize("picture", ["ethogram", "weights", "phases", "portrait", "kymograph", "transitions"])
@@ -121,15 +95,6 @@ def test_what_cannot_be_used_is_one_line(recorded, monkeypatch):
     assert not (recorded / "other.csv").exists()
 
 
-def test_sets_without_time_are_one_series_and_say_so(recorded, crawl):
-    worms, _ = crawl
-    sx.write(sx.ShapeSet(worms.configurations, worms.space), "plain.npz")
-    shown = lines_of(run("sequence", "model.npz", "plain.npz", "-o", "plain.csv", "--switch-cost", "0"))
-    assert shown[0].startswith("note: plain.npz tells neither series nor frames")
-    assert "per second" not in shown[-2]
-    assert "time" not in pd.read_csv("plain.csv").columns
-
-
 def test_replay_writes_the_table_with_figure_and_movie_beside_it(recorded):
     words = ["--switch-cost", "0.01", "--figure=e.svg", "--bouts", "b.csv", "--movie", "w.gif", "--series=1"]
     lines_of(run(*SEQUENCE, *words))
@@ -139,31 +104,3 @@ def test_replay_writes_the_table_with_figure_and_movie_beside_it(recorded):
     assert (recorded / "again.csv").read_text() == (recorded / "series.csv").read_text()
     assert {"again.svg", "again.gif"} <= {path.name for path in recorded.iterdir()}
     assert not (recorded / "b.csv").exists()
-
-
-def test_dictionary_is_learned_with_the_cost(recorded, crawl):
-    worms, _ = crawl
-    words = ["--atoms", "4", "--nonzero", "2", "--switch-cost", "0.005", "--no-stability", "--max-iter", "5"]
-    facts = facts_of(run("learn", "worms.npz", "-o", "timed.npz", *words, "--json"))
-    assert sx.load("timed.npz").switch_cost == 0.005
-    learned = sx.ShapeDictionary(4, 2, space=worms.space, switch_cost=0.005, max_iter=5, random_state=0).fit(worms)
-    assert facts["rmse"] == pytest.approx(learned.rmse_, rel=1e-6)
-
-
-def test_import_keeps_the_frame_rate(recorded):
-    facts_of(run("import", "worms.npz", "-o", "fast.npz", "--fps", "40", "--json"))
-    fast = sx.read("fast.npz")
-    assert set(fast.metadata["fps"].tolist()) == {40}
-    assert any("the given one is used (40 per second)" in note for note in fast.notes)
-    assert "2 time series of 18 shapes, 40 frames per second" in lines_of(run("info", "fast.npz"))
-    result = run("import", "worms.npz", "-o", "bad.npz", "--fps", "0")
-    assert result.exit_code == 2
-    assert "--fps" in result.stderr
-    assert "--fps" in run("import", "worms.npz", "-o", "bad.npz", "--option", "fps=3").stderr
-
-
-def test_a_wrong_series_is_refused_before_anything_is_written(recorded):
-    result = run(*SEQUENCE, "--figure", "e.png", "--series", "17")
-    assert result.exit_code == 1
-    assert "There is no series 17: --series can be 0, 1." in result.stderr
-    assert not (recorded / "series.csv").exists()

@@ -1,12 +1,9 @@
 """Shapes that are read piece by piece, and learned from on a cluster."""
 
-import sys
-
 import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.cli import registering
 from shapelex.io import parts, read_codes, stored_shapes
 from tests.cli.conftest import facts_of, lines_of, run
 from tests.rounding import assert_close, assert_close_codes
@@ -56,16 +53,6 @@ def test_tables_of_codes_are_the_same_piece_by_piece(ready, everything_is_large,
     assert pieces["id"].tolist() == [f"cell {n}" for n in range(40)]
     pd.testing.assert_frame_equal(pieces, read(f"whole{suffix}"))
     assert lines_of(run("info", f"pieces{suffix}"))[-1].startswith("made by: shapelex encode model.npz")
-
-
-@pytest.mark.parametrize(("command", "out"), [("encode", "c.csv"), ("report", "r.html")])
-def test_shapes_of_another_space_are_refused(ready, everything_is_large, shapes, command, out):
-    sx.write(shapes.replace(space=sx.BSpline(16)), "others.npz")
-    result = run(command, "model.npz", "others.npz", "-o", out)
-    assert result.exit_code == 1
-    assert "others.npz is in BSpline" in result.stderr
-    assert "import these shapes with --like" in result.stderr
-    assert not (ready / out).exists()
 
 
 def test_the_page_of_a_large_set_shows_shapes_spread_over_it(ready, everything_is_large):
@@ -120,25 +107,6 @@ def test_registration_piece_by_piece(tables, everything_is_large, monkeypatch):
     np.testing.assert_array_equal(found.configurations, expected.configurations)
 
 
-def test_the_mean_of_many_shapes_is_that_of_some(tables, everything_is_large, monkeypatch):
-    monkeypatch.setattr(registering, "_MEAN_SHAPES", 15)
-    said = lines_of(run("import", "a", "b", "-o", "pieces.npz", "--closed", "--register"))
-    assert any("registered to the mean of 14 of them" in line for line in said)
-    raw, found = sx.read(["a", "b"], closed=True), sx.read("pieces.npz")
-    target = sx.register(raw.configurations[::3], raw.space).target
-    np.testing.assert_array_equal(found.configurations, sx.register(raw, to=target).configurations)
-
-
-def test_like_a_large_file(tables, everything_is_large):
-    lines_of(run("import", "a", "-o", "a.zarr", "--points", "12", "--closed", "--register"))
-    lines_of(run("import", "b", "-o", "b.npz", "--like", "a.zarr", "--register"))
-    first, second = sx.read("a.zarr"), sx.read("b.npz")
-    assert first.space == second.space
-    raw = sx.read("b", n_points=12, closed=True)
-    best = sx.register(raw, to=sx.mean_shape(first)).distance_after
-    np.testing.assert_allclose(sx.distance(second.configurations, sx.mean_shape(first)), best, atol=1e-12)
-
-
 def test_the_way_from_files_to_codes_without_the_set_in_memory(tables, everything_is_large, monkeypatch):
     lines_of(run("import", "a", "b", "-o", "all.zarr", "--closed"))
 
@@ -164,49 +132,6 @@ def test_an_interrupted_import_leaves_nothing(tables, everything_is_large, monke
     result = run("import", "a", "b", "-o", out)
     assert result.exit_code == 130
     assert sorted(path.name for path in tables.iterdir()) == before
-
-
-@pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr"])
-def test_an_import_that_was_killed_is_in_nobodys_way(tables, everything_is_large, out):
-    for name in (f".{out}.abc.partial", f".{out}.def.partial"):
-        (tables / name).mkdir()
-        (tables / name / "configurations.bin").write_bytes(b"half")
-    before = {path.name for path in tables.iterdir() if not path.name.startswith(".")}
-    lines_of(run("import", "a", "b", "-o", out))
-    assert len(sx.read(out)) == 40
-    assert {path.name for path in tables.iterdir()} == {*before, out}
-
-
-@pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr", "pieces.csv"])
-def test_outputs_that_exist_are_replaced_only_by_force(tables, everything_is_large, out):
-    lines_of(run("import", "a", "-o", out))
-    refused = run("import", "b", "-o", out)
-    assert (refused.exit_code, len(sx.read(out))) == (1, 20)
-    assert "pass --force" in refused.stderr
-    lines_of(run("import", "a", "b", "-o", out, "--force"))
-    assert len(sx.read(out)) == 40
-
-
-def test_a_full_disk_loses_nothing(tables, everything_is_large, monkeypatch):
-    lines_of(run("import", "a", "-o", "pieces.npz"))
-
-    def full(*_, **__):
-        raise OSError(28, "No space left on device", "pieces.npz")
-
-    monkeypatch.setattr("shapelex.io.parts.Parts.__setitem__", full)
-    result = run("import", "a", "b", "-o", "pieces.npz", "--force")
-    assert (result.exit_code, result.stderr) == (1, "shapelex: pieces.npz: No space left on device.\n")
-    assert len(sx.read("pieces.npz")) == 20
-    assert not list(tables.glob(".*"))
-
-
-def test_a_damaged_array_is_one_line(folder):
-    (folder / "shapes.npy").write_bytes(b"\x93NUMPY nonsense")
-    result = run("learn", "shapes.npy", "-o", "m.npz")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("shapelex: shapes.npy cannot be read as shapes")
-    assert len(result.stderr.splitlines()) == 1
-    assert not (folder / "m.npz").exists()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -237,45 +162,11 @@ def test_a_scheduler_that_is_not_there_is_one_line(folder):
     assert dask.delayed(abs)(-1).compute() == 1
 
 
-def test_a_cluster_codes_files_that_its_workers_can_open(ready):
-    pytest.importorskip("distributed")
-    result = run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--scheduler", "nonsense://nowhere")
-    assert result.exit_code == 1
-    assert "no scheduler answers" in result.stderr
-    result = run("encode", "model.npz", "none.npy", "-o", "c.csv", "--scheduler", "nonsense://nowhere")
-    assert (result.exit_code, result.stderr) == (1, "shapelex: There is no file none.npy.\n")
-
-
 @pytest.mark.parametrize("out", ["out.npz", "out.zarr"])
 def test_an_output_in_the_folder_of_the_inputs_is_not_read(tables, out):
     for _ in range(2):
         lines_of(run("import", "a", "-o", f"a/{out}", "--force"))
         assert len(sx.read(f"a/{out}")) == 20
-
-
-def test_small_sets_and_tables_into_zarr(ready, shapes):
-    lines_of(run("encode", "model.npz", "shapes.npz", "-o", "codes.zarr"))
-    assert len(read_codes("codes.zarr")[0]) == 40
-    sx.write(shapes, "shapes.csv")
-    result = run("encode", "model.npz", "shapes.csv", "-o", "more.zarr")
-    assert result.exit_code == 1
-    assert "import it first" in result.stderr
-    result = run("encode", "model.npz", "none.npy", "-o", "more.zarr")
-    assert (result.exit_code, result.stderr) == (1, "shapelex: There is no file none.npy.\n")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_an_array_means_the_same_wherever_its_codes_go(ready, shapes):
-    pd = pytest.importorskip("pandas")
-    np.save("same.npy", shapes.configurations)
-    lines_of(run("encode", "model.npz", "same.npy", "-o", "c.csv"))
-    lines_of(run("encode", "model.npz", "same.npy", "-o", "d.csv", "--figure", "f.png"))
-    pd.testing.assert_frame_equal(pd.read_csv("c.csv"), pd.read_csv("d.csv"))
-    np.save("others.npy", np.stack([sx.resample(row, 20, closed=True) for row in shapes.configurations]))
-    for target in ("e.csv", "e.zarr"):
-        result = run("encode", "model.npz", "others.npy", "-o", target)
-        assert result.exit_code == 1
-        assert "others.npy is in Landmarks(n_points=20, closed=False), but the model is in" in result.stderr
 
 
 @pytest.mark.parametrize("like", [[], ["--like", "shapes.npz"]])
@@ -288,14 +179,3 @@ def test_a_shape_that_cannot_be_registered_is_named_by_its_row(folder, shapes, e
     assert result.exit_code == 1
     assert "row 33" in result.stderr
     assert not (folder / "c.npz").exists()
-
-
-def test_a_zarr_folder_needs_its_name_and_its_library(folder, monkeypatch):
-    (folder / "a.zarr").write_text("mine")
-    result = run("import", "shapes.npz", "-o", "a.zarr", "--force")
-    assert (result.exit_code, (folder / "a.zarr").read_text()) == (1, "mine")
-    assert "is a file, where a Zarr folder would go" in result.stderr
-    monkeypatch.setitem(sys.modules, "zarr", None)
-    result = run("import", "none.tps", "-o", "b.zarr")
-    assert result.exit_code == 1
-    assert 'pip install "shapelex[large]"' in result.stderr

@@ -67,13 +67,3 @@ def test_formulas_are_escaped_where_asked_for(tmp_path, suffix):
     safe = cells(safe_cells=True)
     assert safe["'=id"].tolist() == [f"'{text}" for text in FORMULAS[:6]] + FORMULAS[6:]
     assert safe["number"].tolist() == columns["number"]
-
-
-def test_the_option_of_the_commands(ready):
-    shapes = sx.read("shapes.npz")
-    sx.write(shapes.replace(ids=[f"=cell {n}" for n in range(40)]), "odd.npz")
-    for words in (["encode", "model.npz", "odd.npz"], ["distances", "odd.npz"]):
-        run(*words, "-o", "plain.csv", "--force")
-        run(*words, "-o", "safe.csv", "--safe-cells", "--force")
-        assert "\n=cell 0," in (ready / "plain.csv").read_text()
-        assert "\n'=cell 0," in (ready / "safe.csv").read_text()

@@ -39,7 +39,7 @@ def test_atoms_have_a_column_each():
 
 @pytest.mark.parametrize("layout", ["slots", "atoms"])
 def test_the_columns_are_those_of_a_file(tmp_path, layout):
-    from shapelex.coding.code_table import shape_columns
+    from shapelex.coding.codes import shape_columns
     from shapelex.store.code_files import write_codes
 
     errors = np.array([0.25, 0.5])

@@ -309,7 +309,7 @@ def test_target_is_relative_to_the_norm_of_the_row():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_atoms", [10, 40])
 def test_threads_do_not_change_a_bit_and_neighbors_only_the_rounding(monkeypatch, method, dtype, n_atoms):
-    monkeypatch.setattr("shapelex.coding.threads._MIN_WORK_NS", 1.0)
+    monkeypatch.setattr("shapelex.coding.cpu._MIN_WORK_NS", 1.0)
     rows, atoms = problem(18, 700, 12, n_atoms, dtype=dtype)
     n_nonzero = 2 if method == "exact" else 4
     whole = encode_rows(rows, atoms, n_nonzero, method=method, n_threads=1)
@@ -318,7 +318,7 @@ def test_threads_do_not_change_a_bit_and_neighbors_only_the_rounding(monkeypatch
     tolerance = 1e-12 if dtype == np.complex128 else 1e-4
     for part in (slice(0, 1), slice(3, 8), slice(127, 130), slice(500, 700)):
         assert_close_codes(encode_rows(rows[part], atoms, n_nonzero, method=method), whole[part], tolerance)
-    monkeypatch.setattr(import_module("shapelex.coding.row_coder"), "_PART_BYTES", 1)
+    monkeypatch.setattr(import_module("shapelex.coding.cpu"), "_PART_BYTES", 1)
     assert_close_codes(encode_rows(rows, atoms, n_nonzero, method=method, n_threads=2), whole, tolerance)
 
 
@@ -345,17 +345,17 @@ def test_auto_with_a_path_is_ormp():
 
 def test_auto_rule():
     assert choose_search("auto", 10, 5).coder == "exact"
-    assert choose_search("auto", 20, 5) == ("exact", 16, False, False)
-    assert choose_search("auto", 230, 30) == ("beam", 8, True, False)
-    assert choose_search("auto", 230, 30, 4) == ("beam", 4, True, False)
-    assert choose_search("auto", 230, 30, polish=False) == ("beam", 16, False, False)
-    assert choose_search("auto", 230, 30, backend="torch") == ("ormp", 8, True, False)
-    assert choose_search("auto", 230, 30, 4, backend="torch") == ("beam", 4, True, False)
-    assert choose_search("auto", 230, 30, polish=False, backend="torch") == ("beam", 16, False, False)
-    assert choose_search("auto", 230, 30, has_target=True, backend="torch") == ("beam", 16, False, False)
-    assert choose_search("beam", 30, 5) == ("beam", 16, False, False)
-    assert choose_search("beam", 30, 5, 1) == ("ormp", 1, False, False)
-    assert choose_search("ormp", 30, 5, polish=True) == ("ormp", 16, True, False)
+    assert choose_search("auto", 20, 5) == ("exact", 16, False)
+    assert choose_search("auto", 230, 30) == ("beam", 8, True)
+    assert choose_search("auto", 230, 30, 4) == ("beam", 4, True)
+    assert choose_search("auto", 230, 30, polish=False) == ("beam", 16, False)
+    assert choose_search("auto", 230, 30, backend="torch") == ("ormp", 8, True)
+    assert choose_search("auto", 230, 30, 4, backend="torch") == ("beam", 4, True)
+    assert choose_search("auto", 230, 30, polish=False, backend="torch") == ("beam", 16, False)
+    assert choose_search("auto", 230, 30, has_target=True, backend="torch") == ("beam", 16, False)
+    assert choose_search("beam", 30, 5) == ("beam", 16, False)
+    assert choose_search("beam", 30, 5, 1) == ("ormp", 1, False)
+    assert choose_search("ormp", 30, 5, polish=True) == ("ormp", 16, True)
 
 
 def test_exact_refuses_with_the_count():

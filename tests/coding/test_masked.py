@@ -115,29 +115,20 @@ def test_single_precision_and_threads():
     assert codes.coefs.dtype == np.complex64
 
 
-class TestErrors:
+def test_what_does_not_fit_is_refused():
     X, atoms, mask = problem(5)
-
-    def test_bad_masks(self):
-        with pytest.raises(ShapeInputError, match="mask must be an array of booleans"):
-            sx.encode(self.X, self.atoms, 2, mask=self.mask.astype(int))
-        with pytest.raises(ShapeInputError, match=r"one entry per landmark of X, shape \(4, 10\), got \(10,\)"):
-            sx.encode(self.X, self.atoms, 2, mask=self.mask[0])
-        few = self.mask.copy()
-        few[1] = np.arange(10) < 2
-        with pytest.raises(NonFiniteError, match="fewer than three landmarks in row 1"):
-            sx.encode(self.X, self.atoms, 2, mask=few)
-
-    def test_nan_where_mask_says_present(self):
-        X = self.X.copy()
-        X[2, 0] = np.nan
-        with pytest.raises(NonFiniteError, match="that mask says are present, in row 2"):
-            sx.encode(X, self.atoms, 2, mask=np.ones_like(self.mask))
-        with pytest.raises(NonFiniteError, match="X has NaN in row 2"):
-            sx.encode(X, self.atoms, 2)
-
-    def test_what_does_not_go_with_a_mask(self):
-        with pytest.raises(UnsupportedBySpaceError, match="whose coefficients hang together"):
-            sx.encode(self.X, self.atoms, 2, mask=self.mask, space=sx.BSpline(10))
-        with pytest.raises(ValueError, match="path=True codes complete shapes"):
-            sx.encode(self.X, self.atoms, 2, mask=self.mask, path=True)
+    few, with_nan = mask.copy(), X.copy()
+    few[1] = np.arange(10) < 2
+    with_nan[2, 0] = np.nan
+    for Z, options, error, words in (
+        (X, {"mask": mask.astype(int)}, ShapeInputError, "booleans"),
+        (X, {"mask": mask[0]}, ShapeInputError, r"\(4, 10\), got \(10,\)"),
+        (X, {"mask": few}, NonFiniteError, "three landmarks in row 1"),
+        (with_nan, {"mask": np.ones_like(mask)}, NonFiniteError, "mask .* row 2"),
+        (with_nan, {}, NonFiniteError, "row 2"),
+        (X, {"mask": mask, "space": sx.BSpline(10)}, UnsupportedBySpaceError, "mask"),
+        (X, {"mask": mask, "path": True}, ValueError, "path"),
+        (X, {"mask": mask, "device": "torch"}, ValueError, "device"),
+    ):
+        with pytest.raises(error, match=words):
+            sx.encode(Z, atoms, 2, **options)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import CodePath, SparseCodes, decode, encode, encode_rows, residual_norms, row_coder
+from shapelex.coding import CodePath, SparseCodes, cpu, decode, encode, encode_rows, residual_norms
 from shapelex.coding.blocks import coded_blocks
-from shapelex.coding.settings import Coding
+from shapelex.coding.coders import Coding
 from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks
@@ -139,7 +139,7 @@ def test_huge_and_tiny_configurations():
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 def test_the_first_bad_row_is_named_whatever_the_threads(n_threads, monkeypatch):
-    monkeypatch.setattr("shapelex.coding.threads._MIN_WORK_NS", 1.0)
+    monkeypatch.setattr("shapelex.coding.cpu._MIN_WORK_NS", 1.0)
     X, atoms = problem(Landmarks(7), n_rows=9000)
     X[[3000, 3500, 7000, 8500]] = np.nan
     for _ in range(5):
@@ -200,8 +200,8 @@ def test_residuals_are_computed_only_where_they_are_asked_for(monkeypatch):
     # Residuals of shapes that are sums of atoms need the coordinates of these shapes.
     X[:4] = atoms[:4] + 2 * atoms[1:5]
     calls = []
-    batch = row_coder.squared_residuals_batch
-    monkeypatch.setattr(row_coder, "squared_residuals_batch", lambda *given: calls.append(given) or batch(*given))
+    batch = cpu.squared_residuals_batch
+    monkeypatch.setattr(cpu, "squared_residuals_batch", lambda *given: calls.append(given) or batch(*given))
     codes = encode(X, atoms, 2, space=space)
     assert not calls
     shapes, coding = as_shapes(X, space), Coding(space.whiten(atoms), 2)

@@ -7,12 +7,11 @@ import pytest
 
 import shapelex as sx
 from shapelex.coding.blocks import shape_errors
-from shapelex.coding.settings import Coding
+from shapelex.coding.coders import Coding
 from shapelex.coding.torch import device_coder
-from shapelex.coding.torch.device_coder import DeviceCoder
-from shapelex.coding.torch.whitening import DeviceWhitening
+from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, ShapeInputError
-from shapelex.shapes import collection
+from shapelex.shapes import storage
 from shapelex.shapes.opening import as_shapes
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close_codes
@@ -23,7 +22,7 @@ SPACES = [None, sx.BSpline(7), sx.HermiteSpline(4)]
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(storage, "BLOCK_ROWS", 16)
     # 16 rows of 8 coordinates in complex128.
     monkeypatch.setattr(device_coder, "_TRAVEL_BYTES", 16 * 8 * 16)
 
@@ -62,7 +61,7 @@ def test_no_more_than_a_block_is_read(space, device):
 
 @on_all_devices
 def test_memory_is_that_of_blocks_and_codes(device, monkeypatch):
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 256)
+    monkeypatch.setattr(storage, "BLOCK_ROWS", 256)
     monkeypatch.setattr(device_coder, "_TRAVEL_BYTES", 256 * 64 * 16)
     X = make_shapes(20_000, 64)
     # The set is in memory before; what coding adds is small against it.

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.coding.path_coder import PathCoder
-from shapelex.coding.settings import Coding
-from shapelex.coding.support_paths import PathFinder, SupportLattice, changes_cost, find_path
+from shapelex.coding.coders import Coding
+from shapelex.coding.paths import PathCoder, PathFinder, SupportLattice, changes_cost
 from shapelex.exceptions import SearchTooLargeError
+from shapelex.sequences.timing import find_time_order
 from shapelex.shapes.opening import as_shapes
-from shapelex.shapes.time_order import find_time_order
 
 
 def path_cost(path, squares, costs, supports):
@@ -95,7 +94,7 @@ def test_errors_of_all_supports_are_those_of_least_squares(problem):
     shapes = as_shapes(worms)
     ((_, block),) = find_time_order(len(worms)).blocks(shapes, 1000)
     lattice = SupportLattice.of(6, 3)
-    squares = coder.all_squares(block, lattice.supports, np.zeros(len(worms)), 1)
+    squares = coder.all_squares(block, lattice.supports, 1)
     for number in (0, 7, 19):
         chosen = atoms[lattice.supports[number]]
         weights = np.linalg.lstsq(chosen.T, rows.T, rcond=None)[0]
@@ -104,34 +103,6 @@ def test_errors_of_all_supports_are_those_of_least_squares(problem):
     given = coder.code_given(block, lattice.supports[np.full(len(worms), 7)], 1)
     np.testing.assert_allclose(given.squares, squares[:, 7], atol=1e-11)
     assert (np.sort(given.support, axis=1) == lattice.supports[7]).all()
-
-
-def test_bounded_paths_obey_the_bound_and_cost_no_less(problem):
-    worms, model = problem
-    atoms, shapes, time = model._atom_rows(), as_shapes(worms), find_time_order(len(worms), None, worms.sequence)
-    totals = []
-    for bound in (None, 0.7):
-        coder = PathCoder(Coding(atoms, 3, "ormp", max_weight=bound), model.space_, np.dtype(complex))
-        path = find_path(shapes, time, coder, 1e-3)
-        ((_, block),) = time.blocks(shapes, 1000)
-        coded = coder.code_given(block, path.supports, 1)
-        totals.append(coded.squares.sum() + changes_cost(path.supports, time.switch_costs(1e-3)))
-        if bound is not None:
-            assert np.abs(coded.coefs).max() <= bound
-            assert (np.abs(coded.coefs) > 0.69).any()
-    assert totals[1] >= totals[0]
-
-
-def test_pruned_bounded_paths_are_those_of_all_bounded_errors(problem):
-    worms, model = problem
-    atoms, shapes, time = model._atom_rows(), as_shapes(worms), find_time_order(len(worms))
-    coder = PathCoder(Coding(atoms, 3, "ormp", max_weight=0.7), model.space_, np.dtype(complex))
-    lattice = SupportLattice.of(6, 3)
-    ((_, block),) = time.blocks(shapes, 1000)
-    squares = coder.all_squares(block, lattice.supports, np.full(len(worms), np.inf), 1)
-    finder = PathFinder(lattice)
-    whole = run(finder, squares, time.switch_costs(1e-3), [])
-    np.testing.assert_array_equal(find_path(shapes, time, coder, 1e-3).supports, lattice.supports[whole])
 
 
 def test_too_many_supports():

@@ -6,7 +6,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from shapelex._blas import single_blas_thread
-from shapelex.coding.threads import count_threads, run_blocks
+from shapelex.coding.cpu import count_threads, run_blocks
 
 
 def test_small_work_gets_one_thread():

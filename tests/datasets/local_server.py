@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from shapelex.datasets.registry import REGISTRY
+from shapelex.datasets.public import REGISTRY
 
 
 def blob_id(content: bytes) -> str:

@@ -11,9 +11,8 @@ import pooch
 import pytest
 
 import shapelex as sx
-from shapelex.datasets import download
-from shapelex.datasets.conversion import read_splines_as_landmarks
-from shapelex.datasets.registry import REGISTRY
+from shapelex.datasets import public
+from shapelex.datasets.public import REGISTRY
 from shapelex.exceptions import DatasetUnavailableError
 from tests.datasets.local_server import LocalServer, run_server
 
@@ -89,7 +88,7 @@ def test_first_call_downloads_and_second_takes_the_cache(server, cache, hands, t
 def test_a_failure_is_tried_again(server, cache, hands, fault, monkeypatch):
     path, content = hands
     if fault == "stall":
-        monkeypatch.setattr(download, "_TIMEOUT", (5, 1))
+        monkeypatch.setattr(public, "_TIMEOUT", (5, 1))
     server.faults[path] = [fault]
     assert len(sx.datasets.fetch("hands")) == 4
     assert server.requests == [path] * 2
@@ -109,7 +108,7 @@ def test_a_failure_is_tried_again(server, cache, hands, fault, monkeypatch):
 def test_what_keeps_failing_says_what_to_do_by_hand(server, cache, hands, fault, reason, monkeypatch):
     path, _ = hands
     if fault == "stall":
-        monkeypatch.setattr(download, "_TIMEOUT", (5, 0.2))
+        monkeypatch.setattr(public, "_TIMEOUT", (5, 0.2))
     server.faults[path] = [fault] * 3
     if fault == "absent":
         del server.files[path]
@@ -134,7 +133,7 @@ def test_without_a_network(cache, hands, monkeypatch):
 def test_the_public_address_is_that_of_the_commit(monkeypatch):
     monkeypatch.delenv("SHAPELEX_DATA_URL")
     entry = REGISTRY["worms"]
-    assert download.address_of(entry, entry.files[0]) == (
+    assert entry.address_of(entry.files[0]) == (
         "https://raw.githubusercontent.com/ansonang3/2DKSD/1c4f22676255ea2c0bff1197f6a189ae7261a16a/DATA/worms.csv"
     )
 
@@ -224,11 +223,11 @@ def test_wings_are_joined_with_their_specimens(server, cache, monkeypatch):
     np.testing.assert_array_equal(shapes.configurations[1], np.arange(9) + 1j * np.arange(9) ** 2)
 
 
-def test_splines_become_points_at_equal_steps(tmp_path):
-    path = tmp_path / "worms.csv"
+def test_splines_become_points_at_equal_steps(server, cache, monkeypatch):
     # Control points at uneven steps on the line y = 2 x, and tangents along it.
-    path.write_text("0,1,2,3,4,10,1,1,1,1,1,1,0,2,4,6,8,20,2,2,2,2,2,2\n")
-    shapes = read_splines_as_landmarks([path], space=sx.HermiteSpline(6))
+    content = b"0,1,2,3,4,10,1,1,1,1,1,1,0,2,4,6,8,20,2,2,2,2,2,2\n"
+    server.serve("worms_open_from_hermite_20", content, monkeypatch=monkeypatch)
+    shapes = sx.datasets.fetch("worms_open_from_hermite_20")
     assert shapes.space == sx.Landmarks(20)
     np.testing.assert_allclose(shapes.configurations[0], np.linspace(0, 10, 20) * (1 + 2j), rtol=1e-12)
 

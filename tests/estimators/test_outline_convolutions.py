@@ -1,4 +1,5 @@
 import pickle
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,8 +12,6 @@ from sklearn.preprocessing import StandardScaler
 
 import shapelex as sx
 from shapelex.exceptions import CollapsedShapeError, NonFiniteError, ParameterTypeError
-from shapelex.geometry.outline_signals import count_samples
-from shapelex.kernels.convolutions import KERNELS
 
 N_POINTS = 40
 SPACES = [
@@ -62,7 +61,7 @@ def _slow_copy(points, closed, thresholds, slopes):
     features = np.empty(thresholds.shape)
     for s, signal in enumerate(signals):
         for d, dilation in enumerate((1, 2, 4, 8)):
-            for k, heavy in enumerate(KERNELS):
+            for k, heavy in enumerate(combinations(range(9), 3)):
                 weights = [2 if tap in heavy else -1 for tap in range(9)]
                 responses = []
                 for i in range(n):
@@ -133,19 +132,13 @@ def test_invariance(space, angle, scale, shift, start, reverses, mirror, seed):
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
-def test_mirror_images_differ_unless_asked(space):
+def test_samples_and_mirror_images(space):
     X = make_configurations(space)
     model = sx.OutlineConvolutions(space, random_state=0).fit(X)
     assert np.abs(model.transform(X.conj()) - model.transform(X)).max() > 0.1
-
-
-@pytest.mark.parametrize("space", SPACES, ids=str)
-def test_rotating_start_points_moves_samples(space):
-    n_points = space.n_coordinates // space.coordinates_per_point
-    n_samples = count_samples(space)
-    assert 64 <= n_samples <= 256
+    assert 64 <= model.n_samples_ <= 256
     if space.closed:
-        assert n_samples % n_points == 0
+        assert model.n_samples_ % (space.n_coordinates // space.coordinates_per_point) == 0
 
 
 def test_many_points_are_sampled_at_fewer():
@@ -154,17 +147,6 @@ def test_many_points_are_sampled_at_fewer():
     assert model.n_samples_ == 256
     difference = np.abs(model.transform(np.roll(X, 333, axis=1)) - model.transform(X))
     assert difference.mean() < 0.01
-
-
-def test_threads_do_not_change_the_bits(monkeypatch):
-    X = make_outlines(40)
-    model = sx.OutlineConvolutions(random_state=0).fit(X)
-    found = []
-    for n_threads in (1, 2, 5):
-        monkeypatch.setattr("shapelex.estimators.outline_convolutions.count_threads", lambda *_, n=n_threads: n)
-        found.append(model.transform(X))
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
 
 
 def test_rows_do_not_depend_on_each_other():
@@ -236,7 +218,7 @@ def test_bad_input_is_refused():
 @pytest.mark.parametrize("mirror", [False, True])
 def test_torch_agrees(space, mirror):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    X = make_configurations(space)
+    X = make_configurations(space, n_shapes=4)
     model = sx.OutlineConvolutions(space, mirror, random_state=0).fit(X)
     difference = np.abs(model._transform_tensor(torch.from_numpy(X)).numpy() - model.transform(X))
     assert difference.max() < TOLERANCE

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import shapelex as sx
-from shapelex.distributed import from_file
 from shapelex.exceptions import CollapsedShapeError, PreparationError, PreparationWarning
 from shapelex.shapes.preparation import UNRECORDED, Preparation
 
@@ -104,7 +103,7 @@ def test_stored_and_dask_sets(model, raw, registered, tmp_path, suffix):
         assert stored.preparation == shapes.preparation == stored[3:5].preparation
         np.testing.assert_array_equal(model.encode(stored).support, expected.support)
         np.testing.assert_allclose(model.encode(stored).coefs, expected.coefs, atol=1e-12)
-        lazy = model.encode(from_file(path, chunk_rows=17)).compute()
+        lazy = model.encode(sx.open_shapes(path, chunks=17)).compute()
         np.testing.assert_allclose(lazy.coefs, expected.coefs, atol=1e-12)
         again = sx.ShapeDictionary(4, 2, **OPTIONS).fit(stored)
         assert again.preparation_ == shapes.preparation

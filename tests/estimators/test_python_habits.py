@@ -1,14 +1,18 @@
 """What users of scikit-learn and notebooks expect of every estimator."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import CodesError, CoordinateCountError, NonFiniteError, ShapeInputError
 
 CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
 QUICK = {"n_swaps": 0, "max_iter": 2, "tol": 1.0, "random_state": 0}
@@ -69,28 +73,62 @@ class TestPipelines:
         assert "CodeFeatures" not in f"{codes.real} {codes[0]}"
 
 
-@pytest.mark.parametrize(
-    ("estimator", "first_column"),
-    [
-        (sx.ShapeDictionary(3, 2, **QUICK), "shapedictionary0"),
-        (sx.CodeFeatures(dictionary=sx.ShapeDictionary(3, 2, **QUICK)), "real0"),
-        (sx.AlignFirstDictionary(3, 2, **QUICK), "alignfirstdictionary0"),
-        (sx.ComplexPCA(2), "complexpca0"),
-        (sx.TangentPCA(2), "tangentpca0"),
-        (sx.ProcrustesKernel(), "procrusteskernel0"),
-        (sx.RiemannianDictionary(3, max_iter=1, tol=1.0, random_state=0), "riemanniandictionary0"),
-        (sx.OutlineRegistration(space=sx.Landmarks(12, closed=True)), "outlineregistration0"),
-    ],
-    ids=lambda one: type(one).__name__ if not isinstance(one, str) else "",
-)
-def test_set_output_gives_data_frames(estimator, first_column):
-    X, _ = make_shapes()
-    plain = estimator.fit_transform(X)
-    table = estimator.set_output(transform="pandas").fit_transform(X)
-    assert isinstance(table, pd.DataFrame)
-    assert table.columns[0] == first_column
-    assert list(table.columns) == list(estimator.get_feature_names_out())
-    np.testing.assert_array_equal(table.to_numpy(), plain)
+ESTIMATORS = {
+    "shapedictionary0": sx.ShapeDictionary(3, 2, **QUICK),
+    "real0": sx.CodeFeatures(dictionary=sx.ShapeDictionary(3, 2, **QUICK)),
+    "alignfirstdictionary0": sx.AlignFirstDictionary(3, 2, **QUICK),
+    "complexpca0": sx.ComplexPCA(2, subtract_average=True),
+    "tangentpca0": sx.TangentPCA(2),
+    "procrusteskernel0": sx.ProcrustesKernel(),
+    "riemanniandictionary0": sx.RiemannianDictionary(3, max_iter=1, tol=1.0, random_state=0),
+    "outlineregistration0": sx.OutlineRegistration(space=sx.Landmarks(12, closed=True)),
+}
+
+
+@pytest.mark.parametrize("first_column", ESTIMATORS)
+class TestEveryTransformer:
+    def test_gives_data_frames(self, first_column):
+        X, _ = make_shapes()
+        estimator = clone(ESTIMATORS[first_column])
+        plain = estimator.fit_transform(X)
+        table = estimator.set_output(transform="pandas").fit_transform(X)
+        assert isinstance(table, pd.DataFrame)
+        assert table.columns[0] == first_column
+        assert list(table.columns) == list(estimator.get_feature_names_out())
+        np.testing.assert_array_equal(table.to_numpy(), plain)
+
+    def test_clone_pickle_and_points(self, first_column):
+        X, _ = make_shapes()
+        fitted = clone(ESTIMATORS[first_column]).fit(X)
+        copy = pickle.loads(pickle.dumps(fitted))
+        np.testing.assert_array_equal(copy.transform(X), fitted.transform(X))
+        np.testing.assert_array_equal(clone(fitted).fit(sx.to_points(X)).transform(X), fitted.transform(X))
+        with pytest.raises(CoordinateCountError):
+            fitted.transform(X[:, :8])
+
+    def test_must_be_fitted(self, first_column):
+        X, _ = make_shapes()
+        estimator = clone(ESTIMATORS[first_column])
+        for name in ("transform", "errors", "score", "reconstruct", "encode"):
+            if hasattr(estimator, name):
+                with pytest.raises(NotFittedError):
+                    getattr(estimator, name)(X)
+        if hasattr(estimator, "inverse_transform") and not isinstance(estimator, sx.RiemannianDictionary):
+            with pytest.raises(NotFittedError):
+                estimator.inverse_transform(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("first_column", ["shapedictionary0", "alignfirstdictionary0", "complexpca0", "tangentpca0"])
+def test_codes_are_checked(first_column):
+    model = clone(ESTIMATORS[first_column]).fit(make_shapes()[0])
+    n_columns = len(model.get_feature_names_out())
+    with pytest.raises(CodesError, match=rf"\(n_shapes, {n_columns}\), got \(2, 7\)"):
+        model.inverse_transform(np.ones((2, 7)))
+    with pytest.raises(NonFiniteError, match="finite"):
+        model.inverse_transform(np.full((2, n_columns), np.inf))
+    if first_column in ("alignfirstdictionary0", "tangentpca0"):
+        with pytest.raises(CodesError, match="must be real"):
+            model.inverse_transform(1j * np.ones((2, n_columns)))
 
 
 class TestVerbose:

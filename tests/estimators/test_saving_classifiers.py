@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
-from shapelex.store import archive
 from shapelex.store.model_file import read_model, write_model
 from tests.conftest import FOURIER, custom_space
 
@@ -55,8 +55,10 @@ def assert_same(back, model, X):
         assert ours.get_params() == theirs.get_params()
 
 
-@pytest.mark.parametrize("labels", LABELS)
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize(
+    ("labels", "dtype"),
+    [("text", np.complex64), ("objects", np.complex128), ("integers", np.complex128), ("flags", np.complex128)],
+)
 def test_comes_back_whole(labels, dtype, tmp_path):
     model, X = fit(labels, dtype)
     path = model.save(tmp_path / "classes")
@@ -115,16 +117,7 @@ def test_what_a_file_cannot_hold_is_said(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_header_that_no_reader_takes_is_not_written(tmp_path, monkeypatch):
-    model, _ = fit()
-    monkeypatch.setattr(archive, "HEADER_LIMIT", 500)
-    with pytest.raises(ModelFileError, match="at most 500"):
-        model.save(tmp_path / "none")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_hundreds_of_classes_fit_in_a_header(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "HEADER_LIMIT", 1 << 17)
+def test_hundreds_of_classes_fit_in_a_header(tmp_path):
     model, _ = fit()
     model.classes_ = np.arange(200)
     model.temperatures_, model.offsets_ = np.ones(200), np.zeros(200)
@@ -204,7 +197,7 @@ def test_one_damage_is_told_once(saved, tmp_path):
     assert str(told.value).count("is damaged") == 1
 
 
-@settings(max_examples=100)
+@settings(max_examples=100 if os.environ.get("CI") else 30)
 @given(data=st.data())
 def test_truncated_and_flipped_files_give_the_documented_error(data, saved, tmp_path_factory):
     content = bytearray(saved.read_bytes())
@@ -225,7 +218,7 @@ def test_truncated_and_flipped_files_give_the_documented_error(data, saved, tmp_
 JUNK = st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=3) | st.just([]) | st.just({})
 
 
-@settings(max_examples=100)
+@settings(max_examples=100 if os.environ.get("CI") else 30)
 @given(data=st.data())
 def test_junk_in_the_header_gives_the_documented_error(data, saved, tmp_path_factory):
     model = read_model(saved)

@@ -1,3 +1,6 @@
+"""One classifier that chooses its methods: predictions, explanations and files."""
+
+import json
 import pickle
 
 import numpy as np
@@ -11,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 import shapelex as sx
-from shapelex.estimators import inner_folds, shape_classifier
-from shapelex.exceptions import CoordinateCountError, NonFiniteError, ShapeInputError
+from shapelex.exceptions import CoordinateCountError, ModelFileError, NonFiniteError, ShapeInputError
+from shapelex.store.archive import read_archive, write_archive
 
 N_POINTS = 24
 CLOSED = sx.Landmarks(N_POINTS, closed=True)
@@ -95,25 +98,6 @@ def test_clone_pickle_and_folds(fitted):
     assert found.min() > 0.9
 
 
-def test_groups_are_never_split(monkeypatch):
-    X, y = make_shapes(n_each=12, classes=("flat", "round"))
-    groups = np.tile(np.repeat(["a", "b", "c", "d"], 3), 2)
-    seen = []
-    original = inner_folds.judge
-
-    def spy(candidate, numbers, folds):
-        seen.append(folds)
-        return original(candidate, numbers, folds)
-
-    monkeypatch.setattr(shape_classifier, "judge", spy)
-    sx.ShapeClassifier(random_state=0).fit(X, y, groups)
-    assert seen
-    for folds in seen:
-        assert sorted(np.concatenate([held for _, held in folds])) == list(range(len(X)))
-        for kept, held in folds:
-            assert not set(groups[kept]) & set(groups[held])
-
-
 def test_copies_of_specimens_inflate_scores_without_groups():
     rng = np.random.default_rng(0)
     single = CIRCLE + 0.2 * (rng.normal(size=(20, N_POINTS)) + 1j * rng.normal(size=(20, N_POINTS)))
@@ -171,13 +155,6 @@ def test_labels_of_sets_and_kinds_of_labels():
     assert numbers.classes_.tolist() == [-1, 3]
 
 
-def test_splines():
-    X, y = make_shapes(n_each=8)
-    space = sx.BSpline(12)
-    model = sx.ShapeClassifier(space, random_state=0).fit(space.fit(X), y)
-    assert model.score(space.fit(make_shapes(n_each=8, seed=1)[0]), y) > 0.9
-
-
 def test_few_landmarks_have_no_convolutions():
     X, y = make_shapes(n_each=8)
     model = sx.ShapeClassifier(random_state=0).fit(X[:, ::3], y)
@@ -186,34 +163,32 @@ def test_few_landmarks_have_no_convolutions():
 
 def test_many_shapes_are_sampled(monkeypatch):
     X, y = make_shapes(n_each=60)
-    monkeypatch.setattr(inner_folds, "MAX_KERNEL_SHAPES", 45)
+    # The limit is 4000 shapes, which take minutes.
+    for module in ("shape_classifier", "classification_methods"):
+        monkeypatch.setattr(f"shapelex.estimators.{module}.MAX_COMPARED_SHAPES", 45)
     model = sx.ShapeClassifier(CLOSED, random_state=0).fit(X, y)
-    assert len(model._sample) == 45
     new, truth = make_shapes(seed=1)
     assert model.score(new, truth) == 1
+    assert "convolutions" in model.candidates_
 
 
 def test_bad_input_is_refused():
     X, y = make_shapes(n_each=5)
     model = sx.ShapeClassifier(random_state=0)
-    with pytest.raises(ShapeInputError, match=r"at least 2 classes.*one class, 'flat'"):
-        model.fit(X[:5], y[:5])
-    with pytest.raises(ShapeInputError, match="every class needs at least 2 shapes"):
-        model.fit(X[:11], y[:11])
-    with pytest.raises(ShapeInputError, match="requires y"):
-        model.fit(X)
-    with pytest.raises(ShapeInputError, match="one label per shape"):
-        model.fit(X, y[:-1])
-    with pytest.raises(ShapeInputError, match="groups must hold one entry per shape"):
-        model.fit(X, y, groups=[1, 2])
-    with pytest.raises(ShapeInputError, match="at least 2 groups"):
-        model.fit(X, y, groups=np.zeros(len(X)))
-    with pytest.raises(ShapeInputError, match="every class needs shapes of several groups"):
-        model.fit(X[:10], y[:10], groups=y[:10])
+    for words, arguments in {
+        "at least 2 classes": (X[:5], y[:5]),
+        "at least 2 shapes": (X[:11], y[:11]),
+        "requires y": (X,),
+        "one label per shape": (X, y[:-1]),
+        "one entry per shape": (X, y, [1, 2]),
+        "at least 2 groups": (X, y, np.zeros(len(X))),
+        "several groups": (X[:10], y[:10], y[:10]),
+        "copies of one shape": (np.repeat(X[:1], 15, axis=0), y),
+    }.items():
+        with pytest.raises(ShapeInputError, match=words):
+            model.fit(*arguments)
     with pytest.raises(NonFiniteError):
         model.fit(np.where(X[0, 0] == X, np.nan, X), y)
-    with pytest.raises(ShapeInputError, match="copies of one shape"):
-        model.fit(np.repeat(X[:1], 15, axis=0), y)
     for method in (model.predict, model.predict_proba, model.explain):
         with pytest.raises(NotFittedError):
             method(X)
@@ -226,19 +201,30 @@ def test_new_shapes_must_have_the_same_points(fitted):
         model.predict(X[:, :-1])
 
 
-@pytest.mark.parametrize("space", [None, CLOSED, sx.BSpline(12)], ids=str)
-def test_explanation(space):
+@pytest.fixture(scope="module", params=[None, CLOSED, sx.BSpline(12)], ids=str)
+def in_space(request):
     X, y = make_shapes(n_each=8)
-    if isinstance(space, sx.BSpline):
-        X = space.fit(X)
-    model = sx.ShapeClassifier(space, random_state=0).fit(X, y)
+    if request.param is not None:
+        X = CLOSED.roll(X, np.arange(len(X)))
+    if isinstance(request.param, sx.BSpline):
+        X = request.param.fit(X)
+    return sx.ShapeClassifier(request.param, random_state=0).fit(X, y), X, y
+
+
+def test_spaces(in_space):
+    model, _, y = in_space
+    new = make_shapes(n_each=8, seed=1)[0]
+    assert model.score(new if model.space is None or model.space == CLOSED else model.space.fit(new), y) > 0.9
+
+
+def test_explanation(in_space):
+    model, X, _ = in_space
     found = model.explain(X[0])
     assert found.label == model.predict(X[:1])[0]
     np.testing.assert_allclose(found.probabilities, model.predict_proba(X[:1])[0])
     assert found.effects.shape == (X.shape[1],)
     table = found.to_dataframe()
-    assert table["class"][0] == found.label
-    assert table["class"][1] == found.rival
+    assert table["class"].tolist()[:2] == [found.label, found.rival]
     assert list(table.columns[3:]) == model.candidates_
     assert found.to_dataframe("points")["effect"].tolist() == found.effects.tolist()
     atoms = found.to_dataframe("atoms")
@@ -286,20 +272,43 @@ def test_explanation_refuses_bad_arguments(fitted):
         model.explain(X[0]).to_dataframe("all")
 
 
-@pytest.mark.parametrize("space", [None, CLOSED, sx.BSpline(12)], ids=str)
-def test_model_files_come_back_whole(space, tmp_path):
-    X, y = make_shapes(n_each=8)
-    if space is not None:
-        X = CLOSED.roll(X, np.arange(len(X)))
-    if isinstance(space, sx.BSpline):
-        X = space.fit(X)
-    model = sx.ShapeClassifier(space, random_state=0).fit(X, y)
+def test_model_files_come_back_whole(in_space, tmp_path):
+    model, X, _ = in_space
     back = sx.load(model.save(tmp_path / "model"))
     np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(back.weights_, model.weights_)
     pd.testing.assert_frame_equal(back.scores_, model.scores_)
     np.testing.assert_array_equal(back.explain(X[0]).effects, model.explain(X[0]).effects)
     assert back.candidates_ == model.candidates_
     assert back.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        ("method", "magic", "'magic'"),
+        ("view", "sideways", "'sideways'"),
+        ("setting", 0.123, "0.123"),
+        ("weight", -1.0, "weight"),
+        ("offsets", [1.0], "3 finite numbers"),
+        ("factors", [1.0, -1.0, 1.0], "positive"),
+        ("factors", None, "3 finite numbers"),
+        ("_numbers", 0, "3 classes"),
+        ("_sample", 99, "rows of 36 shapes"),
+    ],
+)
+def test_damaged_files_are_refused(fitted, tmp_path, place, value, words):
+    path = fitted[0].save(tmp_path / "c.npz")
+    header, arrays = read_archive(path)
+    header, arrays = json.loads(json.dumps(header)), {name: array.copy() for name, array in arrays.items()}
+    if place in arrays:
+        arrays[place][-1 if value else slice(None)] = value
+    else:
+        header["results"]["members"][0][place] = value
+    with path.open("wb") as stream:
+        write_archive(stream, header, arrays)
+    with pytest.raises(ModelFileError, match=words):
+        sx.load(path)
 
 
 @pytest.mark.realdata

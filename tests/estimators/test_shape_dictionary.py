@@ -29,7 +29,6 @@ from shapelex.exceptions import (
     RealLayoutError,
     ShapeInputError,
 )
-from shapelex.kernels.nearest import nearest_batch
 from shapelex.kernels.normalization import unit_scales_batch
 from shapelex.kernels.statistics import accumulate_batch
 
@@ -68,7 +67,7 @@ class TestFit:
         np.testing.assert_allclose(space.center(fitted.atoms_), 0, atol=1e-12)
         assert fitted.usage_.shape == (5,)
         assert fitted.usage_.sum() == pytest.approx(fitted.encode(shapes).counts().mean())
-        assert 2 <= fitted.n_iter_ <= 20
+        assert fitted.n_iter_ >= 2
         assert fitted.loss_curve_.shape == (fitted.n_iter_ + 1,)
         assert fitted.n_features_in_ == 8
         assert fitted.rmse_ == pytest.approx(np.sqrt(np.mean(fitted.errors(shapes) ** 2)), rel=1e-9)
@@ -103,7 +102,7 @@ class TestFit:
 
     def test_same_seed_same_bits_for_any_number_of_threads(self):
         X = make_shapes(3000, 12, 8, 3)
-        settings = {"n_atoms": 8, "n_nonzero": 3, "max_iter": 5}
+        settings = {"n_atoms": 8, "n_nonzero": 3, "max_iter": 5, "n_swaps": 2}
         models = [sx.ShapeDictionary(**settings, n_jobs=n, random_state=3).fit(X) for n in (1, 2, 3, None)]
         for model in models[1:]:
             np.testing.assert_array_equal(model.atoms_, models[0].atoms_)
@@ -127,8 +126,6 @@ class TestFit:
         left_out = sx.ShapeDictionary(**settings).fit(shapes[weights > 0])
         counted = sx.ShapeDictionary(**settings).fit(shapes, sample_weight=np.sign(weights))
         np.testing.assert_allclose(counted.atoms_, left_out.atoms_, atol=1e-8)
-        # The number of shapes matters to the default tie, and to nested dictionaries.
-        settings |= {"tie": 0.3, "nested": False}
         weighted = sx.ShapeDictionary(**settings).fit(shapes, sample_weight=weights)
         repeated = sx.ShapeDictionary(**settings).fit(np.repeat(shapes, weights, axis=0))
         assert weighted.rmse_ == pytest.approx(repeated.rmse_, rel=1e-9)
@@ -142,7 +139,7 @@ class TestFit:
             sx.ShapeDictionary(n_atoms=4, n_nonzero=1, init=shapes[:3]).fit(shapes)
 
     def test_restarts_keep_the_best(self, shapes):
-        settings = {"n_atoms": 5, "n_nonzero": 2, "nested": False, "tie": 0, "max_iter": 10, "random_state": 0}
+        settings = {"n_atoms": 5, "n_nonzero": 2, "n_swaps": 3, "max_iter": 10, "random_state": 0}
         one = sx.ShapeDictionary(**settings).fit(shapes)
         five = sx.ShapeDictionary(**settings, n_restarts=5).fit(shapes)
         assert five.rmse_ <= one.rmse_ * (1 + 1e-6)
@@ -168,6 +165,9 @@ class TestFit:
 
     def test_warns_when_not_converged(self, shapes):
         with pytest.warns(ConvergenceWarning, match="still changed after max_iter=1 iterations"):
+            sx.ShapeDictionary(n_atoms=5, n_nonzero=2, init="random", max_iter=1, random_state=0).fit(shapes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # the passes of the default learner are limited anyway
             sx.ShapeDictionary(n_atoms=5, n_nonzero=2, max_iter=1, random_state=0).fit(shapes)
 
     def test_real_points_are_the_same_as_complex(self, fitted, shapes):
@@ -246,7 +246,7 @@ class TestBadInput:
         assert np.isfinite(model.atoms_).all()
 
     def test_all_atoms_for_every_shape(self, shapes):
-        model = sx.ShapeDictionary(n_atoms=4, n_nonzero=4, nested=False, random_state=0, max_iter=60).fit(shapes)
+        model = sx.ShapeDictionary(n_atoms=4, n_nonzero=4, random_state=0, max_iter=60).fit(shapes)
         rows = model.space_.whitened_preshapes(shapes)
         energies = np.linalg.eigvalsh(rows.T @ rows.conj() / len(rows))[::-1]
         assert model.rmse_**2 == pytest.approx(1 - energies[:4].sum(), rel=0.05)
@@ -288,7 +288,7 @@ class TestPartialFit:
     def test_batch_size_learns_alike(self):
         X = make_shapes(2000, noise=0.05)
         model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, batch_size=250, max_iter=10, random_state=0).fit(X)
-        first = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=0).fit(X)
+        first = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, init="random", random_state=0, max_iter=0).fit(X)
         assert model.rmse_ == pytest.approx(-model.score(X), rel=1e-9)
         assert model.rmse_ < 0.5 * first.rmse_
         again = clone(model).fit(X)
@@ -371,13 +371,15 @@ class TestCitizenship:
         assert list(fitted.get_feature_names_out()) == [f"shapedictionary{j}" for j in range(5)]
 
     def test_verbose_and_log(self, shapes, capsys, caplog):
-        model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, coder="ormp", n_swaps=0, max_iter=3, tol=0, random_state=0)
+        model = sx.ShapeDictionary(
+            n_atoms=3, n_nonzero=1, coder="ormp", init="random", max_iter=3, tol=0, random_state=0
+        )
         with caplog.at_level(logging.DEBUG, logger="shapelex"):
             clone(model).fit(shapes)
         # The first use of a kernel logs that it is compiled.
         messages = [message for message in caplog.messages if "ompiling" not in message]
         assert len(messages) == 4
-        assert "restart 1/1, iteration 3/3, RMSE 0." in messages[-1]
+        assert "stage 1/1, iteration 3/3, RMSE 0." in messages[-1]
         captured = capsys.readouterr()
         assert captured.out == captured.err == ""
         clone(model).set_params(verbose=2).fit(shapes)
@@ -407,7 +409,7 @@ class TestCitizenship:
 
         assert isinstance(Stopper(), callback_module.FitCallback)
         stopper = Stopper()
-        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=10, tol=0)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, init="random", random_state=0, max_iter=10, tol=0)
         model.set_callbacks(stopper).fit(shapes)
         assert stopper.events[0] == "setup"
         assert stopper.events[-1] == "teardown"
@@ -416,7 +418,7 @@ class TestCitizenship:
         assert model.n_iter_ == 2
         np.testing.assert_allclose(scores, -np.sqrt(model.loss_curve_), rtol=1e-9)
 
-    @pytest.mark.parametrize("parameters", [{"batch_size": 30}, {"n_restarts": 2}])
+    @pytest.mark.parametrize("parameters", [{"batch_size": 30}, {"n_restarts": 2, "init": "random"}])
     def test_callbacks_follow_batches_and_restarts(self, shapes, parameters):
         pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks since 1.9")
 
@@ -433,7 +435,7 @@ class TestCitizenship:
         counter = Counter()
         model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=3, tol=0, **parameters)
         model.set_callbacks(counter).fit(shapes)
-        assert counter.names.count("descent") == parameters.get("n_restarts", 1)
+        assert counter.names.count("descent") == (3 if "batch_size" in parameters else 2)
         assert counter.names.count("iteration") >= 3
 
     def test_a_failed_fit_leaves_the_model_as_it_was(self, fitted, shapes):
@@ -457,16 +459,16 @@ class TestInterruption:
         X = make_shapes(400, n_atoms=8, n_nonzero=3)
         first = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, random_state=0, max_iter=0).fit(X)
 
-        def interrupt(self, iteration):
-            if iteration.explored is not None and iteration.explored > 0.6:
+        def interrupt(self, state):
+            if state.kind == "swap" and state.share > 0.6:
                 raise KeyboardInterrupt
             return False
 
         monkeypatch.setattr(progress.FitProgress, "__call__", interrupt)
-        model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, random_state=0)
+        model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, n_swaps=10, random_state=0)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X)
-        assert -model.score(X) < 0.8 * first.rmse_
+        assert -model.score(X) < first.rmse_
 
     def test_interrupt_keeps_the_best_and_raises(self, shapes, monkeypatch):
         import shapelex.estimators.progress as progress
@@ -477,7 +479,7 @@ class TestInterruption:
             return False
 
         monkeypatch.setattr(progress.FitProgress, "__call__", interrupt)
-        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=50, tol=0)
+        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, init="random", random_state=0, max_iter=50, tol=0)
         with pytest.raises(KeyboardInterrupt):
             model.fit(shapes)
         assert model.atoms_.shape == (5, 8)
@@ -492,7 +494,8 @@ class TestInterruption:
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "rng = np.random.default_rng(0)\n"
             "X = rng.normal(size=(20000, 20)) + 1j * rng.normal(size=(20000, 20))\n"
-            "model = sx.ShapeDictionary(n_atoms=12, n_nonzero=4, coder='ormp', max_iter=100000, tol=0, verbose=2)\n"
+            "options = dict(coder='ormp', init='random', max_iter=100000, tol=0, verbose=2)\n"
+            "model = sx.ShapeDictionary(n_atoms=12, n_nonzero=4, **options)\n"
             "try:\n"
             "    model.fit(X)\n"
             "except KeyboardInterrupt:\n"
@@ -516,27 +519,27 @@ class TestInterruption:
 
 
 class TestObjective:
-    """``RMSE + tie · mean_j d_F²(d_j, nearest shape)``, for every coder."""
-
-    @pytest.mark.parametrize("coder", ["ormp", "exact"])
-    def test_tie_trades_error_for_atoms_near_shapes(self, coder):
-        X = make_shapes(80)
-        settings = {"n_atoms": 5, "n_nonzero": 2, "coder": coder, "n_swaps": 0, "random_state": 0}
-        loose, default, tied = (sx.ShapeDictionary(**settings, **tie).fit(X) for tie in ({"tie": 0}, {}, {"tie": 3.0}))
-        assert loose.realism(X).mean() > default.realism(X).mean() > tied.realism(X).mean()
-        assert loose.rmse_ < tied.rmse_
-
     def test_the_paper_s_algorithm_alternates_codes_and_least_squares(self):
         X = make_shapes(60)
-        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "nested": False, "tie": 0, "n_swaps": 0, "tol": 0}
+        settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "n_swaps": 0, "tol": 0}
         first = sx.ShapeDictionary(**settings, init="random", max_iter=0, random_state=3).fit(X)
         second = sx.ShapeDictionary(**settings, init="random", max_iter=1, random_state=3).fit(X)
         atoms = np.linalg.pinv(first.transform(X)) @ first.space_.preshape(X)
         np.testing.assert_allclose(second.atoms_, atoms / np.linalg.norm(atoms, axis=1, keepdims=True), atol=1e-10)
 
-    @pytest.mark.parametrize(("name", "value"), [("tie", -1.0), ("tie", np.inf), ("n_swaps", -1)])
-    def test_bad_values_are_refused(self, name, value):
-        with pytest.raises(ValueError, match=f"{name} must be"):
+    @pytest.mark.parametrize(
+        ("name", "value", "words"),
+        [
+            ("tie", -1.0, "tie must be"),
+            ("tie", 0.3, "tie=0"),
+            ("n_swaps", -1, "n_swaps must be"),
+            ("nested", True, "leave it out"),
+            ("effort", 0.5, "effort must be"),
+            ("init", "spread", "'auto'"),
+        ],
+    )
+    def test_bad_values_are_refused(self, name, value, words):
+        with pytest.raises(ValueError, match=words):
             sx.ShapeDictionary(4, 2, **{name: value}).fit(make_shapes(20))
 
 
@@ -554,7 +557,7 @@ class TestBatches:
     def test_no_pass_leaves_a_model_that_learns_on_and_is_saved(self, tmp_path):
         X = make_shapes(60)
         model = sx.ShapeDictionary(4, 2, batch_size=10, max_iter=0, random_state=0).fit(X)
-        assert model._statistics.products.shape == (4, 8)
+        assert model._memory.products.shape == (4, 8)
         loaded = sx.load(model.save(tmp_path / "model"))
         np.testing.assert_array_equal(loaded.partial_fit(X).atoms_, model.partial_fit(X).atoms_)
 
@@ -584,7 +587,8 @@ def test_integer_weights_are_copies_for_fewer_shapes_than_atoms():
     settings = {"n_atoms": 5, "n_nonzero": 2, "n_swaps": 0, "max_iter": 3, "random_state": 0}
     weighted = sx.ShapeDictionary(**settings).fit(X, sample_weight=weights)
     copied = sx.ShapeDictionary(**settings).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(weighted.atoms_, copied.atoms_, atol=1e-9)
+    assert weighted.rmse_ < 1e-7
+    assert copied.rmse_ < 1e-7
 
 
 def test_one_class_of_convergence_warnings():
@@ -603,7 +607,7 @@ def test_read_only_arrays_are_neither_changed_nor_compiled_for_again():
     X, weights = rng.normal(size=(40, 5)) + 1j * rng.normal(size=(40, 5)), rng.uniform(size=40)
     model = sx.ShapeDictionary(3, 2, tol=1, random_state=0)
     atoms = model.fit(X, sample_weight=weights).atoms_
-    kernels = (accumulate_batch, nearest_batch, unit_scales_batch)
+    kernels = (accumulate_batch, unit_scales_batch)
     n_compiled = [len(kernel.signatures) for kernel in kernels]
     X.flags.writeable = weights.flags.writeable = False
     np.testing.assert_array_equal(model.fit(X, sample_weight=weights).atoms_, atoms)

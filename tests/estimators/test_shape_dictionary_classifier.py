@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 
 import shapelex as sx
 from shapelex.exceptions import CoordinateCountError, NonFiniteError, RealLayoutError, ShapeInputError
+from tests.strategies import random_configurations
 
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 
@@ -123,6 +124,46 @@ class TestShrinkage:
                 make_model(shrinkage=bad).fit(*classes)
 
 
+NUMBERS, WEIGHTS = np.array([0] * 6 + [1] * 5), np.linspace(1, 2, 11)
+
+
+def learned_space(X, space, shrinkage=0.2):
+    model = make_model(space=space, n_atoms=1, n_nonzero=1, shrinkage=shrinkage)
+    return model.fit(X, NUMBERS, sample_weight=WEIGHTS).metric_space_
+
+
+class TestLearnedProduct:
+    def test_is_the_inverse_of_the_covariance_within_classes(self, space):
+        X = random_configurations(space, 11, 0) + 3 * random_configurations(space, 1, 1)
+        rows = space.whitened_preshapes(X)
+        scatter = np.zeros((rows.shape[1],) * 2, complex)
+        for number in (0, 1):
+            is_member = number == NUMBERS
+            mean = space.whiten(sx.mean_shape(X[is_member], weights=WEIGHTS[is_member], space=space))
+            for row, weight in zip(rows[is_member], WEIGHTS[is_member], strict=True):
+                across = row - mean * np.vdot(mean, row)
+                scatter += weight * np.outer(across, across.conj())
+        covariance = 0.8 * scatter / np.trace(scatter).real + 0.2 * np.eye(len(scatter)) / len(scatter)
+        learned = learned_space(X, space)
+        first, second = random_configurations(space, 2, 2)
+        expected = space.whiten(first).conj() @ np.linalg.inv(covariance) @ space.whiten(second)
+        assert learned.inner(learned.centered(first), learned.centered(second)) == pytest.approx(expected, rel=1e-7)
+        assert learned.center(first) == pytest.approx(space.center(first), rel=1e-8)
+
+    def test_depends_on_shapes_only(self, space, rng):
+        X = random_configurations(space, 11, 0) + 3 * random_configurations(space, 1, 1)
+        poses = rng.uniform(0.5, 2, (11, 1)) * np.exp(1j * rng.uniform(0, 6, (11, 1)))
+        moved = learned_space(poses * X + rng.normal(size=(11, 1)) * space.shift, space)
+        gram = learned_space(X, space).gram
+        np.testing.assert_allclose(moved.gram, gram, atol=1e-8 * np.abs(gram).max())
+
+    def test_copies_teach_nothing(self):
+        X = random_configurations(sx.Landmarks(6), 11, 0)
+        for dtype in (np.complex64, np.complex128):
+            copies = (X[[0] * 6 + [7] * 5] * np.exp(1j * np.arange(11))[:, None]).astype(dtype)
+            assert learned_space(copies, sx.Landmarks(6)) == sx.Landmarks(6)
+
+
 class TestHeldOutCalibration:
     def test_chooses_the_shrinkage(self):
         X, y = make_noisy_classes()
@@ -151,6 +192,15 @@ class TestHeldOutCalibration:
         learned = make_model(shrinkage=1.0, cv=3).fit(X, y)
         assert learned.temperatures_[1] > learned.temperatures_[0]
         assert learned.score(new, truth) > plain.score(new, truth)
+
+    def test_frequent_classes_get_an_offset_and_separated_ones_stay_finite(self, classes):
+        X, y = make_noisy_classes(n_each=(54, 6), scales=(3, 3))
+        model = make_model(n_atoms=1, n_nonzero=1, shrinkage=1.0, cv=3).fit(X, y)
+        assert model.offsets_[0] > model.offsets_[1] + 0.5
+        far = np.concatenate([classes[0][:6], classes[0][40:46] ** 3])
+        apart = make_model(cv=3, shrinkage=1.0).fit(far, np.repeat([0, 1], 6))
+        assert np.isfinite(np.r_[apart.temperatures_, apart.offsets_]).all()
+        assert (apart.temperatures_ > 0).all()
 
     def test_bad_input(self, classes):
         X, y = classes

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
-from shapelex.learning import passes
-from shapelex.shapes import collection
+from shapelex.learning import descent, one_pass
+from shapelex.shapes import files, storage
 from shapelex.store import read_codes
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close, assert_close_codes, assert_close_fits
@@ -16,9 +15,10 @@ from tests.shapes.test_stored import KINDS, Recorder, make_shapes
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    """Many blocks of few shapes."""
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(passes, "BLOCK_ROWS", 64)
+    """Many blocks of few shapes, and more shapes than a sample has."""
+    for module in (files, storage, one_pass):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(descent, "SAMPLE_ROWS", 150)
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +34,14 @@ def make_model(**changes):
     return sx.ShapeDictionary(**options | changes)
 
 
-def fit(model, X, **arguments):
-    with pytest.warns(ConvergenceWarning):
-        return model.fit(X, **arguments)
-
-
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("init", ["auto", "random"])
 @pytest.mark.parametrize("space", [None, sx.BSpline(7)])
-def test_fits_are_those_in_memory(kind, space, shapes, tmp_path):
+def test_fits_are_those_in_memory(kind, init, space, shapes, tmp_path):
     stored = KINDS[kind](shapes, tmp_path)
     coder = "auto" if kind == "memmap" else "ormp"
-    ours, theirs = (fit(make_model(space=space, coder=coder), X) for X in (stored, shapes))
+    ours, theirs = (make_model(space=space, coder=coder, init=init).fit(X) for X in (stored, shapes))
     assert_close_fits(ours, theirs)
     assert_close_codes(ours.encode(stored), theirs.encode(shapes))
     assert_close(ours.errors(stored), theirs.errors(shapes))
@@ -171,7 +168,6 @@ def _few_rows_travel(monkeypatch):
     # 64 rows of 7 coordinates in complex128.
     monkeypatch.setattr("shapelex.coding.torch.device_coder._TRAVEL_BYTES", 64 * 7 * 16)
     monkeypatch.setattr("shapelex.estimators.fitted_dictionary._REALISM_BLOCK", 64)
-    monkeypatch.setattr("shapelex.estimators.code_features._BLOCK_ROWS", 64)
 
 
 USES = {

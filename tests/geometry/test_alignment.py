@@ -59,14 +59,6 @@ def test_shapes_orthogonal_to_rounding_are_not_turned(stack):
     assert sx.optimal_rotation(z, orthogonal, space) == 0
 
 
-def test_stacks(rng):
-    Z = rng.normal(size=(4, 5)) + 1j * rng.normal(size=(4, 5))
-    for function in (sx.optimal_rotation, sx.rotate_onto, sx.align_onto):
-        np.testing.assert_allclose(function(Z, Z[0])[2], function(Z[2], Z[0]), atol=1e-14)
-        np.testing.assert_allclose(function(Z[0], Z)[2], function(Z[0], Z[2]), atol=1e-14)
-        assert function(Z.astype(np.complex64), Z[0].astype(np.complex64)).dtype in (np.float32, np.complex64)
-
-
 @given(strategies.stacks(2))
 def test_real_gram_gives_the_real_product(stack):
     space, (z, w) = stack

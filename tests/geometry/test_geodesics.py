@@ -179,20 +179,3 @@ def test_vectors_that_are_not_horizontal_are_refused(space, rng):
         with pytest.raises(NotHorizontalError):
             sx.parallel_transport(z, z, wrong, space)
     np.testing.assert_allclose(sx.exp(z, 0 * v, space), space.preshape(z), atol=1e-13)
-
-
-def test_stacks(rng):
-    Z = rng.normal(size=(4, 5)) + 1j * rng.normal(size=(4, 5))
-    V = sx.horizontal_projection(Z, Z[::-1])
-    np.testing.assert_allclose(sx.exp(Z, V)[2], sx.exp(Z[2], V[2]), atol=1e-14)
-    np.testing.assert_allclose(sx.log(Z, Z[0])[2], sx.log(Z[2], Z[0]), atol=1e-14)
-    np.testing.assert_allclose(sx.exp(Z[0], sx.log(Z[0], Z))[2], sx.rotate_onto(Z[2], Z[0]), atol=1e-13)
-    np.testing.assert_allclose(
-        sx.parallel_transport(Z, Z[0], V)[2], sx.parallel_transport(Z[2], Z[0], V[2]), atol=1e-13
-    )
-    single = Z.astype(np.complex64)
-    assert sx.log(single, single[0]).dtype == np.complex64
-    assert sx.exp(single[0], sx.log(single[0], single)).dtype == np.complex64
-    assert sx.geodesic(single, single[0], [0.5]).dtype == np.complex64
-    with pytest.raises(ShapeInputError, match="same number of shapes"):
-        sx.exp(Z, V[:3])

@@ -5,7 +5,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, NonUniqueMeanWarning
-from shapelex.shapes import collection
+from shapelex.shapes import storage
 from tests.shapes.test_stored import KINDS, Recorder, make_shapes
 
 MEANS = ["full", "partial", "geodesic"]
@@ -13,7 +13,7 @@ MEANS = ["full", "partial", "geodesic"]
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(storage, "BLOCK_ROWS", 16)
 
 
 def make_set(n_shapes=50, dtype=complex):

@@ -4,7 +4,6 @@ import gzip
 import tracemalloc
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,9 +50,3 @@ def peak_bytes(records: Iterator[Any]) -> tuple[int, int]:
         return n_records, tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-
-
-def write_repeated(path: Path, text: str, n_times: int) -> int:
-    """Write a text so many times, and return the size of the file."""
-    path.write_text(text * n_times)
-    return path.stat().st_size

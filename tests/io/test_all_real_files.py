@@ -9,7 +9,7 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io import parts
 from shapelex.io.read import read_to
-from shapelex.shapes.stored_set import join_blocks
+from shapelex.shapes.set import join_blocks
 
 pytestmark = pytest.mark.realdata
 
@@ -65,20 +65,14 @@ def test_no_file_is_forgotten(data_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", READABLE)
-def test_file_reads(data_folder: Path, name: str) -> None:
-    n_shapes, options = READABLE[name]
-    shapes = sx.read(data_folder / "formats" / name, n_points=50, **options)
-    assert shapes.shape == (n_shapes, 50)
-
-
-@pytest.mark.parametrize("name", READABLE)
-def test_file_reads_piece_by_piece(
+def test_file_reads_whole_and_piece_by_piece(
     data_folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "_BATCH_RECORDS", 7)
     (tmp_path / "parts").mkdir()
     path, options = data_folder / "formats" / name, {"n_points": 50, **READABLE[name][1]}
     expected = sx.read(path, **options)
+    assert expected.shape == (READABLE[name][0], 50)
     found = read_to(path, tmp_path / "parts", limit=0, **options)
     assert isinstance(found, parts.AssembledShapes)
     assert join_blocks(list(found.blocks())).equals(expected)

@@ -7,7 +7,6 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
-from tests.io.fuzzing import check_damaged
 
 OUTLINES = "31,53,53,53,53,75,31,75\n\n16,38,68,38,68,90,16,90\n"
 
@@ -44,12 +43,6 @@ def test_bad_outline_is_named_and_stepped_over(tmp_path: Path, line: str, words:
         assert len(sx.read(path, on_error="skip")) == 2
 
 
-def test_no_outline(tmp_path: Path) -> None:
-    (tmp_path / "plate_cp_outlines.txt").write_text("\n\n")
-    with pytest.raises(ShapeFileError, match="holds no outline"):
-        sx.read(tmp_path / "plate_cp_outlines.txt")
-
-
 def test_pickled_masks_are_refused_without_unpickling(tmp_path: Path) -> None:
     class Bomb:
         def __reduce__(self) -> tuple[object, tuple[object, ...]]:
@@ -64,7 +57,3 @@ def test_pickled_masks_are_refused_without_unpickling(tmp_path: Path) -> None:
     # A plain array may have such a name too.
     np.save(tmp_path / "my_seg.npy", np.zeros((2, 3, 2)))
     assert len(sx.read(tmp_path / "my_seg.npy")) == 2
-
-
-def test_damaged(tmp_path: Path) -> None:
-    assert 0 < check_damaged(OUTLINES.encode() * 3, tmp_path / "a_cp_outlines.txt", 400, n_points=5) < 400

@@ -1,6 +1,5 @@
 """Outlines of the objects in masks."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -112,16 +111,6 @@ def test_outlines_are_counter_clockwise_from_the_leftmost_of_the_topmost_points(
         assert np.abs(np.diff(outline)).max() <= 1
 
 
-@given(label_images, st.integers(0, 2**16))
-def test_labels_of_any_size_are_the_same_objects(image, step):
-    few = sx.outlines_from_mask(image, 12, which="labels")
-    huge = image.astype(np.uint64) * (10**12 + step)
-    many = sx.outlines_from_mask(huge, 12, which="labels")
-    assert [r.label for r in many.kept] == [r.label * (10**12 + step) for r in few.kept]
-    for a, b in zip(few.outlines, many.outlines, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 def disk(height: int, width: int, center: complex, radius: float) -> np.ndarray:
     rows, columns = np.mgrid[:height, :width]
     return np.abs(columns + 1j * (height - 1 - rows) - center) <= radius
@@ -142,31 +131,6 @@ def test_a_disk_gives_its_circle_in_every_form():
     assert sx.outlines_from_mask(mask, space=hermite).configurations.shape == (1, 16)
     by_space = sx.outlines_from_mask(mask, space=sx.Landmarks(60, closed=True))
     np.testing.assert_array_equal(by_space.configurations, points)
-
-
-def test_points_are_equal_steps_of_the_contour():
-    mask = disk(40, 50, 20 + 18j, 12) & ~disk(40, 50, 28 + 18j, 7)
-    contour = sx.outlines_from_mask(mask).outlines[0]
-    points = sx.outlines_from_mask(mask, 33).outlines[0]
-    np.testing.assert_array_equal(points, sx.resample(contour, 33, closed=True))
-
-
-@given(masks)
-def test_an_object_does_not_depend_on_its_place_or_its_neighbors(mask):
-    alone = sx.outlines_from_mask(mask, 20)
-    image = np.zeros((30, 40), dtype=np.int32)
-    image[3 : 3 + mask.shape[0], 7 : 7 + mask.shape[1]][mask] = 5
-    image[20:25, 20:30] = 2
-    both = sx.outlines_from_mask(image, 20, which="labels", min_area=1)
-    if len(alone):
-        moved = alone.outlines[0] + complex(7, 30 - 3 - mask.shape[0])
-        np.testing.assert_allclose(both.outlines[-1], moved, atol=1e-12)
-
-
-def test_equal_masks_give_equal_bits():
-    mask = np.random.default_rng(4).random((200, 200)) < 0.7
-    first, second = (sx.outlines_from_mask(mask.copy(order), space=sx.BSpline(30)) for order in "CF")
-    assert first.configurations.tobytes() == second.configurations.tobytes()
 
 
 def test_drops_and_reports():
@@ -216,16 +180,6 @@ def test_holes_that_open_at_a_corner_are_filled(connectivity):
     assert area(found.outlines[0]) == 28.5
 
 
-def test_gray_and_inverted_images():
-    mask = disk(30, 30, 15 + 15j, 9)
-    gray = np.where(mask, 254, 1).astype(np.uint8)
-    expected = sx.outlines_from_mask(mask, 30).configurations
-    np.testing.assert_array_equal(sx.outlines_from_mask(gray, 30, threshold=127).configurations, expected)
-    np.testing.assert_array_equal(sx.outlines_from_mask(mask * 0.5, 30).configurations, expected)
-    np.testing.assert_array_equal(sx.outlines_from_mask(mask * 3.0, 30, which="labels").configurations, expected)
-    assert sx.outlines_from_mask(~mask).kept[0].touches_border
-
-
 def test_empty_masks_give_no_outline():
     found = sx.outlines_from_mask(np.zeros((5, 5), dtype=np.uint8), 10)
     assert (len(found), found.dropped) == (0, ())
@@ -265,12 +219,6 @@ def test_what_is_refused(mask, options, error, words):
         sx.outlines_from_mask(mask, **options)
 
 
-def test_without_scikit_image_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skimage.measure", None)
-    with pytest.raises(ImportError, match=r"shapelex\[io\]"):
-        sx.outlines_from_mask(np.ones((4, 4)))
-
-
 @pytest.mark.realdata
 @pytest.mark.parametrize(
     ("file", "data", "key", "name"),
@@ -288,13 +236,3 @@ def test_silhouettes_give_the_outlines_made_of_them_before(data_folder: Path, fi
         row = [str(value) for value in stored[key]].index(name)
         expected = sx.from_points(stored["points"][row])
     np.testing.assert_allclose(sx.outlines_from_mask(mask, 200).configurations[0], expected, atol=1e-10)
-
-
-@pytest.mark.realdata
-def test_nuclei(data_folder: Path):
-    labels = pytest.importorskip("skimage.io").imread(data_folder / "formats" / "masks" / "nuclei_label_mask.tif")
-    found = sx.outlines_from_mask(labels, 50, which="labels")
-    assert found.configurations.shape == (125, 50)
-    assert sum(report.n_fragments > 1 for report in found.kept) == 1
-    for outline, report in zip(found.outlines, found.kept, strict=True):
-        assert area(outline) == pytest.approx(report.area, rel=0.15)

@@ -1,5 +1,6 @@
 """Small files that declare much: each is read, or refused, in little memory."""
 
+import os
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,15 +44,6 @@ def test_text_in_zarr_folders(tmp_path, read):
         read(path)
 
 
-def test_text_in_zarr_folders_of_codes(tmp_path):
-    pytest.importorskip("zarr")
-    codes = sx.SparseCodes(np.zeros((2, 1), int), np.ones((2, 1), complex), 3)
-    path = write_codes(tmp_path / "codes.zarr", [(codes, np.zeros(2), {"id": np.array(["a", "b"])})], {})
-    spoil_text(path, "ids")
-    with little_memory(), pytest.raises(CodesError, match="declares 2147483648 entries instead of 2"):
-        sx.read_codes(path)
-
-
 def test_opening_leaves_the_text_codec_of_zarr_as_it_was(tmp_path):
     zarr = pytest.importorskip("zarr")
     path = sx.write(SHAPES, tmp_path / "set.zarr")
@@ -77,8 +69,10 @@ def far_cell(path, place):
 
 
 def test_a_cell_in_the_last_row_of_a_sheet(tmp_path):
-    path = far_cell(sx.write(SHAPES, tmp_path / "set.xlsx"), "A1048576")
-    with little_memory(), pytest.raises(ShapeFileError, match="row 1048576"):
+    # Rows are counted one by one, which takes long.
+    last = 1 << 20 if os.environ.get("CI") else 1 << 15
+    path = far_cell(sx.write(SHAPES, tmp_path / "set.xlsx"), f"A{last}")
+    with little_memory(), pytest.raises(ShapeFileError, match=f"row {last}"):
         sx.read(path)
     with pytest.warns(sx.exceptions.SkippedRecordsWarning):
         shapes = sx.read(path, on_error="skip")
@@ -132,18 +126,3 @@ def test_names_in_hdf5(tmp_path, n_before):
     path.write_bytes(content)
     with h5py.File(path) as file, pytest.raises(ShapeFileError, match="'/names' declares 4294967295 bytes of text"):
         hdf5_text.check_text(file["names"], path)
-
-
-@pytest.mark.parametrize("version", ["earliest", "latest"])
-@pytest.mark.parametrize("n_before", [0, 512])
-def test_all_text_attributes_are_found(tmp_path, version, n_before):
-    h5py = pytest.importorskip("h5py")
-    texts = {f"name {number}": "w" * (100 + number) for number in range(7)}
-    with h5py.File(tmp_path / "a.h5", "w", libver=version, userblock_size=n_before) as file:
-        file["points"] = np.zeros(3)
-        file["points"].attrs.update({**texts, "number": 3.0})
-    with h5py.File(tmp_path / "a.h5") as file, (tmp_path / "a.h5").open("rb") as stream:
-        address = h5py.h5o.get_info(file["points"].id).addr
-        found = [hdf5_text._attribute_lengths(one) for one in hdf5_text._attribute_messages(stream, address, n_before)]
-        assert dict(hdf5_text.attributes_of(file["points"], tmp_path / "a.h5")) == {**texts, "number": 3.0}
-    assert sorted(found) == [[], *([len(text)] for text in texts.values())]

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
-from tests.io.fuzzing import check_damaged
+from shapelex.exceptions import ShapeFileError
 
 h5py = pytest.importorskip("h5py")
 
@@ -89,11 +88,6 @@ def test_one_animal(read: Any) -> None:
     np.testing.assert_array_equal(read(SINGLE, y_down=False).configurations, shapes.configurations.conj())
 
 
-@pytest.mark.parametrize("delimiter", [";", "\t"])
-def test_other_delimiters(read: Any, delimiter: str) -> None:
-    assert read(SINGLE.replace(",", delimiter)).configurations.tolist() == read(SINGLE).configurations.tolist()
-
-
 def test_unlikely_landmarks_are_missing(read: Any) -> None:
     with pytest.raises(ShapeFileError, match=r'frame 0: 1 of its 3 landmarks is missing: missing="allow"'):
         read(SINGLE, likelihood=0.6)
@@ -167,16 +161,6 @@ def test_refuses(read: Any, old: str, new: str, words: str) -> None:
         read(SINGLE.replace(old, new, 1))
 
 
-def test_bad_row_is_stepped_over(read: Any) -> None:
-    with pytest.warns(SkippedRecordsWarning, match="line 5"):
-        assert read(SINGLE.replace("31.0", "?"), on_error="skip").metadata["frame"].tolist() == [0, 3]
-
-
-def test_header_alone(read: Any) -> None:
-    with pytest.raises(ShapeFileError, match="holds no row of numbers"):
-        read(as_csv(header(), []))
-
-
 def test_hdf5_is_as_csv(tmp_path: Path, read: Any) -> None:
     table = np.array([[float(cell or "nan") for cell in line.split(",")] for line in SEVERAL.splitlines()[4:]])
     columns = [*header(("mouse1", "mouse2")), *header(("single",), ("corner", "feeder"))]
@@ -184,11 +168,6 @@ def test_hdf5_is_as_csv(tmp_path: Path, read: Any) -> None:
     shapes = sx.read(path)
     assert shapes.provenance["formats"] == ["deeplabcut"]
     assert shapes.equals(read(SEVERAL).replace(notes=shapes.notes, provenance=shapes.provenance))
-
-
-def test_labeled_images_in_hdf5(tmp_path: Path) -> None:
-    path = save_table(tmp_path / "a.h5", header(coordinates="x y"), np.ones((2, 6)), np.array([b"a.png", b"b.png"]))
-    assert sx.read(path).ids.tolist() == ["a.png", "b.png"]
 
 
 def test_nothing_is_unpickled(tmp_path: Path) -> None:
@@ -266,15 +245,3 @@ def test_hdf5_of_other_programs_is_refused(tmp_path: Path) -> None:
         file["x"] = np.ones(3)
     with pytest.raises(ShapeFileError, match="is no DeepLabCut file: it has no group df_with_missing or"):
         sx.read(tmp_path / "b.h5", format="deeplabcut")
-
-
-@pytest.mark.parametrize("text", [SINGLE, SEVERAL])
-def test_damaged(tmp_path: Path, text: str) -> None:
-    n_read = check_damaged(text.encode(), tmp_path / "a.csv", 400, format="deeplabcut", missing="allow")
-    assert 0 < n_read < 400
-
-
-@pytest.mark.parametrize("save", [save_table, save_blocks])
-def test_damaged_hdf5(tmp_path: Path, save: Any) -> None:
-    path = save(tmp_path / "a.h5", header(), np.random.default_rng(0).random((20, 9)), np.arange(20))
-    assert 0 < check_damaged(path.read_bytes(), tmp_path / "b.h5", 400, missing="allow") < 400

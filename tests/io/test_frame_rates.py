@@ -13,33 +13,14 @@ from scipy.io import savemat
 
 import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeFileError, ShapeInputError
-from shapelex.io.formats.frame_rates import as_rate, rate_of_step
 from shapelex.io.formats.wcon import _frame_numbers
-from shapelex.shapes.series import frame_rates
+from shapelex.shapes.columns import frame_rates
 
 POINTS = np.random.default_rng(3).normal(size=(4, 5, 2)).cumsum(axis=1)
 
 
 def rates_of(shapes: sx.ShapeSet) -> list[float]:
     return shapes.metadata["fps"].tolist()
-
-
-@pytest.mark.parametrize(
-    ("step", "unit", "rate"),
-    [(0.04, "s", 25), (40, "ms", 25), (15, "min", 1 / 900), (0.5, "hours", 1 / 1800), (2, " Seconds ", 0.5)],
-)
-def test_steps_of_time_are_rates_per_second(step: float, unit: str, rate: float) -> None:
-    assert rate_of_step(step, unit) == pytest.approx(rate, rel=1e-8)
-
-
-@pytest.mark.parametrize(("step", "unit"), [(0, "s"), (-1, "s"), (np.nan, "s"), (1, "frames"), (1, None), (None, "s")])
-def test_what_is_no_step_has_no_rate(step: object, unit: object) -> None:
-    assert rate_of_step(step, unit) is None
-
-
-def test_rates_are_single_positive_numbers() -> None:
-    assert as_rate(np.array([[30.0]])) == 30
-    assert [as_rate(value) for value in (0, -3.0, np.nan, np.inf, "30", [1, 2], None, np.empty(0))] == [None] * 8
 
 
 @given(
@@ -242,14 +223,6 @@ class TestGiven:
         assert rates_of(sx.read(path, fps=12.5)) == [12.5] * 4
         assert "2 time series of 2 shapes, 25 to 30 frames per second" in again.summary()
 
-    def test_sets_without_a_rate_join_those_with_one(self) -> None:
-        with_rate = sx.ShapeSet(POINTS, sequence=[0] * 4, metadata={"fps": [30.0] * 4})
-        rates = frame_rates((with_rate + sx.ShapeSet(POINTS)).metadata)
-        assert rates is not None
-        np.testing.assert_array_equal(rates, [30] * 4 + [np.nan] * 4)
-        assert frame_rates({}) is None
-        assert frame_rates({"fps": np.full(3, np.nan)}) is None
-
     @pytest.mark.parametrize("column", [["30"], [0.0], [-1.0], [np.inf]])
     def test_columns_that_are_no_rates_are_refused(self, column: list[object]) -> None:
         with pytest.raises(ShapeInputError, match="fps"):
@@ -264,10 +237,3 @@ class TestGiven:
 def test_real_recordings_say_their_rates(data_folder: Path, name: str, rate: float) -> None:
     shapes = sx.read(data_folder / "formats" / name)
     assert set(rates_of(shapes)) == {rate}
-
-
-@pytest.mark.realdata
-def test_real_track_is_one_series(data_folder: Path) -> None:
-    shapes = sx.read(data_folder / "formats" / "wkt" / "u373_cell7_track.wkt", n_points=50, fps=1 / 900)
-    assert set(shapes.sequence.tolist()) == {0}
-    assert (np.diff(shapes.metadata["frame"]) > 0).all()

@@ -1,6 +1,5 @@
 """GeoJSON and QuPath: geometries, classes, and what is refused."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -125,15 +124,6 @@ def test_bad_documents_are_refused(tmp_path: Path, text: str, words: str) -> Non
         sx.read(path)
 
 
-def test_compressed_file_is_read_and_a_bomb_refused(tmp_path: Path) -> None:
-    path = tmp_path / "cells.geojson.gz"
-    path.write_bytes(gzip.compress(json.dumps(feature("Polygon", [RING])).encode()))
-    assert sx.read(path).shape == (1, 3)
-    path.write_bytes(gzip.compress(b" " * (80 << 20), compresslevel=1))
-    with pytest.raises(ShapeFileError, match="swells"):
-        sx.read(path)
-
-
 @pytest.mark.realdata
 def test_real_qupath_export(data_folder: Path) -> None:
     path = data_folder / "formats/qupath/qupath05.geojson"
@@ -174,11 +164,6 @@ def test_empty_geometries_are_left_out_with_a_remark(tmp_path: Path) -> None:
         sx.read(tmp_path / "cells.geojson")
 
 
-def test_what_is_left_out_is_counted_in_the_kind_that_is_read(tmp_path: Path) -> None:
-    document = [feature("MultiLineString", [[[0, 0], [1, 0]], [[0, 0], [0, 5]]]), feature("Polygon", [RING])]
-    assert all(isinstance(found, Record) for found in read_document(tmp_path, document, only="outlines"))
-
-
 def test_properties_become_metadata(tmp_path: Path) -> None:
     told = [
         {"name": "a", "area": 3.5, "grade": 1, "barcode": 10**17, "isLocked": True, "measurements": {"x": 1}},
@@ -199,11 +184,3 @@ def test_properties_become_metadata(tmp_path: Path) -> None:
     np.testing.assert_array_equal(shapes.metadata["area"], [3.5, 4, np.nan])
     (note,) = [note for note in shapes.notes if "properties" in note]
     assert "2 of 3 features: have properties that are lists or objects" in note
-
-
-def test_numbers_and_text_in_one_property_far_apart(tmp_path: Path) -> None:
-    features = [feature("Polygon", [RING], grade=number) for number in range(4200)]
-    features[-1]["properties"]["grade"] = "bad"
-    path = tmp_path / "cells.geojson"
-    path.write_text(json.dumps(features))
-    assert sx.read(path).metadata["grade"][[0, -1]].tolist() == ["0", "bad"]

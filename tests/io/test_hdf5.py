@@ -14,7 +14,7 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats import hdf5 as _hdf5
 from shapelex.io.formats.hdf5 import read_records
-from tests.io.laziness import as_values, peak_bytes
+from tests.io.laziness import as_values
 
 TABLE = [("worm_index_joined", "i4"), ("frame_number", "i4"), ("skeleton_id", "i4")]
 
@@ -71,25 +71,10 @@ def test_table_of_a_larger_file_is_not_taken_for_that_of_the_rows(tmp_path: Path
     assert shapes.metadata["frame"].tolist() == [7, 8, 9, 1, 2, 3]
 
 
-def test_rows_without_a_skeleton_in_the_table_are_passed_over(tmp_path: Path) -> None:
-    table = np.array([(1, 5, 0), (1, 6, -1), (1, 7, 1)], dtype=TABLE)
-    shapes = sx.read(write(tmp_path, skeleton=skeletons(2), trajectories_data=table))
-    assert shapes.metadata["frame"].tolist() == [5, 7]
-
-
 def test_table_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, skeleton=skeletons(), trajectories_data=np.array([(1, 2, 3)], dtype=TABLE))
     with pytest.raises(ShapeFileError, match="trajectories_data tells the worm and frame of the 6 rows"):
         sx.read(path)
-
-
-def test_incomplete_row_is_an_error_unless_allowed(tmp_path: Path) -> None:
-    points = skeletons()
-    points[3, 1] = np.nan
-    path = write(tmp_path, skeletons=points)
-    with pytest.raises(ShapeFileError, match="frame 3: 1 of its 5 landmarks is missing"):
-        sx.read(path)
-    assert len(sx.read(path, missing="allow")) == 6
 
 
 @pytest.mark.parametrize(
@@ -124,14 +109,6 @@ def test_layouts_of_a_named_dataset(tmp_path: Path, values: np.ndarray, axes: st
 def test_datasets_that_hold_no_points_are_refused(tmp_path: Path, values: np.ndarray, words: str) -> None:
     with pytest.raises(ShapeFileError, match=words):
         sx.read(write(tmp_path, skeletons=values))
-
-
-@pytest.mark.parametrize(
-    ("axes", "error"), [("xyz", ValueError), ("nn", ValueError), (3, ValueError), ("np", ShapeFileError)]
-)
-def test_axes_that_do_not_fit(tmp_path: Path, axes: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="axes"):
-        sx.read(write(tmp_path, skeletons=skeletons()), axes=axes)
 
 
 def test_which_dataset_must_be_clear(tmp_path: Path) -> None:
@@ -202,31 +179,6 @@ class TestLargeDatasets:
         with pytest.raises(ShapeFileError, match="declares"):
             list(read_records(path))
 
-    @pytest.mark.parametrize("values", [skeletons(1), skeletons(1)[0]])
-    def test_one_shape_larger_than_memory(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: np.ndarray
-    ) -> None:
-        monkeypatch.setattr(_hdf5, "_MAX_BYTES", 40)
-        with pytest.raises(ShapeFileError, match="one of its shapes alone does not fit in memory"):
-            list(read_records(write(tmp_path, anything=values), dataset="anything"))
-
-    def test_more_than_numbers_can_be_packed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        path = tmp_path / "worms.h5"
-        points = np.zeros((4000, 50, 2))
-        with h5py.File(path, "w") as file:
-            file.create_dataset("skeletons", data=points, chunks=(100, 50, 2), compression="gzip")
-        monkeypatch.setattr(_hdf5, "_SMALL", 0)
-        assert len(list(read_records(path))) == 4000
-        monkeypatch.setattr(_hdf5, "_MAX_BYTES", points.nbytes - 1)
-        with pytest.raises(ShapeFileError, match="declares"):
-            list(read_records(path))
-
-    def test_no_points_but_many_shapes(self, tmp_path: Path) -> None:
-        path = tmp_path / "worms.h5"
-        with h5py.File(path, "w") as file:
-            file.create_dataset("skeletons", (1 << 50, 0, 2), dtype=float)
-        assert list(read_records(path)) == []
-
     def test_damage_found_on_the_way(self, tmp_path: Path) -> None:
         path = tmp_path / "worms.h5"
         with h5py.File(path, "w") as file:
@@ -239,13 +191,6 @@ class TestLargeDatasets:
         next(records)
         with pytest.raises(ShapeFileError, match="dataset '/skeletons' cannot be read"):
             list(records)
-
-    def test_memory_holds_a_part_of_the_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_hdf5, "_BLOCK_BYTES", 1 << 18)
-        points = np.zeros((10_000, 50, 2))
-        n_records, peak = peak_bytes(read_records(write(tmp_path, skeletons=points)))
-        assert n_records == 10_000
-        assert peak < points.nbytes / 4
 
 
 @st.composite
@@ -292,13 +237,6 @@ def test_rows_in_parts_are_those_of_the_held_dataset(
         mock.patch.object(_hdf5, "_BLOCK_BYTES", n_bytes),
     ):
         assert as_values(read_records(path, axes=axes, **options)) == held
-
-
-def test_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "worms.h5"
-    path.write_bytes(b"no HDF5")
-    with pytest.raises(ShapeFileError, match="cannot be read as HDF5"):
-        sx.read(path)
 
 
 @pytest.mark.realdata

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import tifffile
 from PIL import Image
-from scipy import ndimage
 
 import shapelex as sx
 from shapelex._messages import without_marks
@@ -65,12 +64,6 @@ def test_labels_of_every_depth(tmp_path: Path, dtype: str, name: str) -> None:
     assert areas(save(tmp_path, blobs(dtype, 77), name)) == BOTH
 
 
-def test_labels_of_32_bits_unsigned(tmp_path: Path) -> None:
-    path = tmp_path / "plate.tif"
-    tifffile.imwrite(path, blobs("u4", 70_000), compression="zlib", tile=(16, 16))
-    assert [record.id for record in read_records(path)] == ["plate:1", "plate:70000"]
-
-
 @pytest.mark.parametrize("mode", [None, "1", "P", "RGB", "RGBA", "LA", "I", "CMYK"])
 @pytest.mark.parametrize("is_inverted", [False, True])
 def test_binary_masks_in_every_mode_and_polarity(tmp_path: Path, mode: str | None, is_inverted: bool) -> None:
@@ -80,13 +73,6 @@ def test_binary_masks_in_every_mode_and_polarity(tmp_path: Path, mode: str | Non
     assert areas(path) == BOTH
     (largest,) = records_of(path, which="largest")
     assert largest.metadata["area"] == 480
-
-
-def test_polarity_can_be_forced(tmp_path: Path) -> None:
-    path = save(tmp_path, (blobs() > 0).astype("u1") * 255)
-    # The ground is one object, its two holes filled.
-    assert areas(path, foreground="dark") == [40 * 50]
-    assert areas(path, foreground="bright") == BOTH
 
 
 def test_jpeg_noise_is_cut_halfway(tmp_path: Path) -> None:
@@ -136,23 +122,6 @@ def test_palette_colors_count_where_bright_and_dark_do(tmp_path: Path) -> None:
     assert areas(tmp_path / "plate.png") == BOTH
 
 
-def test_specks_are_left_out_unless_wanted(tmp_path: Path) -> None:
-    mask = (blobs() > 0).astype("u1")
-    mask[0, 0] = mask[39, 49] = 1
-    path = save(tmp_path, mask)
-    assert areas(path) == BOTH
-    assert len(areas(path, min_area=1)) == 4
-    assert areas(path, min_area=200) == [480]
-
-
-def test_objects_at_the_border_can_be_dropped(tmp_path: Path) -> None:
-    labels = blobs()
-    labels[30:40, 45:50] = 3
-    path = save(tmp_path, labels)
-    assert [record.metadata["touches_border"] for record in records_of(path)] == [False, False, True]
-    assert areas(path, border="drop") == BOTH
-
-
 @pytest.mark.parametrize("writer", ["pages", "imagej", "compressed"])
 def test_pages_are_frames(tmp_path: Path, writer: str) -> None:
     stack = np.stack([blobs("u2"), np.roll(blobs("u2"), 1, axis=0), blobs("u2")])
@@ -165,14 +134,6 @@ def test_pages_are_frames(tmp_path: Path, writer: str) -> None:
     assert {record.sequence for record in records} == {None}
     assert [record.sequence for record in records_of(path, tracked=True)] == [1, 2] * 3
     np.testing.assert_array_equal(records[2].points, records[0].points - 1j)
-
-
-@pytest.mark.parametrize("dtype", [">u2", "u1"])
-def test_imagej_stack_in_either_byte_order(tmp_path: Path, dtype: str) -> None:
-    path = tmp_path / "film.tif"
-    stack = np.stack([blobs()] * 4).astype(dtype)
-    tifffile.imwrite(path, stack, imagej=True, byteorder=">" if dtype[0] == ">" else "<")
-    assert areas(path) == BOTH * 4
 
 
 def test_folder_of_masks_with_progress(tmp_path: Path) -> None:
@@ -188,12 +149,6 @@ def test_folder_of_masks_with_progress(tmp_path: Path) -> None:
     assert shapes.labels.tolist() == ["elm", "oak", "oak"]
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert len(sx.read(tmp_path / "oak/*.png", n_points=32)) == 2
-
-
-def test_empty_mask_is_a_bad_record(tmp_path: Path) -> None:
-    (record,) = read_records(save(tmp_path, np.zeros((9, 9), dtype="u1")))
-    assert isinstance(record, BadRecord)
-    assert "no object" in record.reason
 
 
 @pytest.mark.parametrize("scale", [1, 255])
@@ -250,23 +205,6 @@ def test_memory_follows_the_objects_not_the_pixels(tmp_path: Path, kind: str) ->
         tracemalloc.stop()
     # A few bytes a pixel: the page, what it is compared with, and the numbers of its components.
     assert peak < 12 * image.size
-
-
-def test_what_is_left_out_is_in_the_notes(tmp_path: Path) -> None:
-    mask = (blobs() > 0).astype("u1")
-    mask[0, 0] = mask[39, 49] = 1
-    path = save(tmp_path, mask)
-    (note,) = [note for note in sx.read(path, n_points=20).notes if "left out" in note]
-    assert (
-        "the image: 2 objects left out: smaller than 5 % of the median area (16 pixels); the option min_area=1 " in note
-    )
-    assert not any("left out" in note for note in sx.read(path, n_points=20, min_area=1).notes)
-
-
-def test_why_nothing_is_left(tmp_path: Path) -> None:
-    path = save(tmp_path, (blobs() > 0).astype("u1"))
-    with pytest.raises(ShapeFileError, match=r"all its objects were left out: 2 objects"):
-        sx.read(path, n_points=20, min_area=10_000)
 
 
 def test_classes_give_every_piece_its_label(tmp_path: Path) -> None:
@@ -333,14 +271,6 @@ def test_the_largest_number_of_pixels_is_an_option(tmp_path: Path) -> None:
         sx.read(tmp_path / "plate.tif", n_points=20, max_pixels=n_pixels)
 
 
-def test_large_images_are_refused_by_their_declared_size(tmp_path: Path) -> None:
-    path = tmp_path / "large.png"
-    # Enough bytes for so many pixels, as a mask of one object has.
-    path.write_bytes(png_of(9000, 9000) + bytes(8 << 10))
-    with pytest.raises(ShapeFileError, match="81000000 pixels of 8 bits, more than max_pixels=50000000 allows"):
-        sx.read(path)
-
-
 @pytest.mark.parametrize(("name", "options"), [("large.png", {}), ("large.tif", {"compression": "tiff_adobe_deflate"})])
 def test_small_files_of_large_images_are_not_decoded(tmp_path: Path, name: str, options: dict[str, Any]) -> None:
     image = np.zeros((9000, 9000), dtype="u1")
@@ -386,21 +316,6 @@ def test_pages_in_a_circle_are_refused(tmp_path: Path) -> None:
         sx.read(path, n_points=20)
 
 
-def test_large_mask_of_few_bytes_is_read(tmp_path: Path) -> None:
-    mask = np.zeros((6000, 6000), dtype="u1")
-    mask[1000:5000, 2000:4000] = 255
-    assert areas(save(tmp_path, mask)) == [8_000_000]
-
-
-@pytest.mark.parametrize("name", ["a.png", "a.tif", "a.jpg"])
-@pytest.mark.parametrize("content", [b"", b"II*\0", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"no image"])
-def test_what_is_no_image_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(ShapeFileError):
-        sx.read(path)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -416,44 +331,6 @@ def test_what_is_no_image_is_refused(tmp_path: Path, name: str, content: bytes) 
 def test_options_that_mean_nothing(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError), match=f"^{next(iter(options))} must be "):
         list(read_records(save(tmp_path, blobs()), **options))
-
-
-@pytest.mark.realdata
-def test_real_label_image(data_folder: Path) -> None:
-    path = data_folder / "formats/masks/nuclei_label_mask.tif"
-    labels = tifffile.imread(path)
-    shapes = sx.read(path, n_points=64)
-    assert shapes.ids.tolist() == [f"nuclei_label_mask:{label}" for label in np.unique(labels)[1:]]
-    counts = np.bincount(labels.ravel())
-    assert shapes.metadata["area"][0] == counts[1]
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("name", "source", "key", "value"),
-    [
-        ("mpeg7_horse-1.png", "mpeg7_outlines_200", "names", "horse-1"),
-        ("mpeg7_rat-09_inverted.png", "mpeg7_outlines_200", "names", "rat-09"),
-        ("kaggle_leaf_100.jpg", "leaves_kaggle_outlines_200", "ids", "100"),
-    ],
-)
-def test_real_silhouettes_are_those_of_the_shared_sets(
-    data_folder: Path, name: str, source: str, key: str, value: str
-) -> None:
-    shapes = sx.read(data_folder / "formats/masks" / name, n_points=200)
-    assert len(shapes) == 1
-    with np.load(data_folder / f"{source}.npz") as file:
-        expected = file["points"][np.flatnonzero(file[key].astype(str) == value)[0]] @ [1, 1j]
-    difference = shapes[0] - expected
-    assert np.ptp(difference.real) < 0.5
-    assert np.ptp(difference.imag) < 0.5
-
-
-@pytest.mark.realdata
-def test_real_bacteria(data_folder: Path) -> None:
-    folder = data_folder / "formats/masks"
-    assert len(sx.read(folder / "caulobacter_binary_WildType04.png", n_points=40)) == 4
-    assert len(sx.read(folder / "caulobacter_binary_MreB-01.png", n_points=40, border="drop")) > 20
 
 
 class TestNothingIsGuessedInSilence:
@@ -533,11 +410,6 @@ class TestNothingIsGuessedInSilence:
         assert shapes.metadata["frame"].tolist() == [0, 0, 1, 1, 2, 2]
         np.testing.assert_allclose(shapes[4], shapes[0] + 2)
 
-    def test_axes_without_names_are_refused(self, tmp_path: Path) -> None:
-        tifffile.imwrite(tmp_path / "film.tif", np.stack([np.stack([blobs("u2")] * 2)] * 3))
-        with pytest.raises(ShapeFileError, match="3 pages × 2 pages"):
-            sx.read(tmp_path / "film.tif", n_points=20)
-
     @pytest.mark.parametrize(("axis", "option"), [("Z", "z=0"), ("C", "channel=0")])
     def test_slices_as_frames_are_remarked_on(self, tmp_path: Path, axis: str, option: str) -> None:
         path = tmp_path / "film.tif"
@@ -575,17 +447,6 @@ class TestNothingIsGuessedInSilence:
         (area,) = areas(path, kind="auto" if brightest == 255 else "binary")
         assert area == pytest.approx(np.pi * radius**2, rel=0.15)
 
-    def test_labels_beside_255_are_labels(self, tmp_path: Path) -> None:
-        image = blobs()
-        image[0:4, 40:50] = 255
-        assert sorted(areas(save(tmp_path, image))) == [40, *BOTH]
-
-    def test_blurred_mask_is_refused(self, tmp_path: Path) -> None:
-        blurred = ndimage.gaussian_filter(np.where(blobs() == 2, 255.0, 0), 2).astype("u1")
-        with pytest.raises(ShapeFileError, match='smoothed edges, say kind="binary"'):
-            sx.read(save(tmp_path, blurred), n_points=20)
-        assert areas(save(tmp_path, blurred), kind="binary") == [pytest.approx(480, rel=0.1)]
-
     def test_gray_values_are_refused(self, tmp_path: Path) -> None:
         smooth = (np.add.outer(np.sin(np.arange(90) / 5), np.cos(np.arange(90) / 7)) + 2) / 4
         for path in (
@@ -615,12 +476,6 @@ class TestNothingIsGuessedInSilence:
         assert any("1 object at the border of the image kept" in text for text in remarks_of(path))
         assert len(areas(path, min_area=1)) == 12
         assert len(areas(path, border="drop")) == 9
-
-    def test_dust_does_not_decide_what_a_speck_is(self, tmp_path: Path) -> None:
-        mask = np.zeros((200, 200), dtype="u1")
-        mask[50:150, 50:150] = 1
-        mask[5::10, 5::10] = 1
-        assert areas(save(tmp_path, mask)) == [10_000]
 
     def test_file_and_array_give_the_same_set(self, tmp_path: Path) -> None:
         labels = blobs("u2", 300)
@@ -657,12 +512,6 @@ class TestNothingIsGuessedInSilence:
         path = tmp_path / "cells.tif"
         tifffile.imwrite(path, blobs("u2"), imagej=True, resolution=(4, 2), metadata={"unit": "mm"})
         assert any("0.25 x 0.5 mm, not square" in text for text in remarks_of(path))
-
-    def test_rms_radius_does_not_depend_on_vertices(self, tmp_path: Path) -> None:
-        rows, columns = np.mgrid[:200, :200]
-        disc = (np.hypot(rows - 100, columns - 100) < 80).astype("u1")
-        shapes = sx.read(save(tmp_path, disc), n_points=50)
-        assert shapes.metadata["rms_radius"][0] == pytest.approx(80, rel=0.01)
 
     def test_colored_object_at_three_borders_is_not_the_background(self, tmp_path: Path) -> None:
         colors = np.zeros((60, 80, 3), dtype="u1")
@@ -704,10 +553,6 @@ class TestImagesBesideTheirMasks:
         with pytest.raises(ShapeFileError, match=r'a\.tif.*a pattern such as "folder/\*_masks.tif"'):
             sx.read(tmp_path, n_points=20)
 
-    def test_a_single_image_named_is_read(self, tmp_path: Path) -> None:
-        save(tmp_path, blobs(), "a_masks.tif")
-        assert len(sx.read(save(tmp_path, blobs(), "a.tif"), n_points=20)) == 2
-
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("n_frames", [3, 4])
@@ -743,14 +588,6 @@ def test_colors_of_a_film_are_decided_once(tmp_path: Path, is_dark: bool) -> Non
     assert {record.metadata["area"] for record in second} == {140, 480}
 
 
-def test_cutout_pages_are_decided_once(tmp_path: Path) -> None:
-    film = np.full((2, 40, 50, 4), 200, dtype="u1")
-    film[0, ..., 3] = (blobs() > 0) * 200
-    film[1, ..., 3] = 0
-    path = save(tmp_path, film[0], "film.tif", save_all=True, append_images=[Image.fromarray(film[1])])
-    assert areas(path) == BOTH
-
-
 def test_only_object_of_zeros_and_ones_has_the_id_of_its_label(tmp_path: Path) -> None:
     image = np.zeros((60, 60), dtype="u1")
     image[2:4, 2:4] = image[20:50, 20:50] = 1
@@ -781,12 +618,3 @@ def test_outlines_of_very_many_points_are_refused(tmp_path, monkeypatch):
     Image.fromarray(pixels).save(tmp_path / "comb.png")
     with pytest.raises(ShapeFileError, match=r"outlines of \d+ points: it looks like noise"):
         sx.read(tmp_path / "comb.png", n_points=20)
-
-
-def test_objects_of_a_stack_are_counted_whatever_their_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr("shapelex.io.formats.masks._FREE_OBJECTS", 50)
-    pages = np.zeros((20, 40, 40), dtype=np.uint16)
-    for number, page in enumerate(pages):
-        page[5:20, 5:20], page[25:35, 10:30] = 600 + number, 800 + number
-    tifffile.imwrite(tmp_path / "tracks.tif", pages, compression="zlib", photometric="minisblack")
-    assert len(sx.read(tmp_path / "tracks.tif", n_points=20)) == 40

@@ -119,14 +119,6 @@ def test_absurd_shapes_are_refused_before_memory_is_asked_for(tmp_path: Path) ->
             sx.read(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"MATLAB 5.0", b"MATLAB 4", bytes(300), b"\x80\x04\x95pickle"])
-def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "clip.mat"
-    path.write_bytes(content)
-    with pytest.raises(ShapeFileError, match=r"no MATLAB file|no variable|is empty"):
-        sx.read(path)
-
-
 @pytest.mark.realdata
 def test_real_skeletons_are_those_of_the_shared_set(data_folder: Path) -> None:
     shapes = sx.read(data_folder / "formats/matlab/yemini_wt2_features_short.mat", n_points=20)

@@ -1,19 +1,10 @@
 """NTS and Morphologika files: planar ones are read, others refused with the reason."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
-from shapelex.io import text_file
-from shapelex.io.formats import morphologika as _morphologika
-from shapelex.io.formats import nts as _nts
-from tests.io.fuzzing import damage
-from tests.io.laziness import as_values, packings, peak_bytes
+from shapelex.exceptions import ShapeFileError
 
 NTS = '"two wings\n1 2L 6 0 DIM=2\nleft right\n0 0 1 0 0 1\n0 0 2 0 0 2\n'
 MORPHOLOGIKA = """[Individuals]
@@ -80,9 +71,6 @@ class TestNts:
         with pytest.raises(ShapeFileError, match="record 2, line 5: 1 of its 3 landmarks is missing"):
             read(text, "wings.nts")
 
-    def test_by_content(self, read):
-        assert read(NTS, "wings.txt").provenance["formats"] == ["nts"]
-
     @pytest.mark.parametrize(
         ("old", "new", "words"),
         [
@@ -101,10 +89,6 @@ class TestNts:
         assert old in NTS
         with pytest.raises(ShapeFileError, match=rf"wings\.nts.*{words}"):
             read(NTS.replace(old, new), "wings.nts")
-
-    def test_bad_record_is_stepped_over(self, read):
-        with pytest.warns(SkippedRecordsWarning):
-            assert read(NTS.replace("0 2\n", "0 two\n"), "wings.nts", on_error="skip").ids.tolist() == ["left"]
 
     def test_round_trip(self, tmp_path):
         shapes = sx.ShapeSet([[0.1, np.nan, 1j], [1 / 3, 2, 2e-300j]], ids=["a", "b c"], missing="allow")
@@ -127,16 +111,6 @@ class TestMorphologika:
             assert shapes.labels.tolist() == ["bee", "wasp"]
             assert shapes.metadata["sex"].tolist() == ["f", "m"]
 
-    def test_points_alone(self, read):
-        text = "[individuals]\n1\n[landmarks]\n3\n[dimensions]\n2\n[rawpoints]\n0 0\n1 0\n0 1\n"
-        shapes = read(text, "wings.morphologika")
-        assert shapes.ids.tolist() == ["wings-1"]
-        assert shapes.labels is None
-
-    def test_one_label_may_have_blanks(self, read):
-        text = MORPHOLOGIKA.replace("sex site", "site").replace("f 1", "old wood").replace("m 2", "new")
-        assert read(text, "wings.txt").metadata["site"].tolist() == ["old wood", "new"]
-
     @pytest.mark.parametrize(
         ("old", "new", "words"),
         [
@@ -157,38 +131,3 @@ class TestMorphologika:
         assert old in MORPHOLOGIKA
         with pytest.raises(ShapeFileError, match=rf"wings\.txt.*{words}"):
             read(MORPHOLOGIKA.replace(old, new), "wings.txt")
-
-
-class TestParts:
-    """Files read in parts: the same records, in little memory."""
-
-    @given(
-        text=st.sampled_from([NTS, NTS.replace("2L 6", "2B 6"), MORPHOLOGIKA, MORPHOLOGIKA.replace("'#1\n", "")]),
-        seed=st.integers(0, 999),
-        n_bytes=st.integers(3, 60),
-        data=st.data(),
-    )
-    def test_records_are_those_of_the_whole_text(self, tmp_path_factory, text, seed, n_bytes, data):
-        damaged = damage(text.encode(), seed).decode("latin-1") if seed % 4 else text
-        path = tmp_path_factory.getbasetemp() / "parts.txt"
-        path.write_bytes(data.draw(packings(st.just(damaged))))
-        reader = _morphologika if text.startswith("[") else _nts
-        whole = as_values(reader.read_records(path))
-        with mock.patch.object(text_file, "_PIECE_BYTES", n_bytes):
-            assert as_values(reader.read_records(path)) == whole
-
-    def test_memory_of_nts(self, tmp_path):
-        path = tmp_path / "wings.nts"
-        path.write_text("1 1500 200 0 DIM=2\n" + ("0.123456789 -0.98765432 " * 100 + "\n") * 1500)
-        n_records, peak = peak_bytes(_nts.read_records(path))
-        assert n_records == 1500
-        assert peak < path.stat().st_size / 2
-
-    def test_memory_of_morphologika(self, tmp_path):
-        path = tmp_path / "wings.txt"
-        sections = "[individuals]\n1500\n[landmarks]\n100\n[dimensions]\n2\n[rawpoints]\n"
-        path.write_text(sections + "0.123456789 -0.98765432\n" * 150_000)
-        with mock.patch.object(text_file, "_PIECE_BYTES", 1 << 15):
-            n_records, peak = peak_bytes(_morphologika.read_records(path))
-        assert n_records == 1500
-        assert peak < path.stat().st_size / 2

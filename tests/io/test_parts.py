@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
@@ -17,8 +17,8 @@ from shapelex.io.parts import AssembledShapes
 from shapelex.io.read import read_to, sum_up
 from shapelex.io.records import Remark
 from shapelex.io.registry import FORMATS
-from shapelex.shapes import stored_set
-from shapelex.shapes.stored_set import join_blocks
+from shapelex.shapes import storage
+from shapelex.shapes.set import join_blocks
 
 
 def tps(n_points=3, key="", bad=False):
@@ -46,7 +46,7 @@ def spooled(paths, folder, **options):
     whole = join_blocks(blocks)
     for block in blocks:
         for name, column in block.metadata.items():
-            assert found.columns[f"metadata:{name}"].kind == column.dtype.kind == whole.metadata[name].dtype.kind
+            assert found.column_types[f"metadata:{name}"].kind == column.dtype.kind == whole.metadata[name].dtype.kind
     return whole
 
 
@@ -60,7 +60,6 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     tables=st.lists(
         st.tuples(
@@ -116,14 +115,6 @@ def test_outlines_of_any_lengths(tmp_path, options):
     assert found.notes == expected.notes
 
 
-def test_the_curve_of_a_shape_does_not_depend_on_the_others(tmp_path):
-    (tmp_path / "a.tps").write_text(outline(20))
-    (tmp_path / "b.tps").write_text(outline(900))
-    space = sx.BSpline(6)
-    alone, both = (sx.read(paths, space=space) for paths in (tmp_path / "a.tps", tmp_path / "*.tps"))
-    np.testing.assert_array_equal(alone.configurations[0], both.configurations[0])
-
-
 def test_sets_and_records_of_several_files(tmp_path):
     rng = np.random.default_rng(0)
     ready = sx.ShapeSet(
@@ -141,16 +132,6 @@ def test_sets_and_records_of_several_files(tmp_path):
     # Series of different files keep apart.
     assert found.sequence.tolist() == [0, 0, -1, 1, 1, 2, 2, *[-1] * 4]
     assert [path[-5:] for path in found.metadata["file"]] == ["a.npz"] * 5 + ["b.npz"] * 2 + ["c.tps"] * 4
-
-
-def test_single_precision_until_a_double_comes(tmp_path):
-    z = np.random.default_rng(1).normal(size=(4, 3)) + 0j
-    np.save(tmp_path / "a.npy", z.astype(np.complex64))
-    found = read_parts(tmp_path / "a.npy", tmp_path / "one", limit=0)
-    assert found.dtype == np.complex64
-    np.save(tmp_path / "b.npy", z)
-    found = spooled([tmp_path / "a.npy", tmp_path / "b.npy"], tmp_path)
-    np.testing.assert_array_equal(found.configurations, np.concatenate([z.astype(np.complex64), z]))
 
 
 @pytest.mark.filterwarnings("ignore::shapelex.exceptions.SkippedRecordsWarning")
@@ -201,36 +182,6 @@ def test_a_shape_unlike_the_others_in_a_later_piece(tmp_path, late, message):
         read_parts(tmp_path / "a.tps", tmp_path / "spool", limit=0)
 
 
-def test_one_very_long_text_among_many_shapes(tmp_path, monkeypatch):
-    monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
-    (tmp_path / "a.tps").write_text(tps() * 400 + tps(key=f"COMMENT={'x' * 3000}\n"))
-    with pytest.raises(ShapeFileError, match="3000 characters: shorten it"):
-        read_parts(tmp_path / "a.tps", tmp_path / "spool", limit=0)
-
-
-def test_keys_that_no_two_records_share(tmp_path, monkeypatch):
-    monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
-    (tmp_path / "a.tps").write_text("".join(tps(key=f"KEY{n}=1\n") for n in range(90)))
-    with pytest.raises(ShapeFileError, match="few of them in common"):
-        read_parts(tmp_path / "a.tps", tmp_path / "spool", limit=0)
-
-
-def test_small_sets_stay_in_memory(tmp_path):
-    (tmp_path / "a.tps").write_text(tps() * 4)
-    found = read_parts(tmp_path / "a.tps", tmp_path / "spool")
-    assert isinstance(found, sx.ShapeSet)
-    assert found.equals(sx.read(tmp_path / "a.tps"))
-    assert list((tmp_path / "spool").iterdir()) == []
-
-
-def test_rows_are_replaced_in_their_places(tmp_path):
-    (tmp_path / "a.tps").write_text("".join(outline(n, closed=False) for n in range(5, 13)))
-    found = read_parts(tmp_path / "a.tps", tmp_path / "spool", limit=0, n_points=4)
-    before = np.concatenate(list(found.row_blocks()))
-    found.replace_rows(lambda rows: 1j * rows)
-    np.testing.assert_array_equal(np.concatenate(list(found.row_blocks())), 1j * before)
-
-
 def test_memory_stays_flat(tmp_path, monkeypatch):
     monkeypatch.setattr(parts_module, "_BATCH_RECORDS", 256)
     rng = np.random.default_rng(0)
@@ -251,16 +202,6 @@ def test_memory_stays_flat(tmp_path, monkeypatch):
     assert peak(40) < 1.2 * peak(10) < n_bytes / 4
 
 
-def test_landmarks_of_the_right_number_stay_whatever_the_others_are(tmp_path):
-    (tmp_path / "a.tps").write_text("".join(tps(n) for n in (5, 5, 7, 5, 5, 5, 6, 5)))
-    space = sx.Landmarks(5)
-    expected = sx.read(tmp_path / "a.tps", space=space)
-    np.testing.assert_array_equal(expected.configurations[0], np.arange(5) + 1j * np.arange(5) ** 2)
-    found = spooled(tmp_path / "a.tps", tmp_path, space=space)
-    assert found.equals(expected)
-    assert found.notes == expected.notes
-
-
 def wide_set(n_points, **parts):
     return sx.ShapeSet(np.random.default_rng(n_points).normal(size=(6, n_points, 2)), **parts)
 
@@ -268,7 +209,7 @@ def wide_set(n_points, **parts):
 @pytest.mark.filterwarnings("ignore::shapelex.exceptions.SkippedRecordsWarning")
 def test_nothing_of_a_file_that_is_left_out_stays(tmp_path, monkeypatch):
     monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1)
-    monkeypatch.setattr(stored_set, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(storage, "BLOCK_ROWS", 2)
     rows = wide_set(7).configurations.copy()
     rows[5, 0] = np.nan
     bad = sx.ShapeSet(
@@ -309,7 +250,6 @@ columns = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     sets=st.lists(
         st.tuples(st.dictionaries(st.sampled_from(["p", "q"]), columns), st.none() | st.integers(0, 3)),
@@ -376,19 +316,6 @@ def test_numbers_and_text_in_one_column_whatever_the_parts(tmp_path, monkeypatch
     check_same(files, tmp_path)
 
 
-def test_columns_are_in_one_order_whatever_the_parts(tmp_path, monkeypatch):
-    for name, key in (("a", "SCALE=2\n"), ("b", "COMMENT=x\n")):
-        (tmp_path / f"{name}.tps").write_text(tps(key=key) * 4)
-    (tmp_path / "c.wcon").write_text(WORM)
-    files = [tmp_path / name for name in ("a.tps", "b.tps", "c.wcon")]
-    orders = []
-    for n_records in (3, 1000):
-        monkeypatch.setattr(parts_module, "_BATCH_RECORDS", n_records)
-        orders.append(list(sx.read(files).metadata))
-    assert orders[0] == orders[1]
-    assert orders[0][-1] == "file"
-
-
 def test_a_file_named_twice_is_read_once(tmp_path):
     (tmp_path / "a.tps").write_text(tps())
     shapes = sx.read([tmp_path, tmp_path / "a.tps"])
@@ -401,13 +328,6 @@ def test_missing_landmarks_of_another_number_are_a_bad_record(tmp_path):
     with pytest.warns(SkippedRecordsWarning, match="neither resampled nor fitted"):
         shapes = sx.read(tmp_path / "a.tps", space=sx.Landmarks(4), missing="allow", on_error="skip")
     assert len(shapes) == 1
-
-
-def test_many_series_of_two_files(tmp_path):
-    for name in "ab":
-        lines = [f"{row},0,0,1,0,{row}.5,1" for row in range(50)]
-        (tmp_path / f"{name}.csv").write_text("sequence,x1,y1,x2,y2,x3,y3\n" + "\n".join(lines) + "\n")
-    assert sx.read([tmp_path / "a.csv", tmp_path / "b.csv"]).sequence.tolist() == list(range(100))
 
 
 def test_the_start_point_of_an_open_curve_is_not_registered(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from tests.io.fuzzing import check_damaged
 
 # write.csv of the coordinates of gpagen: three landmarks of two specimens.
 ARRAY = '"","X.oak 1","Y.oak 1","X.elm","Y.elm"\n"1",0,0.5,10,20\n"2",1,1.5,11,21\n"3",2,2.75,12,NA\n'
@@ -52,12 +51,6 @@ def test_named_specimens(read: Any, text: str) -> None:
         read(text)
 
 
-def test_many_specimens(read: Any) -> None:
-    names = [f"{axis}.specimen number {number:05}" for number in range(3000) for axis in "XY"]
-    text = ",".join(["", *names]) + "\n" + "".join(f"{row}" + ",0,1" * 3000 + "\n" for row in range(3))
-    assert len(read(text)) == 3000
-
-
 def test_numbered_specimens_are_ambiguous(read: Any) -> None:
     with pytest.raises(ShapeFileError, match=r'landmark or a shape in each row: give rows="landmarks".*rows="shapes"'):
         read(NUMBERED)
@@ -67,11 +60,6 @@ def test_numbered_specimens_are_ambiguous(read: Any) -> None:
     np.testing.assert_array_equal(read(NUMBERED, rows="shapes").configurations[0], [0.5j, 10 + 20j])
     with pytest.raises(ValueError, match="rows must be one of"):
         read(NUMBERED, rows="columns")
-
-
-def test_without_row_names_numbers_are_landmarks(read: Any) -> None:
-    text = "\n".join(line.partition(",")[2] for line in NUMBERED.splitlines())
-    assert read(text).provenance["formats"] == ["csv"]
 
 
 def test_without_names(read: Any) -> None:
@@ -100,13 +88,3 @@ def test_two_d_array_is_a_table(read: Any) -> None:
 def test_refuses(read: Any, text: str, words: str) -> None:
     with pytest.raises(ShapeFileError, match=words):
         read(text)
-
-
-def test_other_columns(read: Any) -> None:
-    with pytest.raises(ShapeFileError, match=r"is no array from R: .* got id, x1, y1"):
-        read("id,x1,y1\na,0,0\n", format="r_array")
-
-
-def test_damaged(tmp_path: Path) -> None:
-    n_read = check_damaged(ARRAY.encode(), tmp_path / "a.csv", 400, format="r_array", missing="allow")
-    assert 0 < n_read < 400

@@ -30,6 +30,7 @@ SETS = {
     "schizophrenia_13": (28, 13, False, 2),
     "sand_outlines_50": (49, 50, True, 2),
     "plethodon_12": (40, 12, False, 2),
+    "plethspecies_11": (9, 11, False, 9),
     "hummingbirds_25": (44, 25, False, 0),
     "pupfish_56": (54, 56, False, 4),
     "lizards_28": (98, 28, False, 49),
@@ -74,18 +75,6 @@ def test_every_set_is_listed(data):
     assert {path.stem for path in data.glob("*.npz")} == set(SETS)
 
 
-@pytest.mark.parametrize(
-    ("name", "space"),
-    [
-        ("leaves_Bsplines", sx.BSpline(40)),
-        ("6376_open_worms_6ctrlpts", sx.HermiteSpline(6)),
-        ("200_closed_worms_8ctrlpts", sx.HermiteSpline(8, closed=True)),
-    ],
-)
-def test_splines(data, name, space):
-    assert sx.read(data / f"{name}.npz").space == space
-
-
 def test_time_series(data):
     shapes = sx.read(data / "celegans_wormpose_midlines_20.npz")
     assert np.bincount(shapes.sequence).tolist() == [35, 169, 414, 76, 26]
@@ -118,16 +107,6 @@ def test_trilobites(data):
     assert sx.read(path, curves="only").shape == (300, 72)
 
 
-def test_small_tps(data):
-    folder = data / "formats" / "tps"
-    landmarks = sx.read(folder / "momocs_lm.tps")
-    assert landmarks.ids.tolist() == ["plop", "plop2"]
-    assert landmarks.metadata["scale"].tolist() == [0.1234567, 0.7654321]
-    outlines = sx.read(folder / "momocs_outlines.tps")
-    assert outlines.space == sx.Landmarks(200, closed=True)
-    assert outlines.configurations[0, 0] == 592 + 1494j
-
-
 def test_reference_table(data):
     path = data / "formats" / "csv" / "hands_reference_layout.csv.gz"
     with pytest.raises(ShapeFileError, match='layout="blocks"'):
@@ -136,11 +115,3 @@ def test_reference_table(data):
     known = sx.read(data / "hands.npz")
     np.testing.assert_array_equal(hands.configurations, known.configurations)
     assert hands.space == known.space
-
-
-@pytest.mark.filterwarnings("ignore:The dictionary still changed")
-def test_straight_into_a_dictionary(data):
-    worms = sx.read(data / "100_closed_worms_10ctrlpts.npz")
-    model = sx.ShapeDictionary(5, 2, max_iter=2, random_state=0).fit(worms)
-    assert model.space_ == sx.HermiteSpline(10, closed=True)
-    assert model.errors(worms).shape == (100,)

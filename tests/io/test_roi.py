@@ -50,11 +50,6 @@ def test_points_and_closure_follow_the_type(tmp_path: Path, kind: str, closed: b
     assert record.metadata["type"] == kind.lower()
 
 
-def test_y_is_kept_on_request(tmp_path: Path) -> None:
-    record = read_bytes(tmp_path, region("POLYGON"), y_down=False)
-    np.testing.assert_array_equal(record.points, SQUARE @ [1, 1j])
-
-
 def test_subpixel_coordinates_are_used(tmp_path: Path) -> None:
     points = SQUARE + np.array([0.25, 0.5])
     record = read_bytes(tmp_path, region("POLYGON", points.astype(np.float32)))
@@ -86,11 +81,6 @@ def test_text_over_the_picture_is_no_shape(tmp_path: Path) -> None:
     box = {"left": 10, "top": 20, "right": 14, "bottom": 30, "n_coordinates": 0, "integer_coordinates": None}
     record = read_bytes(tmp_path, region("RECT", subtype=roifile.ROI_SUBTYPE.TEXT, text="scale", version=228, **box))
     assert "a text that lies over the picture" in record.reason
-
-
-def test_empty_box_is_a_bad_record(tmp_path: Path) -> None:
-    box = {"left": 10, "top": 20, "right": 10, "bottom": 30, "n_coordinates": 0, "integer_coordinates": None}
-    assert "empty" in read_bytes(tmp_path, region("OVAL", **box)).reason
 
 
 @pytest.mark.parametrize(
@@ -134,8 +124,15 @@ def test_bad_region_in_an_archive_is_named_or_skipped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("members", "words"),
-    [({"../../evil.roi": b""}, "leads out"), ({"bomb.roi": bytes(80 << 20)}, "swells"), ({"a.txt": b"1"}, "no file")],
-    ids=["climbing", "bomb", "empty"],
+    [
+        *(
+            ({name: b""}, "leads out")
+            for name in ("../../evil.roi", "/evil.roi", "a/../../evil.roi", "C:/evil.roi", "..\\evil.roi")
+        ),
+        ({"bomb.roi": bytes(80 << 20)}, "swells"),
+        ({"a.txt": b"1"}, "no file"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_hostile_archives_are_refused(tmp_path: Path, members: dict[str, bytes], words: str) -> None:
     path = write_zip(tmp_path / "RoiSet.zip", members)

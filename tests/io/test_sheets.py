@@ -9,7 +9,6 @@ from PIL import Image
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, ShapeInputError
-from shapelex.io.read import read_to
 
 SHEET = pd.DataFrame(
     {"id": ["003", "001", "9"], "species": ["elm", "oak", "ash"], "age": [3, 1, 9], "height": [1.5, np.nan, 2.0]}
@@ -52,14 +51,6 @@ def test_join_while_reading(folder, sheet):
     check(sx.read("a.npz", join=sheet, label="species"))
 
 
-def test_memory_and_disk_agree(folder):
-    (folder / "parts").mkdir()
-    found = read_to("a.csv", folder / "parts", limit=0, join="sheet.csv", label="species")
-    (block,) = found.blocks()
-    assert block.equals(sx.read("a.csv", join="sheet.csv", label="species"))
-    assert any("fits no shape" in note for note in found.notes)
-
-
 def test_by_the_name_of_the_file(folder):
     (folder / "wing 1.csv").write_text("0,0\n1,0\n1,1\n")
     (folder / "wing 2.csv").write_text("0,0\n2,0\n1,1\n")
@@ -96,14 +87,6 @@ def test_numbers_and_ids_have_no_endings():
     assert joined.metadata["drug"].tolist() == ["no", "", "full"]
     joined = shapes.join(pd.DataFrame({"id": ["plate", "plate.13"], "drug": ["a", "b"]}))
     assert joined.metadata["drug"].tolist() == ["", "b", "a"]
-
-
-def test_endings_of_files(folder):
-    names = ["plate.12.csv", "plate.13.csv", "wing.old.csv.gz"]
-    for name in names:
-        sx.write(sx.ShapeSet([[0, 1, 1j]]), name)
-    sheet = pd.DataFrame({"file": ["plate", "plate.13", "wing"], "drug": ["a", "b", "c"]})
-    assert sx.read(names, join=sheet, on="file").metadata["drug"].tolist() == ["", "b", "c"]
 
 
 def test_any_column_is_the_label(folder):
@@ -176,16 +159,6 @@ def test_on_the_command_line(folder):
     assert "twice.csv has several columns 'age'" in result.stderr
     result = run("import", "a.csv", "-o", "t.npz", "--label", "sit")
     assert "--label sit is none of the columns" in result.stderr
-
-
-@pytest.mark.parametrize("name", ["s.xlsx", "s.parquet"])
-def test_tables_that_import_writes_tell_what_made_them(folder, name):
-    from tests.cli.conftest import run
-
-    assert run("import", "a.csv", "-o", name).exit_code == 0
-    assert sx.read(name).equals(sx.read("a.csv"))
-    assert run("replay", name).stdout.splitlines()[0] == f"shapelex import a.csv -o {name}"
-    assert (folder / f"{name}.json").exists() == name.endswith("xlsx")
 
 
 @pytest.mark.parametrize("named", ["cell_1.tif", "cell_1", "cell_1.nd2", "cell_1_cp_masks.png"])

@@ -9,7 +9,6 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from tests.io.fuzzing import check_damaged
 
 h5py = pytest.importorskip("h5py")
 
@@ -104,20 +103,7 @@ def test_refuses(tmp_path: Path, options: Any, words: str) -> None:
         sx.read(save(tmp_path / "a.h5", **options))
 
 
-def test_axes_without_a_name(tmp_path: Path) -> None:
-    path = save(tmp_path / "a.h5")
-    with h5py.File(path, "a") as file:
-        file["tracks"].attrs["dims"] = json.dumps(["track", "xy", "node"])
-    with pytest.raises(ShapeFileError, match="tracks must have the axes"):
-        sx.read(path)
-
-
 def test_project_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "flies.slp")
     with pytest.raises(ShapeFileError, match="is a project of SLEAP: export it"):
         sx.read(path)
-
-
-def test_damaged(tmp_path: Path) -> None:
-    content = save(tmp_path / "a.h5", dims=True).read_bytes()
-    assert 0 < check_damaged(content, tmp_path / "b.h5", 400, format="sleap", missing="allow") < 400

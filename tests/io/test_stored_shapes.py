@@ -1,19 +1,17 @@
 """Sets that stay in their files: opened, cut, written block by block; damaged and hostile ones refused."""
 
 import json
-import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.exceptions import EmptySetError, ShapeFileError
+from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
-from shapelex.shapes import stored_set
-from shapelex.shapes.stored_set import StoredShapes, thin_out
+from shapelex.shapes import files, storage
 from shapelex.store import archive, atomic
 from tests.rounding import assert_close, assert_close_codes
 
@@ -39,7 +37,8 @@ def make_set(n_shapes=10, space=None, dtype=complex, seed=0):
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch):
     monkeypatch.setattr(archive, "_SMALL_BYTES", 0)
-    monkeypatch.setattr(stored_set, "BLOCK_ROWS", 3)
+    for module in (files, storage):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 3)
 
 
 SPACES = [
@@ -69,16 +68,13 @@ def test_written_in_memory_or_in_blocks_it_is_the_same_set(tmp_path, suffix, spa
 
 
 @given(start=st.integers(0, 9), stop=st.integers(0, 12))
-@settings(max_examples=25, deadline=None)
 def test_slices(tmp_path_factory, start, stop):
     shapes = make_set()
     path = tmp_path_factory.mktemp("cut") / "a.npz"
     stored = sx.open_shapes(sx.write(shapes, path))
-    if stop <= start:
-        with pytest.raises(EmptySetError):
-            stored[start:stop]
-    else:
-        assert stored[start:stop].equals(shapes[start:stop])
+    assert stored[start:stop].equals(shapes[start:stop])
+    assert stored[start:stop:3].equals(shapes[start:stop:3])
+    assert stored[[stop % 10, start]].equals(shapes[[stop % 10, start]])
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
@@ -93,8 +89,7 @@ def test_dictionaries_and_codes_take_such_sets(tmp_path, suffix):
     assert_close_codes(model.encode(stored), expected.encode(shapes))
     assert_close(model.errors(stored), expected.errors(shapes))
     np.testing.assert_array_equal(np.asarray(stored), shapes.configurations)
-    with pytest.raises(TypeError, match="cut by a slice"):
-        stored[3]
+    np.testing.assert_array_equal(stored[3], shapes.configurations[3])
 
 
 def test_one_array_of_landmarks(tmp_path):
@@ -149,12 +144,18 @@ def test_an_error_on_the_way_leaves_nothing_and_loses_nothing(tmp_path, suffix):
     shapes = make_set()
     path = sx.write(shapes, tmp_path / f"a{suffix}")
 
-    class Broken(StoredShapes):
-        def blocks(self, n_rows=3):
-            yield self[:n_rows]
-            raise KeyboardInterrupt
+    n_read = 0
 
-    source = Broken(shapes.configurations, shapes.space)
+    def blocks():
+        nonlocal n_read
+        for start in range(0, len(shapes), 3):
+            n_read += 1
+            if n_read > 6:
+                raise KeyboardInterrupt
+            yield shapes.configurations[start : start + 3]
+
+    # Its shapes are counted when it is made, and read again when it is written.
+    source = sx.ShapeSet(blocks, shapes.space)
     with pytest.raises(KeyboardInterrupt):
         sx.write(source, path, overwrite=True)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
@@ -182,41 +183,8 @@ def test_a_column_of_another_length(tmp_path):
     arrays = dict(np.load(path))
     arrays["labels"] = arrays["labels"][:4]
     np.savez(path, **arrays)
-    with pytest.raises(ShapeFileError, match="'labels' has shape"):
+    with pytest.raises(ShapeFileError, match=r"labels must have one entry for each of the 10 shapes, got shape \(4,\)"):
         sx.open_shapes(path)
-
-
-def damaged(path, rng):
-    content = bytearray(path.read_bytes())
-    for _ in range(rng.integers(1, 6)):
-        content[rng.integers(len(content))] = rng.integers(256)
-    if rng.random() < 0.3:
-        del content[rng.integers(len(content)) :]
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_damaged_archives_read_or_are_refused(tmp_path, seed):
-    path = sx.write(make_set(), tmp_path / "a.npz")
-    damaged(path, np.random.default_rng(seed))
-    try:
-        found = sx.open_shapes(path)[:]
-    except (sx.exceptions.ShapelexError, ValueError):
-        return
-    assert isinstance(found, sx.ShapeSet)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_damaged_folders_read_or_are_refused(tmp_path, seed):
-    rng = np.random.default_rng(seed)
-    path = sx.write(make_set(), tmp_path / "a.zarr")
-    files = sorted(one for one in path.rglob("*") if one.is_file())
-    damaged(files[rng.integers(len(files))], rng)
-    try:
-        found = sx.read(path)
-    except (ShapeFileError, FileNotFoundError):
-        return
-    assert isinstance(found, sx.ShapeSet)
 
 
 def test_a_folder_that_declares_more_than_it_holds(tmp_path):
@@ -233,54 +201,10 @@ def test_a_folder_that_declares_more_than_it_holds(tmp_path):
         sx.open_shapes(path)
 
 
-def test_members_that_lie_about_their_length(tmp_path):
-    path = tmp_path / "a.npz"
-    np.savez(path, points=np.zeros((4, 3, 2)))
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"(4, 3, 2)", b"(9, 3, 2)"))
-    with pytest.raises(ShapeFileError):
-        sx.open_shapes(path)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("points.txt", "0 0")
-    with pytest.raises(ShapeFileError, match="no array"):
-        sx.open_shapes(path)
-
-
 def test_a_set_larger_than_any_trap_is_read(tmp_path, monkeypatch):
     path = sx.write(make_set(), tmp_path / "a.npz")
     monkeypatch.setattr(_npz, "MAX_BYTES", 100)
     assert sx.read(path).equals(sx.open_shapes(path)[:])
-
-
-@pytest.mark.parametrize(("first", "second"), [(".npz", ".zarr"), (".zarr", ".npz")])
-@pytest.mark.parametrize("space", SPACES, ids=lambda space: type(space).__name__)
-def test_from_one_format_to_the_other(tmp_path, first, second, space):
-    shapes = make_set(space=space)
-    stored = sx.open_shapes(sx.write(shapes, tmp_path / f"a{first}"))
-    assert sx.read(sx.write(stored, tmp_path / f"b{second}")).equals(shapes)
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
-def test_columns_of_one_value(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr(stored_set, "BLOCK_ROWS", 1 << 13)
-    n_shapes = 300_000
-    shapes = sx.ShapeSet(
-        np.random.default_rng(0).normal(size=(n_shapes, 3, 2)),
-        ids=np.zeros(n_shapes, dtype=int),
-        labels=[""] * n_shapes,
-        sequence=np.zeros(n_shapes, dtype=int),
-        metadata={"age": np.zeros(n_shapes), "weight": np.full(n_shapes, 7.5)},
-    )
-    assert sx.open_shapes(sx.write(shapes, tmp_path / f"a{suffix}"))[-3:].equals(shapes[-3:])
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
-def test_labels_that_are_no_text(tmp_path, suffix):
-    points = np.random.default_rng(0).normal(size=(4, 3, 2))
-    np.savez(tmp_path / "a.npz", points=points, labels=[True, False, True, False], ids=[7, 8, 9, 10])
-    written = sx.write(sx.open_shapes(tmp_path / "a.npz"), tmp_path / f"b{suffix}")
-    assert sx.read(written).equals(sx.read(tmp_path / "a.npz"))
-    assert sx.read(written).labels.tolist() == ["True", "False", "True", "False"]
 
 
 def test_dates_are_refused_in_place_as_in_memory(tmp_path):
@@ -311,7 +235,7 @@ def test_a_chunk_that_was_lost_is_no_zeros(chunked, name):
 
 def test_a_chunk_that_is_damaged_is_told_with_its_rows(chunked, monkeypatch):
     shapes, path = chunked
-    monkeypatch.setattr("shapelex.shapes.stored._UNPACKED_ROWS", 1)
+    monkeypatch.setattr("shapelex.shapes.files._UNPACKED_ROWS", 1)
     (path / "configurations" / "c" / "5" / "0").write_bytes(b"nonsense")
     stored = sx.open_shapes(path)
     assert stored[:20].equals(shapes[:20])
@@ -328,15 +252,6 @@ def test_arrays_of_a_group_can_be_named(tmp_path):
         sx.open_shapes(tmp_path / "a.zarr")
     np.testing.assert_array_equal(sx.open_shapes(tmp_path / "a.zarr" / "outlines")[:].configurations, rows)
     np.testing.assert_array_equal(sx.read(tmp_path / "a.zarr" / "outlines").configurations, rows)
-
-
-def test_tables_in_zarr(tmp_path):
-    table = np.arange(12.0).reshape(2, 6)
-    zarr.save_array(str(tmp_path / "a.zarr"), table)
-    with pytest.raises(ShapeFileError, match=r"\(2, 6\)"):
-        sx.open_shapes(tmp_path / "a.zarr")
-    expected = sx.from_columns(table, layout="blocks")
-    np.testing.assert_array_equal(sx.read(tmp_path / "a.zarr", layout="blocks").configurations, expected)
 
 
 def test_what_is_in_the_way_of_a_folder(tmp_path):
@@ -377,9 +292,3 @@ def test_a_folder_set_aside_by_a_process_that_was_killed(tmp_path):
     with pytest.raises(KeyboardInterrupt), atomic.replace_folder(path):
         raise KeyboardInterrupt
     assert sx.read(path).equals(shapes)
-
-
-@pytest.mark.parametrize(("n_most", "step"), [(1, 40), (9, 5), (10, 4), (39, 2), (40, 1), (1000, 1)])
-def test_shapes_spread_over_a_set(tmp_path, n_most, step):
-    shapes = make_set(40)
-    assert thin_out(sx.open_shapes(sx.write(shapes, tmp_path / "a.npz")), n_most).equals(shapes[::step])

@@ -202,16 +202,6 @@ def test_bad_walks_are_named(tmp_path: Path, walk: Any) -> None:
     assert "walk" in bad.reason
 
 
-@pytest.mark.parametrize(
-    "document", [[], {"data": []}, {"units": {"x": "mm"}, "data": []}, {"units": {"x": "mm", "y": "s"}, "data": []}]
-)
-def test_other_documents_are_refused(tmp_path: Path, document: Any) -> None:
-    path = tmp_path / "worms.wcon"
-    path.write_text(json.dumps(document))
-    with pytest.raises(ShapeFileError, match=r"WCON|unit"):
-        sx.read(path)
-
-
 def test_pieces_in_an_archive_make_one_recording(tmp_path: Path) -> None:
     path = tmp_path / "worms.wcon.zip"
     with zipfile.ZipFile(path, "w") as archive:

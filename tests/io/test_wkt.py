@@ -12,7 +12,6 @@ from shapelex._messages import format_option
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.wkt import read_records
 from shapelex.io.records import BadRecord, Record, Remark
-from tests.io.fuzzing import check_damaged
 
 # A cell over four frames: pixel chains, closed, one frame missing, and not in order.
 TRACK = """9; POLYGON((59 466,58 467,57 469,60 470,59 466))
@@ -122,20 +121,6 @@ def test_bad_geometry_is_named_and_stepped_over(tmp_path: Path, line: str, words
     assert bad.where == "line 1"
     assert re.search(words, bad.reason)
     assert sum(isinstance(one, Record) for one in found) == 1
-
-
-def test_by_content(tmp_path: Path) -> None:
-    for name in ("cell.txt", "cell", "cell.wkt"):
-        (tmp_path / name).write_text(TRACK)
-        assert sx.read(tmp_path / name).provenance["formats"] == ["wkt"]
-    (tmp_path / "none.wkt").write_text("no geometry\n")
-    with pytest.raises(ShapeFileError, match="is no WKT file"):
-        sx.read(tmp_path / "none.wkt")
-
-
-def test_damaged(tmp_path: Path) -> None:
-    text = TRACK + "oak; MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((0 0,4 0,4 3,2 2,0 0),(1 1,2 1,2 2)))\n"
-    assert 0 < check_damaged(text.encode(), tmp_path / "cell.wkt", 400, n_points=5) < 400
 
 
 @pytest.mark.realdata

@@ -75,10 +75,6 @@ class TestRoundTrip:
     def test_wide_tables(self, tmp_path_factory, name, layout, shapes):
         assert round_trip(tmp_path_factory, shapes, name, layout=layout).equals(shapes)
 
-    @given(shapes=shape_sets(closed=st.just(False), missing=True))
-    def test_missing_in_tables(self, tmp_path_factory, shapes):
-        assert round_trip(tmp_path_factory, shapes, "a.csv").equals(shapes)
-
     @given(shapes=shape_sets(closed=st.just(True)))
     def test_closed_in_tables(self, tmp_path_factory, shapes):
         shapes = shapes[[0]]
@@ -94,11 +90,6 @@ class TestRoundTrip:
     @given(shapes=shape_sets(ids=plain_texts, labels=plain_texts, closed=st.just(False), missing=True))
     def test_tps(self, tmp_path_factory, name, shapes):
         assert round_trip(tmp_path_factory, shapes, name).equals(shapes)
-
-    @given(shapes=shape_sets(ids=plain_texts, closed=st.just(True)))
-    def test_closed_in_tps(self, tmp_path_factory, shapes):
-        shapes = shapes[[0]]
-        assert_same_shapes(round_trip(tmp_path_factory, shapes, "a.tps"), shapes)
 
     @given(shapes=shape_sets(ids=st.text(string.ascii_letters, min_size=1), closed=st.just(False)))
     def test_nts(self, tmp_path_factory, shapes):
@@ -134,10 +125,6 @@ class TestFiles:
         first, second = (sx.write(TRIANGLE, tmp_path / name).read_bytes() for name in ("a.csv.gz", "b.csv.gz"))
         assert first == second
         assert gzip.decompress(first).startswith(b'"id","x1","y1"')
-
-    def test_format_by_name(self, tmp_path):
-        path = sx.write(TRIANGLE, tmp_path / "wings", format="tps")
-        assert path.read_text().startswith("LM=3\n0 0\n1 0\n0 1\nID=wing\n")
 
     @pytest.mark.parametrize(
         ("arguments", "options", "error", "words"),

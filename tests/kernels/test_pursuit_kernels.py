@@ -5,11 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from shapelex.coding.prepared import prepare_atoms
+from shapelex.coding.coders import prepare_atoms
 from shapelex.kernels.beam import beam_batch
+from shapelex.kernels.exact import count_supports, unrank
 from shapelex.kernels.pursuit import pursue_batch
 from shapelex.kernels.pursuit_lanes import pursue_lanes_batch
-from shapelex.kernels.support_tree import count_supports, unrank
 from tests.coding_oracles import random_rows
 
 

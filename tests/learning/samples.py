@@ -4,7 +4,7 @@ import numpy as np
 
 from shapelex.coding import SparseCodes
 from shapelex.shapes.opening import as_shapes
-from shapelex.spaces.plain import PlainRows
+from shapelex.spaces.base import PlainRows
 
 
 def plain_shapes(rows, sample_weight=None):

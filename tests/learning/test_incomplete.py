@@ -155,10 +155,11 @@ def test_weights_count_as_copies():
 
 def test_a_fit_resumes_from_its_checkpoint(tmp_path):
     _, incomplete = make_sets(8)
-    first = fit(incomplete, max_iter=3, tol=0, checkpoint=tmp_path / "fit")
+    options = {"init": "random", "tol": 0}
+    first = fit(incomplete, max_iter=3, checkpoint=tmp_path / "fit", **options)
     assert first.n_iter_ == 3
-    resumed = fit(incomplete, max_iter=6, tol=0, checkpoint=tmp_path / "fit")
-    np.testing.assert_array_equal(resumed.atoms_, fit(incomplete, max_iter=6, tol=0).atoms_)
+    resumed = fit(incomplete, max_iter=6, checkpoint=tmp_path / "fit", **options)
+    np.testing.assert_array_equal(resumed.atoms_, fit(incomplete, max_iter=6, **options).atoms_)
 
 
 def test_a_saved_model_codes_incomplete_sets(tmp_path):

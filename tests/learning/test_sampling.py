@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.learning import sampling
 from shapelex.learning.sampling import count_copies, shuffled_batches
-from shapelex.shapes import collection
+from shapelex.shapes import storage
 from shapelex.shapes.opening import as_shapes
 from tests.learning.samples import clustered, plain_shapes, random_rows
 
@@ -24,68 +23,66 @@ class CountingArray:
         return self._rows[stretch]
 
 
-@pytest.fixture
-def _small_blocks(monkeypatch):
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(sampling, "_SHUFFLED_BYTES", 16 * 8 * 200)
-    monkeypatch.setattr("shapelex.shapes.stored._UNPACKED_ROWS", 32)
+# More than one stretch, and few enough bytes that not all of them are shuffled together.
+MANY_ROWS, FEW_BYTES = 50_000, 16 * 4 * 20_000
 
 
-@pytest.mark.usefixtures("_small_blocks")
-@pytest.mark.parametrize("batch_size", [1, 50, 64, 333, 1000, 5000])
+@pytest.mark.parametrize("batch_size", [3, 50, 333, 10_000, 60_000])
 def test_batches_hold_every_row_once(batch_size):
-    rows = random_rows(1000, 8)
-    weights = np.arange(1000.0)
+    rows = random_rows(MANY_ROWS, 4)
+    weights = np.arange(float(MANY_ROWS))
     source = plain_shapes(rows, weights)
-    batches = list(shuffled_batches(source, batch_size, np.random.default_rng(0)))
+    batches = list(shuffled_batches(source, batch_size, np.random.default_rng(0), FEW_BYTES))
     sizes = [len(batch) for batch in batches]
     assert sizes[:-1] == [batch_size] * (len(sizes) - 1)
-    # A batch of weight 0 is left out: here the first row alone.
-    assert sum(sizes) == 1000 - (batch_size == 1)
+    assert sum(sizes) == MANY_ROWS
     found = np.concatenate([batch.read(0, len(batch)) for batch in batches])
     found_weights = np.concatenate([batch.weights_of(slice(None)) for batch in batches])
     numbers = found_weights.astype(int)
     assert len(set(numbers.tolist())) == len(numbers)
     np.testing.assert_array_equal(found, rows[numbers])
-    # Shuffled, over more than one block.
-    assert np.abs(np.diff(numbers)).max() > 300
-    again = next(shuffled_batches(source, batch_size, np.random.default_rng(0)))
+    # Shuffled, over more than one stretch.
+    assert np.abs(np.diff(numbers)).max() > 20_000
+    again = next(shuffled_batches(source, batch_size, np.random.default_rng(0), FEW_BYTES))
     np.testing.assert_array_equal(again.read(0, len(again)), batches[0].read(0, sizes[0]))
 
 
-@pytest.mark.usefixtures("_small_blocks")
-@pytest.mark.parametrize("chunk_rows", [7, 64, 100, 400])
-@pytest.mark.parametrize("space", [sx.Landmarks(8), sx.BSpline(8)])
+def test_batches_without_weight_are_left_out():
+    batches = list(shuffled_batches(plain_shapes(random_rows(40, 4), np.arange(40) % 2), 1, np.random.default_rng(0)))
+    assert [len(batch) for batch in batches] == [1] * 20
+    assert all(batch.weights_of(slice(None)) == 1 for batch in batches)
+
+
+@pytest.mark.parametrize("chunk_rows", [7, 100, 5000, 40_000])
+@pytest.mark.parametrize("space", [sx.Landmarks(4), sx.BSpline(4)])
 def test_an_epoch_reads_every_chunk_once(chunk_rows, space):
-    stored = CountingArray(clustered(1000, 8), chunk_rows)
+    stored = CountingArray(random_rows(MANY_ROWS, 4), chunk_rows)
     source = as_shapes(stored, space)
     stored.counts[:] = 0
-    for _ in shuffled_batches(source, 60, np.random.default_rng(0)):
+    for _ in shuffled_batches(source, 600, np.random.default_rng(0), FEW_BYTES):
         pass
     assert stored.counts.min() == stored.counts.max() == 1
 
 
-@pytest.mark.usefixtures("_small_blocks")
 def test_a_fit_from_batches_reads_the_store_once_an_epoch():
-    stored = CountingArray(clustered(1000, 8), 100)
-    sx.ShapeDictionary(4, 2, space=sx.BSpline(8), batch_size=60, max_iter=3, tol=0, random_state=0).fit(stored)
-    # The first row is looked at; the sample for stability, first atoms, three epochs of 17 batches, the final loss.
+    stored = CountingArray(clustered(30_000, 8), 1000)
+    sx.ShapeDictionary(4, 2, space=sx.BSpline(8), batch_size=2000, max_iter=3, tol=0, random_state=0).fit(stored)
+    # The first row is looked at; the sample for stability, first atoms, three epochs of 15 batches, the final loss.
     assert np.median(stored.counts) <= 6
 
 
-@pytest.mark.usefixtures("_small_blocks")
 def test_a_stream_is_read_once_and_in_order():
-    rows, n_passes = clustered(1000, 8), 0
+    rows, n_passes = random_rows(MANY_ROWS, 4), 0
 
     def blocks():
         nonlocal n_passes
         n_passes += 1
-        return (rows[start : start + 70] for start in range(0, 1000, 70))
+        return (rows[start : start + 3000] for start in range(0, MANY_ROWS, 3000))
 
-    source = as_shapes(blocks, sx.Landmarks(8))
+    source = as_shapes(blocks, sx.Landmarks(4))
     n_before = n_passes
-    n_rows = sum(len(batch) for batch in shuffled_batches(source, 60, np.random.default_rng(0)))
-    assert n_rows == 1000
+    batches = shuffled_batches(source, 600, np.random.default_rng(0), FEW_BYTES)
+    assert sum(len(batch) for batch in batches) == MANY_ROWS
     assert n_passes - n_before <= 1
 
 
@@ -93,7 +90,7 @@ def test_a_stream_is_read_once_and_in_order():
 def test_the_hash_sees_every_number(change, monkeypatch):
     rows = clustered(1000, 8)
     digest = plain_shapes(rows).digest()
-    monkeypatch.setattr(collection, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(storage, "BLOCK_ROWS", 64)
     assert plain_shapes(rows).digest() == digest
     changed = rows.copy()
     changed[change] *= 1 + 1e-15

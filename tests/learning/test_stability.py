@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import shapelex as sx
-from shapelex.geometry.atom_matching import NAMED_RATIO, DictionaryStability, matched_distances
+from shapelex.geometry.matching import NAMED_RATIO, DictionaryStability, matched_distances
 from shapelex.learning import LearningOptions
 from shapelex.learning.stability import SAMPLE_ROWS, TrainingSample, measure_stability
 from tests.learning.samples import plain_shapes, planted, random_rows
@@ -18,9 +18,7 @@ from tests.learning.samples import plain_shapes, planted, random_rows
 
 def draw_sample(rows, n_atoms, n_nonzero, seed=0, **options):
     shapes = plain_shapes(rows)
-    return TrainingSample.draw(
-        shapes, LearningOptions(n_atoms, n_nonzero, **options), None, np.random.default_rng(seed)
-    )
+    return TrainingSample.draw(shapes, LearningOptions(n_atoms, n_nonzero, **options), np.random.default_rng(seed))
 
 
 def fit(X, n_atoms=4, n_nonzero=2, **options):

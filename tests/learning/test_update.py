@@ -4,11 +4,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapelex.coding import SparseCodes, encode_rows
-from shapelex.learning import Statistics, mutual_coherences, solve_mod, update_mod
+from shapelex.learning.update import (
+    DUPLICATE_COHERENCE,
+    find_idle,
+    mutual_coherences,
+    normalized,
+    replace_atoms,
+    solve_mod,
+)
 from tests import strategies
 from tests.learning.samples import clustered, fixed_code_loss, random_codes, random_rows
 
 RELATIVE = 1 + 1e-12
+EYE = np.eye(8, dtype=complex)
+
+
+def solve(rows, codes, weights=None):
+    """Return the least-squares dictionary, from dense sums."""
+    A = codes.toarray()
+    weighted = A if weights is None else weights[:, None] * A
+    return solve_mod(A.conj().T @ weighted, weighted.conj().T @ rows)
 
 
 @given(strategies.seeds, st.integers(1, 6), st.integers(1, 6), st.booleans())
@@ -17,7 +32,7 @@ def test_mod_is_least_squares(seed, n_atoms, n_coordinates, weighted):
     weights = np.random.default_rng(seed).uniform(0.1, 1, size=40) if weighted else np.ones(40)
     roots = np.sqrt(weights)[:, None]
     expected = np.linalg.lstsq(roots * codes.toarray(), roots * rows, rcond=None)[0]
-    np.testing.assert_allclose(solve_mod(Statistics.of(rows, codes, weights)), expected, atol=1e-8)
+    np.testing.assert_allclose(solve(rows, codes, weights), expected, atol=1e-8)
 
 
 @given(strategies.seeds)
@@ -27,21 +42,20 @@ def test_mod_is_the_pseudo_inverse_where_codes_are_dependent(seed):
     A = rng.normal(size=(30, 3)) + 1j * rng.normal(size=(30, 3))
     # The fourth atom always goes with the first, the fifth is never used.
     dense = np.column_stack([A, (2 - 1j) * A[:, 0], np.zeros(30)])
-    statistics = Statistics.of(rows, SparseCodes.from_dense(dense))
-    np.testing.assert_allclose(solve_mod(statistics), np.linalg.pinv(dense) @ rows, atol=1e-8)
+    np.testing.assert_allclose(solve(rows, SparseCodes.from_dense(dense)), np.linalg.pinv(dense) @ rows, atol=1e-8)
 
 
 def test_mod_with_fewer_shapes_than_atoms():
     rows, codes = random_rows(4, 6), random_codes(4, 9, 3)
     expected = np.linalg.pinv(codes.toarray(), rcond=1e-8) @ rows
-    np.testing.assert_allclose(solve_mod(Statistics.of(rows, codes)), expected, atol=1e-8)
+    np.testing.assert_allclose(solve(rows, codes), expected, atol=1e-8)
 
 
 @given(strategies.seeds, st.integers(2, 8), st.integers(2, 7))
 def test_mod_never_raises_the_loss_of_its_codes(seed, n_atoms, n_coordinates):
     rows, codes = random_rows(25, n_coordinates, seed), random_codes(25, n_atoms, 2, seed)
     before = random_rows(n_atoms, n_coordinates, seed + 1)
-    solved = solve_mod(Statistics.of(rows, codes))
+    solved = solve(rows, codes)
     loss = fixed_code_loss(rows, codes, solved)
     assert loss <= fixed_code_loss(rows, codes, before) * RELATIVE
     for seed_away in range(3):
@@ -54,8 +68,8 @@ def test_mod_does_not_depend_on_the_gram_matrix(stack, seed):
     """The paper's lemma: whitening, updating and unwhitening is the plain update of the configurations."""
     space, Z = stack
     configurations, codes = space.preshape(Z), random_codes(20, 3, 2, seed)
-    plain = solve_mod(Statistics.of(configurations, codes))
-    whitened = solve_mod(Statistics.of(space.whiten(configurations), codes))
+    plain = solve(configurations, codes)
+    whitened = solve(space.whiten(configurations), codes)
     np.testing.assert_allclose(space.unwhiten(whitened), plain, atol=1e-7 * np.abs(plain).max())
 
 
@@ -64,7 +78,7 @@ def test_updated_atoms_are_preshapes(dtype):
     rows = clustered().astype(dtype)
     atoms = random_rows(5, 10, dtype=dtype)
     codes = encode_rows(rows, atoms, 2, method="ormp")
-    updated = update_mod(Statistics.of(rows, codes), atoms)
+    updated = normalized(solve(rows, codes), atoms)
     assert updated.dtype == dtype
     np.testing.assert_allclose(np.linalg.norm(updated, axis=1), 1, rtol=10 * np.finfo(dtype).eps)
 
@@ -74,10 +88,39 @@ def test_unused_and_vanished_atoms_stay():
     atoms = random_rows(3, 3)
     # Two equal shapes of opposite weights: the least-squares atom is zero.
     codes = SparseCodes([[0], [0]], [[1], [-1]], n_atoms=3)
-    np.testing.assert_array_equal(update_mod(Statistics.of(rows, codes), atoms), atoms)
-    np.testing.assert_array_equal(update_mod(Statistics.zeros(3, 3), atoms), atoms)
+    np.testing.assert_array_equal(normalized(solve(rows, codes), atoms), atoms)
+    np.testing.assert_array_equal(normalized(np.zeros((3, 3), complex), atoms), atoms)
 
 
 def test_mutual_coherences():
     atoms = np.array([[1, 0], [1j, 0], [0.6, 0.8]])
     np.testing.assert_allclose(mutual_coherences(atoms), [[0, 1, 0.6], [1, 0, 0.6], [0.6, 0.6, 0]])
+
+
+@pytest.mark.parametrize(
+    ("atoms", "usage", "candidates", "expected"),
+    [
+        (EYE[:4], [9, 9, 9, 9], EYE[4:], EYE[:4]),  # nothing to replace
+        (EYE[:4], [10, 0, 10, 0], EYE[[6, 5, 4]], EYE[[0, 6, 2, 5]]),  # the worst shapes in order
+        (EYE[:4] * [[1], [1], [0], [1]], [9, 9, 9, 9], EYE[4:], EYE[[0, 1, 4, 3]]),  # zero
+        (EYE[:4], [10, 0, 0, 10], EYE[[5, 5, 0, 6]], EYE[[0, 5, 6, 3]]),  # copies do not fill two places
+        (EYE[:4], [10, 0, 0, 10], EYE[[5, 5, 0]], EYE[[0, 5, 2, 3]]),  # no distinct shape is left
+        (EYE[[0, 0, 2, 3]], [5, 9, 9, 9], EYE[4:], EYE[[4, 0, 2, 3]]),  # of duplicates the less used one
+    ],
+)
+def test_idle_atoms_give_way(atoms, usage, candidates, expected):
+    given_atoms = atoms.copy()
+    found, is_replaced = replace_atoms(atoms, np.array(usage, float), candidates, 0.1, 2)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(is_replaced, (found != given_atoms).any(axis=1))
+    np.testing.assert_array_equal(atoms, given_atoms)
+
+
+@pytest.mark.parametrize(
+    ("coherence", "is_idle"), [(DUPLICATE_COHERENCE + 1e-5, True), (DUPLICATE_COHERENCE - 1e-5, False)]
+)
+def test_duplicates_are_told_in_any_pose(coherence, is_idle):
+    atoms = EYE[:4].copy()
+    atoms[1] = 1j * (coherence * EYE[0] + np.sqrt(1 - coherence**2) * EYE[7])
+    assert find_idle(atoms, np.array([5, 9, 9, 9.0])).tolist() == [is_idle, False, False, False]
+    assert find_idle(EYE[:4], np.array([13, 13, 14, 0.05])).tolist() == [False] * 3 + [True]

@@ -1,7 +1,6 @@
 """A suggestion to draw, made without learning anything."""
 
-from shapelex.selection.atom_stability import AtomStability
-from shapelex.selection.error_surface import ErrorSurface
+from shapelex.selection.error_surface import AtomStability, ErrorSurface
 from shapelex.selection.suggestion import Suggestion
 
 

@@ -24,10 +24,6 @@ def test_classes_are_in_the_given_order_and_may_be_empty():
     np.testing.assert_allclose(ax.images[0].get_array(), [[0, 0, 0], [0, 1, 0], [0, 1, 0]])
 
 
-def test_many_classes_have_no_numbers():
-    assert not draw(np.arange(40), np.arange(40)).texts
-
-
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [

@@ -33,18 +33,6 @@ def test_without_usage_atoms_stay_in_their_order(blobs, ax):
     assert labels(ax) == []
 
 
-def test_pose_of_the_mean_does_not_depend_on_the_poses_of_the_atoms(blobs, ax, rng):
-    Z, space = blobs
-    first = drawn(plot_atoms(Z, space, usage=USAGE, ax=ax))
-    ax.clear()
-    turned = np.exp(2j * np.pi * rng.uniform(size=(9, 1))) * Z
-    second = drawn(plot_atoms(turned, space, usage=USAGE, ax=ax))
-    # The flat mean may lie either way round, and then all atoms do.
-    same = [abs(form(a)[100] - form(b)[100]) < 1e-9 for a, b in zip(first, second, strict=True)]
-    opposite = [abs(form(a)[100] + form(b)[100]) < 1e-9 for a, b in zip(first, second, strict=True)]
-    assert all(same) or all(opposite)
-
-
 def test_pose_of_the_mean_is_optimal_and_flat(blobs, ax):
     Z, space = blobs
     mean = sx.mean_shape(Z, space=space)
@@ -86,12 +74,6 @@ def test_given_pose_and_pose_along_a_shape(blobs, ax):
         plot_atoms(Z, space, pose="upright", ax=ax)
 
 
-def test_orthogonal_atoms_have_a_pose_too(ax):
-    circle = np.exp(2j * np.pi * np.arange(12) / 12)
-    atoms = np.array([circle, circle**-2, circle**3])  # every one is a mean
-    assert len(drawn(plot_atoms(atoms, usage=[0, 0, 0], ax=ax))) == 3
-
-
 @pytest.mark.parametrize("usage", [[0.1, 0.2], [[0.1] * 9], [0.1j] * 9, [-0.1] * 9, [np.nan] * 9])
 def test_usage_is_one_share_an_atom(blobs, ax, usage):
     with pytest.raises(ShapeInputError, match="usage must be"):
@@ -118,44 +100,13 @@ def test_reconstructions_lie_over_their_originals(blobs, ax):
     )
 
 
-def test_reconstructions_in_another_pose_are_the_same_picture(blobs, ax):
-    Z, space = blobs
-    rough = np.roll(Z, 1, axis=0)
-    first = drawn(plot_reconstructions(Z, rough, space, ax=ax))
-    ax.clear()
-    second = drawn(plot_reconstructions(Z, 5j * rough + 3, space, ax=ax))
-    np.testing.assert_allclose(first, second, atol=1e-10)
-
-
 def test_as_many_reconstructions_as_shapes(blobs, ax):
     Z, space = blobs
     with pytest.raises(ShapeInputError, match="one for each of the 9 shapes of X, got 1"):
         plot_reconstructions(Z, Z[:1], space, ax=ax)
 
 
-def test_small_errors_keep_their_digits(blobs, ax):
-    Z, space = blobs
-    near = Z[:1] + 1e-4 * space.norm(space.centered(Z[0])) * np.eye(14)[:1]
-    (label,) = labels(plot_reconstructions(Z[:1], near, space, ax=ax))
-    assert label == f"{100 * sx.distance(Z[0], near[0], space=space):.2g} %"
-
-
-def test_shapes_that_lie_flat_are_not_turned_round(blobs, ax):
-    Z, space = blobs
-    for turn in (1, -1):
-        flat = [
-            turn * np.exp(-0.5j * np.angle(np.sum(z**2))) * z
-            for z in sx.rotate_onto(Z, sx.mean_shape(Z, space=space), space)
-        ]
-        lying = np.array([z if np.real(np.vdot(z, flat[0])) > 0 else -z for z in flat])
-        for pose in ("mean", "principal"):
-            ax.clear()
-            curves = drawn(plot_atoms(lying, space, pose=pose, ax=ax))
-            originals = space.sample(lying, curve_parameters(space))
-            assert all(np.real(np.vdot(form(o), form(c))) > 0 for o, c in zip(originals, curves, strict=True))
-
-
-@pytest.mark.parametrize("size", [(3.4, 1.5), (3.4, 3), (7, 1.2), (7, 3)])
+@pytest.mark.parametrize("size", [(3.4, 3), (7, 1.2)])
 def test_numbers_and_shares_do_not_touch(blobs, size):
     Z, space = blobs
     atoms, axes = np.concatenate([Z, Z]), Figure(size, layout="constrained").subplots()

@@ -33,10 +33,6 @@ def test_names_where_there_is_room(table):
     assert "n7" not in [text.get_text() for text in draw(many, names=[f"n{k}" for k in range(41)]).get_yticklabels()]
 
 
-def test_colors_start_at_zero(table):
-    assert draw(table[:2]).images[0].get_clim() == (0, table[:2].max())
-
-
 @pytest.mark.parametrize("bad", [np.zeros(3), np.zeros((2, 2), dtype=complex), np.zeros((0, 2))])
 def test_what_is_no_table_is_refused(bad):
     with pytest.raises(ShapeInputError, match="distances must be a table of real numbers"):
@@ -50,19 +46,9 @@ def test_labels_must_be_those_of_rows_and_columns(table):
         draw(table[:, :3], labels=["a"] * 5)
 
 
-def test_names_of_small_groups_do_not_overlap(rng, ax):
-    groups = ["a"] * 40 + ["b", "c", "d", "e"] + ["f"] * 20 + ["g", "h"]
-    sx.plotting.plot_distances(rng.uniform(size=(66, 66)), labels=groups, ax=ax)
-    ax.figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
-    assert [label.get_text() for label in ax.get_yticklabels()] == list("abcdefgh")
-    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
-
-
-@pytest.mark.parametrize("role", ["labels", "names"])
-@pytest.mark.parametrize("is_lettered", [False, True])
+@pytest.mark.parametrize(("role", "is_lettered"), [("labels", False), ("names", True)])
 def test_names_and_letters_stay_in_the_figure(role, is_lettered):
-    for length in range(1, 14):
+    for length in (1, 6, 13):
         figure = Figure(figsize=(7, 5.6), layout="constrained")
         names = [f"{'x' * length}{k}" for k in range(4)]
         ax = sx.plotting.plot_distances(1 - np.eye(4), **{role: names}, ax=figure.subplots())

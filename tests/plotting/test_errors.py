@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from shapelex.plotting import plot_loss, plot_rmse_curves
 
@@ -51,28 +50,6 @@ def test_tidy_table_averages_repeats(ax, table):
     assert band[:, 1].max() == pytest.approx(20)
 
 
-def test_methods_differ_in_color_and_marker(ax):
-    plot_rmse_curves({name: {1: 0.1, 2: 0.05} for name in "abcdef"}, ax=ax)
-    assert len({line.get_color() for line in ax.lines}) == 6
-    assert len({line.get_marker() for line in ax.lines}) == 6
-
-
-@pytest.mark.parametrize(("loss", "label"), [(0.022**2, "2.20"), (0.9999**2, "100"), (0.00136**2, "0.136")])
-def test_the_last_error_has_three_digits(ax, loss, label):
-    plot_loss([1.0, loss], ax=ax)
-    assert [text.get_text() for text in ax.texts] == [label]
-
-
-@pytest.mark.parametrize("first", [0.21, 0.123, 0.0858])
-@pytest.mark.parametrize("factor", [1.2, 3, 4.5, 6.5, 8, 30, 3000])
-def test_some_errors_are_written_at_the_axis(ax, first, factor):
-    plot_rmse_curves({"ours": {1: first, 5: first / factor}}, ax=ax)
-    ax.figure.draw_without_rendering()
-    low, high = ax.get_ylim()
-    shown = [tick for tick in ax.get_yticks() if low <= tick <= high]
-    assert 3 <= len(shown) <= 9
-
-
 @pytest.mark.parametrize(
     ("table", "words"),
     [
@@ -88,17 +65,3 @@ def test_some_errors_are_written_at_the_axis(ax, first, factor):
 def test_tables_that_say_too_little(ax, table, words):
     with pytest.raises(ValueError, match=words):
         plot_rmse_curves(table, ax=ax)
-
-
-@pytest.mark.parametrize("size", [(3.4, 2.2), (7, 3)])
-def test_the_legend_hides_no_curve(size):
-    axes = Figure(size, layout="constrained").subplots()
-    names = ["matching pursuit", "order-recursive matching pursuit", "exact search", "complex PCA"]
-    rates = [0.95, 0.8, 0.6, 0.5]
-    plot_rmse_curves({n: {k: 0.2 * r**k for k in range(1, 9)} for n, r in zip(names, rates, strict=True)}, ax=axes)
-    axes.figure.draw_without_rendering()
-    box = axes.get_legend().get_window_extent()
-    for line in axes.lines:
-        x = np.linspace(1, 8, 200)
-        y = np.exp(np.interp(x, line.get_xdata(), np.log(line.get_ydata())))
-        assert not any(box.contains(*point) for point in axes.transData.transform(np.column_stack([x, y])))

@@ -55,11 +55,6 @@ def test_series_are_strips_from_top_to_bottom(ax: Axes) -> None:
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a (67 %)", "b (33 %)"]
 
 
-def test_rare_states_are_gray_together(ax: Axes) -> None:
-    plot_ethogram([0, 0, 0, 1, 1, 2, 3], max_states=2, ax=ax)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0 (43 %)", "1 (29 %)", "other (29 %)"]
-
-
 def test_bouts_are_the_frames_that_they_span(ax: Axes) -> None:
     table = pd.DataFrame(
         {"sequence": ["a", "a", "b"], "state": ["x", "y", "x"], "first_frame": [2, 4, 0], "last_frame": [3, 4, 1]}
@@ -71,15 +66,6 @@ def test_bouts_are_the_frames_that_they_span(ax: Axes) -> None:
         plot_ethogram(table.drop(columns="sequence"), ax=ax)
     with pytest.raises(ShapeInputError, match="whole numbers in order"):
         plot_ethogram(table.assign(last_frame=0), ax=ax)
-
-
-def test_legend_is_apart_from_strips_and_axis(ax: Axes) -> None:
-    plot_ethogram(np.repeat([f"state {k}" for k in range(8)], 3), fps=2, ax=ax)
-    ax.figure.draw_without_rendering()
-    legend = ax.get_legend().get_window_extent()
-    assert legend.y1 <= ax.xaxis.label.get_window_extent().y0 + 1
-    assert legend.y0 >= 0
-    assert not legend.overlaps(ax.xaxis.label.get_window_extent())
 
 
 @pytest.mark.parametrize(

@@ -173,15 +173,6 @@ def test_formulas_that_users_write_stay_formulas(ax: Any) -> None:
     assert ["y", "3"] in [one.split() for one in found]
 
 
-def test_log_axes_keep_their_powers_of_ten(ax: Any) -> None:
-    ax.semilogy([0, 1, 2], [1, 10, 1000])
-    plotting.letter_panels(ax, [BAD])
-    found = texts_of(ax)
-    assert BAD in found
-    assert "103" in ["".join(one.split()) for one in found]
-    assert not any("mathdefault" in one for one in found)
-
-
 @pytest.mark.parametrize("text", [*ALL, "", "$", r"\$", "$$", "a\nb$c$", "plain"])
 def test_literal_text_has_all_its_characters(text: str) -> None:
     shown = Figure().text(0, 0, literal(text))

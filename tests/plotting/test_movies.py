@@ -65,18 +65,6 @@ def test_fewer_pictures_keep_the_speed(
         assert movie.info["duration"] == duration
 
 
-def test_gif_of_30_frames_per_second_lasts_as_long_as_the_recording(tmp_path: Path, crawl: Any) -> None:
-    worms, codes, atoms, _ = crawl
-    path = save_movie(tmp_path / "worm.gif", worms[:6], codes[:6], atoms, fps=30)
-    durations = []
-    with Image.open(path) as movie:
-        for number in range(movie.n_frames):
-            movie.seek(number)
-            durations.append(movie.info["duration"])
-    assert sorted(set(durations)) == [30, 40]
-    assert sum(durations) == 200
-
-
 def test_mp4_has_a_picture_for_each_frame(tmp_path: Path, crawl: Any) -> None:
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
     worms, codes, atoms, frames = crawl
@@ -84,13 +72,6 @@ def test_mp4_has_a_picture_for_each_frame(tmp_path: Path, crawl: Any) -> None:
     n_pictures, seconds = ffmpeg.count_frames_and_secs(str(path))
     assert n_pictures == 9
     assert seconds == pytest.approx(9 / 15, abs=0.02)
-
-
-def test_model_gives_its_atoms_and_closed_curves_are_drawn(tmp_path: Path) -> None:
-    leaves = sx.datasets.make_leaves(4, n_points=24, random_state=0)
-    model = sx.ShapeDictionary(2, 1, random_state=0).fit(leaves)
-    path = save_movie(tmp_path / "leaves.gif", leaves, model.encode(leaves), model)
-    assert len(pictures_of(path)) == len(leaves)
 
 
 def test_missing_writer_is_named(tmp_path: Path, crawl: Any, monkeypatch: pytest.MonkeyPatch) -> None:

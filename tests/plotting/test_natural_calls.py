@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import shapelex as sx
 from shapelex.exceptions import ShapeInputError
-from shapelex.plotting.scale_bars import round_length
 from tests.plotting.pictures import check_text_is_apart, drawn, labels, marks, numbers
 
 
@@ -69,12 +68,6 @@ def test_values_colors_and_columns(shapes, ax):
     assert legend(named.plot(color="red", ax=Figure().subplots())) == ["x", "y", "z"]
 
 
-def test_twelve_categories_all_look_different(rng, ax):
-    many = sx.ShapeSet(rng.normal(size=(12, 4, 2)), labels=[f"k{k:02}" for k in range(12)])
-    lines = many.plot(color="label", ax=ax).lines
-    assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}) == 12
-
-
 @pytest.mark.parametrize(
     ("color", "message"),
     [
@@ -88,23 +81,6 @@ def test_twelve_categories_all_look_different(rng, ax):
 def test_unknown_colors_are_refused(shapes, ax, color, message):
     with pytest.raises(ShapeInputError, match=message):
         shapes.plot(color=color, ax=ax)
-
-
-def test_too_many_categories_are_refused(rng, ax):
-    with pytest.raises(ShapeInputError, match="color='id' has 13 different values, but at most 12"):
-        sx.ShapeSet(rng.normal(size=(13, 4, 2)), ids=[f"n{k}" for k in range(13)]).plot(color="id", ax=ax)
-
-
-def test_columns_of_arrays_are_refused(shapes, ax):
-    with pytest.raises(ShapeInputError, match="Columns can be named where the shapes are a ShapeSet"):
-        sx.plotting.plot_shapes(shapes.configurations, shapes.space, color="treatment", ax=ax)
-
-
-def test_overlay_in_a_common_pose_has_the_means(shapes, ax):
-    shapes.plot(color="plate", overlay=True, pose="mean", scale_bar=False, ax=ax)
-    curves = drawn(ax)
-    assert len(curves) == 9 + 2
-    assert max(abs(curve[:-1].mean()) for curve in curves) < 0.1 * np.ptp(curves[0].real)
 
 
 def test_large_sets_are_thinned_and_say_so(rng, ax):
@@ -128,18 +104,6 @@ def test_scale_bar_where_the_unit_is_known(shapes, ax):
         mixed.plot(scale_bar=True, ax=Figure().subplots())
     (text,) = mixed.plot(scale_bar="cm", ax=Figure().subplots()).texts
     assert text.get_text().endswith(" cm")
-
-
-def test_scale_bar_of_pixels_is_in_the_unit_of_the_image(shapes, ax):
-    areas = {"area": np.full(9, 8.0), "physical_area": np.full(9, 2.0), "unit": ["µm"] * 9}
-    shapes.replace(metadata=areas).plot(ax=ax)
-    (bar,) = [line for line in ax.lines if line.get_gid() == "scale bar"]
-    length = float(ax.texts[-1].get_text().removesuffix(" µm"))
-    assert np.ptp(bar.get_xdata()) == pytest.approx(2 * length)
-
-
-def test_round_lengths():
-    assert [round_length(x) for x in (1, 1.99, 2, 4.9, 5, 9, 0.03, 700)] == [1, 1, 2, 2, 5, 5, 0.02, 500]
 
 
 def test_models_draw_themselves(model, shapes):
@@ -180,14 +144,6 @@ def test_errors_name_the_right_call(model, shapes, ax):
         sx.plotting.plot_atoms(model, shapes.space, ax=ax)
 
 
-def test_incomplete_shapes_are_left_out(rng, ax):
-    X = rng.normal(size=(8, 6)) + 1j * rng.normal(size=(8, 6))
-    fitted = sx.ShapeDictionary(2, 1, random_state=0, max_iter=0).fit(X)
-    X[2, 3] = np.nan
-    sx.plotting.plot_reconstructions(fitted, sx.ShapeSet(X, missing="allow"), ax=ax)
-    assert len(labels(ax)) == 7
-
-
 def test_landmarks_alone_with_numbers(shapes, ax):
     sx.plotting.plot_shapes(shapes.configurations, shapes.space, points="numbers", linestyle="none", ax=ax)
     assert not drawn(ax)
@@ -196,18 +152,6 @@ def test_landmarks_alone_with_numbers(shapes, ax):
     assert [text.get_text() for text in ax.texts if text.get_gid() == "landmark"] == [str(k) for k in range(1, 15)]
     # One pale cell behind each, so that shapes do not run together.
     assert len(ax.patches) == 9
-
-
-def test_numbers_of_landmarks_do_not_touch(ax):
-    z = np.exp(2j * np.pi * np.arange(24) / 24)
-    sx.plotting.plot_shape(z, sx.Landmarks(24, closed=True), points="numbers", ax=ax)
-    assert len(ax.texts) == 24
-    check_text_is_apart(ax)
-
-
-def test_points_are_checked(ax):
-    with pytest.raises(ValueError, match="points must be one of 'numbers'"):
-        sx.plotting.plot_shape([0, 1, 1j], points="all", ax=ax)
 
 
 def test_panel_letters():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from shapelex.exceptions import CodesError, ParameterError, ShapeInputError
+from shapelex.exceptions import CodesError, ShapeInputError
 from shapelex.plotting import plot_kymograph, plot_phase_portrait
 
 PATH = np.exp(1j * np.linspace(0, 9, 50)) * np.linspace(1, 2, 50)
@@ -65,17 +65,9 @@ class TestKymograph:
         assert ax.images[0].get_clim() == (-3, 3)
         assert ax.images[0].colorbar.ax.get_ylabel() == "angle"
 
-    def test_straight_bodies_can_be_drawn(self, ax: Axes) -> None:
-        plot_kymograph(np.zeros((4, 5)), ax=ax)
-        assert ax.images[0].get_clim() == (-1, 1)
-
     @pytest.mark.parametrize(
         ("values", "words"), [(np.ones(3), "n_frames"), (np.ones((3, 1)), "two points"), ([[np.nan] * 2], "no finite")]
     )
     def test_what_is_no_kymograph(self, ax: Axes, values: Any, words: str) -> None:
         with pytest.raises(ShapeInputError, match=words):
             plot_kymograph(values, ax=ax)
-
-    def test_limit_must_be_positive(self, ax: Axes) -> None:
-        with pytest.raises(ParameterError, match="limit"):
-            plot_kymograph(WAVE, limit=0, ax=ax)

@@ -36,7 +36,7 @@ def fonts_of_pdf(content: bytes) -> set[bytes]:
     return set(re.findall(rb"/Subtype /(Type0|Type3|TrueType|CIDFontType2)", b"".join(parts)))
 
 
-@pytest.mark.parametrize("ending", ["pdf", "svg", "eps", "ps", "png", "tif", "tiff"])
+@pytest.mark.parametrize("ending", ["pdf", "svg", "png", "tiff"])
 def test_the_same_figure_gives_the_same_bytes(tmp_path, ending):
     first = sx.plotting.save_figure(make_figure(), tmp_path / f"a.{ending}").read_bytes()
     assert first == sx.plotting.save_figure(make_figure(), tmp_path / f"b.{ending}").read_bytes()
@@ -51,13 +51,6 @@ def test_pdf_has_no_type_3_fonts(tmp_path):
     stream = io.BytesIO()
     figure.savefig(stream, format="pdf")
     assert b"Type3" in fonts_of_pdf(stream.getvalue())
-
-
-@pytest.mark.parametrize("ending", ["eps", "ps"])
-def test_postscript_has_truetype_fonts(tmp_path, ending):
-    content = sx.plotting.save_figure(make_figure(), tmp_path / f"a.{ending}").read_text("latin-1")
-    assert "/FontType 42 def" in content
-    assert "/FontType 3 def" not in content
 
 
 def test_svg_has_text(tmp_path):
@@ -76,7 +69,7 @@ def test_images_have_the_size_in_print(tmp_path):
                 assert (image.mode, image.info["compression"]) == ("RGB", "tiff_lzw")
 
 
-def test_postscript_mixes_transparent_colors_with_white(tmp_path, caplog):
+def test_postscript_has_truetype_fonts_and_mixes_transparent_colors_with_white(tmp_path, caplog):
     figure = make_figure()
     before = [(line.get_color(), line.get_alpha()) for line in figure.axes[0].lines]
     content = sx.plotting.save_figure(figure, tmp_path / "a.eps").read_text("latin-1")
@@ -84,15 +77,14 @@ def test_postscript_mixes_transparent_colors_with_white(tmp_path, caplog):
     assert [(line.get_color(), line.get_alpha()) for line in figure.axes[0].lines] == before
     gray = 1 - 0.55 * (1 - 0x9A / 255)
     assert f"{gray:.3f}" in content
+    assert "/FontType 42 def" in content
+    assert "/FontType 3 def" not in content
+    assert content == sx.plotting.save_figure(make_figure(), tmp_path / "b.eps").read_text("latin-1").replace(
+        "b.eps", "a.eps"
+    )
 
 
-def test_other_suffixes_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"the end of the name of path must be one of '.png'.*got '.gif'"):
-        sx.plotting.save_figure(make_figure(), tmp_path / "a.gif")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("ending", ["pdf", "svg", "eps", "png", "tiff"])
+@pytest.mark.parametrize("ending", ["pdf", "svg", "tiff"])
 def test_error_of_the_disk_names_the_figure(tmp_path, size_limit, ending):
     path = tmp_path / f"a.{ending}"
     path.write_text("an older figure")

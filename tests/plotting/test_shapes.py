@@ -6,7 +6,7 @@ import shapelex as sx
 from shapelex.exceptions import CoordinateCountError, RealLayoutError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.plotting import plot_shape, plot_shapes
 from shapelex.plotting.curves import curve_parameters
-from tests.plotting.pictures import check_text_is_apart, drawn, form, labels, marks
+from tests.plotting.pictures import drawn, form, labels, marks
 
 
 def _random(space, n_shapes=1, seed=0):
@@ -23,24 +23,6 @@ def test_the_curve_is_that_of_the_space(curve_space, ax):
     assert len(curve) > 300
     assert ax.get_aspect() == 1
     assert not ax.axison
-
-
-def test_knots_are_among_the_samples():
-    space = sx.BSpline(7, degree=1)
-    t = curve_parameters(space)
-    assert all(np.abs(t - k / 7).min() < 1e-12 for k in range(8))
-    corners = _random(space)[0]
-    (curve,) = drawn(plot_shape(corners, space, ax=Figure().subplots()))
-    assert np.abs(curve[:, None] - corners).min(axis=0).max() < 1e-12
-
-
-@pytest.mark.parametrize("space", [sx.BSpline(7), sx.HermiteSpline(5, closed=True), sx.Landmarks(6, closed=True)])
-def test_closed_curves_close_and_open_ones_do_not(space, ax):
-    z = _random(space)[0]
-    (curve,) = drawn(plot_shape(z, space, ax=ax))
-    assert abs(curve[0] - curve[-1]) < 1e-12
-    (curve,) = drawn(plot_shape(z[:5], sx.Landmarks(5), ax=Figure().subplots()))
-    assert abs(curve[0] - curve[-1]) > 1e-3
 
 
 def test_landmarks_are_a_polygon(ax):
@@ -66,11 +48,6 @@ def test_points_need_points(ax):
         plot_shape([0, 1j], space, points=True, ax=ax)
 
 
-def test_a_space_without_curves_is_refused(ax):
-    with pytest.raises(UnsupportedBySpaceError, match="no basis"):
-        plot_shape([0, 1j], sx.CustomSpace(np.eye(2), [1, 1]), ax=ax)
-
-
 def test_one_shape_is_one_shape(ax):
     with pytest.raises(ShapeInputError, match="z must be one configuration, got 2"):
         plot_shape(_random(sx.BSpline(7), 2), sx.BSpline(7), ax=ax)
@@ -79,12 +56,6 @@ def test_one_shape_is_one_shape(ax):
     with pytest.raises(RealLayoutError):
         plot_shape(np.zeros((5, 2)), ax=ax)
     assert not ax.lines
-
-
-def test_names_of_line_properties_may_be_short(ax):
-    plot_shape(_random(sx.Landmarks(4)), ax=ax, lw=3, c="red")
-    assert ax.lines[0].get_linewidth() == 3
-    assert ax.lines[0].get_color() == "red"
 
 
 def test_gallery_shows_each_shape_in_its_own_cell(blobs, ax):
@@ -129,29 +100,3 @@ def test_labels_stand_under_their_shapes(blobs, ax):
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
     with pytest.raises(ShapeInputError, match="one for each of the 9 shapes, got 2"):
         plot_shapes(Z, space, labels=["a", "b"], ax=ax)
-
-
-@pytest.mark.parametrize("size", [(3.4, 1), (3.4, 6), (7, 1), (7, 4)])
-def test_columns_follow_the_form_of_the_axes(blobs, size):
-    Z, space = blobs
-    curves = drawn(plot_shapes(np.concatenate([Z] * 3), space, ax=Figure(size, layout="constrained").subplots()))
-    n_columns = len({round(float(c.real.min() + c.real.max()), 6) for c in curves})
-    n_rows = len({round(float(c.imag.min() + c.imag.max()), 6) for c in curves})
-    assert n_columns * n_rows >= 27
-    assert 0.2 < (n_columns / n_rows) / (size[0] / size[1]) < 5
-
-
-def test_straight_lines_have_a_gallery(ax):
-    assert len(drawn(plot_shapes([[0, 1, 2 + 0j], [0, 1, 3 + 0j]], ax=ax))) == 2
-
-
-def test_columns_are_a_count(blobs, ax):
-    with pytest.raises(ValueError, match="n_columns must be at least 1, got 0"):
-        plot_shapes(*blobs, n_columns=0, ax=ax)
-
-
-def test_long_labels_take_fewer_columns():
-    tall = np.array([0, 1, 1 + 9j, 9j])
-    axes = Figure((3.4, 3), layout="constrained").subplots()
-    names = [f"specimen number {k}" for k in range(6)]
-    check_text_is_apart(plot_shapes([tall] * 6, sx.Landmarks(4, closed=True), labels=names, ax=axes))

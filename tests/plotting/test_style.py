@@ -8,7 +8,6 @@ from cycler import cycler
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from shapelex.plotting.palette import BLUE
 
 Z = np.array([[0, 1, 1 + 1j, 1j], [0, 2, 2 + 1j, 1j]])
 
@@ -34,20 +33,6 @@ def test_settings_of_users_win():
         ax = sx.plotting.plot_shapes(Z, labels=["a", "b"], fontsize=5, color="blue", ax=Figure().subplots())
         assert {text.get_fontsize() for text in ax.texts} == {5}
         assert {line.get_color() for line in ax.lines} == {"blue"}
-
-
-def test_style_sheets_of_users_win():
-    with mpl.style.context("ggplot"), sx.plotting.style() as settings:
-        assert settings["axes.prop_cycle"] == mpl.style.library["ggplot"]["axes.prop_cycle"]
-        assert settings["pdf.fonttype"] == 42
-
-
-def test_settings_for_one_context():
-    with sx.plotting.style({"lines.linewidth": 4}, font_size=6):
-        ax = sx.plotting.plot_shapes(Z, labels=["a", "b"], ax=Figure().subplots())
-    assert ax.lines[0].get_linewidth() == 4
-    assert ax.lines[0].get_color() == BLUE
-    assert ax.texts[0].get_fontsize() == 6
 
 
 def test_sizes_of_figures():

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from shapelex.plotting import plot_suggestion
@@ -25,25 +24,3 @@ def test_bars_of_stability(ax):
     assert strip.get_xlim() == ax.get_xlim()
     colors = [bar.get_facecolor() for bar in strip.patches]
     assert colors[0] == colors[2] != colors[1]
-
-
-def test_without_stability(ax):
-    plot_suggestion(make_suggestion(with_stability=False), ax=ax)
-    assert not ax.child_axes
-    assert ax.get_xlabel() == "atoms in the dictionary"
-
-
-def test_labels_stay_inside_the_figure(tmp_path):
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(3.4, 2.8), layout="constrained")
-    plot_suggestion(make_suggestion(), ax=ax)
-    figure.savefig(tmp_path / "suggestion.png")
-    label = ax.child_axes[0].xaxis.label.get_window_extent()
-    plt.close(figure)
-    assert label.y0 > 0
-
-
-def test_only_suggestions(ax):
-    with pytest.raises(TypeError, match="what suggest returns, got ndarray"):
-        plot_suggestion(np.ones(3), ax=ax)

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.exceptions import ShapeInputError
 from shapelex.plotting import plot_transitions
 
 MATRIX = np.array([[0.2, 0.7, 0.1], [0.5, 0.0, 0.5], [0.97, 0.03, 0.0]])
@@ -60,12 +60,6 @@ def test_only_the_commonest_states_are_drawn(ax: Axes) -> None:
     assert ax.get_title() == "2 of 5 states"
 
 
-def test_states_that_are_never_left_and_single_ones(ax: Axes) -> None:
-    plot_transitions([[np.nan, np.nan], [1, 0]], ax=ax)
-    assert texts(ax, "probability") == ["100 %"]
-    plot_transitions([[1.0]], ax=ax.figure.subplots())
-
-
 @pytest.mark.parametrize(
     ("matrix", "options", "words"),
     [
@@ -78,8 +72,3 @@ def test_states_that_are_never_left_and_single_ones(ax: Axes) -> None:
 def test_what_is_no_graph(ax: Axes, matrix: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(ShapeInputError, match=words):
         plot_transitions(matrix, **options, ax=ax)
-
-
-def test_numbers_must_be_possible(ax: Axes) -> None:
-    with pytest.raises(ParameterError, match="max_states"):
-        plot_transitions(MATRIX, max_states=0, ax=ax)

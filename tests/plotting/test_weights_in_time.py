@@ -7,9 +7,9 @@ import pytest
 from matplotlib.axes import Axes
 
 import shapelex as sx
-from shapelex.exceptions import CodesError, ShapeInputError
+from shapelex.exceptions import CodesError
 from shapelex.plotting import plot_phases, plot_weights
-from shapelex.plotting.weights_in_time import _MAX_COLUMNS, _ROW_PIXELS, phase_colors
+from shapelex.plotting.weights_in_time import _ROW_PIXELS, phase_colors
 
 TURNS = np.exp(1j * np.linspace(0, 9, 50))
 CODES = np.column_stack([0.4 * TURNS, np.zeros(50), 1.2 / TURNS, np.where(np.arange(50) < 20, 0.1, 0)])
@@ -63,22 +63,6 @@ def test_missing_frames_are_empty_and_rows_in_any_order(ax: Axes) -> None:
     assert image[-1, :20, 3].all()
 
 
-def test_long_series_are_averaged(ax: Axes) -> None:
-    n_frames = 4 * _MAX_COLUMNS
-    plot_weights(np.full((n_frames, 1), 0.5j), ax=ax)
-    image = image_of(ax)
-    assert image.shape[1] == _MAX_COLUMNS
-    np.testing.assert_allclose(image[-1], np.tile(phase_colors()(0.25), (_MAX_COLUMNS, 1)))
-
-
-def test_phase_colors_are_a_cycle_of_even_steps_and_both_halves_differ_in_lightness() -> None:
-    colors = phase_colors().colors[:, :3]
-    steps = np.abs(np.diff(np.vstack([colors, colors[:1]]), axis=0)).max(axis=1)
-    assert steps.max() < 0.06
-    luma = colors @ [0.2126, 0.7152, 0.0722]
-    assert luma[128] - luma[0] > 0.25
-
-
 @pytest.mark.parametrize(
     ("codes", "options", "words"),
     [
@@ -97,6 +81,13 @@ def test_what_are_no_codes(ax: Axes, codes: Any, options: dict[str, Any], words:
 class TestPhases:
     """Phases as curves."""
 
+    @pytest.mark.parametrize(
+        ("n_frames", "fps", "label"),
+        [(100, None, "frame"), (90, 30, "time (s)"), (30 * 900, 30, "time (min)"), (1000, 1 / 900, "time (d)")],
+    )
+    def test_unit_of_time_follows_from_the_length(self, ax: Axes, n_frames: int, fps: float | None, label: str) -> None:
+        assert plot_phases(np.zeros((n_frames, 1)), fps=fps, ax=ax).get_xlabel() == label
+
     def test_curves_are_in_turns_and_broken_at_gaps_and_jumps(self, ax: Axes) -> None:
         phases = np.column_stack([np.linspace(0, 12, 40), np.full(40, np.nan), np.r_[np.zeros(20), np.full(20, 6.0)]])
         frames = np.arange(40) + 5 * (np.arange(40) >= 10)
@@ -110,19 +101,9 @@ class TestPhases:
         np.testing.assert_allclose(np.delete(first.get_xdata(), 10), (frames + 0.5) / 10)
         assert np.flatnonzero(np.isnan(second.get_ydata())).tolist() == [10, 21]
 
-    def test_at_most_six_atoms_are_drawn_by_default(self, ax: Axes) -> None:
-        phases = np.where(np.arange(30)[:, None] < np.arange(1, 13), 0.0, np.nan)
-        plot_phases(phases, ax=ax)
-        assert [line.get_label() for line in ax.lines] == [f"atom {atom}" for atom in range(6, 12)]
-        assert ax.get_legend().get_title().get_text() == "6 of 12 atoms"
-
     @pytest.mark.parametrize(
         ("phases", "words"), [(np.zeros(3), "n_frames"), (np.ones((3, 2)) * 1j, "real"), ([[np.nan]], "no finite")]
     )
     def test_what_are_no_phases(self, ax: Axes, phases: Any, words: str) -> None:
         with pytest.raises(CodesError, match=words):
             plot_phases(phases, ax=ax)
-
-    def test_one_series_at_a_time(self, ax: Axes) -> None:
-        with pytest.raises(ShapeInputError, match="one series at a"):
-            plot_phases(np.zeros((4, 1)), [0, 1, 0, 1], ax=ax)

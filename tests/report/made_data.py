@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shapelex.datasets.registry import REGISTRY
+from shapelex.datasets.public import REGISTRY
 from shapelex.spaces import to_columns
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shapelex.report.columns import find_groupings, number_texts, pack_columns
+from shapelex.report.columns import find_groupings, pack_columns
 
 
 def test_columns_of_repeated_texts_and_few_whole_numbers_are_groups():
@@ -38,10 +38,3 @@ def test_every_kind_of_column_is_packed_without_loss():
     assert not packed["number"]["integer"]
     assert packed["huge"]["names"] == [str(2**60), str(2**60 + 1)]
     assert packed["flag"]["names"] == ["False", "True"]
-
-
-def test_texts_come_by_frequency_and_the_empty_one_last():
-    names, numbers, counts = number_texts(["", "b", "", "a", "b", ""])
-    assert names == ["b", "a", ""]
-    assert numbers.tolist() == [2, 0, 2, 1, 0, 2]
-    assert counts.tolist() == [2, 1, 3]

@@ -8,7 +8,6 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.shapes.preparation import Preparation
 from tests.report.visits import Reported
 
 
@@ -50,12 +49,6 @@ def test_shape_is_tested_as_the_linear_model_does(coded, tmp_path, by, within):
     found = read_page(sx.report.write_report(model, leaves, tmp_path / "page", by=by, within=within))["shape"]
     expected = sx.statistics.shape_lm(f"shape ~ {by}", leaves, blocks=within).table.loc[by]
     assert (found["f"], found["r2"], found["p"]) == pytest.approx((expected["F"], expected["Rsq"], expected["P"]))
-
-
-def test_outlines_that_are_not_registered_are_named(coded, tmp_path):
-    leaves, model = coded
-    loose = leaves.replace(preparation=Preparation("arc length"))
-    assert "not registered" in read_page(sx.report.write_report(model, loose, tmp_path / "loose"))["remarks"][0]
 
 
 def test_a_column_and_strata_can_be_chosen(coded, tmp_path):

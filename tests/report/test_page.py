@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import shapelex as sx
-from shapelex.geometry.atom_matching import DictionaryStability
+from shapelex.geometry.matching import DictionaryStability
 from shapelex.report.payload import drawing_parameters
 from shapelex.report.pose import common_pose
 from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
@@ -100,15 +100,6 @@ def first_angle(view: Visit, before: dict, atom: int) -> float:
     mean = common_pose(model.space_.preshape(X), model.space_)
     pose = sx.optimal_rotation(X[before["selected"]], mean, model.space_)
     return float(np.angle(before["weights"][atom]) + pose - sx.optimal_rotation(model.atoms_[atom], mean, model.space_))
-
-
-def test_switching_an_atom_off_takes_it_out_of_the_sum(visit, landmark_page):
-    view = visit(landmark_page)
-    before = view.state()
-    view.page.locator(".terms input").first.uncheck()
-    after = assert_drawn_sum(view)
-    assert len(after["weights"]) == len(before["weights"]) - 1
-    assert after["error"] > before["error"]
 
 
 def test_sparsity_slider_reaches_the_codes_of_python(visit, reported):
@@ -246,36 +237,6 @@ def test_shapes_of_an_atom_are_ranked_by_the_share_that_it_explains(visit, repor
         np.testing.assert_allclose(expected[shown], np.sort(expected)[::-1][: len(shown)], atol=1e-6)
 
 
-def test_a_weight_that_another_atom_cancels_does_not_count(visit, tmp_path):
-    """Two atoms that are nearly the same: their difference is far from both, whatever the weights are."""
-    rng = np.random.default_rng(0)
-    space = sx.Landmarks(12)
-    first, third = space.preshape(rng.normal(size=(2, 12)) + 1j * rng.normal(size=(2, 12)))
-    second = space.preshape(first + 0.05 * third)
-    model = sx.ShapeDictionary(2, 2, space=space, init=np.stack([first, second]), max_iter=0, n_swaps=0)
-    model.fit(np.stack([first, second, third]))
-    model.atoms_ = np.stack([first, second])
-    X = np.stack([first + 0.1 * third, third, 0.9 * first + 0.2 * third])
-    view = visit(Reported(sx.report.write_report(model, X, tmp_path / "near"), model, X))
-    assert np.argmax(np.abs(model.transform(X)[:, 0])) == 1
-    view.page.locator(".atom[data-atom='0']").click()
-    view.state()
-    assert view.page.locator("#atom-users button").last.get_attribute("data-shape") == "1"
-
-
-def test_map_answers_the_pointer(visit, landmark_page):
-    view = visit(landmark_page)
-    area = view.page.locator("#map")
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    chosen = set()
-    for x in np.linspace(0.3, 0.7, 5):
-        view.page.mouse.move(box["x"] + x * box["width"], box["y"] + 0.5 * box["height"])
-        view.page.mouse.click(box["x"] + x * box["width"], box["y"] + 0.5 * box["height"])
-        chosen.add(view.state()["selected"])
-    assert len(chosen) > 1
-
-
 def test_time_line_goes_to_shapes(visit, series_page):
     view = visit(series_page)
     line = view.page.get_by_role("slider", name="Weights along time")
@@ -300,25 +261,6 @@ def test_time_line_goes_to_shapes(visit, series_page):
         ("", "28"),
         ("", "29"),
     ]
-
-
-def test_dragging_along_the_strip_goes_to_shapes(visit, series_page):
-    view = visit(series_page)
-    view.page.evaluate("window.shapelex.select(0)")
-    view.state()
-    strip = view.page.locator(".time")
-    strip.scroll_into_view_if_needed()
-    box = strip.bounding_box()
-    mouse, y = view.page.mouse, box["y"] + 20
-    # 65 frames of the series lie between the names and the right edge; 50 of them are there.
-    mouse.move(box["x"] + 60, y)
-    mouse.down()
-    assert view.page.evaluate("window.shapelex.time().place") == 0
-    mouse.move(box["x"] + box["width"] - 15, y, steps=5)
-    assert view.page.evaluate("window.shapelex.time().place") == 49
-    assert view.state()["selected"] == 0
-    mouse.up()
-    assert view.state()["selected"] == 49
 
 
 def wait_until(view, is_so):
@@ -399,18 +341,6 @@ def test_phone_has_no_sideways_scroll(visit, reported, width):
     assert view.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_theme_follows_the_system_and_the_button(visit, landmark_page):
-    view = visit(landmark_page, color_scheme="dark")
-    background = "getComputedStyle(document.body).backgroundColor"
-    dark = view.page.evaluate(background)
-    view.page.get_by_role("button", name="Switch to light colors").click()
-    light = view.page.evaluate(background)
-    assert dark == "rgb(20, 24, 28)"
-    assert light == "rgb(246, 245, 241)"
-    view.page.get_by_role("button", name="Switch to dark colors").click()
-    assert view.page.evaluate(background) == dark
-
-
 def test_every_control_has_a_name(visit, landmark_page):
     view = visit(landmark_page)
     view.page.locator(".atom").first.click()
@@ -459,17 +389,6 @@ def test_codes_and_views_can_be_saved(visit, landmark_page, tmp_path):
     assert save(view.page.locator("#map-tools").get_by_text("PNG")).startswith(b"\x89PNG")
 
 
-def test_prints_without_controls(visit, landmark_page):
-    view = visit(landmark_page, color_scheme="dark")
-    view.page.emulate_media(media="print")
-    paper = view.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')")
-    assert paper.strip() == "#ffffff"
-    assert not view.page.locator("#theme").is_visible()
-    assert not view.page.locator("#search-input").is_visible()
-    assert view.page.locator("#sum-path").is_visible()
-    assert view.page.pdf().startswith(b"%PDF")
-
-
 def test_atoms_can_be_added_and_get_their_best_weights(visit, reported):
     view = visit(reported)
     model, space = reported.model, reported.model.space_
@@ -507,109 +426,6 @@ def test_a_finger_drags_an_arrow_and_the_page_stays(visit, landmark_page):
     assert after["isEdited"]
     assert after["weights"] != before["weights"]
     assert view.page.evaluate("scrollY") == scrolled
-
-
-def test_landmarks_without_a_line_are_points(visit, landmarks, tmp_path):
-    model, X = landmarks
-    path = sx.report.write_report(model, X, tmp_path / "points", joined=False)
-    view = visit(Reported(path, model, X))
-    text = view.page.locator("#sum-path").get_attribute("d")
-    assert "L" not in text
-    assert text.count("h0") == X.shape[1]
-
-
-def test_labels_of_the_legend_stand_out_and_keep_the_focus(visit, landmark_page):
-    view = visit(landmark_page)
-    button = view.page.locator("#legend button").first
-    button.focus()
-    view.page.keyboard.press("Enter")
-    view.state()
-    assert button.get_attribute("aria-pressed") == "true"
-    assert button.evaluate("element => element === document.activeElement")
-
-
-def test_commands_before_are_one_a_line(visit, landmark_page):
-    origin = visit(landmark_page).page.locator("#origin")
-    origin.locator("summary").click()
-    row = origin.locator("tr", has_text="earlier")
-    assert row.locator("td").inner_text().splitlines() == ["shapelex import", "shapelex learn"]
-
-
-def test_titles_of_axes_lie_over_no_number(visit, reported):
-    charts = visit(reported).page.locator("svg.chart")
-    assert charts.count()
-    for chart in charts.all():
-        titles, numbers = (
-            [one.bounding_box() for one in chart.locator(kind).all()] for kind in (".axis-title", ".tick")
-        )
-        for title in titles:
-            for number in numbers:
-                across = min(title["x"] + title["width"], number["x"] + number["width"]) - max(title["x"], number["x"])
-                down = min(title["y"] + title["height"], number["y"] + number["height"]) - max(title["y"], number["y"])
-                assert across <= 0 or down <= 0
-
-
-def test_numbers_of_arrows_cover_no_other_text(visit, reported):
-    view = visit(reported)
-    texts = view.page.locator(".plane text")
-    for row in range(0, len(reported.X), 3):
-        view.page.evaluate(f"window.shapelex.select({row})")
-        view.state()
-        boxes = texts.evaluate_all(
-            """texts => texts.map((text) => [text.getBBox(), text.classList.contains("arrow-text")])
-                .map(([box, isNumber]) => [box.x, box.y, box.x + box.width, box.y + box.height, isNumber])"""
-        )
-        numbers = [index for index, box in enumerate(boxes) if box[4]]
-        assert numbers
-        for index in numbers:
-            left, top, right, bottom, _ = boxes[index]
-            for other in boxes[:index] + boxes[index + 1 :]:
-                # Boxes are as high as a line, digits are not.
-                assert (
-                    min(right, other[2]) - max(left, other[0]) <= 0.5 or min(bottom, other[3]) - max(top, other[1]) <= 3
-                ), (row, boxes[index], other)
-
-
-def test_atoms_of_a_shape_are_listed_as_in_the_table_and_not_in_colors_of_groups(visit, reported):
-    view = visit(reported)
-    rows = list(csv.DictReader(io.StringIO(view.page.evaluate("window.shapelex.codes()"))))
-    for row in (0, 7, 23):
-        view.page.evaluate(f"window.shapelex.select({row})")
-        view.state()
-        listed = view.page.locator(".terms li label").all_inner_texts()
-        written = [rows[row][f"atom_{place}"] for place in range(1, reported.model.n_nonzero + 1)]
-        assert [text.split()[-1] for text in listed] == [atom for atom in written if atom]
-    colors = view.page.evaluate(
-        """() => ["series", "atom"].map((kind) => Array.from({ length: 8 }, (_, i) =>
-            getComputedStyle(document.documentElement).getPropertyValue(`--${kind}-${i}`)).filter(Boolean))"""
-    )
-    assert len(colors[0]) == 8
-    assert len(colors[1]) == 4
-    assert not set(colors[0]) & set(colors[1])
-
-
-def test_long_names_keep_their_end(visit, landmarks, tmp_path):
-    model, X = landmarks
-    ids = [f"a_folder_with_a_long_name/of_an_image_of_one_drug:{row}" for row in range(len(X))]
-    view = visit(Reported(sx.report.write_report(model, X, tmp_path / "names", ids=ids), model, X))
-    for name in view.page.locator("#figures .shape-button .name").all():
-        shown, full = name.inner_text(), name.get_attribute("title")
-        assert full in ids
-        assert len(shown) < len(full)
-        assert full.endswith(shown.split("\u2026")[1])
-
-
-def test_tables_that_go_on_at_the_side_show_it(visit, column_page):
-    view = visit(column_page, viewport={"width": 390, "height": 844})
-    frame = view.page.locator("#table .scroll-frame")
-    shadows = "frame => ['::before', '::after'].map((side) => getComputedStyle(frame, side).opacity)"
-    view.page.wait_for_selector("#table .scroll-frame[data-right]")
-    assert frame.evaluate(shadows) == ["0", "1"]
-    frame.locator(".scroll").evaluate("area => area.scrollTo(area.scrollWidth, 0)")
-    view.page.wait_for_selector("#table .scroll-frame[data-left]")
-    assert frame.evaluate(shadows) == ["1", "0"]
-    view.page.set_viewport_size({"width": 2600, "height": 900})
-    view.page.wait_for_selector("#use .scroll-frame:not([data-right])")
 
 
 def test_origin_is_folded_and_has_preparation_and_notes(visit, landmarks, tmp_path):
@@ -661,13 +477,3 @@ def test_atoms_that_do_not_come_back_are_marked(visit, landmarks, landmark_page,
         assert ("comes back" if can_be_named else "do not name") in words
         assert ("unnamed" in card.get_attribute("class")) != can_be_named
         assert ("can be named" if can_be_named else "Do not name") in card.get_attribute("aria-label")
-
-
-def test_too_few_shapes_for_stability(visit, landmarks, tmp_path):
-    model, X = landmarks
-    model = copy(model)
-    unknown = np.full(len(model.atoms_), np.nan)
-    model._stability = DictionaryStability(unknown, unknown, np.nan, np.nan, n_shapes=9)
-    page = visit(Reported(sx.report.write_report(model, X, tmp_path / "few.html"), model, X)).page
-    assert "9 shapes are too few" in page.locator("#stability").inner_text()
-    assert not page.locator(".atom-stability").count()

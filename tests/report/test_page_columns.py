@@ -10,7 +10,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.cli.exclusion import Exclusion, read_exclusion
-from shapelex.coding.code_table import shape_columns
+from shapelex.coding.codes import shape_columns
 from shapelex.store.code_files import write_codes
 from tests.report.visits import HOSTILE_ID, Reported, Visit
 
@@ -175,69 +175,6 @@ def test_mean_shapes_are_those_of_python(visit, page, request):
         assert sx.distance(parts[::2] + 1j * parts[1::2], sx.mean_shape(members, space=space), space=space) < 2e-4
 
 
-def test_groups_of_another_column(visit, column_page):
-    view = visit(column_page)
-    view.page.get_by_label("Group shapes by").select_option("replicate")
-    use = view.page.evaluate("window.shapelex.use()")
-    assert sorted(use["names"]) == ["1", "2", "3", "4"]
-    assert len(view.page.evaluate("window.shapelex.means()")) == 4
-    view.page.get_by_label("Group shapes by").select_option("")
-    assert view.page.evaluate("window.shapelex.use()")["counts"] == [60]
-
-
-def test_lasso_shows_the_shapes_inside(visit, column_page):
-    view = visit(column_page)
-    area = view.page.locator("#map")
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    view.page.locator("#lasso").click()
-    corners = [(0.02, 0.02), (0.5, 0.02), (0.5, 0.98), (0.02, 0.98)]
-    view.page.mouse.move(box["x"] + 0.02 * box["width"], box["y"] + 0.02 * box["height"])
-    view.page.mouse.down()
-    for x, y in corners[1:]:
-        view.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=5)
-    view.page.mouse.up()
-    inside = view.state()["shown"]
-    # The left half of the map: the sign of a principal component is that of the map.
-    scores = sx.TangentPCA(space=column_page.model.space_).fit_transform(column_page.X)[:, 0]
-    middle = (scores.max() + scores.min()) / 2
-    assert inside == np.flatnonzero(scores < middle).tolist()
-    assert view.page.locator("#lasso").get_attribute("aria-pressed") == "false"
-    view.page.get_by_role("button", name="Remove the filter lasso").click()
-    assert len(view.state()["shown"]) == 60
-
-
-def test_two_fingers_zoom_and_one_moves_the_map(visit, column_page):
-    view = visit(column_page, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    area = view.page.locator("#map")
-    area.evaluate("element => element.scrollIntoView({ block: 'center', behavior: 'instant' })")
-    box = area.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    session = view.context.new_cdp_session(view.page)
-
-    def touch(kind: str, *points: tuple[float, float]) -> None:
-        places = [{"x": px, "y": py, "id": number} for number, (px, py) in enumerate(points)]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
-
-    scrolled, zoomed = view.page.evaluate("[scrollY, visualViewport.scale]")
-    before = view.page.evaluate("window.shapelex.map()")
-    touch("touchStart", (x - 30, y), (x + 30, y))
-    for step in (40, 60, 90):
-        touch("touchMove", (x - step, y), (x + step, y))
-    touch("touchEnd")
-    pinched = view.page.evaluate("window.shapelex.map()")
-    assert pinched["zoom"] == pytest.approx(3 * before["zoom"], rel=0.05)
-    touch("touchStart", (x, y))
-    for step in (10, 30, 50):
-        touch("touchMove", (x + step, y + step))
-    touch("touchEnd")
-    moved = view.page.evaluate("window.shapelex.map()")
-    assert moved["zoom"] == pinched["zoom"]
-    assert moved["x"] - pinched["x"] == pytest.approx(50, abs=12)
-    assert moved["y"] - pinched["y"] == pytest.approx(50, abs=12)
-    assert view.page.evaluate("[scrollY, visualViewport.scale]") == [scrolled, zoomed]
-
-
 @pytest.mark.parametrize("coloring", ["label", "size"])
 def test_map_atoms_means_and_use_table_are_saved_as_svg(visit, column_page, tmp_path, coloring):
     view = visit(column_page)
@@ -265,34 +202,6 @@ def test_map_atoms_means_and_use_table_are_saved_as_svg(visit, column_page, tmp_
     assert len([one for one in table.iter(f"{SVG}rect") if one.get("width") == "30"]) == 3 * len(model.atoms_)
     assert "a lime whose name is much too long for a column of a table" in texts(table)
     assert save(view, view.page.locator("#use-tools").get_by_text("PNG"), tmp_path).read_bytes().startswith(b"\x89PNG")
-
-
-def test_landmarks_have_numbers(visit, landmarks, bspline_page, tmp_path):
-    model, X = landmarks
-    path = sx.report.write_report(model, X, tmp_path / "points", joined=False)
-    view = visit(Reported(path, model, X))
-    numbers = view.page.locator(".landmark-numbers text")
-    # From 1 on, as in the names of columns and in TPS files.
-    assert numbers.all_text_contents() == [str(number + 1) for number in range(24)]
-    view.page.locator("#show-numbers").uncheck()
-    assert numbers.count() == 0
-    assert visit(bspline_page).page.locator("#show-numbers").count() == 0
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_no_text_is_cut_off_without_a_tooltip(visit, column_page, width):
-    view = visit(column_page, viewport={"width": width, "height": 800})
-    view.page.locator(".atom").first.click()
-    view.page.evaluate("window.shapelex.means()")
-    cut = view.page.evaluate(
-        """() => [...document.querySelectorAll("body *")]
-            .filter((e) => getComputedStyle(e).textOverflow === "ellipsis" && e.textContent)
-            .filter((e) => e.scrollWidth > e.clientWidth)
-            .filter((e) => !(e.closest("[title]") ?? e.querySelector("[title]"))?.title)
-            .map((e) => e.outerHTML)"""
-    )
-    assert cut == []
-    assert view.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_names_of_columns_stay_text(visit, column_page):

@@ -39,16 +39,3 @@ def test_labels_keep_their_shares(rng):
     shares = {name: sum(labels[row] == name for row in rows) / 1000 for name in ("many", "some", "few")}
     assert shares == pytest.approx({"many": 0.8, "some": 0.19, "few": 0.01}, abs=0.02)
     assert "by label" in words
-
-
-def test_a_series_is_sampled_evenly():
-    rows, words = choose_shapes(100, np.linspace(1, 0, 1000), sequence=np.zeros(1000, dtype=int))
-    assert np.diff(rows[N_WORST:]).max() <= 13
-    assert "over time" in words
-
-
-def test_errors_of_all_sizes_are_there():
-    errors = np.linspace(0, 1, 1000)
-    rows, words = choose_shapes(100, errors)
-    assert (np.histogram(errors[rows], bins=10, range=(0, 1))[0] >= 8).all()
-    assert "by error" in words

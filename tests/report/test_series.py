@@ -50,16 +50,6 @@ def test_codes_follow_the_motion_and_lie_in_the_tracked_pose(worms: Any) -> None
     assert rows == list(range(80))
 
 
-def test_series_lie_flat(worms: Any) -> None:
-    shapes, model = worms
-    times, _ = times_of(model, shapes)
-    tracked = shapes.space.preshape(shapes.configurations) * np.exp(-1j * unpack(times["rotation"]))[:, None]
-    for series, turn in enumerate(times["turns"]):
-        points = tracked[shapes.sequence == series] * np.exp(1j * turn)
-        # No other rotation has a greater sum of squares along x.
-        assert np.angle((points**2).sum()) == pytest.approx(0, abs=1e-6)
-
-
 def test_frame_rates_are_those_of_the_set_or_given(worms: Any) -> None:
     shapes, model = worms
     assert times_of(model, shapes)[0]["rates"] == [None, None]
@@ -71,16 +61,6 @@ def test_frame_rates_are_those_of_the_set_or_given(worms: Any) -> None:
     assert times["unit"] == "frame"
 
 
-def test_times_of_a_set_are_no_frames(worms: Any) -> None:
-    shapes, model = worms
-    told = shapes.replace(metadata={"time": shapes.metadata["frame"] / 30, "fps": np.full(80, 30.0)})
-    times, _ = times_of(model, told)
-    assert times["unit"] == "time"
-    assert times["rates"] == [None, None]
-    times, _ = times_of(model, shapes.configurations, sequence=shapes.sequence)
-    assert times["unit"] == "number"
-
-
 def test_repeated_frames_are_coded_one_by_one(worms: Any) -> None:
     shapes, model = worms
     times, _ = times_of(model, shapes, frames=np.zeros(80))
@@ -88,11 +68,3 @@ def test_repeated_frames_are_coded_one_by_one(worms: Any) -> None:
     codes = model.encode(shapes)
     np.testing.assert_array_equal(unpack(times["support"]), codes.support)
     np.testing.assert_allclose(np.abs(unpack(times["weights"]) @ [1, 1j]), np.abs(codes.coefs), atol=1e-6)
-
-
-def test_only_shapes_of_the_page_are_packed(worms: Any) -> None:
-    shapes, model = worms
-    times, rows = times_of(model, shapes, max_shapes=30)
-    assert len(rows) == 30
-    np.testing.assert_array_equal(unpack(times["of_shape"]), shapes.sequence[rows])
-    np.testing.assert_array_equal(unpack(times["frame"]), shapes.metadata["frame"][rows])

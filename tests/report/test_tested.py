@@ -5,7 +5,6 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeInputError
-from shapelex.store.provenance import make_run, write_sidecar
 from tests.cli.conftest import lines_of, run
 from tests.report.test_write import array_of, payload_of
 from tests.report.visits import HOSTILE_LABEL, Reported
@@ -67,10 +66,6 @@ def test_the_table_of_another_set_is_refused(landmarks, tmp_path):
         sx.report.write_report(model, X, tmp_path / "more", tested=table_of(100))
 
 
-def test_pages_without_a_test_hold_none(landmark_page):
-    assert "tested" not in payload_of(landmark_page.path)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -119,41 +114,3 @@ def test_numbers_of_the_matrix_show_their_shapes(page, visit):
     view.page.get_by_role("button", name="all misclassified").click()
     assert view.page.evaluate("window.shapelex.confusion()")["shapes"] == wrong
     assert view.complaints == []
-
-
-def test_the_command_says_that_the_table_was_made_from_other_shapes(landmarks, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    model, X = landmarks
-    model.save("model.npz")
-    sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
-    sx.write(sx.ShapeSet(2 * X, model.space_), "others.npz")
-    (tmp_path / "tested.csv").write_text("id,class,predicted\n3,a,a\n4,b,a\n")
-    for name, is_other in (("others.npz", True), ("shapes.npz", False)):
-        write_sidecar(tmp_path / "tested.csv", make_run("shapelex classify", 0, [name]))
-        lines = lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "tested.csv",
-                             "--force"))  # fmt: skip
-        assert (
-            "note: tested.csv was made from others.npz, whose content is not that of shapes.npz." in lines
-        ) is is_other
-
-
-def test_a_page_with_predictions_can_be_made_again(landmarks, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    model, X = landmarks
-    model.save("model.npz")
-    sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
-    (tmp_path / "tested.csv").write_text("id,class,predicted\n3,a,a\n4,b,a\n")
-    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "tested.csv"))
-    lines_of(run("replay", "page.html", "--run", "-o", "again.html"))
-    assert payload_of(tmp_path / "again.html")["tested"] == payload_of(tmp_path / "page.html")["tested"]
-
-
-def test_the_command_names_its_option_for_other_tables(landmarks, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    model, X = landmarks
-    model.save("model.npz")
-    sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
-    (tmp_path / "other.csv").write_text("id,species\n3,a\n")
-    result = run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "other.csv")
-    assert result.exit_code == 1
-    assert "--predictions must have the columns id, class, predicted, but class, predicted is missing" in result.stderr

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.imputation.test_completion import family
+from tests.test_imputation import family
 
 POSE = ["rotation", "scale", "translation"]
 RENUMBERED = ["start point", "direction"]

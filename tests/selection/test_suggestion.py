@@ -4,11 +4,9 @@ from sklearn.model_selection import KFold
 
 import shapelex as sx
 from shapelex.exceptions import ShapeInputError
-from shapelex.selection.atom_stability import AtomStability
-from shapelex.selection.elbow import choose, choose_size, most_stable
-from shapelex.selection.error_surface import ErrorSurface
-from shapelex.selection.row_order import describe_order
-from shapelex.selection.suggestion_reasons import explain_stability
+from shapelex.selection.error_surface import AtomStability, ErrorSurface, choose, most_stable
+
+QUICK = {"n_atoms": [2], "n_nonzero": [1], "stability": False, "random_state": 0}
 
 
 def _simulate(n_atoms, n_nonzero, noise, n_shapes, n_points, seed):
@@ -82,19 +80,24 @@ def test_says_why(found):
     assert repr(found) == "<Suggestion: n_atoms=4, n_nonzero=2>"
 
 
-def test_time_order_is_noticed(small):
-    slow = np.repeat(small[::9], 9, axis=0) + 0.01 * np.random.default_rng(0).normal(size=(90, 8))
-    slow[5] = slow[4]
-    options = {"n_atoms": [2], "n_nonzero": [1], "stability": False, "random_state": 0}
-    text = str(sx.suggest(slow, **options))
+@pytest.fixture(scope="module")
+def slow(small):
+    """A recording in which each shape is much like the one before, and one is a copy."""
+    shapes = np.repeat(small[::9], 9, axis=0) + 0.01 * np.random.default_rng(0).normal(size=(90, 8))
+    shapes[5] = shapes[4]
+    return shapes
+
+
+def test_time_order_is_noticed(slow):
+    text = str(sx.suggest(slow, **QUICK))
     assert "1 of 90 rows are copies" in text
-    assert "so whole blocks of rows were held out" in text
-    assert "whole groups were held out" in str(sx.suggest(slow, groups=np.arange(90) // 9, **options))
-    assert "these errors are too small" in str(sx.suggest(slow, cv=KFold(3, shuffle=True, random_state=0), **options))
+    assert "whole blocks of rows were held out" in text
+    assert "whole groups were held out" in str(sx.suggest(slow, groups=np.arange(90) // 9, **QUICK))
+    assert "these errors are too small" in str(sx.suggest(slow, cv=KFold(3, shuffle=True, random_state=0), **QUICK))
 
 
 def test_many_shapes_are_thinned(small):
-    found = sx.suggest(small, [2, 3], [1], max_shapes=30, stability=False, random_state=0)
+    found = sx.suggest(small, max_shapes=30, **QUICK)
     assert "30 of 90 shapes, evenly spaced" in str(found)
 
 
@@ -104,8 +107,8 @@ def test_progress_can_stop(small):
         small, [3, 4], [1, 2], random_state=0, callback=lambda *news: seen.append(news) or len(seen) == 4
     )
     assert [done for done, _, _ in seen] == [1, 2, 3, 4]
-    # Four cells, the same four learned again as neighbors of the elbow, 3 folds; 2 sizes, all shapes and halves.
-    assert all(most == (4 + 4) * 3 + 2 * 2 for _, most, _ in seen)
+    # Four cells in 3 folds, and the stability of 2 sizes.
+    assert all(most == 4 * 3 + 2 for _, most, _ in seen)
     assert len(found.surface) == 4
     assert found.n_atoms == 3
 
@@ -144,21 +147,20 @@ def test_too_few_shapes(small):
         sx.suggest(small[:2], cv=2)
 
 
-def test_sizes_that_were_learned_badly_do_not_hide_larger_ones():
-    errors = {(4, 2): 0.4, (6, 2): 0.2, (7, 2): 0.21, (8, 2): 0.05, (9, 2): 0.05, (12, 2): 0.0499}
-    assert choose_size(_surface(errors), 2, 0.03) == 8
-
-
-def test_a_step_must_pay():
-    errors = {(8, 1): 0.5, (8, 2): 0.05, (8, 3): 0.048, (8, 4): 0.046}
-    assert choose(_surface(errors), 0.03) == (8, 2)
-    # In many dimensions every step shortens the description, but a step of a few percent is none to look for.
-    assert choose(_surface(errors, n_dimensions=1000), 0.03) == (8, 2)
-
-
-def test_errors_below_any_precision_are_equal():
-    errors = {(5, 2): 1e-6, (6, 2): 1e-7, (5, 3): 1e-9, (6, 3): 1e-9, (4, 2): 0.2, (4, 1): 0.5}
-    assert choose(_surface(errors), 0.03) == (5, 2)
+@pytest.mark.parametrize(
+    ("errors", "n_dimensions", "expected"),
+    [
+        # A size that was learned badly does not hide the larger ones.
+        ({(4, 2): 0.4, (6, 2): 0.2, (7, 2): 0.21, (8, 2): 0.05, (9, 2): 0.05, (12, 2): 0.0499}, 20, (8, 2)),
+        # A step must pay; in many dimensions every one shortens the description, but a few percent are too little.
+        ({(8, 1): 0.5, (8, 2): 0.05, (8, 3): 0.048, (8, 4): 0.046}, 20, (8, 2)),
+        ({(8, 1): 0.5, (8, 2): 0.05, (8, 3): 0.048, (8, 4): 0.046}, 1000, (8, 2)),
+        # Errors below any precision are equal.
+        ({(5, 2): 1e-6, (6, 2): 1e-7, (5, 3): 1e-9, (6, 3): 1e-9, (4, 2): 0.2, (4, 1): 0.5}, 20, (5, 2)),
+    ],
+)
+def test_elbow(errors, n_dimensions, expected):
+    assert choose(_surface(errors, n_dimensions), 0.03) == expected
 
 
 def test_stable_atoms_win_among_equals():
@@ -169,20 +171,6 @@ def test_stable_atoms_win_among_equals():
     ]
     assert most_stable(surface, AtomStability(rows), 8, 2) == 6
     assert most_stable(surface, AtomStability(rows[1:2]), 6, 2) == 6
-
-
-def test_order_of_rows():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(50, 6, 2)) @ [1, 1j]
-    rows = sx.Landmarks(6).whitened_preshapes(X, "X")
-    assert not describe_order(X, X, rows, rng).is_ordered
-    assert describe_order(X, X, rows, rng).n_copies == 0
-    twice = np.repeat(X, 2, axis=0)
-    assert describe_order(twice, twice, np.repeat(rows, 2, axis=0), rng).n_copies == 50
-
-
-def _columns(**columns):
-    return sx.ShapeSet(np.random.default_rng(5).normal(size=(40, 6, 2)), **columns)
 
 
 @pytest.mark.parametrize(
@@ -200,29 +188,21 @@ def _columns(**columns):
     ],
 )  # fmt: skip
 def test_sorted_sets_are_recognized(columns, sorted_by):
-    shapes = _columns(**columns)
-    rows = shapes.space.whitened_preshapes(shapes.configurations, "X")
-    order = describe_order(shapes, shapes.configurations, rows, np.random.default_rng(0))
-    assert order.sorted_by == sorted_by
-    assert order.needs_shuffling == bool(sorted_by)
+    shapes = sx.ShapeSet(np.random.default_rng(5).normal(size=(40, 6, 2)), **columns)
+    text = str(sx.suggest(shapes, **QUICK))
+    assert ("shuffled and held out at random" in text) == bool(sorted_by)
+    if sorted_by:
+        assert f"the rows are sorted by {sorted_by}:" in text
 
 
-def test_sorted_sets_are_shuffled(small):
+def test_only_numbers_of_folds_without_groups_are_shuffled(small, slow):
     shapes = sx.ShapeSet(small, labels=["a"] * 45 + ["b"] * 45)
-    options = {"n_atoms": [2], "n_nonzero": [1], "stability": False, "random_state": 0}
-    found = sx.suggest(shapes, **options)
-    assert "the rows are sorted by label" in str(found)
-    assert "shuffled and held out at random" in str(found)
-    blocks = sx.suggest(shapes, cv=KFold(3), **options)
-    assert "shuffled" not in str(blocks)
+    found, blocks = sx.suggest(shapes, **QUICK), sx.suggest(shapes, cv=KFold(3), **QUICK)
     assert found.surface["rmse"].tolist() != blocks.surface["rmse"].tolist()
-    assert "shuffled" not in str(sx.suggest(shapes, groups=np.arange(90) // 9, **options))
-
-
-def test_recordings_sorted_by_label_stay_in_blocks(small):
-    slow = np.repeat(small[::9], 9, axis=0) + 0.01 * np.random.default_rng(0).normal(size=(90, 8))
-    shapes = sx.ShapeSet(slow, labels=["a"] * 45 + ["b"] * 45)
-    text = str(sx.suggest(shapes, [2], [1], stability=False, random_state=0))
+    for other in (blocks, sx.suggest(shapes, groups=np.arange(90) // 9, **QUICK)):
+        assert "shuffled" not in str(other)
+    # Recordings that are sorted by label stay in blocks.
+    text = str(sx.suggest(sx.ShapeSet(slow, labels=["a"] * 45 + ["b"] * 45), **QUICK))
     assert "whole blocks of rows were held out" in text
     assert "shuffled" not in text
 
@@ -233,18 +213,6 @@ def test_few_shapes_allow_no_conclusions(small, n_shapes):
     assert found.reasons[0].startswith(f"Few shapes: {n_shapes} shapes are too few")
     assert len(found.stability) == 0
     assert "they can be named" not in str(found)
-
-
-@pytest.mark.parametrize(
-    ("n_named", "words"),
-    [(4, "they can be named"), (3, "3 of 4 atoms are found again"), (0, "no atom is found again")],
-)
-def test_only_atoms_that_are_found_again_can_be_named(n_named, words):
-    row = {"n_atoms": 4, "n_nonzero": 2, "distance": 0.1, "chance": 1.0, "n_named": n_named, "stability": 0.9}
-    text = explain_stability(AtomStability([row]), 4)
-    assert words in text
-    assert ("they can be named" in text) == (n_named == 4)
-    assert explain_stability(AtomStability([row]), 5) == ""
 
 
 def test_stability_is_that_of_a_dictionary(small):

@@ -1,22 +1,11 @@
 """Bouts, how long they last, and what follows what."""
 
-from itertools import pairwise
-from pathlib import Path
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ParameterError
 from shapelex.sequences import bouts, dwell, encode_sequence, ngrams, series_summary, transitions
-from shapelex.sequences.bout_tables import _merge_short, _runs
-
-
-def test_no_module_hides_a_public_name():
-    modules = {path.stem for path in Path(sx.sequences.__file__).parent.glob("*.py")}
-    assert not modules & set(sx.sequences.__all__)
 
 
 def test_bouts_of_labels(worms, result):
@@ -48,19 +37,6 @@ def test_durations_are_in_seconds_where_the_rate_is_known(worms, model):
     found = encode_sequence(worms, model, switch_cost=2e-3, fps=20)
     table = bouts(found)
     np.testing.assert_allclose(table["duration"], table["n_frames"] / 20)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.integers(1, 6))
-def test_short_bouts_are_joined(labels, shortest):
-    runs = _runs(np.array(labels))
-    merged = _merge_short(runs, shortest)
-    assert merged[0][1] == 0
-    assert merged[-1][2] == len(labels)
-    assert all(one[2] == two[1] and one[0] != two[0] for one, two in pairwise(merged))
-    assert len(merged) == 1 or min(stop - start for _, start, stop in merged) >= shortest
-    if shortest == 1:
-        assert merged == runs
 
 
 def test_minimal_duration(result):
@@ -107,12 +83,6 @@ def test_ngrams_against_counting(result, n):
     assert f"state_{n}" in table.columns
     if n == 1:
         np.testing.assert_allclose(table["expected"], table["count"])
-
-
-def test_pairs_are_as_expected_from_pairs(result):
-    labels = np.random.default_rng(1).choice(list("abc"), len(result))
-    table = ngrams(result, 2, labels)
-    np.testing.assert_allclose(table["expected"], table["count"])
 
 
 def test_summary_of_series(worms, model):

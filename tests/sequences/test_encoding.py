@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
@@ -29,7 +29,6 @@ def test_large_cost_keeps_one_set_per_series(worms, model):
         assert len(set(sets_of(found.codes[worms.sequence == series]))) == 1
 
 
-@settings(max_examples=8, deadline=None)
 @given(st.lists(st.floats(1e-5, 1e-1), min_size=2, max_size=2).map(sorted))
 def test_higher_cost_means_less_cost_of_changes_and_more_error(worms, model, costs):
     low, high = (encode_sequence(worms, model, switch_cost=cost) for cost in costs)
@@ -64,13 +63,6 @@ def test_order_of_rows_does_not_matter(worms, model, result):
     np.testing.assert_allclose(found.codes.toarray(), result.codes.toarray()[order], atol=1e-9)
     assert found.flicker == result.flicker
     assert any("not in the order of their frames" in remark for remark in found.remarks)
-
-
-def test_arrays_need_frames_and_sequence(worms, model, result):
-    rows = np.asarray(worms)
-    found = encode_sequence(rows, model, frames=worms.metadata["frame"], sequence=worms.sequence, switch_cost=2e-3)
-    np.testing.assert_array_equal(found.codes.toarray(), result.codes.toarray())
-    assert encode_sequence(rows, model, switch_cost=2e-3).n_series == 1
 
 
 def test_files_and_streams_give_the_codes_of_memory(worms, model, result, tmp_path):
@@ -165,11 +157,11 @@ def test_chosen_cost_lowers_flicker_and_is_told(worms, model):
     assert f"switch_cost={found.switch_cost:.3g} was chosen" in found.remarks[0]
 
 
-def test_bounded_weights(worms, model):
+def test_a_price_keeps_weights_small(worms, model):
     free = encode_sequence(worms, model, switch_cost=2e-3)
-    bound = 0.8 * np.abs(free.codes.coefs).max()
-    found = encode_sequence(worms, model, switch_cost=2e-3, max_weight=bound)
-    assert np.abs(found.codes.coefs).max() <= bound
+    found = encode_sequence(worms, model, switch_cost=2e-3, weight_penalty=0.01)
+    energies = [(np.abs(one.codes.coefs) ** 2).sum() for one in (free, found)]
+    assert energies[1] < energies[0]
     assert found.rmse >= free.rmse
 
 
@@ -204,11 +196,6 @@ def test_frame_rate(worms, model):
     assert by_column.fps == pytest.approx(10)
     assert by_column.codes == found.codes
     assert encode_sequence(worms, model, switch_cost=2e-3).flicker_rate is None
-
-
-def test_single_precision(worms, model, result):
-    found = encode_sequence(np.asarray(worms).astype(np.complex64), model, sequence=worms.sequence, switch_cost=2e-3)
-    assert found.rmse == pytest.approx(result.rmse, rel=1e-4)
 
 
 def test_table(worms, model, result):

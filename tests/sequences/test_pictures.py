@@ -12,7 +12,7 @@ from PIL import Image
 
 import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.sequences.pictures import PICTURES, frame_numbers, series_frames
+from shapelex.sequences.pictures import PICTURES, series_frames
 from shapelex.sequences.rhythm import phase_plane
 
 mpl.use("Agg")
@@ -45,14 +45,6 @@ def test_the_longest_series_is_drawn_and_frames_that_are_not_coded_are_left_out(
         series_frames(result, 5)
 
 
-def test_times_become_frames_by_the_rate(crawl: Any) -> None:
-    worms, _ = crawl
-    whole = worms[:14]
-    model = sx.ShapeDictionary(4, 2, random_state=0, tol=1e-2).fit(whole)
-    result = sx.sequences.encode_sequence(whole, model, frames=2 + np.arange(14) / 25, switch_cost=0.01)
-    np.testing.assert_array_equal(frame_numbers(result), np.arange(14))
-
-
 @pytest.mark.parametrize("picture", PICTURES)
 def test_every_picture_has_times_in_seconds_where_it_has_time(crawl: Any, ax: Axes, picture: str) -> None:
     _, result = crawl
@@ -72,21 +64,6 @@ def test_ethogram_has_the_states_that_are_given(crawl: Any, ax: Axes) -> None:
     other = ax.figure.subplots()
     result.plot(states=states, series=0, ax=other)
     assert [text.get_text() for text in other.get_legend().get_texts()] == ["crawl (50 %)", "rest (50 %)"]
-
-
-def test_states_have_the_same_colors_in_ethogram_and_graph(crawl: Any, ax: Axes) -> None:
-    _, result = crawl
-    states = np.array(["rest"] * 5 + ["crawl"] * 9 + ["turn"] * 3 + ["rest"] * 6 + ["crawl"] * 11)
-    result.plot(states=states, ax=ax)
-    fills = {
-        text.get_text().split()[0]: patch.get_facecolor()
-        for text, patch in zip(ax.get_legend().get_texts(), ax.get_legend().get_patches(), strict=True)
-    }
-    graph = ax.figure.subplots()
-    result.plot("transitions", states=states, ax=graph)
-    disks = [patch for patch in graph.patches if type(patch).__name__ == "Circle"]
-    names = [text.get_text().split("\n")[0] for text in graph.texts if text.get_gid() == "state"]
-    assert {name: disk.get_facecolor() for name, disk in zip(names, disks, strict=True)} == fills
 
 
 def test_kymograph_is_of_the_reconstructions_or_of_the_shapes(crawl: Any, ax: Axes) -> None:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
@@ -16,7 +16,6 @@ def cells(n_frames=12):
     return np.exp(1j * t) + 0.4 * np.exp(-1j * t) + 0.03 * np.cos(0.5 * k) * np.exp(2j * t)
 
 
-@settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(0, 23), min_size=12, max_size=12))
 def test_start_points_follow_whatever_they_were(shifts):
     rows = cells()

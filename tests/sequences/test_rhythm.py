@@ -37,21 +37,6 @@ def test_velocity_does_not_depend_on_pose_and_gaps_take_time():
     assert np.median(phase_velocity(thinned, (0, 1))) == pytest.approx(np.median(found), rel=0.05)
 
 
-def test_closed_outlines_have_a_rhythm_too():
-    t, phase = 2 * np.pi * np.arange(30) / 30, 0.15 * np.arange(100)[:, None]
-    rows = np.exp(1j * t) + 0.2 * np.cos(phase) * np.exp(-1j * t) + 0.2 * np.sin(phase) * np.exp(2j * t)
-    model = sx.ShapeDictionary(6, 2, space=sx.Landmarks(30, closed=True), n_swaps=0, tol=1e-2, random_state=0)
-    found = encode_sequence(rows, model.fit(rows), switch_cost=1e-3)
-    assert abs(np.median(phase_velocity(found, window=21))) == pytest.approx(0.15, rel=0.15)
-
-
-def test_short_series_have_no_velocity(worms, model):
-    found = encode_sequence(worms[np.array([0, 1, 60, 61, 62])], model, switch_cost=1e-3)
-    velocity = phase_velocity(found)
-    assert np.isnan(velocity[:2]).all()
-    assert np.isfinite(velocity[2:]).all()
-
-
 @pytest.mark.parametrize("atoms", [(0, 0), (0, 6), (1,), (-1, 2)])
 def test_wrong_atoms(result, atoms):
     with pytest.raises(ParameterError, match="two different atoms from 0 to 5"):

@@ -59,14 +59,6 @@ def test_sets_that_did_not_occur_have_no_state(recording):
     assert len(bouts(found, find_states(few))) > 0
 
 
-def test_names_of_supports_are_their_atoms(recording):
-    _, _, found = recording
-    states = find_states(found)
-    row = int(np.flatnonzero(states.labels == 0)[0])
-    atoms = sorted(atom for atom in found.codes.support[row].tolist() if atom >= 0)
-    assert states.names[0] == "+".join(f"a{atom}" for atom in atoms)
-
-
 def test_similarity(recording):
     _, _, found = recording
     alike = find_states(found, "cluster", n_states=3).similarity()
@@ -92,9 +84,3 @@ def test_wrong_arguments(recording):
         find_states(found, "cluster", n_states=500)
     with pytest.raises(ValueError, match="method"):
         find_states(found, "hdbscan")
-
-
-def test_short_recordings_have_states(recording):
-    shapes, model, _ = recording
-    few = encode_sequence(np.asarray(shapes)[:6], model, switch_cost=0.01)
-    assert "too short" in find_states(few, "hmm", n_states=2).explanation

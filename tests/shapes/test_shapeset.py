@@ -167,8 +167,20 @@ class TestJoining:
         second = sx.ShapeSet(TRIANGLES[:1], metadata={"tree": ["T02"]})
         assert (first + second).metadata["tree"].tolist() == ["1", "T02"]
 
-    def test_time_series_keep_apart(self, worms):
-        assert (worms + worms).sequence.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    @given(st.lists(st.lists(st.integers(-1, 4), min_size=1, max_size=5), min_size=1, max_size=4))
+    def test_time_series_keep_apart(self, parts):
+        sets = [sx.ShapeSet(np.ones((len(part), 3)) * [0, 1, 1j], sequence=part) for part in parts]
+        found = sx.ShapeSet.concatenate(sets).sequence.tolist()
+        keys = [(place, number) for place, part in enumerate(parts) for number in part]
+        numbers = {}
+        for (place, number), joined in zip(keys, found, strict=True):
+            assert (joined == -1) == (number == -1)
+            if number != -1 and (place, number) not in numbers:
+                # A series keeps its number, unless another one has it already.
+                assert joined == (number if number not in numbers.values() else max(numbers.values()) + 1)
+            numbers[place, number] = joined
+        own = [number for number in numbers.values() if number != -1]
+        assert len(set(own)) == len(own)
 
 
 class TestEquality:
@@ -191,29 +203,14 @@ class TestEquality:
         assert not worms.equals(TRIANGLES)
 
 
-class TestDataframe:
-    def test_columns(self, worms):
-        pytest.importorskip("pandas")
-        table = worms.to_dataframe()
-        assert list(table.columns) == [
-            "id",
-            "label",
-            "sequence",
-            "frame",
-            "scale",
-            "image",
-            "x1",
-            "y1",
-            "x2",
-            "y2",
-            "x3",
-            "y3",
-        ]
-        np.testing.assert_array_equal(
-            table[["x1", "y1", "x2", "y2", "x3", "y3"]], sx.to_columns(TRIANGLES, "interleaved")
-        )
-        assert list(worms.to_dataframe("blocks").columns)[6:] == ["x1", "x2", "x3", "y1", "y2", "y3"]
-        assert table["id"].tolist() == worms.ids.tolist()
+def test_a_set_as_a_table(worms):
+    pytest.importorskip("pandas")
+    table = worms.to_dataframe()
+    coordinates = ["x1", "y1", "x2", "y2", "x3", "y3"]
+    assert list(table.columns) == ["id", "label", "sequence", "frame", "scale", "image", *coordinates]
+    np.testing.assert_array_equal(table[coordinates], sx.to_columns(TRIANGLES, "interleaved"))
+    assert list(worms.to_dataframe("blocks").columns)[6:] == ["x1", "x2", "x3", "y1", "y2", "y3"]
+    assert table["id"].tolist() == worms.ids.tolist()
 
 
 class TestSummary:
@@ -247,122 +244,90 @@ class TestSummary:
         assert repr(space) in sx.ShapeSet(Z, space).summary()
 
 
-class TestAsConfigurations:
-    """Functions and estimators take a set for its configurations, in its space."""
+def make_set(space, seed=0, n_shapes=24):
+    rng = np.random.default_rng(seed)
+    return sx.ShapeSet(rng.normal(size=(n_shapes, space.n_coordinates, 2)) @ [1, 1j], space)
 
-    def shapes(self, space, seed=0, n_shapes=24):
-        rng = np.random.default_rng(seed)
-        Z = rng.normal(size=(n_shapes, space.n_coordinates)) + 1j * rng.normal(size=(n_shapes, space.n_coordinates))
-        return sx.ShapeSet(Z, space)
 
-    @given(stacks(n_shapes=4))
-    def test_geometry(self, stack):
-        space, Z = stack
-        shapes = sx.ShapeSet(Z, space)
-        np.testing.assert_array_equal(sx.mean_shape(shapes), sx.mean_shape(Z, space=space))
-        np.testing.assert_array_equal(sx.pairwise_distances(shapes), sx.pairwise_distances(Z, space=space))
-        np.testing.assert_array_equal(space.preshape(shapes), space.preshape(Z))
+CURVES = sx.BSpline(6)
+USES = {
+    "mean_shape": lambda X, **space: sx.mean_shape(X, **space),
+    "pairwise_distances": lambda X, **space: sx.pairwise_distances(X, **space),
+    "encode": lambda X, **space: sx.encode(X, make_set(CURVES).configurations[:4], 2, **space).toarray(),
+    "ShapeDictionary": lambda X, **space: (
+        sx.ShapeDictionary(4, 2, max_iter=3, random_state=0, **space).fit(X).transform(X).view(np.ndarray)
+    ),
+    "cross_val_score": lambda X, **space: cross_val_score(
+        sx.ShapeDictionary(4, 2, max_iter=2, random_state=0, **space), X, cv=3
+    ),
+    "compare": lambda X, **space: sx.compare(
+        X, ["complex PCA", "tangent PCA"], n_nonzero=[1, 2], random_state=0, **space
+    )["rmse"],
+    "suggest": lambda X, **space: sx.suggest(
+        X, [3, 4], n_nonzero=[1, 2], random_state=0, stability=False, **space
+    ).surface["rmse"],
+    "OutlineRegistration": lambda X, **space: np.asarray(sx.OutlineRegistration(**space).fit(X).transform(X)),
+    "ProcrustesKernel": lambda X, **space: sx.ProcrustesKernel(**space).fit_transform(X),
+}
 
-    @pytest.mark.filterwarnings("ignore:The dictionary still changed")
-    def test_dictionary_takes_its_space(self):
-        shapes = self.shapes(sx.BSpline(6))
-        of_set = sx.ShapeDictionary(4, 2, max_iter=3, random_state=0).fit(shapes)
-        of_array = sx.ShapeDictionary(4, 2, max_iter=3, random_state=0, space=shapes.space).fit(np.asarray(shapes))
-        assert of_set.space_ == shapes.space
-        assert of_set.space is None
-        np.testing.assert_array_equal(of_set.atoms_, of_array.atoms_)
-        np.testing.assert_array_equal(of_set.transform(shapes), of_array.transform(shapes.configurations))
-        codes = sx.encode(shapes, of_set.atoms_, 2)
-        np.testing.assert_array_equal(
-            codes.toarray(), sx.encode(shapes.configurations, of_set.atoms_, 2, space=shapes.space).toarray()
-        )
 
-    @pytest.mark.filterwarnings("ignore:The dictionary still changed")
-    def test_another_space_is_refused(self):
-        splines, landmarks = self.shapes(sx.BSpline(6)), self.shapes(sx.Landmarks(6))
-        words = "is in .*, but is used in .*, where its coordinates mean something else"
-        for space, shapes in ((splines.space, landmarks), (sx.Landmarks(6), splines)):
-            with pytest.raises(ShapeInputError, match=words):
-                sx.ShapeDictionary(4, 2, space=space).fit(shapes)
-            with pytest.raises(ShapeInputError, match=words):
-                space.preshape(shapes)
-            with pytest.raises(ShapeInputError, match=words):
-                sx.mean_shape(shapes, space=space)
-        model = sx.ShapeDictionary(4, 2, max_iter=2, random_state=0).fit(splines)
-        with pytest.raises(ShapeInputError, match=words):
-            model.transform(landmarks)
-        with pytest.raises(ShapeInputError, match=words):
-            sx.encode(landmarks, model.atoms_, 2, space=splines.space)
-        with pytest.raises(ShapeInputError, match=words):
-            sx.distance(splines, landmarks)
-
-    def test_closed_and_open_landmarks_have_one_product(self):
-        shapes = self.shapes(sx.Landmarks(6, closed=True))
-        sx.Landmarks(6).preshape(shapes)
-
-    @pytest.mark.filterwarnings("ignore:The dictionary still changed")
-    def test_cross_validation_keeps_the_space(self):
-        shapes = self.shapes(sx.BSpline(6))
-        model = sx.ShapeDictionary(4, 2, max_iter=2, random_state=0)
-        of_set = cross_val_score(model, shapes, cv=3)
-        of_array = cross_val_score(model.set_params(space=shapes.space), shapes.configurations, cv=3)
-        np.testing.assert_array_equal(of_set, of_array)
-
-    def test_selection_takes_its_space(self):
-        shapes = self.shapes(sx.BSpline(6))
-        options = {"n_nonzero": [1, 2], "random_state": 0}
-        for method in (
-            lambda X, **space: sx.compare(X, ["complex PCA", "tangent PCA"], **options, **space)["rmse"],
-            lambda X, **space: sx.suggest(X, [3, 4], stability=False, **options, **space).surface["rmse"],
-        ):
-            of_set = method(shapes)
-            np.testing.assert_array_equal(of_set, method(shapes.configurations, space=shapes.space))
-            assert not np.allclose(of_set, method(shapes.configurations))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
+def test_functions_and_estimators_take_the_space_of_a_set(use):
+    shapes = make_set(CURVES)
+    expected = use(shapes.configurations, space=CURVES)
+    np.testing.assert_array_equal(use(shapes), expected)
+    if use is not USES["cross_val_score"]:
+        for space, given in ((CURVES, make_set(sx.Landmarks(6))), (sx.Landmarks(6), shapes)):
             with pytest.raises(ShapeInputError, match="is used in"):
-                method(shapes, space=sx.Landmarks(6))
+                use(given, space=space)
 
-    def test_registration_takes_its_space(self):
-        shapes = self.shapes(sx.BSpline(6))
-        of_set = sx.OutlineRegistration().fit(shapes)
-        assert of_set.space_ == shapes.space
-        expected = sx.OutlineRegistration(space=shapes.space).fit(shapes.configurations)
-        np.testing.assert_array_equal(of_set.transform(shapes), expected.transform(shapes.configurations))
-        with pytest.raises(ShapeInputError, match="to is in Landmarks"):
-            sx.register(shapes, to=self.shapes(sx.Landmarks(6)))
 
-    def test_missing_landmarks_are_not_those_of_curves(self):
-        curves, landmarks = self.shapes(sx.BSpline(6)), self.shapes(sx.Landmarks(6, closed=True))
-        model = sx.ShapeDictionary(3, 1, max_iter=20, random_state=0, tol=1)
-        atoms, mask = landmarks.configurations[:3], np.ones((24, 6), dtype=bool)
-        for function in (
-            lambda X: sx.mean_shape(X, missing="allow"),
-            lambda X: sx.align_to_mean(X, missing="allow"),
-            lambda X: sx.distance(atoms[0], X, missing="allow"),
-            lambda X: sx.pairwise_distances(X, missing="allow"),
-            lambda X: sx.encode(X, atoms, 1, mask=mask),
-            lambda X: sx.impute(X, model, n_repeats=1, max_rounds=1),
-        ):
-            function(landmarks)
-            with pytest.raises(UnsupportedBySpaceError, match=r"BSpline\(n_points=6.* fit the curve"):
-                function(curves)
-        fitted = model.fit(landmarks)
-        with pytest.raises(ShapeInputError, match="X is in BSpline"):
-            sx.impute(curves, fitted)
-        with pytest.raises(ShapeInputError, match="reference is in BSpline"):
-            sx.impute(landmarks, fitted, reference=curves)
-        assert sx.impute(landmarks, sx.ShapeDictionary(3, 1, random_state=0), n_repeats=1).dictionary.space_.closed
+@given(stacks(n_shapes=4))
+def test_geometry_takes_the_space_of_a_set(stack):
+    space, Z = stack
+    shapes = sx.ShapeSet(Z, space)
+    np.testing.assert_array_equal(sx.mean_shape(shapes), sx.mean_shape(Z, space=space))
+    np.testing.assert_array_equal(space.preshape(shapes), space.preshape(Z))
 
-    def test_kernel_of_columns_takes_its_space(self):
-        shapes = self.shapes(sx.BSpline(6))
-        np.testing.assert_array_equal(
-            sx.ProcrustesKernel(layout="blocks").fit_transform(shapes), sx.ProcrustesKernel().fit_transform(shapes)
-        )
 
-    def test_kernel_remembers_the_space_of_its_set(self):
-        shapes = self.shapes(sx.BSpline(6))
-        of_set = sx.ProcrustesKernel().fit(shapes)
-        of_array = sx.ProcrustesKernel(space=shapes.space).fit(shapes.configurations)
-        np.testing.assert_array_equal(of_set(shapes.configurations), of_array(shapes.configurations))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sets_in_two_spaces_are_refused():
+    splines, landmarks = make_set(CURVES), make_set(sx.Landmarks(6))
+    model = sx.ShapeDictionary(4, 2, max_iter=2, random_state=0).fit(splines)
+    assert (model.space_, model.space) == (CURVES, None)
+    for function in (
+        lambda: model.transform(landmarks),
+        lambda: CURVES.preshape(landmarks),
+        lambda: sx.distance(splines, landmarks),
+        lambda: sx.register(splines, to=landmarks),
+    ):
+        with pytest.raises(ShapeInputError, match=r"is in .*Landmarks"):
+            function()
+    # Closed and open landmarks have one product.
+    sx.Landmarks(6).preshape(make_set(sx.Landmarks(6, closed=True)))
+
+
+def test_missing_landmarks_are_not_those_of_curves():
+    curves, landmarks = make_set(CURVES), make_set(sx.Landmarks(6, closed=True))
+    model = sx.ShapeDictionary(3, 1, max_iter=20, random_state=0, tol=1)
+    atoms, mask = landmarks.configurations[:3], np.ones((24, 6), dtype=bool)
+    for function in (
+        lambda X: sx.mean_shape(X, missing="allow"),
+        lambda X: sx.align_to_mean(X, missing="allow"),
+        lambda X: sx.distance(atoms[0], X, missing="allow"),
+        lambda X: sx.pairwise_distances(X, missing="allow"),
+        lambda X: sx.encode(X, atoms, 1, mask=mask),
+        lambda X: sx.impute(X, model, n_repeats=1, max_rounds=1),
+    ):
+        function(landmarks)
+        with pytest.raises(UnsupportedBySpaceError, match=r"BSpline\(n_points=6.* fit the curve"):
+            function(curves)
+    fitted = model.fit(landmarks)
+    with pytest.raises(ShapeInputError, match="X is in BSpline"):
+        sx.impute(curves, fitted)
+    with pytest.raises(ShapeInputError, match="reference is in BSpline"):
+        sx.impute(landmarks, fitted, reference=curves)
 
 
 @pytest.mark.parametrize("closed", [False, True])

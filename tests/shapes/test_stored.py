@@ -1,12 +1,16 @@
+"""Sets over files, lists and streams are read in parts, and are those of arrays in memory."""
+
 import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ArrayTypeError, CoordinateCountError, EmptySetError, ShapeInputError
-from shapelex.learning.sampling import shuffled_batches
-from shapelex.shapes.collection import ArrayShapes
-from shapelex.shapes.opening import as_shapes
-from shapelex.shapes.stored import FileShapes
+from shapelex.exceptions import (
+    ArrayTypeError,
+    CoordinateCountError,
+    EmptySetError,
+    NonFiniteError,
+    ShapeInputError,
+)
 
 
 def make_shapes(n_shapes=50, n_points=6, dtype=complex, seed=0):
@@ -74,134 +78,148 @@ def store(request, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_stretches_are_those_of_the_array(store, dtype):
+def test_parts_are_those_of_a_set_in_memory(store, dtype):
     X = make_shapes(dtype=dtype)
-    stored = as_shapes(store(X))
-    assert stored.shape == X.shape
-    assert stored.dtype == dtype
-    for start, stop in [(0, 50), (0, 1), (2, 45), (49, 50), (10, 12), (0, 30), (35, 60)]:
-        np.testing.assert_array_equal(stored[start:stop], X[start:stop])
-        assert stored[start:stop].dtype == dtype
+    columns = {"labels": list("ab") * 25, "metadata": {"frame": np.arange(50)}}
+    stored, shapes = sx.ShapeSet(store(X), **columns), sx.ShapeSet(X, **columns)
+    assert not stored.in_memory
+    assert (stored.shape, stored.dtype, len(stored)) == (X.shape, dtype, 50)
+    keys = [slice(start, stop) for start, stop in [(0, 50), (2, 45), (49, 50), (10, 12), (0, 30), (35, 60), (5, 5)]]
+    for key in [*keys, slice(1, 48, 7), slice(None, None, -1), [30, 3, 30, 41], [], np.arange(50) % 3 == 0]:
+        assert stored[key].in_memory
+        assert stored[key].dtype == dtype
+        assert stored[key].equals(shapes[key])
+    np.testing.assert_array_equal(stored[-4], X[-4])
+    np.testing.assert_array_equal(list(stored), X)
+    np.testing.assert_array_equal(stored.configurations[10:31], X[10:31])
+
+
+def test_blocks_make_up_the_set(store):
+    X = make_shapes()
+    stored = sx.ShapeSet(store(X))
+    for n_rows in (None, 1, 13, 50, 99):
+        blocks = list(stored.blocks(n_rows))
+        np.testing.assert_array_equal(np.concatenate([block.configurations for block in blocks]), X)
+        assert [name for block in blocks for name in block.ids] == [str(row) for row in range(50)]
+        assert n_rows is None or {len(block) for block in blocks[:-1]} <= {n_rows}
+    with pytest.raises(ValueError, match="n_rows"):
+        next(stored.blocks(0))
+
+
+def test_all_methods_take_such_sets(store):
+    X = make_shapes()
+    stored, shapes = sx.ShapeSet(store(X), labels=["a"] * 50), sx.ShapeSet(X, labels=["a"] * 50)
+    assert stored.equals(shapes)
+    assert (stored + stored).equals(shapes + shapes)
+    assert stored.summary() == shapes.summary()
+    assert stored.replace(labels=None, space=sx.BSpline(6)).equals(shapes.replace(labels=None, space=sx.BSpline(6)))
+    assert stored.to_dataframe().equals(shapes.to_dataframe())
+    np.testing.assert_array_equal(stored.centroid_size, shapes.centroid_size)
+    np.testing.assert_array_equal(stored.is_missing, shapes.is_missing)
+    np.testing.assert_array_equal(np.asarray(stored), X)
+    np.testing.assert_allclose(sx.mean_shape(stored), sx.mean_shape(X), atol=1e-12)
+    assert "1 label" in repr(shapes)
+    assert "not in memory" in repr(stored)
+    assert "50 shapes" in stored._repr_html_()
 
 
 def test_real_points_become_complex(store):
     points = np.random.default_rng(1).normal(size=(50, 6, 2)).astype(np.float32)
-    stored = as_shapes(store(points))
+    stored = sx.ShapeSet(store(points))
     assert stored.shape == (50, 6)
-    np.testing.assert_array_equal(stored[5:33], sx.from_points(points)[5:33])
+    np.testing.assert_array_equal(stored[5:33].configurations, sx.from_points(points)[5:33])
 
 
-def test_blocks_of_a_map_are_arrays_in_memory(tmp_path):
+def test_parts_of_a_map_are_copies(tmp_path):
     X = make_shapes()
-    stored = as_shapes(as_memmap(X, tmp_path))
-    assert isinstance(as_shapes(stored[0:20]), ArrayShapes)
-    assert isinstance(as_shapes(stored.take(np.array([3, 8]))), ArrayShapes)
-    np.testing.assert_array_equal(stored.take(np.array([3, 8, 49])), X[[3, 8, 49]])
-
-
-def test_private_maps_keep_what_was_written(tmp_path):
-    as_memmap(make_shapes(), tmp_path)
-    private = np.load(tmp_path / "shapes.npy", mmap_mode="c")
+    writable = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", complex, X.shape)
+    writable[:] = X
+    part = sx.ShapeSet(writable)[:20]
+    writable[:] = 0
+    np.testing.assert_array_equal(part.configurations, X[:20])
+    private = np.load(tmp_path / "a.npy", mmap_mode="c")
     private[4] = 7
-    assert (as_shapes(private)[4:5] == 7).all()
+    assert (sx.ShapeSet(private)[4] == 7).all()
 
 
-def test_sets_of_shapes_over_a_map_stay_unread(tmp_path):
-    shapes = sx.ShapeSet(as_memmap(make_shapes(), tmp_path), space=sx.BSpline(6))
-    stored = as_shapes(shapes)
-    assert isinstance(stored, FileShapes)
-    assert stored.space == sx.BSpline(6)
-
-
-def test_two_collections_of_the_same_shapes_are_read_in_any_order(store):
+def test_two_sets_over_the_same_shapes_are_read_in_any_order(store):
     X = make_shapes()
-    first = as_shapes(store(X))
-    others = [first.in_space(sx.BSpline(6)), as_shapes(first)]
+    first = sx.ShapeSet(store(X))
+    second = first.replace(space=sx.BSpline(6))
+    assert (first.space, second.space) == (sx.Landmarks(6), sx.BSpline(6))
     for start in range(0, 50, 9):
-        np.testing.assert_array_equal(first[start : start + 9], X[start : start + 9])
-        for other in (*others, first.in_space(sx.BSpline(6))):
-            np.testing.assert_array_equal(other[start : start + 9], X[start : start + 9])
+        for stored in (first, second, first):
+            np.testing.assert_array_equal(stored[start : start + 9].configurations, X[start : start + 9])
+
+
+@pytest.mark.parametrize(("value", "missing"), [(np.nan, "error"), (np.inf, "error"), (np.inf, "allow")])
+def test_coordinates_that_are_not_finite_are_refused_when_they_are_read(store, value, missing):
+    X = make_shapes()
+    X[33, 2] = value
+    stored = sx.ShapeSet(store(X), missing=missing)
+    assert len(stored[:30]) == 30
+    with pytest.raises(NonFiniteError, match="row 33"):
+        stored[30:40]
+
+
+def test_missing_landmarks_are_missing_as_a_whole(tmp_path):
+    X = make_shapes()
+    X[33, 2] = complex(1, np.nan)
+    stored = sx.ShapeSet(as_memmap(X, tmp_path), missing="allow")
+    assert np.isnan(stored[33, ...][2].real)
+    assert stored.is_missing.sum() == 1
 
 
 @pytest.mark.parametrize("X", [np.zeros((2, 3), complex), [[1, 2, 3j]], [np.ones(3, complex)], [np.ones((4, 2))]])
 def test_arrays_in_memory_are_one_block(X):
-    shapes = as_shapes(X)
-    assert isinstance(shapes, ArrayShapes)
+    shapes = sx.ShapeSet(X)
+    assert shapes.in_memory
     assert [len(block) for block in shapes.blocks()] == [len(shapes)]
-
-
-@pytest.mark.parametrize("X", ["text", {"a": 1}])
-def test_what_is_no_set_of_shapes_is_refused(X):
-    with pytest.raises(ArrayTypeError):
-        as_shapes(X)
-
-
-def test_what_comes_only_once_is_refused():
-    with pytest.raises(ArrayTypeError, match="only once"):
-        as_shapes(block for block in [make_shapes()])
 
 
 def test_blocks_that_change_are_refused():
     sizes = iter([5, 5, 3])
-    stored = as_shapes(lambda: [make_shapes(next(sizes))])
-    stored[0:5]
-    stored._rewind()
+    stored = sx.ShapeSet(lambda: [make_shapes(next(sizes))])
+    assert len(stored[:5]) == 5
+    stored = stored.replace(ids=list("abcde"))
     with pytest.raises(ShapeInputError, match="gave 5 shapes at first, but only 3"):
-        stored[0:5]
+        stored[:5]
 
 
 @pytest.mark.parametrize(
     ("blocks", "error", "words"),
     [
         ([make_shapes(3, 6), make_shapes(3, 5)], CoordinateCountError, "5 coordinates"),
-        (lambda: [make_shapes(3, 6), make_shapes(3, 5)], CoordinateCountError, "block 1 of X has 5"),
+        (lambda: [make_shapes(3, 6), make_shapes(3, 5)], CoordinateCountError, "block 1 of"),
         (lambda: iter(()), EmptySetError, "no block"),
         ([np.empty((0, 4), complex)], EmptySetError, "empty blocks"),
-        (lambda: [np.ones((3, 4))], ShapeInputError, "block 0 of X is a real array"),
+        (lambda: [np.ones((3, 4))], ShapeInputError, "block 0 of .* is a real array"),
+        ("text", ArrayTypeError, "numbers"),
+        ({"a": 1}, ArrayTypeError, "numbers"),
+        (iter([make_shapes()]), ArrayTypeError, "only once"),
     ],
 )
-def test_bad_blocks(blocks, error, words):
+def test_what_is_not_a_set_of_shapes_is_refused(blocks, error, words):
     with pytest.raises(error, match=words):
-        as_shapes(blocks)
+        sx.ShapeSet(blocks)
+    with pytest.raises(error):
+        sx.mean_shape(blocks)
 
 
 def test_a_single_shape_in_a_file_is_a_single_shape(tmp_path):
     X = make_shapes(2)
-    assert as_shapes(as_memmap(X[0], tmp_path)).shape == (1, 6)
-    mean = sx.mean_shape(as_memmap(X[0], tmp_path))
-    assert sx.distance(mean, X[0]) < 1e-7
-    assert len(sx.encode(as_memmap(X[0], tmp_path), X, 1)) == 1
-
-
-def test_a_chunk_is_unpacked_once_in_a_pass():
-    class Chunked:
-        """Chunks of five rows, as Zarr has them."""
-
-        def __init__(self, rows):
-            self.rows, self.shape, self.dtype, self.chunks = rows, rows.shape, rows.dtype, (5, rows.shape[1])
-            self.unpacked = []
-
-        def __getitem__(self, stretch):
-            start, stop, _ = stretch.indices(len(self.rows))
-            self.unpacked += range(start // 5, (stop - 1) // 5 + 1)
-            return self.rows[stretch]
-
-    rows = np.arange(46.0).reshape(23, 2) + 0j
-    array = Chunked(rows)
-    stored = as_shapes(array)
-    array.unpacked.clear()
-    np.testing.assert_array_equal(np.concatenate([stored[start : start + 3] for start in range(0, 23, 3)]), rows)
-    assert array.unpacked == [0, 1, 2, 3, 4]
-    np.testing.assert_array_equal(stored[2:19], rows[2:19])
+    single = as_memmap(X[0], tmp_path)
+    assert sx.ShapeSet(single).shape == (1, 6)
+    assert sx.distance(sx.mean_shape(single), X[0]) < 1e-7
+    assert len(sx.encode(single, X, 1)) == 1
 
 
 class Chunked(Recorder):
     """An array on disk that counts the rows that were unpacked."""
 
-    chunks = (5000, 4)
-
-    def __init__(self, X):
+    def __init__(self, X, rows):
         super().__init__(X)
+        self.chunks = (rows, X.shape[1])
         self.n_rows = 0
 
     def __getitem__(self, stretch):
@@ -210,13 +228,21 @@ class Chunked(Recorder):
         return rows.copy()
 
 
-def test_chunks_of_listed_files_are_unpacked_once_in_random_batches_and_not_kept():
-    X = make_shapes(30000, 4)
-    files = [Chunked(part) for part in np.split(X, 3)]
-    shapes = as_shapes(files)
-    assert shapes.stretches() == [0, 10000, 20000, 30000]
-    n_before = sum(file.n_rows for file in files)
-    batches = [batch.configurations for batch in shuffled_batches(shapes, 1000, np.random.default_rng(0))]
-    assert sum(file.n_rows for file in files) - n_before == len(X)
-    np.testing.assert_array_equal(np.sort(np.concatenate(batches), axis=0), np.sort(X, axis=0))
-    assert sum(part._chunks._kept is not None for part in shapes._parts) == 1
+def test_a_chunk_is_unpacked_once_in_a_pass():
+    rows = np.arange(46.0).reshape(23, 2) + 0j
+    array = Chunked(rows, 5)
+    stored = sx.ShapeSet(array)
+    array.n_rows = 0
+    np.testing.assert_array_equal(np.concatenate([block.configurations for block in stored.blocks(3)]), rows)
+    assert array.n_rows == len(rows)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_random_batches_unpack_every_chunk_once():
+    files = [Chunked(part, 5000) for part in np.split(make_shapes(30000, 4), 3)]
+    totals = []
+    for n_epochs in (1, 2):
+        n_before = sum(file.n_rows for file in files)
+        sx.ShapeDictionary(3, 1, coder="ormp", batch_size=1000, max_iter=n_epochs, tol=0, random_state=0).fit(files)
+        totals.append(sum(file.n_rows for file in files) - n_before)
+    assert totals[1] - totals[0] == 30000

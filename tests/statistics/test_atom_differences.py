@@ -64,20 +64,6 @@ def test_p_is_the_share_of_divisions_that_explain_as_much():
         assert np.isnan(row_of(table, atom, "use")["P"])
 
 
-def test_false_discovery_rate_is_that_of_benjamini_and_hochberg():
-    weights, groups = make_codes(1)
-    weights[groups == "a", 0] = 0
-    table = sx.statistics.atom_tests(weights, groups, bootstrap=0).table
-    p = table["P"].dropna().to_numpy()
-    order = np.argsort(p)
-    slow = np.empty(len(p))
-    smallest = 1.0
-    for rank in range(len(p), 0, -1):
-        smallest = min(smallest, p[order[rank - 1]] * len(p) / rank)
-        slow[order[rank - 1]] = smallest
-    np.testing.assert_allclose(table["P_fdr"].dropna(), slow)
-
-
 def test_differences_within_strata_are_those_of_least_squares():
     rng = np.random.default_rng(8)
     strata = rng.integers(0, 4, size=60)
@@ -189,13 +175,6 @@ def test_plots_show_atoms_and_typical_shapes(coded_leaves):
     assert "differ between" in str(test)
 
 
-def test_atoms_are_needed_to_rebuild_shapes():
-    weights, groups = make_codes()
-    test = sx.statistics.atom_tests(weights, groups, permutations=9, bootstrap=0)
-    with pytest.raises(ShapeInputError, match="model="):
-        test.typical_shapes()
-
-
 def test_shapes_without_a_group_are_left_out():
     weights, groups = make_codes()
     groups = groups.astype(object)
@@ -235,21 +214,6 @@ def test_intervals_within_few_strata_are_as_wide_as_the_standard_error_says():
     assert any("only 2 strata" in remark for remark in test.remarks)
 
 
-def test_single_shapes_have_no_interval_and_few_whole_strata_have_a_remark():
-    weights, groups = make_codes(0, 20, 2, np.repeat(["a", "b"], 10))
-    weights[1:10, 0] = 0
-    weights[0, 0] = 0.5
-    test = sx.statistics.atom_tests(weights, groups, permutations=19, bootstrap=50)
-    assert np.isnan(row_of(test.table, 0, "weight")[["low", "high"]].astype(float)).all()
-    assert np.isfinite(row_of(test.table, 0, "use")[["low", "high"]].astype(float)).all()
-    pairs = sx.statistics.atom_tests(
-        weights[:10], list("ab" * 5), np.repeat(range(5), 2), permutations=19, bootstrap=50
-    )
-    assert pairs.table["low"].isna().all()
-    whole = sx.statistics.atom_tests(weights, groups, np.arange(20) // 2, permutations=19, bootstrap=50)
-    assert any("a group has only 5" in remark for remark in whole.remarks)
-
-
 def test_use_and_weight_have_axes_of_their_own_and_several_groups_are_named():
     from matplotlib.figure import Figure
 
@@ -261,8 +225,3 @@ def test_use_and_weight_have_axes_of_their_own_and_several_groups_are_named():
     assert ax.transData.transform((0, 0))[0] == pytest.approx(upper.transData.transform((0, 0))[0])
     shown = test.table[test.table["P"].notna()]
     assert sorted(one.get_text() for axes in (ax, upper) for one in axes.texts) == sorted(shown["contrast"])
-
-
-def test_a_column_that_is_not_known_is_refused_with_what_to_give():
-    with pytest.raises(ShapeInputError, match="no columns are known: give one value per shape"):
-        sx.statistics.atom_tests(make_codes()[0], "site")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.exceptions import CodesError, ParameterError, ShapeInputError
+from shapelex.exceptions import CodesError, ShapeInputError
 from tests.strategies import seeds
 
 pytest.importorskip("formulaic")
@@ -84,33 +84,9 @@ def test_blocks_and_missing_covariates():
     assert fit.table.loc["total", "Df"] == 28
 
 
-def test_unused_atoms_are_not_tested():
-    weights, data = make_weights()
-    weights[:, 3] = 0
-    atoms = sx.statistics.code_lm("codes ~ dose", weights, data, permutations=9).atoms
-    assert np.isnan(atoms.loc[atoms["atom"] == 3, "P_fdr"]).all()
-    assert atoms.loc[atoms["atom"] < 3, "P_fdr"].notna().all()
-
-
-@pytest.mark.parametrize("formula", ["shape ~ dose", "codes", "codes ~", 3])
-def test_formulas_begin_with_codes(formula):
-    weights, data = make_weights()
-    with pytest.raises(ParameterError, match="must begin with 'codes ~'"):
-        sx.statistics.code_lm(formula, weights, data)
-
-
 def test_what_cannot_be_fitted_is_refused():
     weights, data = make_weights()
     with pytest.raises(ShapeInputError, match="did you mean 'dose'"):
         sx.statistics.code_lm("codes ~ doses", weights, data)
     with pytest.raises(CodesError, match="two atoms"):
         sx.statistics.code_lm("codes ~ dose", weights[:, :1], data)
-
-
-def test_plot_has_a_line_for_each_atom():
-    from matplotlib.figure import Figure
-
-    weights, data = make_weights()
-    ax = sx.statistics.code_lm("codes ~ dose + kind", weights, data, permutations=19).plot(Figure().subplots())
-    assert len(ax.get_yticks()) == 4
-    assert len(ax.lines) == 2 * 2 * 4

@@ -131,19 +131,6 @@ def test_types_of_pandas_become_text_and_numbers(rng):
         given.use({"day": given.columns["day"]})
 
 
-def test_groups_keep_the_order_of_categories():
-    codes, names = as_groups(pd.Series(pd.Categorical(["low", "high", "low"], ["low", "mid", "high"])))
-    assert (codes.tolist(), names) == ([0, 1, 0], ["low", "high"])
-    assert as_groups(pd.Series([2.0, 10.0, 2.0]))[1] == ["2", "10"]
-
-
-def test_lists_of_columns_name_labels_once():
-    with pytest.raises(ValueError, match="which is no column: the columns are ") as caught:
-        sx.statistics.shape_lm("shape ~ unknown", sx.datasets.make_leaves(4, random_state=0))
-    assert "label" in str(caught.value)
-    assert "labels" not in str(caught.value)
-
-
 @pytest.mark.parametrize("unit", [1e-310, 1e-200, 1e-160, 1e150, 1e200])
 def test_numbers_whose_squares_cannot_be_computed_are_refused(rng, unit):
     plain, groups = rng.normal(size=(20, 5, 2)) @ [1, 1j], np.arange(20) % 2
@@ -160,16 +147,3 @@ def test_numbers_whose_squares_cannot_be_computed_are_refused(rng, unit):
         statistics.two_block_pls(plain, X.real)
     with pytest.raises(CodesError, match=f"codes {words}"):
         statistics.code_lm("codes ~ group", X, {"group": groups})
-
-
-def test_correlations_of_blocks_do_not_depend_on_units(rng):
-    first, second = rng.normal(size=(20, 4)), rng.normal(size=(20, 3))
-    expected = sx.statistics.two_block_pls(first, second, permutations=19)
-    found = sx.statistics.two_block_pls(1e-120 * first, 1e-130 * second, permutations=19)
-    assert (found.r, found.p) == pytest.approx((expected.r, expected.p))
-
-
-def test_equal_aligned_shapes_have_no_shares(rng):
-    fit = sx.statistics.shape_lm("shape ~ x", np.ones((9, 4)) + 0j, {"x": rng.normal(size=9)}, aligned=True)
-    assert fit.table.loc["total", "SS"] == 0
-    assert fit.table["Rsq"].isna().all()

@@ -46,24 +46,15 @@ class TestAllowed:
     @pytest.mark.parametrize(
         ("right", "expected"),
         [
-            ("I(x ** 2)", lambda d: d["x"] ** 2),
-            ("{x + k}", lambda d: d["x"] + d["k"]),
             ("I(-x / (k + 1.5))", lambda d: -d["x"] / (d["k"] + 1.5)),
-            ("I(x // 2 + k % 3)", lambda d: d["x"] // 2 + d["k"] % 3),
             ("I(x * 10 ** 3)", lambda d: 1000 * d["x"]),
-            ("I(2 ** k)", lambda d: 2 ** d["k"]),
-            ("I(x > 0)", lambda d: d["x"] > 0),
             ("I((x > 0) & (k <= 3) | (k == 5))", lambda d: (d["x"] > 0) & (d["k"] <= 3) | (d["k"] == 5)),
             ("I(g == 'a')", lambda d: d["g"] == "a"),
-            ("I('a' != g)", lambda d: d["g"] != "a"),
             ("I(g != h)", lambda d: d["g"] != d["h"]),
             ("log(`a b`)", lambda d: np.log(d["a b"])),
             ("I(`a b` * a_b)", lambda d: d["a b"] * d["a_b"]),
-            ("`p.q`", lambda d: d["p.q"]),
             ("np.log10(`p.q`)", lambda d: np.log10(d["p.q"])),
-            ("np.abs(x)", lambda d: np.abs(d["x"])),
             ("sqrt(abs(x)) + 0:k", lambda d: np.sqrt(np.abs(d["x"]))),
-            ("log1p(exp(x))", lambda d: np.log1p(np.exp(d["x"]))),
             ("center(x)", lambda d: d["x"] - d["x"].mean()),
             ("scale(x, center=100, scale=False)", lambda d: d["x"] - 100),
             ("standardize(x)", lambda d: (d["x"] - d["x"].mean()) / d["x"].std()),
@@ -76,32 +67,19 @@ class TestAllowed:
         ("right", "n_columns"),
         [
             ("poly(x, 3)", 3),
-            ("poly(x, degree=2, raw=True)", 2),
             ("bs(x, df=5)", 5),
             ("bs(x, df=4, lower_bound=-100, upper_bound=100, extrapolation='clip')", 4),
-            ("cs(x, df=4)", 4),
             ("cr(x, df=3, constraints='center')", 3),
             ("cc(x, knots=[-1, 0.5, 1])", 4),
             ("C(k)", 6),
-            ("C(k > 3)", 1),
-            ("I(g)", 3),
-            ("{g}", 3),
             ("C(g, contr.sum)", 3),
             ("C(g, contr.treatment('b'))", 3),
-            ("C(g, contr.treatment(base='b'))", 3),
             ("C(g, contrasts=contr.helmert(reverse=False))", 3),
-            ("C(g, contr.diff)", 3),
-            ("C(g, contr.poly)", 3),
-            ("C(g, contr.SAS)", 3),
             ("C(g, Treatment('b'))", 3),
-            ("C(g, Sum)", 3),
             ("C(g, levels=['b', 'a', 'c', 'd'])", 3),
             ("C(g, {'first': [1, -1, 0, 0], 'second': [0, 0, 1, -1]})", 2),
-            ("C(g, contr.custom([[1, 0], [0, 1], [-1, 0], [0, -1]]))", 2),
             ("(g + h + x) ** 2 - g:h", 9),
             ("(g + h)^2", 7),
-            ("h %in% g", 7),
-            ("g / h", 7),
             ("+ x - - k", 2),
         ],
     )
@@ -116,9 +94,6 @@ class TestAllowed:
         assert set(np.unique(columns)) <= {-1.0, 0.0, 1.0}
         assert (columns == -1).any()
 
-    def test_columns_are_needed_in_the_order_of_the_formula(self, fit):
-        assert fit("g:x + log(`a b`) + g").shapes.table.columns.tolist() == ["g", "x", "a b"]
-
     def test_predictions_use_the_functions_of_the_fit(self, fit):
         fitted = fit("sqrt(a_b) + bs(x, df=4, extrapolation='clip') + C(g, contr.sum)")
         rows = fitted.design.rows_for(fitted.shapes.table.reset_index(drop=True))
@@ -127,26 +102,15 @@ class TestAllowed:
 
 WRITES = [
     "np.f2py.os.system('touch {path}')",
-    "I(x + 0 * np.f2py.os.system('touch {path}'))",
     "np.f2py.os.system('touch {path}')()",
-    "I(x == np.f2py.os.system('touch {path}'))",
     "log(x, np.f2py.os.system('touch {path}'))",
-    "poly(x, np.f2py.os.system('touch {path}'))",
     "poly(x, degree=np.f2py.os.system('touch {path}'))",
-    "C(g, np.f2py.os.system('touch {path}'))",
     "C(g, levels=[np.f2py.os.system('touch {path}')])",
-    "C(g, contr.treatment(np.f2py.os.system('touch {path}')))",
     "I(np.savetxt('{path}', x))",
-    "I(x.to_csv('{path}'))",
     "{{x.to_csv('{path}')}}",
-    "x.to_csv('{path}')",
     "I(open('{path}', 'w'))",
     "I(__import__('os').system('touch {path}'))",
-    "I(`__import__`('os').system('touch {path}'))",
     "x ~ np.f2py.os.system('touch {path}')()",
-    "np.f2py.os.system('touch {path}')() ~ x",
-    "x | np.f2py.os.system('touch {path}')()",
-    "[x ~ np.f2py.os.system('touch {path}')()]",
     "x %foo% np.f2py.os.system('touch {path}')()",
     # formulaic puts the text of a call between double quotes, and evaluates it.
     """scale(g == ''' " + str(open('{path}', 'w')) + " ''')""",
@@ -186,44 +150,29 @@ class TestRefused:
         ("right", "part"),
         [
             ("I(x[0])", r"'x\[0\]'"),
-            ("x[0]", r"'x\[0\]'"),
             ("I(x)(k)", r"'I\(x\)\(k\)'"),
             ("I((lambda: x)())", r"'\(lambda: x\)\(\)'"),
             ("I([y for y in x])", "'.y for y in x.'"),
             ("I(x if k else x)", "'x if k else x'"),
-            ("I((y := x))", r"'\(y := x\)'"),
-            ("I(f'{x}')", "f'{x}'"),
-            ("I(x and k)", "'x and k'"),
             ("I(~x)", "'~x'"),
-            ("I(x << 3)", "'x << 3'"),
-            ("I(x @ k)", "'x @ k'"),
-            ("I(x is k)", "'x is k'"),
-            ("I(g in h)", "'g in h'"),
             ("I(1 < x < 3)", r"'1 < x < 3' \(write \(a < b\) & \(b < c\)\)"),
             ("I(x ^ 2)", r"'x \^ 2' \(write \*\* for a power\)"),
             ("I(p.q)", r"'p.q' \(write a column whose name has a point in backticks\)"),
-            ("I(None)", "'None'"),
             ("I(True * x)", "'True'"),
-            ("I(1j * x)", "'1j'"),
             ("I('a')", "text can be compared"),
             ("x + 'a'", "\"'a'\""),
             ("I(3)", "it uses no column"),
-            ("{3}", "it uses no column"),
             ("I(x) + I(1 < 2)", "it compares no column"),
             ("scale(x, _state=x)", "'_state=x'"),
             ("poly(x, **{})", r"'\*\*{}'"),
-            ("poly(*x)", r"'\*x'"),
             ("poly(x=x)", "first argument of poly must be given"),
             ("log(x, k)", "log takes one argument"),
-            ("np.log(x, out=x)", "'out=x'"),
             ("poly(x, k)", "'k' .only numbers, text and lists"),
             ("bs(x, df=4, extrapolation='other')", "text here is one of"),
             ("hashed(g, levels=10)", r"'hashed\(g, levels=10\)'"),
-            ("lag(x)", r"'lag\(x\)'"),
             ("Q('x')", "\"Q.'x'.\""),
             ("I(C(g))", r"C\(…\) must stand alone"),
             ("C(g, contr.__class__)", "'contr.__class__'"),
-            ("C(g, contr.sum.__init__)", "'contr.sum.__init__'"),
             ('C(g, contr.treatment("it\'s"))', "rename the category"),
             (".", "'.'"),
         ],
@@ -248,23 +197,6 @@ class TestRefused:
         with pytest.raises(ParameterError, match="cannot be read"):
             fit(right)
 
-    def test_only_the_listed_functions_can_be_reached(self):
-        from formulaic.transforms import TRANSFORMS
-
-        from shapelex.statistics.formula_expressions import evaluation_context
-
-        context = evaluation_context()
-        for name in ("__import__", "open", "eval", "getattr", "hashed", "lag", "Q"):
-            assert context[name] is None
-        assert set(TRANSFORMS) <= set(context)
-        assert not hasattr(context["np"], "f2py")
-        assert not hasattr(context["np"], "savetxt")
-
-    def test_all_sides_of_a_comparison_are_checked(self):
-        from shapelex.statistics.formula_expressions import check_expression
-
-        assert check_expression("I(x == k)").columns == ("x", "k")
-
 
 class TestBounds:
     @pytest.mark.parametrize(
@@ -276,30 +208,18 @@ class TestBounds:
                 "at most 10,000 columns, got 40,001",
             ),
             (f"bs(x, knots={dict.fromkeys(range(70), 0)})", "only numbers, text and lists of them"),
-            ("g ^ 7", "from 1 to 6 as exponents of 1 term, got 7"),
-            ("(g * h * x * size) ** 9", "from 1 to 4 as exponents of 15 terms, got 9"),
             ("(g * h * x * size) ** 5", "from 1 to 4 as exponents of 15 terms, got 5"),
             ("g ** 2 ** 3", "got an expression; for the power of a variable, write I.x "),
-            ("g ** x", "got x"),
-            ("g ** 99999999999999999999999", "got 9999"),
             ("*".join(f"I(x + {n})" for n in range(60)), "at most 500 terms, got up to 511"),
             ("(" + "+".join(f"I(x + {n})" for n in range(50)) + ") ** 2", "at most 500 terms, got up to 1,275"),
-            ("+".join(f"I(x + {n})" for n in range(501)), "at most 500 terms, got up to 501"),
             (":".join(f"C(I(x + {n}))" for n in range(30)), "at most 6 variables in a term, got 30"),
-            ("C(x):C(size):C(`a b`)", "at most 10,000 columns, got 64,001 with the term 'C.x.:C.size.:C"),
             ("poly(x, 40):poly(size, 40):poly(k, 40)", "at most 10,000 columns, got 64,001"),
             ("x" + " + x" * 3000, "at most 10,000 characters, got 12,001"),
             ("poly(x, 1000000000)", "a function makes at most 50 columns"),
-            ("bs(x, df=1e9)", "a function makes at most 50 columns"),
             (f"cs(x, knots={list(range(60))})", "a function makes at most 50 columns"),
             ("I(x * 9 ** 9 ** 9 ** 9)", "9 .. 9 .. 9. .it is no finite number"),
-            ("I(x * 9 ** (10 ** 25 + 10 ** 8 - 10 ** 25))", "large numbers with a decimal point"),
-            ("I(x * 9 ** I(9 ** 9))", "it uses no column"),
             ("I(x * 1e999)", "it is no finite number"),
-            ("I(x / (1 / 0))", "it is no finite number"),
-            ("I(x * (-8) ** 0.5)", "it is no finite number"),
             ("I(" + "(" * 3000 + "x" + ")" * 3001, "cannot be read"),
-            ("I(" + "-" * 9000 + "x)", "cannot be read"),
         ],
     )
     def test_large_formulas_are_refused_before_they_are_expanded(self, fit, right, message):
@@ -308,10 +228,8 @@ class TestBounds:
 
     def test_the_largest_factorial_design(self, rng):
         data = {name: np.array(["u", "v"])[rng.integers(2, size=90)] for name in "abcdef"}
-        shapes = rng.normal(size=(90, 5, 2)) @ [1, 1j]
-        fitted = st.shape_lm("shape ~ a * b * c * d * e * f", shapes, data, permutations=0)
-        again = st.shape_lm("shape ~ (a + b + c + d + e + f) ** 6", shapes, data, permutations=0)
-        assert len(fitted.design.terms) == len(again.design.terms) == 63
+        fitted = st.shape_lm("shape ~ (a + b + c + d + e + f) ** 6", rng.normal(size=(90, 5, 2)), data, permutations=0)
+        assert len(fitted.design.terms) == 63
 
     @pytest.mark.parametrize("unit", [1e-310, 1e-200, 1e200])
     def test_numbers_whose_squares_cannot_be_computed(self, fit, rng, data, unit):

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.statistics.difference_plot import stretches
+from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import permuted_traces
 from tests.strategies import seeds
@@ -105,18 +103,6 @@ def test_a_difference_between_strata_is_not_taken_for_one_between_groups():
     assert sx.statistics.local_test(shapes, groups, strata=strata).P_overall > 0.05
 
 
-def test_columns_of_the_set_and_of_data_are_taken_by_name_and_rows_without_them_left_out():
-    rng = np.random.default_rng(0)
-    shapes = sx.ShapeSet(rng.normal(size=(12, 4, 2)), labels=["a", "b"] * 5 + ["a", ""])
-    by_name = sx.statistics.local_test(shapes, "label", permutations=9)
-    assert by_name.dropped == {11: "no groups"}
-    assert by_name.n_used == 11
-    in_data = sx.statistics.local_test(shapes, "kind", data={"kind": shapes.labels}, permutations=9)
-    np.testing.assert_array_equal(by_name.P, in_data.P)
-    with pytest.raises(ShapeInputError, match="did you mean 'label'"):
-        sx.statistics.local_test(shapes, "labl")
-
-
 @pytest.mark.parametrize(
     ("groups", "words"),
     [(["a"] * 6, "at least two different values"), (["a"] * 5 + ["b"], "'b' has one"), (["a", "b"], "6 shapes")],
@@ -125,28 +111,6 @@ def test_groups_that_cannot_be_compared_are_refused(groups, words):
     shapes = np.random.default_rng(0).normal(size=(6, 4, 2))
     with pytest.raises(ShapeInputError, match=words):
         sx.statistics.local_test(shapes, groups)
-
-
-@pytest.mark.parametrize("alpha", [0, 1, 1.5])
-def test_alpha_is_a_level(alpha):
-    shapes = np.random.default_rng(0).normal(size=(6, 4, 2))
-    with pytest.raises(ParameterError, match="alpha must be between 0 and 1"):
-        sx.statistics.local_test(shapes, ["a", "b"] * 3, alpha=alpha)
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=12), st.booleans())
-def test_stretches_hold_every_point_that_differs_once_and_cannot_be_joined(differs, closed):
-    found = stretches(np.array(differs), closed)
-    places = np.concatenate(found) if found else np.array([], dtype=int)
-    assert sorted(set(places.tolist())) == np.flatnonzero(differs).tolist()
-    n_points = len(differs)
-    for run in found:
-        steps = np.diff(run)
-        assert ((steps == 1) | (closed & (steps == 1 - n_points))).all()
-        before, after = run[0] - 1, run[-1] + 1
-        if closed and not all(differs):
-            assert not differs[before % n_points]
-            assert not differs[after % n_points]
 
 
 @given(seeds)

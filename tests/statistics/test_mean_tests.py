@@ -65,16 +65,6 @@ def test_a_difference_is_found_and_equal_groups_are_not():
     assert all(one.P > 0.1 and one.P_bootstrap > 0.1 for one in equal.tests)
 
 
-def test_seeds_fix_the_result_and_entries_are_taken_by_name():
-    groups = make_groups(sx.Landmarks(4), effect=0.03)
-    one, two, other = (sx.statistics.mean_test(*groups, random_state=seed) for seed in (5, 5, 6))
-    assert one.to_dataframe().equals(two.to_dataframe())
-    assert one.goodall.P != other.goodall.P
-    assert one.goodall["F"] == one.goodall.F
-    with pytest.raises(KeyError):
-        one.goodall["nothing"]
-
-
 def test_too_few_shapes_leave_out_tests_and_say_why():
     first, second = make_groups(sx.Landmarks(12), n_first=10, n_second=11)
     test = sx.statistics.mean_test(first, second, names=("small", "large"), bootstrap=9)
@@ -114,12 +104,6 @@ def test_a_group_needs_two_shapes(n_shapes):
     first[n_shapes:, 0] = np.nan
     with pytest.raises(ShapeInputError, match="a must have at least two shapes"):
         sx.statistics.mean_test(sx.ShapeSet(first, missing="allow"), second)
-
-
-def test_groups_must_be_in_one_space():
-    first, second = make_groups(sx.Landmarks(5))
-    with pytest.raises(ShapeInputError, match="same space"):
-        sx.statistics.mean_test(first, sx.ShapeSet(second, sx.Landmarks(5, closed=True)))
 
 
 def test_plot_draws_both_means_and_the_displacements():

@@ -11,7 +11,6 @@ from shapelex.statistics.permutations import (
     Exchange,
     block_exchange,
     effect_sizes,
-    is_constant_within,
     p_values,
     plain_exchange,
     remark_on_count,
@@ -46,12 +45,6 @@ def test_all_permutations_are_equally_likely():
     assert np.abs(np.array(counts) - 10_000).max() < 5 * 100
 
 
-def test_chunks_stay_small():
-    sizes = [len(chunk) for chunk in Exchange(500_000).chunks(5, 0)]
-    assert max(sizes) <= 2
-    assert sum(sizes) == 6
-
-
 def test_blocks_keep_their_stratum():
     exchange = block_exchange(np.array([0, 1, 1, 0, 2]), np.array([5, 5, 5, 5, 7]))
     assert exchange.n_units == 3
@@ -60,20 +53,10 @@ def test_blocks_keep_their_stratum():
         block_exchange(np.array([0, 1, 1, 0]), np.array([5, 5, 5, 7]))
 
 
-def test_constant_within_blocks():
-    blocks = np.array([0, 0, 1, 1])
-    assert is_constant_within(np.array([[1.0, 2], [1, 2], [3, 4], [3, 4]]), blocks)
-    assert not is_constant_within(np.array([1.0, 1, 2, 3]), blocks)
-
-
 def test_p_counts_the_observed_statistic_and_ties():
     statistics = np.array([[3.0, 1, 2, 3 - 1e-13], [3, 1, 2, 2.9], [np.nan, 1, 2, 3]])
     np.testing.assert_array_equal(p_values(statistics), [0.5, 0.25, np.nan])
     assert np.isnan(p_values(np.array([1.0])))
-
-
-def test_p_of_an_infinite_statistic_counts_it():
-    np.testing.assert_array_equal(p_values(np.array([[np.inf, 1, 2, 3], [np.inf, 1, np.inf, 3]])), [0.25, 0.5])
 
 
 def test_effect_sizes_are_standard_scores_of_logarithms():

@@ -8,11 +8,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import shapelex as sx
 from shapelex import statistics as st
-from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.group_pairs import corrected
-from shapelex.statistics.paths import path_directions, path_distances
 from shapelex.statistics.permutations import Exchange
-from tests.statistics.simulated import indicator, make_shapes, projection
+from tests.statistics.simulated import make_shapes
 
 
 @pytest.fixture
@@ -117,26 +115,6 @@ class TestTrajectories:
         cosine = steps["a"] @ steps["b"] / np.linalg.norm(steps["a"]) / np.linalg.norm(steps["b"])
         assert paths.angles.loc["a", "b"] == pytest.approx(np.degrees(np.arccos(cosine)))
         draw(paths)
-
-    def test_more_points_have_directions_and_forms(self, rng):
-        path = np.linspace(0, 1, 4)[:, None] * rng.normal(size=5) + 0.01 * rng.normal(size=(4, 5))
-        turn, _ = np.linalg.qr(rng.normal(size=(5, 5)))
-        paths = np.stack([path, 3 * path @ turn + 1, path[::-1]])[None]
-        first, last = path_directions(paths)[0][[0, 2]]
-        assert first @ (path[-1] - path[0]) > 0
-        np.testing.assert_allclose(last, -first)
-        assert path_distances(paths[:, :2])[0, 0, 1] == pytest.approx(0, abs=1e-7)
-
-    def test_points_keep_the_order_of_categories(self, rng, shapes):
-        ages = pd.Categorical(["old", "young", "middle"] * 10, ["young", "middle", "old"])
-        fit = st.shape_lm("shape ~ site * age", shapes, {"age": ages}, permutations=9)
-        assert st.trajectories(fit, "site", "age").points == ["young", "middle", "old"]
-        assert st.trajectories(fit, "site", ages).points == ["young", "middle", "old"]
-        numbers = st.shape_lm("shape ~ site * C(age)", shapes, {"age": ages.codes}, permutations=9)
-        named = st.trajectories(numbers, "site", "age")
-        assert named.points == ["0", "1", "2"]
-        np.testing.assert_allclose(named.lengths, st.trajectories(fit, "site", "age").lengths)
-        assert numbers.groups.tolist()[:2] == ["u.2", "u.0"]
 
     def test_every_group_needs_every_point(self, shapes):
         fit = st.shape_lm("shape ~ group + site", shapes, permutations=9)
@@ -302,14 +280,6 @@ def test_discriminants_leave_each_shape_out(shapes):
         st.discriminants(shapes, np.where(np.arange(30) == 0, "z", groups))
 
 
-@pytest.mark.parametrize("aligned", [False, True])
-def test_discriminants_of_equal_shapes_are_refused(aligned):
-    equal = np.tile(np.exp(1j * np.arange(6.0)), (24, 1))
-    for rows in (equal, 1e6 + equal):
-        with pytest.raises(ShapeInputError, match="all shapes are the same"):
-            st.discriminants(rows, np.arange(24) % 2, aligned=aligned)
-
-
 def test_all_results_print_and_convert(shapes):
     fit = st.shape_lm("shape ~ group * site", shapes, permutations=9)
     results = [
@@ -329,12 +299,6 @@ def test_all_results_print_and_convert(shapes):
     draw(fit)
 
 
-def test_dense_projection_is_that_of_group_means(shapes):
-    fit = st.shape_lm("shape ~ group", shapes, permutations=0)
-    columns = indicator(shapes.metadata["group"])
-    np.testing.assert_allclose(projection(columns) @ fit.shapes.coordinates, fit.fitted_rows, atol=1e-12)
-
-
 def test_pairs_say_where_their_null_model_contains_the_groups(rng):
     shapes = make_shapes(rng, 24, effect=0.1, site=np.repeat(["s", "t", "u"], 8))
     fit = st.shape_lm("shape ~ group * site", shapes, permutations=49)
@@ -345,24 +309,6 @@ def test_pairs_say_where_their_null_model_contains_the_groups(rng):
     assert not any("null model" in one for one in other.remarks)
     alone = st.pairwise(st.shape_lm("shape ~ site + group", shapes, permutations=9), "group")
     assert not any("null model" in one for one in alone.remarks)
-
-
-def test_pairs_with_a_group_of_one_shape_have_no_difference_of_variances(rng):
-    shapes = make_shapes(rng, 13)
-    groups = np.array(list("aaaaaabbbbbbc"))
-    table = st.pairwise(st.shape_lm("shape ~ kind", shapes, {"kind": groups}, permutations=9)).table
-    assert table["variance_difference"].isna().tolist() == [False, True, True]
-    assert table["P_variance"].isna().tolist() == [False, True, True]
-    assert table["P"].notna().all()
-
-
-def test_multivariate_statistics_of_many_components_have_a_remark(rng):
-    fit = st.shape_lm("shape ~ group", make_shapes(rng, 12, n_points=10), permutations=9)
-    many = fit.manova()
-    assert many.n_components > fit.table.loc["residuals", "Df"]
-    (remark,) = [one for one in many.remarks if "pseudo-inverse" in one]
-    assert "more than the 10 residual degrees of freedom" in remark
-    assert not any("pseudo-inverse" in one for one in fit.manova(5).remarks)
 
 
 class TestSidesAndReplicates:
@@ -379,39 +325,8 @@ class TestSidesAndReplicates:
         assert any("2 shapes of a side" in one for one in unnamed.remarks)
         assert not any("shapes of a side" in one for one in named.remarks)
 
-    def test_an_individual_that_lost_a_side_is_named_with_the_reason(self, wings):
-        X, who, side = (one[:12] for one in wings)
-        X, who = X.copy(), np.repeat(range(6), 2)
-        X[3, 2] = np.nan
-        with pytest.raises(
-            ValueError, match=r"but 1 has one side only after shape 3 \(missing landmarks\) was left out"
-        ):
-            st.symmetry(X, who, side, permutations=9)
-
 
 class TestFigures:
-    def test_results_are_drawn_on_figures_of_their_own(self, rng):
-        import matplotlib.pyplot as plt
-
-        fit = st.shape_lm("shape ~ group", make_shapes(rng, 12), permutations=9)
-        first, second = fit.plot(), st.pairwise(fit).plot()
-        assert first.figure is not second.figure
-        plt.close(first.figure)
-        plt.close(second.figure)
-
-    def test_one_covariate_has_one_axis_of_fitted_shapes(self, rng):
-        shapes = make_shapes(rng, 20, x=rng.normal(size=20))
-        one, two = (draw(st.shape_lm(f"shape ~ {right}", shapes, permutations=9)) for right in ("x", "x + group"))
-        assert one.get_xlabel().startswith("axis of fitted shapes (")
-        assert one.get_ylabel().startswith("first axis of the rest (")
-        assert one.get_ylabel().endswith("% of all variation)")
-        assert two.get_ylabel().startswith("axis 2 of fitted shapes (")
-
-    def test_the_legend_of_paths_has_groups_and_points(self, rng):
-        shapes = make_shapes(rng, 24, site=np.repeat(["near", "far"], 12))
-        ax = draw(st.trajectories(st.shape_lm("shape ~ group * site", shapes, permutations=9), "group", "site"))
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "far", "near"]
-
     def test_open_landmarks_are_numbered_points(self, rng):
         test = st.local_test(make_shapes(rng, 30, effect=0.3, groups=3), "group", permutations=99)
         ax = draw(test)
@@ -421,20 +336,3 @@ class TestFigures:
         assert "Landmarks that differ, counted from 1:" in str(test)
         assert "parameter" not in test.to_dataframe()
         assert not test.plot(Figure().subplots(), lines=True).texts
-
-    def test_predicted_shapes_of_allometry_are_in_frames(self, rng):
-        ax = draw(st.allometry(make_shapes(rng, 20), "group", permutations=9))
-        titles = [inset.get_title() for inset in ax.child_axes]
-        assert titles == ["smallest size, a", "largest size, a"]
-        assert all(inset.axison and inset.spines["left"].get_visible() for inset in ax.child_axes)
-
-    def test_marks_of_landmarks_are_not_cut(self, rng):
-        test = st.local_test(make_shapes(rng, 30, effect=0.3), "group", permutations=99)
-        ax = test.plot(Figure(figsize=(4, 4)).subplots())
-        marks = next(line for line in ax.lines if line.get_label() == "differs")
-        radius = marks.get_markersize() / 2 / 72 * ax.figure.dpi
-        ax.figure.canvas.draw()
-        places = ax.transData.transform(marks.get_xydata())
-        box = ax.get_window_extent()
-        assert (places.min(axis=0) - radius >= [box.x0, box.y0]).all()
-        assert (places.max(axis=0) + radius <= [box.x1, box.y1]).all()

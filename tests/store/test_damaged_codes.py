@@ -10,7 +10,6 @@ import shapelex as sx
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError
 from shapelex.store.code_files import SUFFIXES, describe_codes, read_code_errors, write_codes
-from tests.io.fuzzing import damage_file
 
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 
@@ -18,12 +17,6 @@ TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 def make_codes(path, errors=(0.5, 0.25, 0.125)):
     codes = SparseCodes([[0, 1], [2, -1], [1, 0]], [[1j, 2], [3, 0], [4, 1]], 3)
     return write_codes(path, [(codes, np.array(errors), {"id": np.array(["a", "b", "c"])})], {"command": "x"})
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_whole_codes(tmp_path, suffix):
-    found = sx.read_codes(make_codes(tmp_path / f"codes{suffix}"))
-    np.testing.assert_array_equal(found.errors, [0.5, 0.25, 0.125])
 
 
 @pytest.mark.parametrize("array", ["support", "coefs", "errors", "ids"])
@@ -88,20 +81,6 @@ def test_one_long_name_among_many(tmp_path):
     path.write_text(f"id,error,n_used,n_atoms,atom_1,modulus_1,angle_1\n{'x' * 50_000},0,1,1,0,1,0\n{rows}")
     with pytest.raises(CodesError, match="50000 characters: refused"):
         sx.read_codes(path)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_damaged_codes(tmp_path, suffix):
-    path = make_codes(tmp_path / f"codes{suffix}")
-    n_read = 0
-    for seed in range(60):
-        damage_file(path, tmp_path / f"damaged{suffix}", seed)
-        try:
-            sx.read_codes(tmp_path / f"damaged{suffix}")
-            n_read += 1
-        except CodesError:
-            pass
-    assert n_read < 60
 
 
 def test_tables_that_a_spreadsheet_program_saved(tmp_path):

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import shapelex as sx
@@ -67,38 +66,13 @@ for number in range(20):
 """
 
 
-@pytest.mark.parametrize("suffix", [".zarr", ".npz", ".csv"])
+@pytest.mark.parametrize("suffix", [".zarr", ".csv"])
 def test_writers_at_once_leave_a_whole_set(tmp_path, suffix):
     target = tmp_path / f"out{suffix}"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(target), label]) for label in "ab"]
     assert [writer.wait() for writer in writers] == [0, 0]
     assert len(set(sx.read(target).labels)) == 1
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
-
-
-ENCODER = """
-import sys
-import numpy as np
-import shapelex as sx
-
-model = sx.load(sys.argv[1])
-X = np.random.default_rng(0).normal(size=(int(sys.argv[3]), 6, 2))
-for _ in range(20):
-    model.encode_to(X, sys.argv[2], overwrite=True)
-"""
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".zarr"])
-def test_encoders_at_once_leave_whole_codes(tmp_path, suffix):
-    X = np.random.default_rng(0).normal(size=(40, 6, 2))
-    model = sx.ShapeDictionary(4, 2, coder="ormp", n_swaps=0, max_iter=1, tol=1, random_state=0).fit(X)
-    path, target = model.save(tmp_path / "model.npz"), tmp_path / f"codes{suffix}"
-    sizes = {300, 500}
-    words = [[sys.executable, "-c", ENCODER, str(path), str(target), str(size)] for size in sizes]
-    writers = [subprocess.Popen(word) for word in words]
-    assert [writer.wait() for writer in writers] == [0, 0]
-    assert len(sx.read_codes(target).codes) in sizes
-    assert {one.name for one in tmp_path.iterdir()} == {path.name, target.name}
 
 
 def test_a_file_that_a_killed_process_left_is_removed(tmp_path):
@@ -145,25 +119,6 @@ def test_reading_finds_a_set_whose_replacement_was_cut_off(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == ["out.zarr"]
 
 
-def test_reading_finds_codes_whose_replacement_was_cut_off(tmp_path):
-    pytest.importorskip("zarr")
-    from shapelex.coding import SparseCodes
-    from shapelex.store.code_files import write_codes
-
-    codes = SparseCodes([[0]], [[1j]], 1)
-    target = write_codes(tmp_path / "codes.zarr", [(codes, np.zeros(1), {"id": np.array(["a"])})], {})
-    cut_off_replacing(target)
-    assert sx.read_codes(target).codes == codes
-
-
-def test_what_belongs_to_another_target_is_left_alone(tmp_path):
-    (tmp_path / ".out.b.abc.partial" / "old").mkdir(parents=True)
-    with work_folder(tmp_path / "out"):
-        pass
-    assert not (tmp_path / "out").exists()
-    assert (tmp_path / ".out.b.abc.partial" / "old").is_dir()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges folders in one step")
 def test_a_folder_that_is_replaced_is_always_there(tmp_path):
     target = tmp_path / "out.zarr"
@@ -192,8 +147,3 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, error):
         write_atomically(tmp_path / "out.npz", write)
     assert caught.value.filename == str(tmp_path / "out.npz")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_errors_of_other_files_keep_their_names(tmp_path):
-    with pytest.raises(FileNotFoundError, match="input"), work_folder(tmp_path / "out.npz"):
-        (tmp_path / "input").read_bytes()

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -10,8 +9,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CheckpointError, CodesError, ModelFileError, ShapeFileError
-from shapelex.store.archive import read_header
-from shapelex.store.provenance import read_run, zarr_attributes
+from shapelex.store.provenance import read_run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such files on Windows")
 
@@ -59,12 +57,6 @@ def test_only_regular_files_are_opened(tmp_path, name, read, error, make):
         read(path)
 
 
-def test_headers_of_pipes_are_empty(tmp_path):
-    assert read_header(make_pipe(tmp_path / "a.npz")) == {}
-    make_pipe(tmp_path / "zarr.json")
-    assert zarr_attributes(tmp_path) == {}
-
-
 @pytest.mark.parametrize("place", ["configurations/c/0/0", "zarr.json"])
 def test_a_device_inside_a_zarr_folder(tmp_path, place):
     pytest.importorskip("zarr")
@@ -74,19 +66,6 @@ def test_a_device_inside_a_zarr_folder(tmp_path, place):
     for read in (sx.open_shapes, sx.read):
         with pytest.raises((ShapeFileError, FileNotFoundError)):
             read(path)
-
-
-@pytest.mark.parametrize("place", ["configurations/c/0/0", "configurations/zarr.json", "zarr.json"])
-def test_info_of_a_zarr_folder_with_a_device_inside(tmp_path, place):
-    pytest.importorskip("zarr")
-    path = sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "a.zarr")
-    (path / place).unlink()
-    (path / place).symlink_to("/dev/zero")
-    done = subprocess.run(
-        [sys.executable, "-m", "shapelex", "info", str(path)], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 1
-    assert "a.zarr holds no file" in done.stderr or f"{place} in it is no regular file" in done.stderr
 
 
 def test_links_to_regular_files_and_folders_are_followed(tmp_path):

@@ -9,10 +9,10 @@ from shapelex.cli.stored import open_stored_shapes
 
 if TYPE_CHECKING:
     from shapelex.estimators import ShapeDictionary
-    from shapelex.io import StoredShapes
+    from shapelex.shapes import ShapeSet
 
 
-def open_to_code(path: str, model: "ShapeDictionary", whatever_size: bool) -> "StoredShapes | None":
+def open_to_code(path: str, model: "ShapeDictionary", whatever_size: bool) -> "ShapeSet | None":
     """Open shapes to be coded piece by piece; None for those that are read, and brought into form, in memory."""
     from shapelex.io.stored_shapes import is_large
 
@@ -26,7 +26,7 @@ def open_to_code(path: str, model: "ShapeDictionary", whatever_size: bool) -> "S
 def write_codes_in_blocks(
     path: Path,
     model: "ShapeDictionary",
-    stored: "StoredShapes",
+    stored: "ShapeSet",
     source: Any,
     run: dict[str, Any],
     layout: str,
@@ -38,7 +38,7 @@ def write_codes_in_blocks(
 
     `source` is the set, or a Dask array of it that is coded on a cluster.
     """
-    from shapelex.coding.code_table import shape_columns
+    from shapelex.coding.codes import shape_columns
     from shapelex.store.code_files import CodeBlock, write_codes
 
     squares, worst = 0.0, 0.0

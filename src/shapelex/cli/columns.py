@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def find_column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]":
     """Return a column by its name; refuse one that is not there, and suggest the one that was probably meant."""
     from shapelex._validation import closest_name
-    from shapelex.shapes.shapeset import description_columns
+    from shapelex.shapes.set import description_columns
 
     columns = description_columns(shapes)
     if name not in columns:

@@ -100,7 +100,7 @@ def encode(
         screen.show({"n_shapes": len(stored), "rmse": rmse, "worst": worst})
         return
     found = read_shapes_for(dictionary, shapes, screen)
-    from shapelex.coding.code_table import shape_columns
+    from shapelex.coding.codes import shape_columns
     from shapelex.store.code_files import write_codes
 
     with screen.progress("coding"):

@@ -1,8 +1,7 @@
 """Errors on the command line: one line that says what to do, and an exit status.
 
-In comes any exception of a command; out goes its message on standard error, or as JSON on standard output with
-``--json``. Status 1 is for files and data, 2 for wrong usage and wrong values of options, 70 for errors that are bugs
-of shapelex, 130 for an interruption. Warnings, and what the library logs as such, are one line each too.
+Status 1 is for files and data, 2 for wrong usage and wrong values of options, 70 for errors that are bugs of shapelex,
+130 for an interruption. Warnings, and what the library logs as such, are one line each too.
 """
 
 import logging
@@ -36,6 +35,7 @@ from shapelex.exceptions import (
 _SHARED = "shapelex.shared"
 # The base of typer's usage errors, whichever library it comes from.
 _UsageError: Any = typer.BadParameter.__mro__[-4]
+_REMOVED_OPTIONS = {"--max-weight": "; --weight-penalty replaces it."}
 # Errors of the library about values that come from options.
 _WRONG_VALUES = (ParameterError, ParameterTypeError, SpaceError, DeviceError, SearchTooLargeError)
 
@@ -176,8 +176,9 @@ def describe(error: BaseException, options: OptionNames | None = None) -> Failur
 
 
 def _make_printable(error: Any) -> None:
-    """Escape control characters in a usage error, which typer prints by itself."""
-    error.message = as_printable(str(error.message))
+    """Escape control characters in a usage error, which typer prints by itself; name what replaces old options."""
+    instead = _REMOVED_OPTIONS.get(getattr(error, "option_name", ""), "")
+    error.message = as_printable(str(error.message)) + instead
 
 
 def report_error(message: str) -> None:

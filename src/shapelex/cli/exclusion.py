@@ -111,21 +111,15 @@ def read_exclusion(path: Path) -> Exclusion:
 
 def exclude_shapes(shapes: Any, exclusion: Exclusion) -> Any:
     """Return a set without the shapes of a list; a stored one is read into memory, parts on disk stay there."""
+    import numpy as np
+
     from shapelex.io.parts import AssembledShapes
-    from shapelex.shapes import ShapeSet
-    from shapelex.shapes.stored_set import join_blocks
 
     n_all = shapes.shape[0]
     if isinstance(shapes, AssembledShapes):
         shapes.select(exclusion.keeps)
-    elif isinstance(shapes, ShapeSet):
-        shapes = shapes[exclusion.keeps(shapes)]
     else:
-        shapes = join_blocks([block[exclusion.keeps(block)] for block in shapes.blocks()])
+        shapes = shapes[np.concatenate([exclusion.keeps(block) for block in shapes.blocks()])]
     if not shapes.shape[0]:
         raise CommandError(f"{exclusion.path} excludes all {n_all} shapes: none is left.")
-    notes = (*shapes.notes, exclusion.note(n_all))
-    if isinstance(shapes, ShapeSet):
-        return shapes.replace(notes=notes)
-    shapes.notes = notes
-    return shapes
+    return shapes.replace(notes=(*shapes.notes, exclusion.note(n_all)))

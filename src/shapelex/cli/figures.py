@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shapelex._typing import ComplexArray
-    from shapelex.io import StoredShapes
     from shapelex.shapes import ShapeSet
     from shapelex.spaces import Space
 
@@ -153,16 +152,15 @@ def gallery_aspect(n_shapes: int) -> float:
     return 0.3 if n_shapes <= 4 else 0.46 if n_shapes <= 12 else 0.7
 
 
-def pose_on_page(shapes: "ShapeSet | StoredShapes", space: "Space") -> "ComplexArray":
+def pose_on_page(shapes: "ShapeSet", space: "Space") -> "ComplexArray":
     """Return the pose in which the page shows these shapes: upright where they lie upright, for example."""
     import numpy as np
 
-    from shapelex.learning.incomplete_shapes import open_incomplete
+    from shapelex.learning.sampling import open_incomplete
     from shapelex.report.pose import common_pose
     from shapelex.shapes.opening import as_shapes
-    from shapelex.shapes.stored_set import StoredShapes, thin_out
 
-    chosen = thin_out(shapes, _POSE_SHAPES) if isinstance(shapes, StoredShapes) else shapes
+    chosen = shapes if shapes.in_memory else shapes[:: -(-len(shapes) // _POSE_SHAPES)]
     # Shapes with missing landmarks are completed by the mean: the pose hardly depends on them.
     whole = open_incomplete(as_shapes(chosen, space)).take(np.arange(len(chosen)))
     return common_pose(space.preshape(whole).astype(np.complex128), space)

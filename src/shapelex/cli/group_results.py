@@ -129,7 +129,7 @@ def compare(
 
 
 def _columns(shapes: "ShapeSet") -> "dict[str, np.ndarray[Any, Any]]":
-    from shapelex.shapes.shapeset import description_columns
+    from shapelex.shapes.set import description_columns
 
     return dict(description_columns(shapes))
 

@@ -126,7 +126,6 @@ def import_shapes(
         raise typer.BadParameter("works only with --register.", param_hint="--reflection")
     if space is not SpaceName.landmarks and points is None and like is None:
         raise typer.BadParameter(f"--space {space} needs --points: how many the curve has.", param_hint="--space")
-    from shapelex.shapes import ShapeSet
     from shapelex.shapes.summary import Summary
 
     target = claim_shapes(out, force)
@@ -170,7 +169,7 @@ def import_shapes(
         run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
         with screen.progress("writing"):
             write_shapes(shapes, target, run, force, safe_cells=safe_cells)
-        summary = Summary([shapes] if isinstance(shapes, ShapeSet) else shapes.blocks())
+        summary = Summary(shapes.blocks())
     screen.say(str(summary))
     screen.wrote(target)
     found_labels = sorted(summary.labels) if summary.labels else None

@@ -105,7 +105,7 @@ def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
             f"atoms are used by {100 * usage.min():.0f} to {100 * usage.max():.0f} % of the shapes",
         ]
         if "stability_distances" in fields.arrays:
-            from shapelex.geometry.atom_matching import DictionaryStability
+            from shapelex.geometry.matching import DictionaryStability
 
             found = DictionaryStability(
                 fields.take_array("stability_distances"),
@@ -163,7 +163,7 @@ def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, An
 
     stored = open_if_large(file)
     shapes: Any = stored or read_complete_shapes(file, screen, missing="allow")
-    summary = Summary([shapes] if stored is None else stored.blocks())
+    summary = Summary(shapes.blocks())
     labels = sorted(summary.labels) if summary.labels else None
     facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed,
              "preparation": None if shapes.preparation is None else str(shapes.preparation)}  # fmt: skip

@@ -58,59 +58,36 @@ def learn(
     coder: Annotated[
         CoderName, typer.Option("--coder", help="Algorithm that selects the atoms of a shape; the paper uses ormp.")
     ] = CoderName.auto,
-    max_weight: Annotated[
-        float | None,
-        typer.Option("--max-weight", help="Largest modulus of a weight, so that atoms do not cancel each other."),
-    ] = None,
-    switch_cost: Annotated[
-        float | None,
-        typer.Option(
-            "--switch-cost",
-            min=0,
-            help="For time series: cost of a change of the set of atoms from frame to frame, as a squared distance.",
-            show_default=False,
-        ),
-    ] = None,
-    nested: Annotated[
-        bool | None,
-        typer.Option(
-            "--nested/--not-nested",
-            help="Learn for several numbers of atoms per shape up to --nonzero together, so that other shapes and "
-            "seeds give similar atoms; or for --nonzero alone, as the paper does. [default: together where there are "
-            "at least 20 shapes per atom]",
-            show_default=False,
-        ),
-    ] = None,
+    weight_penalty: Annotated[
+        float,
+        typer.Option("--weight-penalty", min=0, help="Price of large weights, so that atoms do not cancel each other."),
+    ] = 0.0,
     effort: Annotated[
         float,
         typer.Option(
             "--effort",
-            min=0.01,
-            help="How long to search for a good dictionary before the updates: 4 for four times as long.",
+            min=1,
+            help="How much to do for a lower training error: 50 swaps of atoms for each unit above 1. The atoms then "
+            "differ more from sample to sample.",
         ),
     ] = 1,
     tie: Annotated[
         float | None,
-        typer.Option(
-            "--tie",
-            min=0,
-            help="Strength of the penalty on the distance from each atom to its nearest shape. By default 0.2 + "
-            "atoms / shapes, but at most 0.5, and 0 at one atom per shape.",
-            show_default=False,
-        ),
+        typer.Option("--tie", min=0, help="0 not to hold the atoms near their start.", show_default=False),
     ] = None,
     swaps: Annotated[
         int | None,
         typer.Option(
             "--swaps",
             min=0,
-            help="Number of swaps and crossovers of dictionaries that are tried before the updates begin; by default "
-            "--effort decides, and 0 tries none.",
+            help="Number of swaps of atoms that are tried; by default --effort decides.",
             show_default=False,
         ),
     ] = None,
     distance: DistanceOption = DistanceName.full,
-    restarts: Annotated[int, typer.Option("--restarts", min=1, help="Number of initial dictionaries to try.")] = 1,
+    restarts: Annotated[
+        int, typer.Option("--restarts", min=1, help="Number of searches by swaps; the best is kept.")
+    ] = 1,
     max_iter: Annotated[
         int, typer.Option("--max-iter", min=0, help="Maximum number of updates of each dictionary.")
     ] = 100,
@@ -182,9 +159,7 @@ def learn(
         nonzero,
         space=found.space,
         coder=str(coder),
-        max_weight=max_weight,
-        switch_cost=switch_cost,
-        nested=nested,
+        weight_penalty=weight_penalty,
         tie=tie,
         effort=effort,
         n_swaps=swaps,
@@ -212,8 +187,6 @@ def learn(
     if n_incomplete:
         screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
     screen.say(f"{len(found)} shapes, {atoms} atoms, at most {nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
-    if len(model.sparsities_) > 1:
-        screen.say(f"nested: learned for {', '.join(map(str, model.sparsities_))} atoms per shape together")
     screen.say(f"{model.n_iter_} updates; atoms are used by {_shares(model)} of the shapes")
     if stability:
         screen.say(model.stability_.summary())
@@ -250,8 +223,6 @@ def _keep_best(model: Any, target: Path, run: dict[str, Any], checkpoint: Path |
     if not hasattr(model, "atoms_"):
         return "interrupted: nothing was learned yet, and nothing was written."
     more = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
-    if more and model.n_iter_ == 0:
-        more = f"; the same command starts the search again, and from then on {checkpoint} is kept up to date"
     kept = target.with_name(target.stem + ".interrupted.npz")
     model.save(kept, overwrite=True, run={**run, "interrupted": True})
     current_report().note_output(kept)

@@ -1,9 +1,7 @@
 """Parameters of Python in messages, as options of the command that runs.
 
-In comes a message with the marks of :func:`shapelex.exceptions.parameter` and
-:func:`~shapelex.exceptions.format_option`; out goes the text that the command line shows. Options are looked up in the
-command itself, so that no message names one that it does not have: parameters that only ``import`` takes are shown as
-``import --points 100``, and those that no command takes as ``tol (in Python)``.
+Options are looked up in the command itself, so that no message names one that it does not have: parameters that only
+``import`` takes are shown as ``import --points 100``, and those that no command takes as ``tol (in Python)``.
 """
 
 import ast

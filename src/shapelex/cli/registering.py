@@ -114,12 +114,11 @@ def _register_parts(
     shapes.replace_rows(change)
     assert preparation is not None
     resampling = None if shapes.preparation is None else shapes.preparation.resampling
-    shapes.preparation = replace(preparation, resampling=resampling)
     changes = _changes(totals)
     note = (
         f"{n_shapes} shapes registered to {what}: {changes['n_moved']} start points moved, {changes['n_reversed']} "
         f"reversed, {changes['n_mirrored']} mirrored. RMS full distance to the target: "
         f"{changes['distance_before']:.4f} before, {changes['distance_after']:.4f} after."
     )
-    shapes.notes = (*shapes.notes, note)
-    return shapes, changes
+    preparation = replace(preparation, resampling=resampling)
+    return shapes.replace(preparation=preparation, notes=(*shapes.notes, note)), changes

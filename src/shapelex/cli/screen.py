@@ -1,7 +1,6 @@
 """What a command shows: results on standard output, progress on standard error.
 
-In come a command's messages; what is printed depends on ``--quiet`` and ``--json``, whose document is that of
-:mod:`shapelex.cli.json_report`.
+``--quiet`` silences the progress; with ``--json`` the results are the document of :mod:`shapelex.cli.json_report`.
 """
 
 import logging

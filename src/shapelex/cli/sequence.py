@@ -71,9 +71,9 @@ def sequence(
             show_default="that of the model, else chosen by held-out error",
         ),
     ] = None,
-    max_weight: Annotated[
+    weight_penalty: Annotated[
         float | None,
-        _tell("--max-weight", "Largest modulus of a weight.", min=0, show_default="that of the model"),
+        _tell("--weight-penalty", "Price of large weights.", min=0, show_default="that of the model"),
     ] = None,
     fps: Annotated[
         float | None,
@@ -154,7 +154,7 @@ def sequence(
     chosen = _series_of(found, series)
     with screen.progress("coding"):
         result = sx.sequences.encode_sequence(
-            found, dictionary, switch_cost=switch_cost, max_weight=max_weight, fps=fps
+            found, dictionary, switch_cost=switch_cost, weight_penalty=weight_penalty, fps=fps
         )
     run = record_run(dictionary.random_state, (shapes, model))
     current_report().note_remarks(result.remarks)

@@ -9,8 +9,7 @@ from shapelex.cli.outputs import claim_file
 from shapelex.exceptions import ShapeFileError
 
 if TYPE_CHECKING:
-    from shapelex.io.parts import AssembledShapes
-    from shapelex.shapes import ShapeSet
+    pass
 
 
 def claim_shapes(path: Path, force: bool) -> Path:
@@ -29,9 +28,7 @@ def claim_shapes(path: Path, force: bool) -> Path:
     return claim_file(path, force)
 
 
-def write_shapes(
-    shapes: "ShapeSet | AssembledShapes", path: Path, run: dict[str, Any], force: bool, *, safe_cells: bool = False
-) -> None:
+def write_shapes(shapes: Any, path: Path, run: dict[str, Any], force: bool, *, safe_cells: bool = False) -> None:
     """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar.
 
     A file that was made since then is not replaced either, unless `force`. `safe_cells` keeps text in tables of text
@@ -41,11 +38,7 @@ def write_shapes(
     from shapelex.io.write import find_writable
     from shapelex.store.provenance import write_sidecar
 
-    provenance = {**shapes.provenance, "run": run}
-    if isinstance(shapes, sx.ShapeSet):
-        shapes = shapes.replace(provenance=provenance)
-    else:
-        shapes.provenance = provenance
+    shapes = shapes.replace(provenance={**shapes.provenance, "run": run})
     claim_file(path, force)
     # Other formats have no cells that a spreadsheet would take for formulas.
     takes_safe_cells = "safe_cells" in find_writable(path).writer_options

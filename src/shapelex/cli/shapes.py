@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +153,7 @@ def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) ->
                 ends = "--closed" if model.space_.closed else "--open"
                 advice = f"if they are outlines, import their files again with {ends} and the same --points."
             raise CommandError(f"{path} is in {shapes.space}, but the model is in {model.space_}: {advice}")
-        shapes = replace(shapes, space=model.space_)
+        shapes = shapes.replace(space=model.space_, preparation=shapes.preparation)
     try:
         needs_registration = model._missing_registration(shapes) is not None
     except PreparationError as error:

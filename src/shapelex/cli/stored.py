@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,14 @@ from shapelex.cli.json_report import current_report
 from shapelex.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from shapelex.io import StoredShapes
     from shapelex.io.parts import AssembledShapes
     from shapelex.shapes import ShapeSet
 
+# Shapes of a chunk that a worker reads.
+_CHUNK_ROWS = 100_000
 
-def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "StoredShapes | None":
+
+def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "ShapeSet | None":
     """Open shapes that are read piece by piece: arrays, and large sets; None where the file is of another kind.
 
     Parameters
@@ -49,7 +50,7 @@ def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "StoredShap
     return stored
 
 
-def open_if_large(path: str) -> "StoredShapes | None":
+def open_if_large(path: str) -> "ShapeSet | None":
     """Open a large set of shapes; None for all else."""
     from shapelex.io.stored_shapes import is_large
 
@@ -92,10 +93,9 @@ def on_cluster(shapes: Any, path: str, address: str | None) -> Iterator[Any]:
     except (OSError, ValueError) as error:
         raise CommandError(f"no scheduler answers at {address}: {' '.join(str(error).split())}") from error
     with client:
-        from shapelex.distributed import from_file
-        from shapelex.shapes import ShapeSet
+        from shapelex.io import open_shapes
 
-        if isinstance(shapes, ShapeSet):
+        if shapes.in_memory:
             yield shapes.replace(configurations=dask.array.from_array(shapes.configurations))
         else:
-            yield replace(from_file(path), space=shapes.space)
+            yield open_shapes(path, chunks=_CHUNK_ROWS).replace(space=shapes.space, preparation=shapes.preparation)

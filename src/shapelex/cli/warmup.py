@@ -59,10 +59,9 @@ def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda
             sx.retrieve(rows, rows, 2, sx.Landmarks(8, closed=True), rerank="diffusion")
             # Dictionaries of many atoms have a kernel of their own.
             many = generator.normal(size=(40, 8)) + 1j * generator.normal(size=(40, 8))
-            sx.encode(rows, many.astype(dtype), 2, "ormp", polish=True, max_weight=0.5)
+            sx.encode(rows, many.astype(dtype), 2, "ormp", polish=True)
             # A search changes to double precision where errors are tiny.
             model = sx.ShapeDictionary(6, 2, coder="exact", max_iter=2, n_swaps=1, random_state=0)
             model.fit(np.tile(rows[:6], (5, 1)))
-            for bound in (None, 0.5):
-                sx.sequences.encode_sequence(rows, model, switch_cost=0.1, max_weight=bound)
+            sx.sequences.encode_sequence(rows, model, switch_cost=0.1)
             sx.sequences.register_sequence(rows, sx.Landmarks(8, closed=True))

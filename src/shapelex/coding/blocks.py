@@ -13,13 +13,11 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
+from shapelex.coding.coders import CodedBlock, Coding
 from shapelex.coding.codes import CodePath, SparseCodes, as_codes
-from shapelex.coding.row_coder import RowCoder
-from shapelex.coding.settings import CodedBlock, Coding
-from shapelex.coding.threads import count_threads, run_blocks
-from shapelex.coding.torch.device_coder import DeviceCoder
-from shapelex.coding.torch.whitening import DeviceWhitening
-from shapelex.shapes.collection import ArrayShapes, Block, Shapes
+from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
+from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
+from shapelex.shapes.storage import ArrayShapes, Block, Shapes
 from shapelex.spaces import Landmarks
 
 if TYPE_CHECKING:

@@ -1,8 +1,4 @@
-"""The registry of coders: one entry for each, with an implementation for each backend that it supports.
-
-A coder turns the correlations of a block of rows with a dictionary into supports and weights. CONTRIBUTING.md says how
-to add one.
-"""
+"""Settings of coding, the registry of coders with an implementation for each backend, and prepared dictionaries."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
-from shapelex._typing import BoolArray, FloatArray, IntArray
-from shapelex._validation import check_choice
-from shapelex.exceptions import DeviceError, SearchTooLargeError
+from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
+from shapelex._validation import check_choice, check_count, check_flag, check_not_negative, check_number
+from shapelex.coding.codes import SparseCodes
+from shapelex.exceptions import DeviceError, ParameterError, ParameterTypeError, SearchTooLargeError, ShapeInputError
+from shapelex.kernels.alignment import aligned_zeros
 from shapelex.kernels.beam import beam_batch
-from shapelex.kernels.bounded import bound_batch
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
 from shapelex.kernels.pursuit import pursue_batch
@@ -29,14 +27,90 @@ if TYPE_CHECKING:
     from shapelex.coding.torch.coders import TorchCoder
     from shapelex.kernels.torch.weights import Problem
 
+
+@dataclass(frozen=True)
+class PreparedAtoms:
+    """Atoms of norm 1 (or 0) and their Gram matrix.
+
+    Parameters
+    ----------
+    atoms : ndarray of float, shape (n_atoms, 2 * n_coordinates)
+        Normalized atoms, real and imaginary parts interleaved.
+    norms : ndarray of float, shape (n_atoms,)
+        Norms that the atoms had.
+    originals : ndarray of int, shape (n_atoms,)
+        For a copy of an earlier atom, which was set to zero, the number of that atom; its own number for all others.
+    folded : ndarray of complex, shape (n_coordinates, n_atoms)
+        Conjugate transpose of the normalized atoms: rows times this are their correlations.
+    gram : ndarray of float, shape (n_atoms, 2, width)
+        Real and imaginary parts of `atom_i^H atom_j`, padded with zeros to whole cache lines.
+    """
+
+    atoms: FloatArray
+    norms: FloatArray
+    originals: IntArray
+    folded: ComplexArray
+    gram: FloatArray
+
+
+def prepare_atoms(atom_rows: ComplexArray) -> PreparedAtoms:
+    """Normalize whitened atoms and compute their Gram matrix; copies of earlier atoms become zero."""
+    unit, norms = _normalize(atom_rows)
+    gram = unit.conj() @ unit.T
+    # A copy spans what its original does: without it the first of equals is chosen, and beams waste no place.
+    originals = _find_originals(unit, gram)
+    is_copy = originals != np.arange(len(unit))
+    if is_copy.any():
+        unit[is_copy] = 0
+        gram[is_copy] = gram[:, is_copy] = 0
+    # Rows of whole cache lines: loops over all atoms start on one and have no tail.
+    real_dtype, n_atoms = unit.real.dtype, len(unit)
+    n_line = 64 // real_dtype.itemsize
+    padded = aligned_zeros((n_atoms, 2, -(-n_atoms // n_line) * n_line), real_dtype)
+    padded[:, 0, :n_atoms], padded[:, 1, :n_atoms] = gram.real, gram.imag
+    return PreparedAtoms(unit.view(real_dtype), norms, originals, np.ascontiguousarray(unit.conj().T), padded)
+
+
+def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
+    """Return atoms of norm 1 or 0, and the norms they had; atoms that are unit to rounding stay as they are."""
+    dtype = atom_rows.real.dtype
+    eps = np.finfo(dtype).eps
+    reals = atom_rows.view(dtype)
+    norms2: FloatArray = np.einsum("jn,jn->j", reals, reals)
+    is_unit = np.abs(norms2 - 1) <= 16 * eps
+    norms = np.ones(len(atom_rows), dtype=dtype)
+    unit = atom_rows.copy()
+    if not is_unit.all():
+        others = atom_rows[~is_unit]
+        # Scaling by the largest entry first: squares of very small or large atoms stay finite.
+        largest = np.abs(others.view(dtype)).max(axis=1, keepdims=True)
+        scale = np.where(largest > 0, largest, 1).astype(dtype)
+        scaled = others / scale
+        scaled_norms = np.sqrt((scaled.real**2 + scaled.imag**2).sum(axis=1, keepdims=True))
+        unit[~is_unit] = scaled / np.where(scaled_norms > 0, scaled_norms, 1)
+        norms[~is_unit] = (scaled_norms * scale)[:, 0]
+    return unit, norms
+
+
+def _find_originals(unit: ComplexArray, gram: ComplexArray) -> IntArray:
+    """Return, for each atom, the first one that equals it up to rotation and rounding."""
+    eps = np.finfo(gram.dtype).eps
+    originals = np.arange(len(unit))
+    close = gram.real**2 + gram.imag**2 > 1 - 1e3 * eps
+    # The product of nearly equal atoms says little: their difference decides.
+    for first, second in zip(*np.nonzero(close), strict=True):
+        if first < second and originals[first] == first and originals[second] == second:
+            difference = np.abs(unit[second] - gram[first, second] * unit[first]).max()
+            if difference <= 8 * eps:
+                originals[second] = first
+    return originals
+
+
 EXACT_MAX_SUPPORTS = 10_000_000
 """Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of ``"exact"``: about 8 ms per shape and core."""
 
 AUTO_MAX_SUPPORTS = 50_000
 """Maximum number of supports for which ``"auto"`` is ``"exact"``: 40 µs per shape and core, about as long as a beam."""
-
-AUTO_MAX_BOUNDED_SUPPORTS = 1_000
-"""Maximum number of supports that ``"auto"`` searches for bounded weights, whose solution takes microseconds each."""
 
 BEAM_WIDTH = 16
 """Default width of ``"beam"``."""
@@ -75,7 +149,7 @@ class KernelInputs(NamedTuple):
 
     Complex numbers have real and imaginary parts interleaved. `rows` (n_rows, 2 * n_coordinates) are of length 0 where
     only the `correlations` (n_rows, 2 * n_atoms) with the atoms are at hand; `norms2` are the squared norms of the
-    rows, `gram` and `atoms` those of :class:`~shapelex.coding.prepared.PreparedAtoms`, `limits` those of
+    rows, `gram` and `atoms` those of :class:`~shapelex.coding.coders.PreparedAtoms`, `limits` those of
     :func:`make_limits`.
     """
 
@@ -124,15 +198,11 @@ class Coder:
 
 
 class Search(NamedTuple):
-    """What a method does: a coder of ``CODERS``, the width of a beam, and whether its supports are polished.
-
-    With bounded weights, `tries_all` tells whether all supports are searched for the least bounded error.
-    """
+    """What a method does: a coder of ``CODERS``, the width of a beam, and whether its supports are polished."""
 
     coder: str
     width: int
     polishes: bool
-    tries_all: bool
 
 
 def choose_search(
@@ -156,7 +226,6 @@ def choose_search(
         )
     sizes = range(1, n_nonzero + 1) if has_target else [n_nonzero]
     n_supports = sum(comb(n_atoms, size) for size in sizes)
-    tries_all = method == "exact" or (method == "auto" and n_supports <= AUTO_MAX_BOUNDED_SUPPORTS)
     if method == "auto" and n_supports <= AUTO_MAX_SUPPORTS:
         method = "exact"
     elif method == "auto":
@@ -177,7 +246,7 @@ def choose_search(
         )
     # An exact search leaves nothing to polish.
     polishes = bool(polish) and method != "exact"
-    return Search("ormp" if method == "beam" and width == 1 else method, width, polishes, tries_all)
+    return Search("ormp" if method == "beam" and width == 1 else method, width, polishes)
 
 
 def implementation(name: str, backend: str) -> Any:
@@ -212,14 +281,6 @@ def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
     """Improve the codes of a search by exchanges of atoms."""
     with in_double(inputs, outputs) as (inputs, outputs):
         polish_batch(*inputs, score_workspace(inputs), *outputs)
-
-
-def bound_on_cpu(inputs: KernelInputs, outputs: KernelOutputs, bounds: FloatArray, tries_all: bool) -> None:
-    """Code again the rows whose weights exceed the `bounds` of their atoms."""
-    with in_double(inputs, outputs) as (inputs, outputs):
-        problem = inputs.correlations, inputs.norms2, inputs.gram, inputs.limits
-        bounds = bounds.astype(np.float64, copy=False)
-        bound_batch(*problem, bounds, int(tries_all), score_workspace(inputs), *outputs)
 
 
 @contextmanager
@@ -295,3 +356,142 @@ CODERS: dict[str, Coder] = {
     "beam": Coder(_cost_beam, is_nested=False, numba=_numba_beam, torch=_torch_beam),
     "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=_torch_exact),
 }
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How to code: the dictionary as whitened rows of any norm, and the arguments of :func:`shapelex.encode`."""
+
+    atom_rows: ComplexArray
+    n_nonzero: int | None = None
+    method: str = "auto"
+    width: int | None = None
+    tol: float | None = None
+    path: bool = False
+    polish: bool | None = None
+    weight_penalty: float = 0.0
+    n_threads: int | None = None
+    device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class CodedBlock:
+    """Consecutive shapes with their codes.
+
+    Parameters
+    ----------
+    start : int
+        Number of the first one.
+    support : ndarray of int32, shape (n_rows, n_nonzero)
+        Atoms, padded with −1.
+    coefs : ndarray of complex, shape (n_rows, n_levels, n_nonzero)
+        Weights: one level, or one for every sparsity of a path.
+    squares : ndarray of float, shape (n_rows,)
+        Squared full distances to the reconstructions; no entry where they were not asked for.
+    n_atoms : int
+        Number of atoms of the dictionary.
+    """
+
+    start: int
+    support: IntArray
+    coefs: ComplexArray
+    squares: FloatArray
+    n_atoms: int
+
+    @property
+    def codes(self) -> SparseCodes:
+        """The codes, of the highest sparsity where they are a path."""
+        return SparseCodes._from_coder(self.support, self.coefs[:, -1], self.n_atoms)
+
+    @property
+    def errors(self) -> FloatArray:
+        """Full distances to the reconstructions."""
+        return np.sqrt(self.squares)
+
+
+class DictionaryCoder:
+    """What the coders of all backends have: the arguments, checked, and the atoms, prepared in one precision."""
+
+    def __init__(self, coding: Coding, backend: str, dtype: np.dtype[np.complexfloating]) -> None:
+        atoms = as_rows(coding.atom_rows, "atom_rows")
+        self.coding = coding
+        self.dtype: np.dtype[np.complexfloating] = np.dtype(dtype)
+        self.n_atoms, self.n_coordinates = atoms.shape
+        self.n_nonzero = check_nonzero(coding.n_nonzero, self.n_atoms, self.n_coordinates, coding.tol)
+        self.n_levels = self.n_nonzero if coding.path else 1
+        width = None if coding.width is None else check_count(coding.width, 1, "width")
+        if coding.polish is not None:
+            check_flag(coding.polish, "polish")
+        method = _check_nested(coding.method, coding.polish) if coding.path else coding.method
+        self.search = choose_search(
+            method,
+            self.n_atoms,
+            self.n_nonzero,
+            width,
+            has_target=coding.tol is not None,
+            polish=coding.polish,
+            backend=backend,
+        )
+        self.implementation = implementation(self.search.coder, backend)
+        sizes = self.n_coordinates, self.n_atoms, self.n_nonzero, self.search.width
+        self.cost_ns = CODERS[self.search.coder].cost_ns(*sizes)
+        if self.search.polishes:
+            self.cost_ns += polish_cost_ns(self.n_atoms, self.n_nonzero)
+        penalty = check_not_negative(coding.weight_penalty, "weight_penalty")
+        if penalty > 0:
+            # |z - Da|^2 + p |a|^2 is the squared distance to a sum of atoms that have one more coordinate each, √p.
+            atoms = np.hstack([atoms, np.sqrt(penalty) * np.eye(self.n_atoms)])
+        with single_blas_thread():
+            self.prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
+        norms = self.prepared.norms
+        self.limits = make_limits(norms.dtype, coding.tol)
+        # Weights are divided by the norms that the atoms had.
+        factors: FloatArray = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0).astype(norms.dtype)
+        self.factors = factors if (factors != 1).any() else None
+
+
+def as_rows(rows: ComplexArray, name: str) -> ComplexArray:
+    """Return the array; refuse what is no stack of complex rows."""
+    array = np.asarray(rows)
+    if array.ndim != 2 or not np.iscomplexobj(array) or array.shape[1] == 0:
+        raise ShapeInputError(
+            f"{name} must be a 2-D complex array (rows, n_coordinates), got shape {array.shape}, dtype {array.dtype}."
+        )
+    return array
+
+
+def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: float | None) -> int:
+    """Return the maximum number of atoms per shape; refuse sparsities that a dictionary does not have."""
+    if tol is not None and not (np.isfinite(check_number(tol, "tol", "a distance")) and tol >= 0):
+        raise ParameterError(f"{parameter('tol')} must be a distance, finite and not negative, got {tol}.")
+    if n_nonzero is None:
+        if tol is None:
+            raise ParameterError(
+                f"give {parameter('n_nonzero')}, {parameter('tol')} or both: without them no pursuit knows where to "
+                "stop."
+            )
+        return min(n_atoms, n_coordinates)
+    if type(n_nonzero) is bool or not isinstance(n_nonzero, int | np.integer):
+        raise ParameterTypeError(f"{parameter('n_nonzero')} must be an integer, got {n_nonzero!r}.")
+    if not 1 <= n_nonzero <= n_atoms:
+        raise ParameterError(
+            f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', n_atoms)}, got {n_nonzero}."
+        )
+    return int(n_nonzero)
+
+
+def _check_nested(method: str, polish: bool | None) -> str:
+    """Return the pursuit to use for a path of codes; refuse methods that give none."""
+    if polish:
+        raise ParameterError(
+            f"{parameter('path', True)} needs supports that contain each other, and polishing exchanges atoms: leave "
+            f"out {parameter('path')} or {parameter('polish')}."
+        )
+    if method == "auto":
+        return "ormp"
+    if method in CODERS and not CODERS[method].is_nested:
+        nested = " or ".join(f'"{name}"' for name, entry in CODERS.items() if entry.is_nested)
+        raise ParameterError(
+            f"{parameter('path', True)} needs a nested pursuit, {parameter('method')} {nested}, got {method!r}."
+        )
+    return method

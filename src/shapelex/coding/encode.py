@@ -10,17 +10,17 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import as_configurations
+from shapelex._validation import as_configurations, removed_arguments
 from shapelex.coding.blocks import code_all
+from shapelex.coding.coders import Coding, as_rows
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.masked import encode_masked
-from shapelex.coding.settings import Coding, as_rows
 from shapelex.exceptions import CoordinateCountError, ParameterError
-from shapelex.shapes.collection import ArrayShapes
 from shapelex.shapes.opening import as_shapes
+from shapelex.shapes.storage import ArrayShapes
 from shapelex.spaces import Space
-from shapelex.spaces.plain import PlainRows
-from shapelex.spaces.rows import row_norms
+from shapelex.spaces.base import PlainRows
+from shapelex.spaces.coordinates import row_norms
 
 
 @overload
@@ -34,7 +34,7 @@ def encode(
     tol: float | None = ...,
     path: Literal[False] = ...,
     polish: bool | None = ...,
-    max_weight: float | None = ...,
+    weight_penalty: float = ...,
     mask: ArrayLike | None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
@@ -53,7 +53,7 @@ def encode(
     tol: float | None = ...,
     path: Literal[True],
     polish: Literal[False] | None = ...,
-    max_weight: None = ...,
+    weight_penalty: float = ...,
     mask: None = ...,
     space: Space | None = ...,
     n_threads: int | None = ...,
@@ -61,6 +61,7 @@ def encode(
 ) -> CodePath: ...
 
 
+@removed_arguments(max_weight="weight_penalty keeps weights small")
 def encode(
     X: ArrayLike,
     atoms: ArrayLike,
@@ -71,7 +72,7 @@ def encode(
     tol: float | None = None,
     path: bool = False,
     polish: bool | None = None,
-    max_weight: float | None = None,
+    weight_penalty: float = 0.0,
     mask: ArrayLike | None = None,
     space: Space | None = None,
     n_threads: int | None = None,
@@ -115,13 +116,10 @@ def encode(
         best of all pairs. By default only ``"auto"`` does so, where its search is not exact; a method that is named
         gives what its name says. With `tol`, a shape that reaches it also tries fewer atoms, and never gets more. Not
         possible with `path`, because exchanged supports do not contain each other.
-    max_weight : float, optional
-        Largest modulus of the weights, for atoms of norm 1. Sums of atoms then cannot cancel: the codes are
-        stable, at the price of a larger error. Supports are chosen by the bounded error: ``"exact"`` gives its true
-        minimum over all supports of `n_nonzero` atoms, other methods exchange atoms of the supports that they find, and
-        ``"auto"`` is exact up to 1,000 supports. On the CPU, without `path` and `tol`. With `mask` the weights of the
-        landmarks present obey the bound, and so do those of the completed shape. Atoms of codes that the bound changes
-        are in order of their numbers.
+    weight_penalty : float, default 0
+        Price ``p`` of large weights: codes minimize ``|z - sum_j alpha_j atoms_j|^2 + p |alpha|^2``, supports as well
+        as weights, so that similar atoms do not cancel each other. Errors are distances, without the price. With
+        `tol`, the root of the whole sum must reach the target.
     mask : array_like of bool, shape (n_samples, n_coordinates), optional
         True for the landmarks that are present; the others may be NaN. Each shape is coded from the landmarks that
         it has, with shape and atoms re-centered on these, and at least three. Its weights are scaled for the
@@ -190,7 +188,7 @@ def encode(
     shapes.space.check_space_of(atoms, "atoms")
     atom_rows = shapes.space.whiten(as_configurations(atoms, name="atoms", n_coordinates=shapes.shape[1])[0])
     coding = Coding(
-        atom_rows, n_nonzero, method, width, tol, path, polish, max_weight, n_threads=n_threads, device=device
+        atom_rows, n_nonzero, method, width, tol, path, polish, weight_penalty, n_threads=n_threads, device=device
     )
     return code_all(shapes, coding) if mask is None else encode_masked(shapes, mask, coding)
 

@@ -8,13 +8,17 @@ import lazy_loader as _lazy
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     submod_attrs={
-        "behavior": ["make_behavior"],
-        "deformation": ["deform"],
         "digits": ["load_digits_outlines"],
-        "known_dictionary": ["DictionarySample", "make_from_dictionary"],
-        "leaves": ["make_leaves"],
-        "load": ["fetch", "list_datasets"],
-        "worms": ["make_worms", "worm_postures"],
+        "public": ["fetch", "list_datasets"],
+        "simulated": [
+            "DictionarySample",
+            "deform",
+            "make_behavior",
+            "make_from_dictionary",
+            "make_leaves",
+            "make_worms",
+            "worm_postures",
+        ],
     },
 )
 

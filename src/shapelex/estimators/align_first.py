@@ -16,15 +16,16 @@ from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.estimators.atom_plot import AtomPlotMixin
 from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs, preparation_of
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
+from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS
 from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
-from shapelex.geometry.preshapes import rotations_onto
-from shapelex.learning import Iteration, LearnedDictionary, Learner, LearningOptions
-from shapelex.learning.options import default_tie
+from shapelex.geometry.alignment import rotations_onto
+from shapelex.learning import Learner, LearningOptions, LearningState
+from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
-from shapelex.spaces.plain import PlainRows
+from shapelex.spaces.base import PlainRows
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
@@ -32,11 +33,9 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
     """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
 
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
-    ``a_kj``, at most `n_nonzero` per shape, that minimize ``RMSE + tie · mean_j e_j²``. ``RMSE²`` is the mean of
-    ``|z~_k − Σ_j a_kj d_j|²_Phi``, and ``e_j`` the distance from atom ``d_j`` to the nearest aligned shape, which may
-    be scaled by any real number. There is no nested form: atoms are learned for `n_nonzero` alone. The paper [1]_
-    minimizes the first term alone (section 6, "Computational results", equation 38). :class:`ShapeDictionary` is
-    compared with this method: weights that cannot rotate an atom leave larger errors.
+    ``a_kj``, at most `n_nonzero` per shape, that minimize the mean of ``|z~_k − Σ_j a_kj d_j|²_Phi`` (section 6,
+    "Computational results", equation 38 of the paper [1]_). :class:`ShapeDictionary` is compared with this method:
+    weights that cannot rotate an atom leave larger errors.
 
     Parameters
     ----------
@@ -48,21 +47,18 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         Space of the configurations; landmarks when not given.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``.
-    init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
-        First dictionary: shapes far from each other, random shapes, or given configurations, which are rotated onto
-        the mean like the shapes.
+    init : {"auto", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "auto"
+        First dictionary, see :class:`ShapeDictionary`; given configurations are rotated onto the mean like the shapes.
     tie : float, optional
-        Strength of the penalty on the distance from each atom to its nearest shape; 0 for none. The default is that of
-        :class:`ShapeDictionary`.
+        0 not to hold the atoms near their start.
     n_swaps : int, optional
-        Number of swaps and crossovers tried in the search before a descent, see :class:`ShapeDictionary`; 0 for no
-        search. By default as many as there with ``effort=1``, and none where `init` is an array.
+        Number of swaps of atoms, see :class:`ShapeDictionary`; none by default.
     n_restarts : int, default 1
-        Number of descents from different first dictionaries; the best result is kept.
+        Number of descents, where they differ by random draws; the best result is kept.
     max_iter : int, default 100
-        Maximum number of updates per descent; the search before a descent counts as one.
+        Maximum number of updates per descent.
     tol : float, default 1e-5
-        A descent ends when an update changes the objective by no more than this fraction of it.
+        A descent ends when an update changes the error by no more than this fraction of it.
     n_jobs : int, optional
         Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
     random_state : int, Generator, RandomState or None, default None
@@ -128,7 +124,8 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
             Array("loss_curve_", "float", ("n_losses",)),
             Number("rmse_"),
             Count("n_iter_"),
-        )
+        ),
+        renewed={name: RENEWED_PARAMETERS[name] for name in ("init", "tie")},
     )
 
     def __init__(
@@ -138,7 +135,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         *,
         space: Space | None = None,
         coder: str = "auto",
-        init: str | ArrayLike = "spread",
+        init: str | ArrayLike = "auto",
         tie: float | None = None,
         n_swaps: int | None = None,
         n_restarts: int = 1,
@@ -186,22 +183,25 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         preparation = preparation_of(X)
         rows = space.whitened_preshapes(configurations, "X")
         # mean_shape would call the argument "weights" in its error message.
-        weights = check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
+        check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
         mean = mean_shape(configurations, weights=sample_weight, space=space)
-        options = self._options(space, mean, int(np.count_nonzero(weights)))
+        options = self._options(space, mean)
         rotated = _as_real_rows(_rotated(rows, mean, space))
         shapes = as_shapes(rotated, PlainRows(rotated.shape[1]), sample_weight)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        progress = FitProgress(self, self.verbose, data, options, lambda found: _attributes_at(found, mean, space))
-        learner = Learner(shapes, options, as_generator(self.random_state), progress)
+        learner = Learner(shapes, options, as_generator(self.random_state))
+        progress = FitProgress(
+            self, self.verbose, data, len(learner.plan), lambda state: _attributes_at(state, mean, space)
+        )
+        learner.callback = progress
         try:
             learned = learner.run()
         except KeyboardInterrupt:
-            if learner.best is not None:
-                self._store(learner.best, mean, space, preparation)
+            if learner.state.result is not None:
+                self._store(learner.state.result, mean, space, preparation)
             raise
         self._store(learned, mean, space, preparation)
-        if not learned.converged and not progress.was_stopped and options.max_iter > 0:
+        if options.is_plain and options.max_iter > 0 and not learner.state.converged and not progress.was_stopped:
             warnings.warn(
                 Message(
                     f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
@@ -311,31 +311,20 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         rotated = _rotated(self._read_new_rows(X), self.mean_, self.space_)
         return residual_norms(_as_real_rows(rotated), self._atom_rows(), self._encode(rotated))
 
-    def _options(self, space: Space, mean: ComplexArray, n_shapes: int) -> LearningOptions:
+    def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
         init = self.init
         if not isinstance(init, str):
             init = _as_real_rows(_rotated(space.whitened_preshapes(init, "init"), mean, space))
-        return LearningOptions(
-            n_atoms=self.n_atoms,
-            n_nonzero=self.n_nonzero,
-            coder=self.coder,
-            init=init,
-            tie=default_tie(self.n_atoms, self.n_nonzero, n_shapes) if self.tie is None else self.tie,
-            n_swaps=self.n_swaps,
-            n_restarts=self.n_restarts,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_threads=count_jobs(self.n_jobs),
-        )
+        return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs))
 
-    def _store(
-        self, learned: LearnedDictionary, mean: ComplexArray, space: Space, preparation: Preparation | None
-    ) -> None:
-        self.__dict__.update(_attributes_at(learned, mean, space))
+    def _store(self, learned: PassSums, mean: ComplexArray, space: Space, preparation: Preparation | None) -> None:
         self.preparation_ = preparation
-        self.usage_ = learned.usage
-        self.loss_curve_ = learned.loss_curve
-        self.n_iter_ = learned.n_iter
+        self.mean_, self.space_, self.n_features_in_ = mean, space, space.n_coordinates
+        self.atoms_ = space.unwhiten(_as_complex_rows(learned.atoms))
+        self.rmse_ = learned.rmse
+        self.usage_ = learned.usage / learned.weight
+        self.loss_curve_ = np.array(learned.curve)
+        self.n_iter_ = len(learned.curve) - 1
 
     def _atom_rows(self) -> ComplexArray:
         return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))
@@ -351,7 +340,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
 
     def _check_loaded(self) -> None:
         check_verbose(self.verbose)
-        self._options(self.space_, self.mean_, n_shapes=1)
+        self._options(self.space_, self.mean_)
         self.errors(self.atoms_[:1])
 
     @property
@@ -367,14 +356,15 @@ def _rotated(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArr
     return _rotations(rows, mean, space) * rows
 
 
-def _attributes_at(found: Iteration | LearnedDictionary, mean: ComplexArray, space: Space) -> dict[str, Any]:
-    """Return the attributes of an estimator that stops at this iteration."""
+def _attributes_at(state: LearningState, mean: ComplexArray, space: Space) -> dict[str, Any]:
+    """Return the attributes of an estimator that stops after this pass."""
+    assert state.coded is not None
     return {
         "mean_": mean,
-        "atoms_": space.unwhiten(_as_complex_rows(found.atoms)),
+        "atoms_": space.unwhiten(_as_complex_rows(state.coded)),
         "space_": space,
         "n_features_in_": space.n_coordinates,
-        "rmse_": found.rmse,
+        "rmse_": state.rmse,
     }
 
 

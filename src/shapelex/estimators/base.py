@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -19,12 +19,19 @@ from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_flag, check_names, check_weights
-from shapelex.exceptions import CodesError, NonFiniteError, ParameterError, PreparationError, PreparationWarning
+from shapelex.exceptions import (
+    CodesError,
+    NonFiniteError,
+    ParameterError,
+    ParameterTypeError,
+    PreparationError,
+    PreparationWarning,
+)
 from shapelex.geometry import register
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.collection import Shapes
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.storage import Shapes
 from shapelex.shapes.thumbnails import html_with_thumbnails
 from shapelex.spaces import Space
 from shapelex.store.model_file import save_estimator
@@ -54,8 +61,13 @@ def all_or_nothing(fit: Method) -> Method:
 class NamedParameters(BaseEstimator):  # type: ignore[misc]
     """An estimator whose constructor suggests the parameter that a misspelled name probably means."""
 
+    # Parameters of earlier versions, and what to use instead.
+    _removed_parameters: ClassVar[Mapping[str, str]] = {}
+
     def __new__(cls, *_: Any, **parameters: Any) -> Any:
         """Check the names of the parameters."""
+        for name in parameters.keys() & cls._removed_parameters.keys():
+            raise ParameterTypeError(f"{name} was removed: {cls._removed_parameters[name]}.")
         check_names(parameters, cls._get_param_names(), cls.__name__)
         return super().__new__(cls)
 

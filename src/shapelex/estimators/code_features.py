@@ -1,11 +1,5 @@
-"""Real features from codes over a dictionary, for ordinary classifiers and regressors.
+"""Real features from codes over a dictionary, for ordinary classifiers and regressors."""
 
-Input: configurations where the transformer has a dictionary, otherwise codes. Output: real columns that do not depend
-on the pose of a shape.
-"""
-
-import functools
-from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -17,16 +11,13 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice
 from shapelex.coding import SparseCodes
 from shapelex.estimators.align_first import AlignFirstDictionary
-from shapelex.estimators.base import NamedParameters
+from shapelex.estimators.base import NamedParameters, check_dense_codes
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError, ParameterError, ParameterTypeError
+from shapelex.geometry.alignment import phases
 from shapelex.geometry.means import leading_row
-from shapelex.geometry.preshapes import phases
 
 _KINDS = ("auto", "modulus", "phase", "similarity", "tangent")
-_NEED_ATOMS = ("similarity", "tangent")
-# Number of codes that are made dense at a time, so that the additional memory does not grow with the number of shapes.
-_BLOCK_ROWS = 8192
 
 
 class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
@@ -156,10 +147,10 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
             ``n_coordinates`` for ``"tangent"``.
         """
         check_is_fitted(self)
-        codes = _check_codes(X) if self.dictionary is None else _code(self.dictionary_, X)
-        if _count_atoms(codes) != self._n_atoms:
+        codes = self._codes(X)
+        if codes.shape[1] != self._n_atoms:
             raise CodesError(
-                f"X holds codes over {_count_atoms(codes)} atoms, but CodeFeatures was fitted on {self._n_atoms}."
+                f"X holds codes over {codes.shape[1]} atoms, but CodeFeatures was fitted on {self._n_atoms}."
             )
         return self._features(codes)
 
@@ -177,50 +168,76 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
             ``modulus0 …``, ``similarity0 …``, or ``real0 … imag0 …``.
         """
         check_is_fitted(self)
+        prefixes, n_each = ["real", "imag"], len(self.reference_)
         if self.kind_ in ("modulus", "similarity"):
-            return _numbered_names([self.kind_], self._n_atoms)
-        n_each = self._n_atoms if self.kind_ == "phase" else len(self.reference_)
-        return _numbered_names(["real", "imag"], n_each)
+            prefixes, n_each = [self.kind_], self._n_atoms
+        elif self.kind_ == "phase":
+            n_each = self._n_atoms
+        return np.array([f"{prefix}{number}" for prefix in prefixes for number in range(n_each)], dtype=object)
 
-    def _fit(self, X: SparseCodes | ArrayLike, y: Any) -> SparseCodes | ComplexArray:
+    def _fit(self, X: SparseCodes | ArrayLike, y: Any) -> ComplexArray:
         """Fit, and return the codes of the fitted shapes."""
         check_choice(self.kind, _KINDS, "kind")
         if self.dictionary is None:
-            codes = _check_codes(X)
-            if not isinstance(codes, SparseCodes):
+            codes = self._codes(X)
+            if not isinstance(X, SparseCodes):
                 validate_data(self, codes, skip_check_array=True)
-            self.n_features_in_ = _count_atoms(codes)
-            self._atom_rows = None if self.atoms is None else _check_atoms(self.atoms, _count_atoms(codes))
+            self.n_features_in_ = codes.shape[1]
+            self._atom_rows = None if self.atoms is None else _check_atoms(self.atoms, codes.shape[1])
         else:
             if self.atoms is not None:
                 raise ValueError("atoms must be None where a dictionary is given, which has its own: leave atoms out.")
             if not isinstance(self.dictionary, ShapeDictionary | AlignFirstDictionary):
                 raise ParameterTypeError(f"dictionary must be a ShapeDictionary(…) or None, got {self.dictionary!r}.")
             self.dictionary_ = clone(self.dictionary).fit(X, y)
-            codes = _code(self.dictionary_, X)
+            codes = self._codes(X)
             self.n_features_in_ = self.dictionary_.n_features_in_
             self._atom_rows = self.dictionary_.space_.whiten(self.dictionary_.atoms_)
-        self._n_atoms = _count_atoms(codes)
-        known = "phase" if self._atom_rows is None else "tangent"
-        kind = known if self.kind == "auto" else self.kind
-        if kind in _NEED_ATOMS and self._atom_rows is None:
+        self._n_atoms = codes.shape[1]
+        self.kind_ = self.kind
+        if self.kind == "auto":
+            self.kind_ = "phase" if self._atom_rows is None else "tangent"
+        if self.kind_ in ("similarity", "tangent") and self._atom_rows is None:
             raise ParameterError(
-                f"kind={kind!r} needs the atoms: give the dictionary itself in place of codes from a step before, "
-                f"CodeFeatures({kind!r}, dictionary=ShapeDictionary(…)), or the atoms= that the codes belong to."
+                f"kind={self.kind!r} needs the atoms: give the dictionary itself in place of codes from a step before, "
+                f"CodeFeatures({self.kind!r}, dictionary=ShapeDictionary(…)), or the atoms= that the codes belong to."
             )
-        self.reference_ = _leading_direction(self._vectors(block) for block in _dense_blocks(codes))
-        self.kind_ = kind
+        vectors = self._vectors(codes)
+        # The unit vector of least summed squared full distance: the mean shape, for reconstructions.
+        reference, _ = leading_row(vectors.T @ vectors.conj())
+        # The phase of an eigenvector is arbitrary; the largest entry is made positive.
+        largest = reference[np.argmax(np.abs(reference))]
+        self.reference_ = reference * np.conj(largest) / np.abs(largest)
         return codes
+
+    def _codes(self, X: SparseCodes | ArrayLike) -> ComplexArray:
+        """Return the dense codes of shapes, or those that were given."""
+        if self.dictionary is not None:
+            # The codes of a Dask array stay one.
+            found: ComplexArray = self.dictionary_.encode(X).toarray()
+            return found
+        if isinstance(X, SparseCodes):
+            return X.toarray()
+        if hasattr(X, "space"):
+            raise CodesError(
+                "X is a set of shapes, but CodeFeatures without a dictionary takes codes: "
+                "CodeFeatures(dictionary=ShapeDictionary(…)) codes the shapes first."
+            )
+        dense = as_numeric_array(X, "X")
+        if dense.ndim != 2:
+            raise CodesError(f"X must hold codes of shape (n_shapes, n_atoms), got {dense.shape}.")
+        if len(dense) == 0:
+            raise EmptySetError("X holds no code.")
+        dense = check_dense_codes(dense, dense.shape[1], "X")
+        complex_codes: ComplexArray = dense.astype(np.result_type(dense.dtype, np.complex64), copy=False)
+        return complex_codes
 
     def _vectors(self, codes: ComplexArray) -> ComplexArray:
         """Return the vectors to rotate: whitened reconstructions, or codes where the atoms are not known."""
         vectors: ComplexArray = codes if self._atom_rows is None else codes @ self._atom_rows
         return vectors
 
-    def _features(self, codes: SparseCodes | ComplexArray) -> FloatArray:
-        return np.concatenate([self._block_features(block) for block in _dense_blocks(codes)])
-
-    def _block_features(self, codes: ComplexArray) -> FloatArray:
+    def _features(self, codes: ComplexArray) -> FloatArray:
         if self.kind_ == "modulus":
             return np.abs(codes)
         vectors = self._vectors(codes)
@@ -241,11 +258,6 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
         return tags
 
 
-def _numbered_names(prefixes: list[str], n_each: int) -> np.ndarray[Any, np.dtype[np.object_]]:
-    """Return ``prefix0, prefix1, …`` for each prefix in turn, as scikit-learn expects feature names."""
-    return np.array([f"{prefix}{number}" for prefix in prefixes for number in range(n_each)], dtype=object)
-
-
 def _check_atoms(atoms: ArrayLike, n_atoms: int) -> ComplexArray:
     rows = as_numeric_array(atoms, "atoms")
     if rows.ndim != 2 or len(rows) != n_atoms:
@@ -253,48 +265,3 @@ def _check_atoms(atoms: ArrayLike, n_atoms: int) -> ComplexArray:
     if not np.isfinite(rows).all():
         raise NonFiniteError("atoms must be finite.")
     return rows
-
-
-def _leading_direction(blocks: Iterable[ComplexArray]) -> ComplexArray:
-    """Return the unit vector of least summed squared full distance: the mean shape, for reconstructions."""
-    reference, _ = leading_row(functools.reduce(np.add, (vectors.T @ vectors.conj() for vectors in blocks)))
-    # The phase of an eigenvector is arbitrary; the largest entry is made positive.
-    largest = reference[np.argmax(np.abs(reference))]
-    rotated: ComplexArray = reference * np.conj(largest) / np.abs(largest)
-    return rotated
-
-
-def _code(dictionary: ShapeDictionary | AlignFirstDictionary, X: Any) -> SparseCodes | ComplexArray:
-    codes: Any = dictionary.encode(X)
-    # The codes of a Dask array become a dense Dask array.
-    return codes if isinstance(codes, SparseCodes) else codes.toarray()
-
-
-def _dense_blocks(codes: SparseCodes | ComplexArray) -> Iterator[ComplexArray]:
-    if not isinstance(codes, SparseCodes):
-        yield codes
-        return
-    for start in range(0, max(len(codes), 1), _BLOCK_ROWS):
-        yield codes[start : start + _BLOCK_ROWS].toarray()
-
-
-def _count_atoms(codes: SparseCodes | ComplexArray) -> int:
-    return codes.n_atoms if isinstance(codes, SparseCodes) else codes.shape[1]
-
-
-def _check_codes(codes: SparseCodes | ArrayLike) -> SparseCodes | ComplexArray:
-    if isinstance(codes, SparseCodes):
-        return codes
-    if hasattr(codes, "space"):
-        raise CodesError(
-            "X is a set of shapes, but CodeFeatures without a dictionary takes codes: "
-            "CodeFeatures(dictionary=ShapeDictionary(…)) codes the shapes first."
-        )
-    dense = as_numeric_array(codes, "X")
-    if dense.ndim != 2:
-        raise CodesError(f"X must hold codes of shape (n_shapes, n_atoms), got {dense.shape}.")
-    if len(dense) == 0:
-        raise EmptySetError("X holds no code.")
-    if not np.isfinite(dense).all():
-        raise NonFiniteError("X must hold finite codes.")
-    return dense.astype(np.result_type(dense.dtype, np.complex64), copy=False)

@@ -1,8 +1,4 @@
-"""What decided about the class of one shape.
-
-Input: a fitted classifier with training shapes, and one shape. Output: probabilities by method, the nearest training
-shapes of the two most probable classes, and how much each stretch of the shape speaks for the first of them.
-"""
+"""What decided about the class of one shape."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,8 +7,8 @@ import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
-from shapelex.estimators.class_candidates import ClassDictionaries
-from shapelex.estimators.score_calibration import pool
+from shapelex.estimators.calibration import pool
+from shapelex.estimators.classification_methods import ClassDictionaries
 from shapelex.exceptions import ShapeInputError
 from shapelex.geometry import register
 from shapelex.geometry.distances import pairwise_row_distances
@@ -191,15 +187,13 @@ def explain_decision(model: "ShapeClassifier", shape: ComplexArray, rival: Any) 
 def _used_atoms(model: "ShapeClassifier", shape: ComplexArray, numbers: tuple[int, int]) -> list[dict[str, Any]]:
     """Return the atoms that approximate a shape in some classes, where class dictionaries are used."""
     rows: list[dict[str, Any]] = []
-    for view, member in zip(model._choices[:, 2], model._members, strict=True):
-        if not isinstance(member, ClassDictionaries):
+    for member in model._members:
+        if not isinstance(member.method, ClassDictionaries):
             continue
-        seen = shape[None]
-        if view and model.registration_ is not None:
-            seen = np.asarray(model.registration_.transform(seen))
-        errors = member.model.class_errors(seen)[0]
+        seen, dictionaries = model._views(shape[None])[member.view], member.method.model
+        errors = dictionaries.class_errors(seen)[0]
         for number in numbers:
-            codes = np.abs(member.model.dictionaries_[number].encode(seen).toarray()[0])
+            codes = np.abs(dictionaries.dictionaries_[number].encode(seen).toarray()[0])
             rows += [
                 {
                     "class": model.classes_[number],

@@ -23,15 +23,14 @@ from shapelex.coding.blocks import (
     shape_errors,
     shape_errors_on_device,
 )
-from shapelex.coding.code_table import shape_columns
-from shapelex.coding.coders import CODERS
-from shapelex.coding.settings import CodedBlock, Coding
+from shapelex.coding.coders import CODERS, CodedBlock, Coding
+from shapelex.coding.codes import shape_columns
 from shapelex.estimators.atom_plot import AtomPlotMixin
 from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
 from shapelex.estimators.complex_codes import ComplexCodes
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.collection import Shapes
+from shapelex.shapes.storage import Shapes
 from shapelex.spaces import Space
 from shapelex.store.code_files import CodeBlock, write_codes
 from shapelex.store.provenance import make_run
@@ -44,7 +43,7 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
 
     n_nonzero: int
     coder: str
-    max_weight: float | None = None
+    weight_penalty: float = 0.0
     device: str
     n_jobs: int | None
     atoms_: ComplexArray
@@ -62,7 +61,7 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
         -------
         SparseCodes
             Atoms and complex weights that approximate the pre-shape of each shape; for a Dask array
-            :class:`~shapelex.distributed.DaskCodes`, not computed yet. Shapes of a set with ``missing="allow"`` are
+            `DaskCodes`, not computed yet. Shapes of a set with ``missing="allow"`` are
             coded by the landmarks that they have, see ``mask`` of :func:`shapelex.encode`.
         """
         shapes = self._open_new_input(X)
@@ -100,8 +99,6 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
         ImportError
             If zarr, pyarrow or openpyxl is not installed.
         """
-        from shapelex.shapes.stored_set import StoredShapes
-
         if Path(path).exists() and not check_flag(overwrite, "overwrite"):
             raise FileExistsError(
                 Message(f"{path} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
@@ -114,7 +111,7 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
                 end = block.start + len(block.codes)
                 # Shapes without names are numbered: text would take longer to write than codes to compute.
                 columns: dict[str, Any] = {"id": np.arange(block.start, end)}
-                if isinstance(X, ShapeSet | StoredShapes):
+                if isinstance(X, ShapeSet):
                     columns = shape_columns(X[block.start : end])
                 coefs = block.codes.coefs.astype(dtype, copy=False)
                 yield SparseCodes(block.codes.support, coefs, block.codes.n_atoms), block.errors, columns
@@ -247,7 +244,7 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
             self._atom_rows(),
             self.n_nonzero,
             self.coder,
-            max_weight=self.max_weight,
+            weight_penalty=self.weight_penalty,
             n_threads=n_threads,
             device=self.device,
         )

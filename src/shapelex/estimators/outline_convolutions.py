@@ -9,24 +9,21 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._arrays import is_tensor, keeps_array_kind, to_numpy
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_flag
-from shapelex.coding.threads import count_threads, run_blocks
+from shapelex.coding.cpu import count_threads, run_blocks
 from shapelex.estimators.base import ShapeEstimator, all_or_nothing, as_generator
-from shapelex.geometry.outline_signals import (
-    SIGNAL_NAMES,
-    TURNING_STEPS,
-    count_samples,
-    outline_signals,
-    signal_copies,
-    signal_margins,
-)
 from shapelex.kernels.convolutions import KERNELS, N_TAPS, convolve_batch
-from shapelex.shapes.collection import Shapes
-from shapelex.shapes.tensors import TensorShapes
+from shapelex.shapes.storage import Shapes, TensorShapes
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
-DILATIONS = np.array([1, 2, 4, 8])
-QUANTILES = (0.25, 0.5, 0.75)
+# Distances, in samples, of the points between which turning angles are measured.
+_TURNING_STEPS = (1, 3, 6)
+_SIGNAL_NAMES = ("distance", *(f"turning{step}" for step in _TURNING_STEPS))
+_MIN_CLOSED_SAMPLES = 64
+_MIN_OPEN_SAMPLES = 96
+_MAX_SAMPLES = 256
+_DILATIONS = (1, 2, 4, 8)
+_QUANTILES = (0.25, 0.5, 0.75)
 # Width of a ramp around a threshold, relative to the interquartile range of the responses, and in absolute terms.
 _RAMP_SHARE = 0.1
 _MIN_RAMP = 1e-3
@@ -129,8 +126,8 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
         check_flag(self.mirror, "mirror")
         generator = as_generator(self.random_state)
         configurations = self._read_fit_input(X)
-        self.n_samples_ = count_samples(self.space_)
-        drawn = generator.integers(len(configurations), size=(len(SIGNAL_NAMES), len(DILATIONS), len(KERNELS)))
+        self.n_samples_ = _count_samples(self.space_)
+        drawn = generator.integers(len(configurations), size=(len(_SIGNAL_NAMES), len(_DILATIONS), len(KERNELS)))
         used, numbers = np.unique(drawn, return_inverse=True)
         # All shapes are checked, not only those that thresholds are taken from.
         self.space_.whitened_preshapes(configurations, "X")
@@ -173,10 +170,10 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
         taps = ["".join(map(str, kernel)) for kernel in KERNELS]
         names = [
             f"{signal}_d{dilation}_k{kernel}_q{100 * quantile:.0f}"
-            for signal in SIGNAL_NAMES
-            for dilation in DILATIONS
+            for signal in _SIGNAL_NAMES
+            for dilation in _DILATIONS
             for kernel in taps
-            for quantile in QUANTILES
+            for quantile in _QUANTILES
         ]
         return np.array(names, dtype=object)
 
@@ -193,18 +190,14 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
         """Return features of a tensor on its device."""
         import torch
 
-        from shapelex.kernels.torch.convolutions import convolve, copies_of, signals_of
-
         rows: Any = TensorShapes(X, self.space_, "X").tensor
         matrix = torch.from_numpy(np.array(self._samples_matrix())).to(rows)
         thresholds, slopes = (torch.from_numpy(array).to(rows.device) for array in (self.thresholds_, self.slopes_))
         closed, features = self.space_.closed, []
         for part in rows.split(_TENSOR_ROWS):
-            signals = signals_of(part @ matrix.T, closed, TURNING_STEPS)
-            copies = copies_of(signals, closed, self.mirror)
-            margins = signal_margins(closed)
-            found = [convolve(copy, margins, closed, DILATIONS.tolist(), thresholds, slopes) for copy in copies]
-            features.append(torch.stack(found).mean(dim=0))
+            signals = _outline_signals(part @ matrix.T, closed, torch).to(torch.float32)
+            copies = _signal_copies(signals, closed, self.mirror, torch)
+            features.append(sum(_shares_on_device(copy, closed, thresholds, slopes) for copy in copies) / len(copies))
         result = torch.cat(features).to(rows.real.dtype)
         if not bool(torch.isfinite(result).all()):
             # The check on the host names the rows that are collapsed or not finite.
@@ -215,7 +208,8 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
         """Return the signals of configurations, refusing those that are collapsed or not finite."""
         self.space_.whitened_preshapes(configurations, name, first_row)
         preshapes = self.space_.preshape(configurations).astype(np.complex128, copy=False)
-        return outline_signals(preshapes @ self._samples_matrix().T, self.space_.closed)
+        signals: FloatArray = _outline_signals(preshapes @ self._samples_matrix().T, self.space_.closed)
+        return signals.astype(np.float32)
 
     def _samples_matrix(self) -> ComplexArray | FloatArray:
         return self.space_.basis(self.space_.parameters(self.n_samples_))
@@ -223,17 +217,16 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
     def _convolve(self, signals: FloatArray) -> FloatArray:
         """Return the mean features of all copies of the signals."""
         closed = self.space_.closed
-        margins = np.array(signal_margins(closed))
+        margins, dilations = np.array(_signal_margins(closed)), np.array(_DILATIONS)
         features = np.zeros((len(signals), self.thresholds_.size), dtype=np.float32)
-        copies = signal_copies(signals, closed, self.mirror)
+        copies = [np.ascontiguousarray(copy) for copy in _signal_copies(signals, closed, self.mirror)]
         share = np.float32(1 / len(copies))
 
         def convolve_rows(start: int, stop: int) -> None:
             for copy in copies:
                 found = np.empty((stop - start, features.shape[1]), dtype=np.float32)
-                convolve_batch(
-                    copy[start:stop], margins, closed, DILATIONS, KERNELS, self.thresholds_, self.slopes_, found
-                )
+                arguments = margins, closed, dilations, KERNELS, self.thresholds_, self.slopes_
+                convolve_batch(copy[start:stop], *arguments, found)
                 features[start:stop] += share * found
 
         work = len(copies) * features.size * self.n_samples_ * _NS_PER_RESPONSE
@@ -243,18 +236,15 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
     def _learn_thresholds(self, signals: FloatArray, numbers: IntArray) -> None:
         """Take the quartiles of the responses of the shapes that `numbers` gives each signal, dilation and kernel."""
         closed = self.space_.closed
-        self.thresholds_ = np.empty((*numbers.shape, len(QUANTILES)), dtype=np.float32)
+        self.thresholds_ = np.empty((*numbers.shape, len(_QUANTILES)), dtype=np.float32)
         self.slopes_ = np.empty(numbers.shape, dtype=np.float32)
-        for signal, margin in enumerate(signal_margins(closed)):
+        for signal, margin in enumerate(_signal_margins(closed)):
             inside = signals[:, signal, margin : self.n_samples_ - margin]
-            for place, dilation in enumerate(DILATIONS):
-                rows = inside[numbers[signal, place]]
-                n_responses = self.n_samples_ if closed else rows.shape[1] - (N_TAPS - 1) * dilation
-                at = np.arange(n_responses)[:, None] + dilation * np.arange(N_TAPS)
-                taps = rows[:, at % rows.shape[1]]
-                chosen = np.take_along_axis(taps, KERNELS[:, None, :], axis=2)
-                responses = 3 * chosen.sum(axis=2) - taps.sum(axis=2)
-                quantiles = np.quantile(responses, QUANTILES, axis=1).T
+            for place, dilation in enumerate(_DILATIONS):
+                taps = _taps(inside[numbers[signal, place]], dilation, closed)
+                chosen = np.take_along_axis(taps, KERNELS[:, :, None], axis=1)
+                responses = 3 * chosen.sum(axis=1) - taps.sum(axis=1)
+                quantiles = np.quantile(responses, _QUANTILES, axis=1).T
                 self.thresholds_[signal, place] = quantiles
                 widths = np.maximum(_RAMP_SHARE * (quantiles[:, -1] - quantiles[:, 0]), _MIN_RAMP)
                 self.slopes_[signal, place] = 1 / widths
@@ -271,3 +261,89 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "thresholds_")
+
+
+def _count_samples(space: Space) -> int:
+    """Return the number of equispaced curve parameters to evaluate signals at.
+
+    The least multiple of the number of points that is large enough: moving the start point of a closed curve by whole
+    points then moves the samples, too. Curves with more than 256 points are sampled at 256 parameters.
+    """
+    n_points = space.n_coordinates // (space.coordinates_per_point or 1)
+    if space.closed:
+        n_samples = n_points * -(-_MIN_CLOSED_SAMPLES // n_points)
+    else:
+        n_steps = max(n_points - 1, 1)
+        n_samples = n_steps * -(-(_MIN_OPEN_SAMPLES - 1) // n_steps) + 1
+    return min(n_samples, _MAX_SAMPLES)
+
+
+def _signal_margins(closed: bool) -> tuple[int, ...]:
+    """Return how many samples at each end of a signal are undefined: none of a closed curve."""
+    return (0,) * len(_SIGNAL_NAMES) if closed else (0, *_TURNING_STEPS)
+
+
+def _outline_signals(points: Any, closed: bool, xp: Any = np) -> Any:
+    """Return signals ``(n_shapes, n_signals, n_samples)`` of points along curves, arrays or, with torch, tensors.
+
+    The distance to the centroid is relative to the root mean square distance. The turning angle at scale ``s`` is the
+    angle from ``p[i] − p[i−s]`` to ``p[i+s] − p[i]``, divided by ``s``; at the ends of an open curve it is set to 0.
+    Closed curves are run counter-clockwise.
+    """
+    points = points - points.mean(1, keepdims=True)
+    if closed:
+        areas = (points.conj() * xp.roll(points, -1, 1)).imag.sum(1)
+        points = xp.where(areas[:, None] < 0, xp.flip(points, (1,)), points)
+    distances = abs(points)
+    signals = [distances / xp.sqrt((distances**2).mean(1, keepdims=True))]
+    for step in _TURNING_STEPS:
+        if closed:
+            ahead, behind = xp.roll(points, -step, 1) - points, points - xp.roll(points, step, 1)
+            signals.append(xp.angle(ahead * behind.conj()) / step)
+        else:
+            chords = points[:, step:] - points[:, :-step]
+            angles = xp.angle(chords[:, step:] * chords[:, :-step].conj()) / step
+            blank = xp.zeros_like(angles[:, :step])
+            signals.append(xp.concatenate([blank, angles, blank], 1))
+    return xp.stack(signals, 1)
+
+
+def _signal_copies(signals: Any, closed: bool, mirror: bool, xp: Any = np) -> list[Any]:
+    """Return the signals of the same curves in all directions and reflections that must give the same features.
+
+    An open curve has no preferred direction: it is also run backwards, which reverses its signals and the sign of its
+    turning angles. With `mirror`, mirrored curves are added: their turning angles have the other sign, and closed ones
+    are run counter-clockwise again.
+    """
+    backwards = xp.flip(signals, (2,))
+    if closed:
+        return [signals, backwards] if mirror else [signals]
+    turned = xp.concatenate([signals[:, :1], -signals[:, 1:]], 1)
+    copies = [signals, xp.flip(turned, (2,))]
+    return [*copies, turned, backwards] if mirror else copies
+
+
+def _taps(signal: Any, dilation: int, closed: bool, xp: Any = np) -> Any:
+    """Return what each tap of a kernel sees, ``(n_rows, n_taps, n_responses)``."""
+    if closed:
+        return xp.stack([xp.roll(signal, (4 - tap) * dilation, 1) for tap in range(N_TAPS)], 1)
+    n_responses = signal.shape[1] - (N_TAPS - 1) * dilation
+    return xp.stack([signal[:, tap * dilation : tap * dilation + n_responses] for tap in range(N_TAPS)], 1)
+
+
+def _shares_on_device(signals: Any, closed: bool, thresholds: Any, slopes: Any) -> Any:
+    """Return what :func:`convolve_batch` writes, for signals on a torch device."""
+    import torch
+
+    chosen = torch.from_numpy(KERNELS).to(signals.device)
+    shares = []
+    for number, margin in enumerate(_signal_margins(closed)):
+        signal = signals[:, number, margin : signals.shape[2] - margin]
+        for place, dilation in enumerate(_DILATIONS):
+            taps = _taps(signal, dilation, closed, torch)
+            # One response (n_rows, n_kernels, n_responses) at a time fits in memory, thresholds in turn.
+            responses = -taps.sum(dim=1, keepdim=True) + 3 * sum(taps[:, chosen[:, i]] for i in range(3))
+            levels, slope = thresholds[number, place], slopes[number, place][None, :, None]
+            ramps = [((responses - level[None, :, None]) * slope + 0.5).clamp(0, 1).mean(dim=2) for level in levels.T]
+            shares.append(torch.stack(ramps, dim=2).flatten(1))
+    return torch.cat(shares, dim=1)

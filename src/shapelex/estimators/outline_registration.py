@@ -11,8 +11,7 @@ from shapelex._typing import ArrayLike, ComplexArray
 from shapelex.estimators.base import ShapeEstimator, all_or_nothing
 from shapelex.geometry import Registration, register
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.collection import Shapes
-from shapelex.shapes.stored_set import StoredShapes
+from shapelex.shapes.storage import Shapes
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
@@ -148,7 +147,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
             that records the registration, so that a model learned from it registers other sets in the same way.
         """
         found = self.register(X)
-        if not isinstance(X, ShapeSet | StoredShapes):
+        if not isinstance(X, ShapeSet):
             return found.configurations
         assert self.preparation_ is not None
         resampling = None if X.preparation is None else X.preparation.resampling

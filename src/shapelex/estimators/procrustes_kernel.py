@@ -3,19 +3,18 @@
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, check_number, check_positive
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
-from shapelex.coding.feature_space import feature_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing
 from shapelex.exceptions import CodesError, NonFiniteError, ParameterError
+from shapelex.geometry.alignment import resolve_space
 from shapelex.geometry.distances import pairwise_row_distances
-from shapelex.geometry.gaussian_kernel import from_distances, gaussian_kernel, scale_gamma
-from shapelex.geometry.preshapes import resolve_space
-from shapelex.shapes.collection import Shapes
+from shapelex.shapes.storage import Shapes
 from shapelex.spaces import Space, from_columns
 from shapelex.store.schema import Array, Count, Number, Schema
 
@@ -125,7 +124,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         ndarray of float, shape (n_shapes, n_shapes)
             The Gram matrix: symmetric, with ones on its diagonal.
         """
-        return from_distances(self._fit(X), self.gamma_)
+        return _from_distances(self._fit(X), self.gamma_)
 
     @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
@@ -141,7 +140,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         ndarray of float, shape (n_shapes, n_fitted)
             Values between 0 and 1.
         """
-        return gaussian_kernel(self._read_new_rows(X), self._fitted_rows(), gamma=self.gamma_)
+        return _gaussian_kernel(self._read_new_rows(X), self._fitted_rows(), gamma=self.gamma_)
 
     @keeps_array_kind
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
@@ -173,7 +172,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         space = resolve_space(getattr(self, "space_", self.space), configurations, "X")
         first = space.whitened_preshapes(configurations, "X")
         second = None if Y is None else space.whitened_preshapes(self._read(Y, "Y"), "Y")
-        values = gaussian_kernel(first, second, gamma=gamma)
+        values = _gaussian_kernel(first, second, gamma=gamma)
         is_single = np.ndim(X) == 1 and (Y is None or np.ndim(Y) == 1)
         return values[0, 0] if is_single else values
 
@@ -243,13 +242,13 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         distances = pairwise_row_distances(self.space_.whitened_preshapes(configurations, "X"))
         self.shapes_ = self.space_.preshape(configurations)
         self.n_samples_fit_ = len(self.shapes_)
-        self.gamma_ = scale_gamma(distances) if gamma is None else gamma
+        self.gamma_ = _scale_gamma(distances) if gamma is None else gamma
         return distances
 
     def _feature_rows(self, X: ArrayLike) -> tuple[ComplexArray, ComplexArray]:
         cross = self.transform(X)
-        gram = gaussian_kernel(self._fitted_rows(), gamma=self.gamma_)
-        return feature_rows(gram, cross)
+        gram = _gaussian_kernel(self._fitted_rows(), gamma=self.gamma_)
+        return _rows_of_features(gram, cross)
 
     def _fitted_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.shapes_, "shapes_")
@@ -284,3 +283,45 @@ def _check_gamma(gamma: float | str) -> float | None:
     if isinstance(gamma, str):
         return None
     return check_positive(check_number(gamma, "gamma", 'a positive number or "scale"'), "gamma")
+
+
+def _gaussian_kernel(rows: ComplexArray, other: ComplexArray | None = None, *, gamma: float) -> FloatArray:
+    """Return kernel values ``exp(−gamma d_F²)`` between all shapes of one set and all shapes of another.
+
+    It is positive definite for every ``gamma > 0``: ``d_F² = 1 − |x* y|²`` for whitened pre-shapes, and ``|x* y|²`` is
+    the product of the matrices ``x x*`` and ``y y*``.
+    """
+    return _from_distances(pairwise_row_distances(rows, other), gamma)
+
+
+def _from_distances(distances: FloatArray, gamma: float) -> FloatArray:
+    """Return the kernel values of full distances."""
+    values: FloatArray = np.exp(-gamma * distances**2)
+    return values
+
+
+def _scale_gamma(distances: FloatArray) -> float:
+    """Return one over half the mean squared distance of all pairs; 1 for shapes that are all the same.
+
+    For small distances that half is the variance in the tangent space, so this is what scikit-learn calls "scale".
+    """
+    mean = float(np.mean(distances.astype(np.float64) ** 2))
+    # Two copies of a shape are a few roundings apart.
+    rounding = 64 * float(np.finfo(distances.dtype).eps)
+    return 2 / mean if mean > rounding**2 else 1.0
+
+
+def _rows_of_features(gram: FloatArray, cross: FloatArray) -> tuple[ComplexArray, ComplexArray]:
+    """Return rows whose products are the kernel values `gram` of atoms, and rows whose products with them are `cross`.
+
+    A sum of atoms never leaves the span of the atoms' features, so one more coordinate, which no atom has, holds all
+    the rest of a sample. Directions whose eigenvalue is below ``n_atoms eps`` of the largest are left out.
+    """
+    values, vectors = eigh(gram.astype(np.float64))
+    kept = values > len(gram) * np.finfo(np.float64).eps * values[-1]
+    scales, directions = np.sqrt(values[kept]), vectors[:, kept]
+    inside = cross.astype(np.float64) @ (directions / scales)
+    outside = np.sqrt(np.maximum(1 - np.einsum("kr,kr->k", inside, inside), 0))
+    rows = np.column_stack([inside, outside])
+    atom_rows = np.column_stack([directions * scales, np.zeros(len(gram))])
+    return atom_rows.astype(np.complex128), rows.astype(np.complex128)

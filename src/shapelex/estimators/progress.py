@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shapelex._validation import check_count
-from shapelex.learning import Iteration, LearningOptions
+from shapelex.learning import LearningState
 
 if TYPE_CHECKING:
     Method = TypeVar("Method", bound=Callable[..., Any])
@@ -60,10 +60,10 @@ class FitProgress:
         False or 0 reports nothing, True or 1 every tenth pass and the end, 2 every pass, on standard error.
     data : dict
         ``X``, ``y`` and ``metadata`` of the fit, for the callbacks.
-    options : LearningOptions
-        Gives the number of descents, and the maximum number of updates per descent.
+    n_stages : int
+        Number of stages of the fit.
     fitted_attributes : callable
-        Returns, for an iteration, the attributes of an estimator that stops there.
+        Returns, for a state of the fit, the attributes of an estimator that stops there.
     """
 
     def __init__(
@@ -71,51 +71,32 @@ class FitProgress:
         estimator: Any,
         verbose: bool | int,
         data: dict[str, Any],
-        options: LearningOptions,
-        fitted_attributes: Callable[[Iteration], dict[str, Any]],
+        n_stages: int,
+        fitted_attributes: Callable[[LearningState], dict[str, Any]],
     ) -> None:
         self._estimator = estimator
         self._verbose = verbose
         self._data = data
-        self._max_iter = options.max_iter
         self._fitted_attributes = fitted_attributes
         self._root: Any = None
         self._descent: Any = None
-        self._restart = 0
-        self._tenths = 0
-        self._searched_with = " with one atom per shape" if len(options.sparsities) > 1 else ""
+        self._stage = 0
         self.was_stopped = False
         if getattr(estimator, "_skl_callbacks", None):
-            self._root = estimator._init_callback_context(max_subtasks=options.n_restarts)
+            self._root = estimator._init_callback_context(max_subtasks=n_stages)
             self._root.call_on_fit_task_begin(estimator=estimator, **data)
 
-    def __call__(self, iteration: Iteration) -> bool:
+    def __call__(self, state: LearningState) -> bool:
         """Report one pass; return whether a callback asks to stop."""
-        if iteration.n_trials is not None:
-            self._report_trials(iteration)
-            return False
         message = (
-            f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, iteration "
-            f"{iteration.iteration}/{iteration.max_iter}, RMSE {iteration.rmse:.6f}, best {iteration.best_rmse:.6f}"
+            f"{type(self._estimator).__name__}: stage {state.stage + 1}/{state.n_stages}, iteration "
+            f"{state.iteration}/{state.most_passes - 1}, RMSE {state.rmse:.6f}, best {state.best_rmse:.6f}"
         )
-        logger.debug(message, extra={"iteration": iteration})
-        if self._verbose > 1 or (self._verbose == 1 and iteration.iteration % 10 == 0):
+        logger.debug(message, extra={"iteration": state})
+        if self._verbose > 1 or (self._verbose == 1 and state.iteration % 10 == 0 and state.kind != "swap"):
             write_progress(message)
-        self.was_stopped = self._root is not None and self._notify_callbacks(iteration)
+        self.was_stopped = self._root is not None and self._notify_callbacks(state)
         return self.was_stopped
-
-    def _report_trials(self, iteration: Iteration) -> None:
-        assert iteration.explored is not None
-        tenths = int(10 * iteration.explored)
-        message = (
-            f"{type(self._estimator).__name__}: restart {iteration.restart + 1}/{iteration.n_restarts}, first "
-            f"dictionary, {10 * tenths} %: {iteration.n_trials} swaps and crossovers tried, RMSE of the sample "
-            f"{iteration.rmse:.6f}{self._searched_with if iteration.explored < 1 else ''}"
-        )
-        logger.debug(message, extra={"iteration": iteration})
-        if self._verbose > 1 or (self._verbose == 1 and tenths > self._tenths):
-            write_progress(message)
-        self._tenths = tenths
 
     def finish(self) -> None:
         """Report the end of the fit, also to the callbacks."""
@@ -128,11 +109,11 @@ class FitProgress:
                 estimator=self._estimator, **self._data, reconstruction_attributes=lambda: vars(self._estimator).copy()
             )
 
-    def _notify_callbacks(self, iteration: Iteration) -> bool:
-        if self._descent is None or iteration.restart != self._restart:
+    def _notify_callbacks(self, state: LearningState) -> bool:
+        if self._descent is None or state.stage != self._stage:
             self._end_descent()
-            self._restart = iteration.restart
-            self._descent = self._root.subcontext(task_name="descent", max_subtasks=self._max_iter + 1)
+            self._stage = state.stage
+            self._descent = self._root.subcontext(task_name="descent", max_subtasks=state.most_passes)
             self._descent.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         task = self._descent.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
@@ -140,7 +121,7 @@ class FitProgress:
             task.call_on_fit_task_end(
                 estimator=self._estimator,
                 **self._data,
-                reconstruction_attributes=lambda: self._fitted_attributes(iteration),
+                reconstruction_attributes=lambda: self._fitted_attributes(state),
             )
         )
 

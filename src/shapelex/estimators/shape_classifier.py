@@ -1,7 +1,7 @@
 """One classifier of shapes that chooses its methods by itself."""
 
 import logging
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,35 +12,25 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
-from shapelex.estimators.class_candidates import (
+from shapelex.estimators.calibration import calibrate, pool, pooling_weights
+from shapelex.estimators.classification_methods import (
+    MAX_COMPARED_SHAPES,
     METHODS,
-    Candidate,
     ClassDictionaries,
     ConvolutionRidge,
-    KernelMachine,
+    Method,
     ProcrustesMachine,
     TangentDiscriminant,
     TangentMachine,
 )
-from shapelex.estimators.class_labels import check_class_sizes, check_labels, own_labels
-from shapelex.estimators.classifier_file import VIEWS, Decisions
 from shapelex.estimators.decision_explanation import Explanation, explain_decision
-from shapelex.estimators.inner_folds import (
-    Fold,
-    Judged,
-    accuracy,
-    check_groups,
-    count_inner_folds,
-    judge,
-    log_loss,
-    make_class_folds,
-    sample_rows,
-)
+from shapelex.estimators.folds import Fold, check_units, make_folds
 from shapelex.estimators.outline_registration import OutlineRegistration
-from shapelex.estimators.score_calibration import pool, pooling_weights
+from shapelex.estimators.shape_dictionary_classifier import check_class_sizes, check_labels
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Landmarks, Space
-from shapelex.store.schema import Labels, Schema
+from shapelex.store.archive import as_plain
+from shapelex.store.schema import Array, Fields, Labels, Part, Schema
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +39,113 @@ _BLOCK_ROWS = 2048
 _MIN_CURVE_POINTS = 20
 # A method with less weight changes few probabilities, and takes as long to compute as the others.
 _MIN_WEIGHT = 0.02
+_N_FOLDS = 5
+_MANY_SHAPES = 1000
+_N_FOLDS_OF_MANY = 3
+# Registrations of closed outlines, by what they choose.
+_VIEWS = ("", "start", "start, reflection")
+_SCORES = ("method", "registration", "setting", "accuracy", "log_loss", "weight")
+_METHOD_OF = {method.name: method for method in METHODS}
+
+
+@dataclass(eq=False)
+class Member:
+    """A method with its best setting, the log-odds of its scores, and its weight in the prediction.
+
+    `logarithms` are the log-probabilities of shapes while they were held out, and `method` is fitted where it is used.
+    """
+
+    name: str
+    view: int
+    setting: Any
+    factors: FloatArray
+    offsets: FloatArray
+    method: Any = None
+    logarithms: Any = None
+    weight: float = 0.0
+
+    def log_probabilities(self, X: ComplexArray) -> FloatArray:
+        """Return the log-probabilities of new shapes."""
+        found: FloatArray = log_softmax(self.factors * self.method.scores(X) + self.offsets, axis=1)
+        return found
+
+    def described(self) -> str:
+        """Return the setting in words."""
+        parts = self.setting if isinstance(self.setting, tuple) else (self.setting,)
+        return _METHOD_OF[self.name].setting_names.format(*parts)
+
+
+class _Decisions(Part):
+    """Training shapes, chosen methods with their settings, log-odds and weights, and the table of all methods.
+
+    They take most of the time of a fit. No part of a fit is random after them, so fitting the methods to the training
+    shapes once more gives the same classifier, and the file holds none of the objects of other libraries.
+    """
+
+    _arrays = (
+        Array("_shapes", "complex", ("n_shapes", "n_coordinates")),
+        Array("_numbers", "int", ("n_shapes",)),
+        Array("_sample", "int", ("n_sampled",)),
+    )
+
+    def write(self, owner: Any, fields: Fields) -> None:
+        """Put them among the fields."""
+        for part in self._arrays:
+            part.write(owner, fields)
+        fields.results["seed"], fields.results["view"] = owner._seed, _VIEWS[owner._view]
+        fields.results["members"] = [
+            {
+                "method": one.name,
+                "view": _VIEWS[one.view],
+                "setting": list(one.setting) if isinstance(one.setting, tuple) else one.setting,
+                "factors": one.factors.tolist(),
+                "offsets": one.offsets.tolist(),
+                "weight": one.weight,
+            }
+            for one in owner._members
+        ]
+        rows = owner.scores_.astype(object).where(owner.scores_.notna(), None).to_dict("records")
+        fields.results["scores"] = [{name: as_plain(value) for name, value in row.items()} for row in rows]
+
+    def read(self, owner: Any, fields: Fields) -> None:
+        """Check them."""
+        import pandas as pd
+
+        for part in self._arrays:
+            part.read(owner, fields)
+        n_classes, n_shapes, sample = len(owner.classes_), fields.sizes["n_shapes"], owner._sample
+        if n_classes < 2 or not np.array_equal(np.unique(owner._numbers), np.arange(n_classes)):
+            raise ValueError(f"_numbers must be those of {n_classes} classes, at least 2")
+        if not np.array_equal(np.intersect1d(sample, np.arange(n_shapes)), sample) or len(sample) == 0:
+            raise ValueError(f"_sample must be rows of {n_shapes} shapes in order")
+        owner._seed, view = fields.result("seed"), fields.result("view")
+        if isinstance(owner._seed, bool) or not isinstance(owner._seed, int) or view not in _VIEWS:
+            raise ValueError(f"seed {owner._seed!r} or view {view!r} is unknown")
+        owner._view = _VIEWS.index(view)
+        owner._members = [_read_member(entry, view, n_classes) for entry in fields.result("members")]
+        owner.weights_ = np.array([one.weight for one in owner._members])
+        owner.scores_ = pd.DataFrame(
+            fields.result("scores"),
+            columns=list(_SCORES),
+        ).astype(dict.fromkeys(_SCORES[3:], float))
+
+
+def _read_member(entry: dict[str, Any], chosen_view: str, n_classes: int) -> Member:
+    name, setting = entry["method"], entry["setting"]
+    setting = tuple(setting) if isinstance(setting, list) else setting
+    if name not in _METHOD_OF or entry["view"] not in ("", chosen_view) or setting not in _METHOD_OF[name].settings:
+        raise ValueError(f"its method {name!r} of {entry['view']!r} with setting {setting!r} is unknown")
+    if "factors" in entry:
+        factors = np.asarray(entry["factors"], dtype=np.float64)
+    else:  # files of 0.1.0 hold the temperatures of class dictionaries
+        factors = np.asarray(entry["scale"], dtype=np.float64)
+        factors = 1 / factors if name == ClassDictionaries.name else factors
+    offsets, weight = np.asarray(entry["offsets"], dtype=np.float64), float(entry["weight"])
+    if factors.shape != (n_classes,) or offsets.shape != (n_classes,) or not np.isfinite([factors, offsets]).all():
+        raise ValueError(f"the log-odds of {name!r} must be {n_classes} finite numbers")
+    if not (factors.min() > 0 and 0 <= weight < np.inf):
+        raise ValueError(f"the factors of {name!r} must be positive, and its weight must not be negative")
+    return Member(name, _VIEWS.index(entry["view"]), setting, factors, offsets, weight=weight)
 
 
 class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
@@ -124,13 +221,13 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     >>> model.predict([1j * circle, circle + 0.5 / circle])
     array(['round', 'long'], dtype='<U5')
     >>> model.candidates_
-    ['tangent LDA', 'Procrustes kernel', 'class dictionaries']
+    ['tangent LDA', 'tangent SVM', 'class dictionaries']
     """
 
-    _schema = Schema((Labels("classes_", "n_classes"), Decisions("members")))
+    _schema = Schema((Labels("classes_", "n_classes"), _Decisions("members")))
 
     # Methods that compare shapes point by point, besides the two that choose the registration.
-    _pointwise: tuple[type[Candidate], ...] = (TangentMachine, ClassDictionaries)
+    _pointwise: tuple[type[Method], ...] = (TangentMachine, ClassDictionaries)
 
     def __init__(self, space: Space | None = None, random_state: Any = None) -> None:
         self.space = space
@@ -164,18 +261,25 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         generator = as_generator(self.random_state)
         configurations = self._read_fit_input(X)
         self.space_.whitened_preshapes(configurations, "X")
-        labels = check_labels(own_labels(X, type(self).__name__) if y is None else y, len(configurations))
+        labels = check_labels(X, y, len(configurations), type(self).__name__)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
-        _check_classes(self.classes_, numbers)
-        units = check_groups(groups, len(configurations))
+        if len(self.classes_) == 1:
+            raise ShapeInputError(
+                f"y must hold at least 2 classes to tell apart, got one class, {self.classes_.tolist()[0]!r}: add "
+                "shapes of another class."
+            )
+        check_class_sizes(self.classes_, numbers)
+        units = check_units(groups, len(configurations))
         self._seed, fold_seed = (int(number) for number in generator.integers(2**31, size=2))
-        self._shapes, self._numbers, self._sample = configurations, numbers, sample_rows(numbers, generator)
+        self._shapes, self._numbers, self._sample = configurations, numbers, _sample_rows(numbers, generator)
         sampled = numbers[self._sample]
-        sampled_units = None if units is None else units[self._sample]
-        folds = make_class_folds(sampled, sampled_units, count_inner_folds(sampled, sampled_units), fold_seed)
-        judged = self._compare(configurations[self._sample], sampled, folds)
-        self._choose(judged, sampled, folds)
-        self._fit_members({(type(one.candidate), view): one.candidate for view, one in judged})
+        units = None if units is None else units[self._sample]
+        n_folds = _N_FOLDS if len(sampled) < _MANY_SHAPES else _N_FOLDS_OF_MANY
+        n_folds = min(n_folds, int(np.bincount(sampled).max()), len(sampled if units is None else np.unique(units)))
+        folds = class_folds(n_folds, sampled, units, fold_seed)
+        tried = self._compare(configurations[self._sample], sampled, folds)
+        self._choose(tried, sampled, folds)
+        self._fit_members()
         return self
 
     @keeps_array_kind
@@ -248,21 +352,19 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     @property
     def candidates_(self) -> list[str]:
         """Names of the methods that are used."""
-        return [METHODS[method].name for method in self._choices[:, 0]]
+        return [one.name for one in self._members]
 
     def _method_log_probabilities(self, configurations: ComplexArray) -> FloatArray:
         """Return log-probabilities by method, shape (n_methods, n_shapes, n_classes)."""
+        views = self._views(configurations)
+        return np.stack([one.log_probabilities(views[one.view]) for one in self._members])
+
+    def _views(self, configurations: ComplexArray) -> dict[int, ComplexArray]:
+        """Return shapes as they are, and registered, by the number of the view."""
         views = {0: configurations}
-        if self._view and self._view in self._choices[:, 2]:
-            assert self.registration_ is not None
+        if self.registration_ is not None and any(one.view for one in self._members):
             views[self._view] = np.asarray(self.registration_.transform(configurations))
-        found = []
-        for (_, _, view), member, scale, offset in zip(
-            self._choices, self._members, self._scales, self._offsets, strict=True
-        ):
-            calibration = member.calibration(scale, offset)
-            found.append(log_softmax(calibration.scores(member.scores(views[int(view)])), axis=1))
-        return np.stack(found)
+        return views
 
     def _log_probabilities(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -278,114 +380,120 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         """Whether coordinates follow a curve, so that neighbors in order are neighbors in space."""
         return self.space_.closed or not isinstance(self.space_, Landmarks) or self.n_features_in_ >= _MIN_CURVE_POINTS
 
-    def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold]) -> list[tuple[int, Judged]]:
+    def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold]) -> list[Member]:
         """Return all methods with their best settings, by registration, and choose the registration."""
-        n_views = len(VIEWS) if self.space_.closed and self.space_.coordinates_per_point is not None else 1
+        n_views = len(_VIEWS) if self.space_.closed and self.space_.coordinates_per_point is not None else 1
         registrations = [self._registration(view, X) for view in range(n_views)]
         views = [X if found is None else np.asarray(found.transform(X)) for found in registrations]
-        tried: list[tuple[int, Candidate]] = [
-            (view, candidate()) for candidate in (TangentDiscriminant, ProcrustesMachine) for view in range(n_views)
-        ]
-        judged = self._judge(tried, views, numbers, folds)
-        self._view = min(judged, key=lambda one: log_loss(one[1].logarithms, numbers))[0]
+
+        def judge(tried: list[tuple[type[Method], int]]) -> list[Member]:
+            found = []
+            for kind, view in tried:
+                if all(kind.can_learn(np.unique(numbers[kept], return_counts=True)[1]) for kept, _ in folds):
+                    found.append(_judge(kind(views[view], self.space_, self._seed), view, numbers, folds))
+                else:
+                    _log.info("%s is left out: a fold has too few shapes of a class", kind.name)
+            return found
+
+        members = judge([(kind, view) for kind in (TangentDiscriminant, ProcrustesMachine) for view in range(n_views)])
+        self._view = min(members, key=lambda one: _accuracy_and_loss(one.logarithms, numbers)[1]).view
         self.registration_ = registrations[self._view]
-        tried = [(self._view, candidate()) for candidate in self._pointwise]
-        if self._is_curve:
-            tried.append((0, ConvolutionRidge()))
-        judged += self._judge(tried, views, numbers, folds)
-        return sorted(judged, key=lambda one: METHODS.index(type(one[1].candidate)))
+        members += judge([(kind, self._view) for kind in self._pointwise])
+        members += judge([(ConvolutionRidge, 0)] if self._is_curve else [])
+        return sorted(members, key=lambda one: list(_METHOD_OF).index(one.name))
 
     def _registration(self, view: int, X: ComplexArray) -> OutlineRegistration | None:
         """Return the registration of a view, fitted to the shapes; None for shapes as they come."""
         if view == 0:
             return None
-        return OutlineRegistration(space=self.space_, reflection="reflection" in VIEWS[view]).fit(X)
+        return OutlineRegistration(space=self.space_, reflection="reflection" in _VIEWS[view]).fit(X)
 
-    def _judge(
-        self, tried: list[tuple[int, Candidate]], views: list[ComplexArray], numbers: IntArray, folds: list[Fold]
-    ) -> list[tuple[int, Judged]]:
-        """Return the candidates that the folds have enough shapes for, with their best settings."""
-        judged = []
-        for view, candidate in tried:
-            if all(candidate.can_learn(numbers[kept]) for kept, _ in folds):
-                candidate.prepare(views[view], self.space_, self._seed)
-                judged.append((view, judge(candidate, numbers, folds)))
-            else:
-                _log.info("%s is left out: a fold has too few shapes of a class", candidate.name)
-        return judged
-
-    def _choose(self, judged: list[tuple[int, Judged]], numbers: IntArray, folds: list[Fold]) -> None:
+    def _choose(self, members: list[Member], numbers: IntArray, folds: list[Fold]) -> None:
         """Learn the weights of the methods, keep those that matter, and note the scores of all."""
         import pandas as pd
 
-        used = [one for view, one in judged if view == self._view or isinstance(one.candidate, ConvolutionRidge)]
-        machines = [one for one in used if isinstance(one.candidate, KernelMachine)]
+        used = [one for one in members if one.view == self._view or one.name == ConvolutionRidge.name]
+        machines = [one for one in used if one.name in (TangentMachine.name, ProcrustesMachine.name)]
         # Their distances are almost the same: both together would count twice.
-        machines.remove(min(machines, key=lambda one: log_loss(one.logarithms, numbers)))
-        used = [one for one in used if one not in machines]
+        best = min(machines, key=lambda one: _accuracy_and_loss(one.logarithms, numbers)[1])
+        used = [one for one in used if one is best or one not in machines]
         weights = pooling_weights(np.stack([one.logarithms for one in used]), numbers)
         used = [one for one, weight in zip(used, weights, strict=True) if weight >= _MIN_WEIGHT * weights.sum()]
         logarithms = np.stack([one.logarithms for one in used])
-        self.weights_ = pooling_weights(logarithms, numbers)
-        n_classes = len(self.classes_)
-        self._scales = np.stack([np.broadcast_to(one.calibration.scale, n_classes) for one in used])
-        self._offsets = np.stack([one.calibration.offsets for one in used])
-        self._choices = np.array(
-            [(METHODS.index(type(one.candidate)), one.setting, view) for view, one in judged if one in used],
-            dtype=np.int64,
-        )
-        weight_of = dict(zip(map(id, used), self.weights_.tolist(), strict=True))
-        rows = [_score_row(view, one, numbers, weight_of.get(id(one), 0.0)) for view, one in judged]
+        self._members, self.weights_ = used, pooling_weights(logarithms, numbers)
+        for one, weight in zip(used, self.weights_.tolist(), strict=True):
+            one.weight = weight
         held_out = np.empty(logarithms.shape[1:])
         for kept, held in folds:
             held_out[held] = pool(logarithms[:, held], pooling_weights(logarithms[:, kept], numbers[kept]))
-        scores = {"accuracy": accuracy(held_out, numbers), "log_loss": log_loss(held_out, numbers), "weight": np.nan}
-        self.scores_ = pd.DataFrame([*rows, {"method": "all by weight", "registration": "", "setting": ""} | scores])
+        rows = [
+            [one.name, _VIEWS[one.view], one.described(), *_accuracy_and_loss(one.logarithms, numbers), one.weight]
+            for one in members
+        ]
+        rows.append(["all by weight", "", "", *_accuracy_and_loss(held_out, numbers), np.nan])
+        self.scores_ = pd.DataFrame(rows, columns=list(_SCORES))
 
-    def _fit_members(self, prepared: Mapping[tuple[type[Candidate], int], Candidate]) -> None:
-        """Fit the chosen settings to the shapes that the methods can learn from; candidates may be prepared already."""
-        views: dict[int, ComplexArray] = {0: self._shapes}
-        if self._view:
-            assert self.registration_ is not None
-            views[self._view] = np.asarray(self.registration_.transform(self._shapes))
-        self._members = []
-        for method, setting, view in self._choices.tolist():
-            candidate = METHODS[method]()
-            is_sampled = candidate.max_shapes is not None or len(self._sample) == len(self._shapes)
+    def _fit_members(self) -> None:
+        """Fit the chosen settings to the shapes that the methods can learn from."""
+        for one in self._members:
+            kind = _METHOD_OF[one.name]
+            is_sampled = kind.learns_from_sample or len(self._sample) == len(self._shapes)
             rows = self._sample if is_sampled else np.arange(len(self._shapes))
-            known = prepared.get((type(candidate), view))
-            if is_sampled and known is not None:
-                candidate = known
-            else:
-                candidate.prepare(views[view][rows], self.space_, self._seed)
-            candidate.fit(self._numbers[rows], candidate.settings[setting])
-            self._members.append(candidate)
+            if one.method is None or not is_sampled:
+                one.method = kind(self._views(self._shapes[rows])[one.view], self.space_, self._seed)
+            one.method.fit(self._numbers[rows], one.setting)
+            one.logarithms = None
 
     def _check_loaded(self) -> None:
         self.registration_ = self._registration(self._view, self._shapes[self._sample])
-        self._fit_members({})
+        self._fit_members()
         self.predict(self._shapes[:1])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_members")
 
 
-def _score_row(view: int, judged: Judged, numbers: IntArray, weight: float) -> dict[str, Any]:
-    candidate = judged.candidate
-    return {
-        "method": candidate.name,
-        "registration": VIEWS[view],
-        "setting": candidate.describe(candidate.settings[judged.setting]),
-        "accuracy": accuracy(judged.logarithms, numbers),
-        "log_loss": log_loss(judged.logarithms, numbers),
-        "weight": weight,
-    }
-
-
-def _check_classes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:
-    if len(classes) == 1:
+def class_folds(n_folds: int, numbers: IntArray, units: IntArray | None, seed: int) -> list[Fold]:
+    """Return stratified folds, each with at least two classes to learn from."""
+    folds = make_folds(n_folds, len(numbers), units, classes=numbers, seed=seed)
+    if any(len(np.unique(numbers[kept])) < 2 for kept, _ in folds):
         raise ShapeInputError(
-            f"y must hold at least 2 classes to tell apart, got one class, {classes.tolist()[0]!r}: add shapes of "
-            "another class."
+            "groups must leave shapes of at least 2 classes to learn from when one fold is held out: every class needs "
+            "shapes of several groups."
         )
-    check_class_sizes(classes, numbers)
+    return folds
+
+
+def _sample_rows(numbers: IntArray, generator: np.random.Generator) -> IntArray:
+    """Return all rows, or a random sample that has its share of every class, and at least two shapes of each."""
+    if len(numbers) <= MAX_COMPARED_SHAPES:
+        return np.arange(len(numbers))
+    share = MAX_COMPARED_SHAPES / len(numbers)
+    chosen = []
+    for number in np.unique(numbers):
+        rows = np.flatnonzero(numbers == number)
+        chosen.append(generator.choice(rows, size=max(2, round(share * len(rows))), replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def _judge(method: Method, view: int, numbers: IntArray, folds: list[Fold]) -> Member:
+    """Return a method with the setting of least log loss of held-out shapes."""
+    scores = np.zeros((len(method.settings), len(numbers), int(numbers.max()) + 1))
+    for kept, held in folds:
+        known = np.unique(numbers[kept])
+        for number, found in enumerate(method.held_out_scores(numbers, kept, held)):
+            # A class that had no shape to learn from is as unlikely as the least likely one.
+            scores[number, held] = found.min(axis=1, keepdims=True)
+            scores[number][np.ix_(held, known)] = found
+    members = []
+    for setting, found in zip(method.settings, scores, strict=True):
+        factors, offsets = calibrate(found, numbers, by_class=isinstance(method, ClassDictionaries))
+        logarithms = log_softmax(factors * found + offsets, axis=1)
+        members.append(Member(method.name, view, setting, factors, offsets, method, logarithms))
+    return min(members, key=lambda one: _accuracy_and_loss(one.logarithms, numbers)[1])
+
+
+def _accuracy_and_loss(logarithms: FloatArray, numbers: IntArray) -> tuple[float, float]:
+    """Return the share of most probable classes that are true, and the mean log loss."""
+    accuracy = float(np.mean(np.argmax(logarithms, axis=1) == numbers))
+    return accuracy, -float(np.mean(logarithms[np.arange(len(numbers)), numbers]))

@@ -1,9 +1,11 @@
 """The dictionary of planar shapes, as a scikit-learn transformer."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,33 +14,32 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind
-from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
 from shapelex.exceptions import ParameterError
-from shapelex.geometry.atom_matching import DictionaryStability
-from shapelex.learning import (
-    Iteration,
-    LearnedDictionary,
-    Learner,
-    LearningOptions,
-    OnlineLearner,
-    Statistics,
-)
-from shapelex.learning.checkpoint import Checkpoint, describe_fit
-from shapelex.learning.incomplete_shapes import open_incomplete
-from shapelex.learning.options import NESTED_FROM, default_target_share, default_tie
+from shapelex.geometry.matching import DictionaryStability
+from shapelex.learning import Learner, LearningOptions, LearningState
+from shapelex.learning.checkpoint import Checkpoint
+from shapelex.learning.one_pass import PassSums
+from shapelex.learning.sampling import open_incomplete
 from shapelex.learning.stability import TrainingSample, measure_stability
-from shapelex.learning.timed_shapes import TimedShapes, open_timed
-from shapelex.shapes.collection import ArrayShapes, Shapes
 from shapelex.shapes.preparation import Preparation
-from shapelex.shapes.time_order import moments_of
+from shapelex.shapes.storage import ArrayShapes
 from shapelex.spaces import Space
 from shapelex.store.schema import Array, Count, Group, Number, Schema
 
 if TYPE_CHECKING:
     from shapelex.report.inline import InlinePage
+
+
+RENEWED_PARAMETERS: dict[str, Callable[[Any], Any]] = {
+    "init": lambda init: "auto" if isinstance(init, str) and init == "spread" else init,
+    "nested": lambda _: None,
+    "tie": lambda tie: None if tie else tie,
+    "effort": lambda effort: max(effort, 1),
+}
+"""What parameters of files of earlier versions become that have no meaning any more."""
 
 
 class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
@@ -48,20 +49,15 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     approximated by ``Σ_j a_kj d_j``, with pre-shape atoms ``d_j`` and at most `n_nonzero` complex weights ``a_kj`` per
     shape. Atoms and weights minimize
 
-    ``Π_s RMSE_s^(w_s) + tie · mean_j d_F²(d_j, nearest shape)``, where ``RMSE_s² = mean_k |z_k − Σ_j a_kj d_j|²_Phi``
-    with at most ``s`` weights per shape.
+    ``RMSE² = mean_k |z_k − Σ_j a_kj d_j|²_Phi``, the mean squared full Procrustes distance from the shapes to their
+    approximations, so nothing has to be aligned first (paper [1]_, section 4, "Shape Dictionary", equation 28).
 
-    ``RMSE_s`` is the root mean squared full Procrustes distance from the shapes to their approximations, so nothing has
-    to be aligned first. The first term is the weighted geometric mean of these errors at the sparsities ``s`` = 1, 2,
-    3, 5, 8, … (Fibonacci numbers) below `n_nonzero`, and at `n_nonzero`, which has ``4 + 120 n_atoms / n_shapes`` times
-    the weight of each of the others. Such a *nested* dictionary is also good where shapes are coded with fewer atoms,
-    and its atoms are similar for other samples of shapes and other seeds. With ``nested=False``, the first term is the
-    error at `n_nonzero` alone. The second term is a penalty on the squared full Procrustes distance ``d_F²`` from each
-    atom to its nearest shape: of the many dictionaries that approximate equally well, it prefers atoms that look like
-    shapes.
-
-    The paper [1]_ minimizes the error at `n_nonzero` alone (section 4, "Shape Dictionary", equation 28); its algorithm
-    is ``coder="ormp", nested=False, tie=0, n_swaps=0, init="random"``.
+    Coding all shapes and updating all atoms by least squares take turns. By default the first dictionary follows from
+    the shapes without random draws: it consists either of *tails*, the means of the shapes weighted by the positive and
+    by the negative part of their scores on each principal axis, or of the means of the parts of a *tree* that divides
+    the shapes; atoms are held near it, with the weight of one shape each, so that similar sets of shapes give
+    similar atoms. Updates of a sample of the shapes are followed by three passes over all. The algorithm of the paper
+    is ``coder="ormp", init="random", n_swaps=0``.
 
     Parameters
     ----------
@@ -73,49 +69,40 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Space of the configurations; landmarks when not given.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``; ``"auto"`` finds the
-        true minimum where that is cheap, and elsewhere uses a beam search with polishing, on torch devices ORMP with
-        polishing.
-    max_weight : float, optional
-        Largest modulus of a weight, see :func:`shapelex.encode`, in learning and in all codes: atoms then cannot
-        cancel each other. Not bounded by default.
-    switch_cost : float, optional
-        Learn from time series, with the cost of a change of atoms of
-        :func:`~shapelex.sequences.encode_sequence`, which is added to the squared distances: updates of the atoms take
-        turns with the path of sets of atoms of least sum. :meth:`fit` then takes `frames` and `sequence`. Coding by
-        :meth:`encode` is frame by frame; :func:`~shapelex.sequences.encode_sequence` uses this cost by default.
-        By default shapes are learned from without regard to time.
+        true minimum where that is cheap. Elsewhere it uses a beam search with polishing; learning then uses ORMP with
+        polishing until the last pass.
+    weight_penalty : float, default 0
+        Price of large weights, see :func:`shapelex.encode`, in learning and in all codes: atoms then do not cancel each
+        other.
     distance : {"full", "partial", "geodesic"}, default "full"
         Distance whose squares are summed.
-    init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
-        First dictionary: shapes far from each other, random shapes (as in the paper), or given configurations.
-    nested : bool, optional
-        Whether to lower the errors at several sparsities up to `n_nonzero` together, or the error at `n_nonzero` alone.
-        By default together where there are at least 20 shapes per atom and no `switch_cost`.
-        Without it, the training error at `n_nonzero` is smaller on small sets and about the same on large ones, errors
-        at lower sparsities are larger, and atoms differ more from sample to sample and from seed to seed.
-    tie : float, optional
-        Strength of the penalty on the distance from each atom to its nearest shape; 0 for none. By default ``0.2 +
-        n_atoms / n_shapes``, but at most 0.5, and 0 at one atom per shape, where atoms are averages of similar shapes.
+    init : {"auto", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "auto"
+        First dictionary: tails or tree, whichever leads to the smaller error, random shapes, or
+        given configurations. From random or given atoms, without swaps, all updates are plain least-squares updates
+        over all shapes, as in the paper.
+    nested : None or False
+        Without effect; it was a parameter of version 0.1.0.
+    tie : None or 0
+        0 not to hold the atoms near their start: the training error is a little smaller, and atoms differ more between
+        similar sets of shapes.
     effort : float, default 1
-        How long to search for a good dictionary before a descent: the search makes as many times more passes over a
-        sample of the shapes. It improves a population of dictionaries by *swaps* (a badly approximated shape takes the
-        place of an atom) and *crossovers* (some atoms of one dictionary are combined with the others of another one).
-        From 4 on, several independent populations are followed by one of their best dictionaries.
+        How much to do for a smaller training error: 50 *swaps* for each unit above 1. The atoms then differ more
+        between similar sets of shapes, and held-out errors are hardly smaller.
     n_swaps : int, optional
-        Number of trials of that search, swaps and crossovers together; 0 for no search. By default `effort` decides,
-        and there is no search where `init` is an array.
+        Number of swaps; by default `effort` decides. In a swap, a badly approximated shape takes the place of an atom
+        of little worth, both drawn at random, and a few updates follow; it is kept unless the error is larger by more
+        than 1 %. The best dictionary is returned.
     n_restarts : int, default 1
-        Number of descents from different first dictionaries; the best result is kept. A larger `effort` is usually a
-        better use of the same time.
+        Number of descents or searches by swaps, where random draws make them differ; the best result is kept.
     max_iter : int, default 100
-        Maximum number of updates per descent; the search before a descent counts as one.
+        Maximum number of updates per descent. The default learner makes at most 14 from each of its starts, 44 more
+        of the sample, and 2 of all shapes.
     tol : float, default 1e-5
-        A descent ends when an update changes the objective by no more than this fraction of it, divided by `effort`
-        where that is above 1 (or by no more than rounding, 8e-6 in complex64).
+        A descent ends when an update changes the error by no more than this fraction of it (or by no more than
+        rounding, 8e-6 in complex64).
     batch_size : int, optional
         Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
-        :meth:`partial_fit` does: without search, penalty and restarts, and keeping the last dictionary. By default
-        every update sees all shapes.
+        :meth:`partial_fit` does: without swaps and restarts, and keeping the last dictionary.
     device : str, default "cpu"
         Where to compute: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on
         the CPU. All give the same codes up to rounding; a loaded model may use another device than the one it was
@@ -131,7 +118,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         of the same shapes with the same parameters resumes from it, and ends with the same bits as if it had never
         stopped; another fit is refused. The file stays when the fit is done: the same fit then returns at once, one
         with a larger `max_iter` continues, and one with a smaller `max_iter` returns what the file holds. Remove it to
-        start again. The checkpoint before it is kept beside it, as ``.previous``.
+        start again. The checkpoint before it is kept beside it, as ``.previous``. Other `max_iter` than those of one
+        descent belong to another fit.
 
     Attributes
     ----------
@@ -145,12 +133,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     usage_ : ndarray of float, shape (n_atoms,)
         Fraction of the shapes that use each atom.
     loss_curve_ : ndarray of float, shape (n_losses,)
-        Mean squared distance at `n_nonzero` atoms per shape: of the first dictionary, of the one that the search found,
-        and after each update. With ``nested=True`` or a penalty it may rise while the objective falls.
+        Mean squared distance of each pass that led to the dictionary, those over the sample included.
     n_iter_ : int
-        Number of updates.
-    sparsities_ : ndarray of int
-        Sparsities whose errors were lowered together; `n_nonzero` alone where the dictionary is not nested.
+        Number of these passes after the first one; after :meth:`partial_fit`, number of batches.
     n_features_in_ : int
         Number of coordinates.
     stability_ : DictionaryStability
@@ -160,13 +145,12 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     -----
     An interrupted fit (Ctrl-C) leaves the best dictionary so far on the estimator and raises.
 
-    The search uses a random sample of 2,000 shapes (8,000 with ``n_nonzero=1``), or of 20 per atom if that is more. The
-    updates after it use all shapes.
+    The sample has 2,000 shapes, or 20 per atom if that is more; sets up to this size are learned from as a whole.
 
     Shapes with missing landmarks are centered and scaled to norm 1 on the landmarks that they have. Each update takes
     their other landmarks from the current approximations; the squared errors of shapes completed in this way are an
     upper bound of those on the landmarks present, with equality at the current atoms, so an update lowers both. The
-    first dictionary, and the search before the updates, use shapes that are completed by the mean.
+    first dictionary uses shapes that are completed by the mean.
 
     References
     ----------
@@ -192,12 +176,11 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
             Array("usage_", "float", ("n_atoms",)),
             Array("loss_curve_", "float", ("n_losses",)),
-            Array("sparsities_", "int", ("n_sparsities",), optional=True),
             Number("rmse_"),
             Count("n_iter_"),
             Group(
-                "_statistics",
-                Statistics,
+                "_memory",
+                PassSums,
                 "memory_",
                 (
                     Array("memory_gram", "complex128", ("n_atoms", "n_atoms")),
@@ -205,18 +188,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
                     Array("memory_usage", "float", ("n_atoms",)),
                     Number("memory_weight"),
                 ),
-            ),
-            Group(
-                "_combined",
-                Statistics,
-                "combined_",
-                (
-                    Array("combined_gram", "complex128", ("n_atoms", "n_atoms")),
-                    Array("combined_products", "complex128", ("n_atoms", "n_coordinates")),
-                    Array("combined_usage", "float", ("n_atoms",)),
-                    Number("combined_weight"),
-                ),
-                optional=True,
             ),
             Group(
                 "_stability",
@@ -234,9 +205,23 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         ),
         # The path of a checkpoint belongs to one fit, not to the model.
         left_out=("checkpoint",),
-        removed=("update", "checkpoint_every"),
-        added={"nested": False},
+        removed=(
+            "update",
+            "checkpoint_every",
+            "max_weight",
+            "switch_cost",
+            "sparsities_",
+            "combined_gram",
+            "combined_products",
+            "combined_usage",
+        ),
+        renewed=RENEWED_PARAMETERS,
     )
+
+    _removed_parameters: ClassVar = {
+        "max_weight": "weight_penalty keeps weights small",
+        "switch_cost": "encode_sequence(..., switch_cost=) keeps atoms from frame to frame",
+    }
 
     def __init__(
         self,
@@ -245,10 +230,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         *,
         space: Space | None = None,
         coder: str = "auto",
-        max_weight: float | None = None,
-        switch_cost: float | None = None,
+        weight_penalty: float = 0.0,
         distance: DistanceKind = "full",
-        init: str | ArrayLike = "spread",
+        init: str | ArrayLike = "auto",
         nested: bool | None = None,
         tie: float | None = None,
         effort: float = 1,
@@ -267,8 +251,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self.n_nonzero = n_nonzero
         self.space = space
         self.coder = coder
-        self.max_weight = max_weight
-        self.switch_cost = switch_cost
+        self.weight_penalty = weight_penalty
         self.distance = distance
         self.init = init
         self.nested = nested
@@ -292,9 +275,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         X: ArrayLike,
         y: Any = None,
         sample_weight: ArrayLike | None = None,
-        *,
-        frames: ArrayLike | None = None,
-        sequence: ArrayLike | None = None,
     ) -> "ShapeDictionary":
         """Learn the atoms.
 
@@ -309,50 +289,48 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         y : None
             Ignored.
         sample_weight : array_like of float, shape (n_shapes,), optional
-            Weight of each shape; an integer weight equals that many copies, but where the number of shapes matters
-            (`nested`, the default `tie`), each shape of positive weight counts once.
-        frames, sequence : array_like of shape (n_shapes,), optional
-            Frame or time, and time series, of each shape, see :func:`~shapelex.sequences.encode_sequence`: for
-            `switch_cost`. By default those of a set of shapes. The shapes are then read into memory, and frames with
-            missing coordinates are left out.
+            Weight of each shape; an integer weight equals that many copies, but for the weight with which atoms are
+            held near their start, which counts shapes.
 
         Returns
         -------
         ShapeDictionary
             The estimator itself.
         """
-        shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
-        if self.switch_cost:
-            shapes = self._open_timed(X, shapes, frames, sequence)
-        elif frames is not None or sequence is not None:
-            raise ParameterError(f"frames and sequence are for {parameter('switch_cost')}: give it, or leave them out.")
-        elif self.batch_size is None:
+        shapes = self._open_input(X, self.space, sample_weight)
+        if self.batch_size is None:
             shapes = open_incomplete(shapes)
-        options, space = self._prepare(shapes), shapes.space
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        progress = FitProgress(self, self.verbose, data, options, lambda iteration: _attributes_at(iteration, space))
+        check_verbose(self.verbose)
+        options, space = self._options(shapes.space), shapes.space
+        if isinstance(shapes, ArrayShapes):
+            shapes.keep_scales()
         generator = as_generator(self.random_state)
-        sample = TrainingSample.draw(shapes, options, self.batch_size, generator)
-        checkpoint = self._open_checkpoint(shapes, options)
-        learner = self._learner(shapes, options, generator, progress, checkpoint)
+        sample = TrainingSample.draw(shapes, options, generator)
+        learner = Learner(shapes, options, generator)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        progress = FitProgress(self, self.verbose, data, len(learner.plan), partial(_attributes_at, space=space))
+        learner.callback = progress
+        checkpoint = None
+        if self.checkpoint is not None:
+            checkpoint = Checkpoint(self.checkpoint, shapes, options, self.random_state)
+            checkpoint.load(learner.state, generator)
+            learner.saver = checkpoint.save
         try:
             learned = learner.run()
         except KeyboardInterrupt:
-            if learner.best is not None:
-                self._store(learner.best, space, preparation, options.sparsities, sample)
+            if learner.state.result is not None:
+                self._store(learner.state.result, learner.state.memory, space, preparation_of(X), sample)
             if checkpoint is not None:
                 checkpoint.flush()
             raise
-        self._store(learned, space, preparation, options.sparsities, sample)
+        self._store(learned, learner.state.memory, space, preparation_of(X), sample)
         if checkpoint is not None:
             checkpoint.finish()
-        # The losses of batches are too noisy to tell whether the dictionary has converged.
-        if not learned.converged and not progress.was_stopped and options.max_iter > 0 and self.batch_size is None:
+        if options.is_plain and options.max_iter > 0 and not learner.state.converged and not progress.was_stopped:
             warnings.warn(
                 Message(
                     f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
-                    f"than {options.settled_change:g} of its loss: "
-                    f"raise {parameter('max_iter')}, or {parameter('tol')}."
+                    f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
                 ),
                 ConvergenceWarning,
                 stacklevel=4,
@@ -373,7 +351,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         updated once. Before batch ``t = 2, 3, …`` the previous statistics are multiplied by ``1 − t^(−0.7)``, so that
         early batches, coded over poor dictionaries, lose influence. A fitted or loaded dictionary is continued, with
         its `n_iter_` iterations counted as batches. Otherwise the first dictionary comes from the first batch, which
-        must have at least `n_atoms` shapes. `nested` applies; `tie`, `effort`, `n_swaps` and `switch_cost` do not.
+        must have at least `n_atoms` shapes. `tie`, `effort` and `n_swaps` do not apply.
 
         Parameters
         ----------
@@ -390,37 +368,29 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             The estimator itself; ``rmse_`` and ``usage_`` are weighted averages over the batches, each coded before its
             update, ``loss_curve_`` has one value per batch and ``n_iter_`` counts batches.
         """
-        online: OnlineLearner | None = getattr(self, "_online", None)
-        is_fitted = hasattr(self, "atoms_")
-        if is_fitted:
+        state = LearningState()
+        if hasattr(self, "atoms_"):
             shapes, preparation = self._open_new_input(X, sample_weight), self.preparation_
+            memory = replace(self._memory, loss=self.rmse_**2 * self._memory.weight)
+            state = LearningState(
+                kind="batches",
+                n_batches=max(self.n_iter_, 1),
+                atoms=self._atom_rows(),
+                curve=self.loss_curve_.tolist(),
+                memory=memory,
+            )
+            if len(self.atoms_) != self.n_atoms:
+                raise ParameterError(
+                    f"{parameter('n_atoms')} must be {len(self.atoms_)}, the number of atoms of this dictionary, got "
+                    f"{self.n_atoms}: more batches do not change it; learn a new dictionary with fit."
+                )
         else:
             shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
-        options = self._prepare(shapes, more_follow=True)
-        if is_fitted and len(self.atoms_) != options.n_atoms:
-            raise ParameterError(
-                f"{parameter('n_atoms')} must be {len(self.atoms_)}, the number of atoms of this dictionary, got "
-                f"{options.n_atoms}: more batches do not change it; learn a new dictionary with fit."
-            )
-        if online is not None:
-            online.set_options(options)
-        elif is_fitted:
-            generator = as_generator(self.random_state)
-            online = OnlineLearner.resume(
-                options,
-                generator,
-                self._atom_rows(),
-                self._statistics,
-                self.n_iter_,
-                self.rmse_,
-                getattr(self, "_combined", None),
-            )
-        else:
-            online = OnlineLearner(options, as_generator(self.random_state))
-        online.learn_batch(shapes)
-        assert online.best is not None
-        self._store(online.best, shapes.space, preparation, options.sparsities)
-        self._online = online
+        options = self._options(shapes.space, batch_size=len(shapes))
+        learner = Learner(shapes, options, as_generator(self.random_state), state=state)
+        learned = learner.learn_batch()
+        self._store(learned, state.memory, shapes.space, preparation)
+        self.n_iter_: int = state.n_batches
         return self
 
     @property
@@ -501,113 +471,50 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         shares = getattr(self, "usage_", ())
         return atoms, [f"{name}, {100 * share:.0f} %" for name, share in zip(captions, shares, strict=True)]
 
-    def _prepare(self, shapes: Shapes, *, more_follow: bool = False) -> LearningOptions:
+    def _options(self, space: Space, **others: Any) -> LearningOptions:
         """Check the parameters and return them as options of a learner."""
-        check_verbose(self.verbose)
-        n_shapes = len(shapes) if shapes.weights is None else int(np.count_nonzero(shapes.weights))
-        # The size of one batch tells nothing about the size of the set.
-        options = self._options(shapes.space, np.inf if more_follow else n_shapes)
-        if more_follow and self.nested is None and hasattr(self, "sparsities_"):
-            options = replace(options, nested=len(self.sparsities_) > 1)
-        if isinstance(shapes, ArrayShapes):
-            shapes.keep_scales()
-        return options
-
-    def _open_timed(self, X: Any, shapes: Shapes, frames: ArrayLike | None, sequence: ArrayLike | None) -> TimedShapes:
-        if self.batch_size is not None:
+        if self.nested:
             raise ParameterError(
-                f"{parameter('switch_cost')} learns from whole series: leave out {parameter('batch_size')}."
+                f"{parameter('nested', True)} has no meaning any more: leave it out, and learn one dictionary for each "
+                f"{parameter('n_nonzero')} that you use."
             )
-        columns = moments_of(X, frames, sequence)
-        return open_timed(shapes, columns.frames, columns.sequence)
-
-    def _open_checkpoint(self, shapes: Shapes, options: LearningOptions) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        return Checkpoint(self.checkpoint, describe_fit(shapes, options, self.batch_size, self.random_state))
-
-    def _learner(
-        self,
-        shapes: Shapes,
-        options: LearningOptions,
-        generator: np.random.Generator,
-        progress: FitProgress,
-        checkpoint: Checkpoint | None,
-    ) -> Learner | OnlineLearner:
-        saver = None if checkpoint is None else checkpoint.save
-        state = None if checkpoint is None else checkpoint.load()
-        if self.batch_size is None:
-            learner = Learner(shapes, options, generator, progress, saver)
-            if checkpoint is not None and state is not None:
-                with checkpoint.restoring():
-                    learner.resume(state)
-            return learner
-        batch_size = check_count(self.batch_size, 1, "batch_size")
-        online = OnlineLearner(options, generator, shapes, batch_size, progress, saver)
-        if checkpoint is not None and state is not None:
-            with checkpoint.restoring():
-                online.resume_run(state)
-        return online
-
-    def _options(self, space: Space, n_shapes: float) -> LearningOptions:
-        init, nested = self.init, self.nested
-        check_count(self.n_atoms, 1, "n_atoms")
-        if nested is None:
-            nested = n_shapes >= NESTED_FROM * self.n_atoms and not self.switch_cost
-        return LearningOptions(
-            n_atoms=self.n_atoms,
-            n_nonzero=self.n_nonzero,
-            coder=self.coder,
-            max_weight=self.max_weight,
-            switch_cost=self.switch_cost,
-            distance=self.distance,
-            init=init if isinstance(init, str) else space.whitened_preshapes(init, "init"),
-            nested=nested,
-            target_share=default_target_share(self.n_atoms, n_shapes),
-            tie=default_tie(self.n_atoms, self.n_nonzero, n_shapes) if self.tie is None else self.tie,
-            effort=self.effort,
-            n_swaps=self.n_swaps,
-            n_restarts=self.n_restarts,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_threads=count_jobs(self.n_jobs),
-            device=self.device,
-        )
+        init = self.init if isinstance(self.init, str) else space.whitened_preshapes(self.init, "init")
+        return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs), **others)
 
     def _check_loaded(self) -> None:
-        self._options(self.space_, n_shapes=1)
+        self._options(self.space_)
         self._atom_rows()
 
     def _store(
         self,
-        learned: LearnedDictionary,
+        learned: PassSums,
+        memory: PassSums | None,
         space: Space,
         preparation: Preparation | None,
-        sparsities: tuple[int, ...],
         sample: TrainingSample | None = None,
     ) -> None:
-        for name in ("_online", "_stability", "_sample", "_combined"):
+        for name in ("_stability", "_sample"):
             self.__dict__.pop(name, None)
         if sample is not None:
             self._sample = sample
         self.space_, self.preparation_ = space, preparation
         self.n_features_in_ = space.n_coordinates
-        self._statistics = learned.statistics
-        if learned.combined is not None and len(sparsities) > 1:
-            self._combined = learned.combined
+        known = learned if memory is None else memory
+        # What later batches are added to.
+        self._memory = PassSums(known.gram, known.products, known.usage, known.weight)
         self.atoms_ = space.unwhiten(learned.atoms)
         self.rmse_ = learned.rmse
-        self.usage_ = learned.usage
-        self.loss_curve_ = learned.loss_curve
-        self.sparsities_ = np.array(sparsities)
-        self.n_iter_ = learned.n_iter
+        self.usage_ = learned.usage / learned.weight
+        self.loss_curve_ = np.array(learned.curve)
+        self.n_iter_ = len(learned.curve) - 1
 
 
-def _attributes_at(iteration: Iteration, space: Space) -> dict[str, Any]:
-    """Return the attributes of an estimator that stops at this iteration."""
+def _attributes_at(state: LearningState, space: Space) -> dict[str, Any]:
+    """Return the attributes of an estimator that stops after this pass."""
+    assert state.coded is not None
     return {
-        "atoms_": space.unwhiten(iteration.atoms),
+        "atoms_": space.unwhiten(state.coded),
         "space_": space,
         "n_features_in_": space.n_coordinates,
-        "rmse_": iteration.rmse,
+        "rmse_": state.rmse,
     }

@@ -6,20 +6,21 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count, check_number, check_positive, check_weights
+from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
-from shapelex.estimators.class_labels import check_class_sizes, check_labels, own_labels
-from shapelex.estimators.error_calibration import ErrorCalibration, calibrate
+from shapelex.estimators.calibration import calibrate
+from shapelex.estimators.folds import make_folds
 from shapelex.estimators.progress import check_verbose, write_progress
-from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.estimators.within_class_metric import within_class_space
-from shapelex.exceptions import ParameterError
-from shapelex.spaces import Space
+from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS, ShapeDictionary
+from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.geometry.means import full_mean_row
+from shapelex.spaces import CustomSpace, Space
 from shapelex.store.model_file import EstimatorList
 from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema
 
@@ -34,7 +35,7 @@ _SHARED_PARAMETERS = ("coder", "tie", "n_swaps", "n_restarts", "max_iter", "tol"
 class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     """Classify shapes by the class whose dictionary reconstructs them best.
 
-    Learns one :class:`ShapeDictionary` from the shapes of each class, with ``nested=False``: only the error at
+    Learns one :class:`ShapeDictionary` from the shapes of each class: only the error at
     `n_nonzero` matters here. The error of class ``c`` for a shape is the full
     Procrustes distance ``d_c`` to its reconstruction from at most `n_nonzero` atoms of that class. The class of least
     error is predicted (sparse representation classification); the frequency of a class has no influence unless `cv` is
@@ -64,11 +65,9 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`.
     tie : float, optional
-        Strength of the penalty on the distance from each atom to its nearest shape, with the default of
-        :class:`ShapeDictionary`.
+        0 not to hold the atoms near their start, see :class:`ShapeDictionary`.
     n_swaps : int, optional
-        Number of swaps and crossovers tried before the descent of each dictionary, see :class:`ShapeDictionary`; 0 for
-        none.
+        Number of swaps of atoms for each dictionary, see :class:`ShapeDictionary`; none by default.
     temperature : float, optional
         Squared distance that makes a class less probable by a factor ``e``, see :meth:`predict_proba`. By default a
         quarter of the mean squared error of the training shapes in the nearest class that is not theirs. With `cv`
@@ -142,6 +141,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
             ),
         ),
         removed=("update",),
+        renewed={"tie": RENEWED_PARAMETERS["tie"]},
     )
 
     def __init__(
@@ -213,7 +213,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         """
         self._check_sizes()
         configurations = self._read_fit_input(X)
-        labels = check_labels(own_labels(X, type(self).__name__) if y is None else y, len(configurations))
+        labels = check_labels(X, y, len(configurations), type(self).__name__)
         weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
         counts = weights > 0
         configurations, labels, weights = configurations[counts], labels[counts], weights[counts]
@@ -226,15 +226,15 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         if n_folds == 0:
             self._learn(configurations, numbers, shares, shrinkages[0], generator)
             temperature = self._find_temperature(configurations, numbers, weights)
-            calibration = ErrorCalibration(np.full(len(self.classes_), temperature), np.zeros(len(self.classes_)))
+            temperatures: FloatArray = np.full(len(self.classes_), temperature)
+            offsets: FloatArray = np.zeros(len(self.classes_))
         else:
-            folds = StratifiedKFold(n_folds, shuffle=True, random_state=int(generator.integers(2**31)))
-            splits = list(folds.split(numbers[:, None], numbers))
+            splits = make_folds(n_folds, len(numbers), classes=numbers, seed=int(generator.integers(2**31)))
             found = [self._calibrate(configurations, numbers, shares, value, splits, generator) for value in shrinkages]
-            best = int(np.argmax([likelihood for _, likelihood in found]))
-            calibration = found[best][0]
+            best = int(np.argmax([likelihood for *_, likelihood in found]))
+            temperatures, offsets, _ = found[best]
             self._learn(configurations, numbers, shares, shrinkages[best], generator)
-        self.temperatures_, self.offsets_ = calibration.temperatures, calibration.offsets
+        self.temperatures_, self.offsets_ = temperatures, offsets
         self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
         return self
 
@@ -269,7 +269,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
             Labels; a tie goes to the first class.
         """
         errors = self.class_errors(X)
-        scores = -errors if self.cv is None else self._calibration().scores(errors)
+        scores = -errors if self.cv is None else _log_odds(errors, self.temperatures_, self.offsets_)
         labels: np.ndarray[Any, Any] = self.classes_[np.argmax(scores, axis=1)]
         return labels
 
@@ -293,7 +293,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
             Rows sum to 1, classes as in ``classes_``.
         """
         errors = self.class_errors(X)
-        probabilities: FloatArray = softmax(self._calibration().scores(errors), axis=1)
+        probabilities: FloatArray = softmax(_log_odds(errors, self.temperatures_, self.offsets_), axis=1)
         return probabilities
 
     def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
@@ -336,7 +336,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         if shrinkage < 1:
             rows = self.space_.whitened_preshapes(configurations, "X")
             known = np.full(len(rows), 1 / len(rows)) if weights is None else weights
-            self.metric_space_ = within_class_space(rows, numbers, known, self.space_, shrinkage)
+            self.metric_space_ = _within_class_space(rows, numbers, known, self.space_, shrinkage)
         self.dictionaries_ = []
         for number, name in enumerate(self.classes_):
             is_member = numbers == number
@@ -354,13 +354,10 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         n_atoms = min(self.n_atoms, int(is_member.sum()))
         shared = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
         n_nonzero = min(self.n_nonzero, n_atoms)
-        return ShapeDictionary(n_atoms, n_nonzero, space=self.metric_space_, nested=False, random_state=seed, **shared)
+        return ShapeDictionary(n_atoms, n_nonzero, space=self.metric_space_, random_state=seed, **shared)
 
     def _class_errors(self, configurations: Any) -> FloatArray:
         return np.stack([np.asarray(dictionary.errors(configurations)) for dictionary in self.dictionaries_], axis=1)
-
-    def _calibration(self) -> ErrorCalibration:
-        return ErrorCalibration(self.temperatures_, self.offsets_)
 
     def _calibrate(
         self,
@@ -370,8 +367,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         shrinkage: float,
         splits: list[tuple[IntArray, IntArray]],
         generator: np.random.Generator,
-    ) -> tuple[ErrorCalibration, float]:
-        """Return the scores learned from held-out shapes, and the log-likelihood of their labels."""
+    ) -> tuple[FloatArray, FloatArray, float]:
+        """Return temperatures and offsets learned from held-out shapes, and the log-likelihood of their labels."""
         errors = np.empty((len(numbers), len(self.classes_)))
         for kept, held in splits:
             model = clone(self)
@@ -380,9 +377,9 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
             model._learn(configurations[kept], numbers[kept], shares, shrinkage, generator)
             errors[held] = model._class_errors(configurations[held])
         counts = np.ones(len(numbers)) if weights is None else weights
-        calibration = calibrate(errors, numbers, counts)
-        logarithms = log_softmax(calibration.scores(errors), axis=1)[np.arange(len(numbers)), numbers]
-        return calibration, float(counts @ logarithms)
+        factors, offsets = calibrate(-(errors**2), numbers, counts, by_class=True)
+        logarithms = log_softmax(_log_odds(errors, 1 / factors, offsets), axis=1)[np.arange(len(numbers)), numbers]
+        return 1 / factors, offsets, float(counts @ logarithms)
 
     def _find_temperature(self, configurations: ComplexArray, numbers: IntArray, weights: FloatArray) -> float:
         if self.temperature is not None:
@@ -395,6 +392,76 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         squares[np.arange(len(numbers)), numbers] = np.inf
         mean = float(weights @ squares.min(axis=1) / weights.sum())
         return max(_TEMPERATURE_SHARE * mean, float(np.finfo(np.float64).tiny))
+
+
+def _log_odds(errors: FloatArray, temperatures: FloatArray, offsets: FloatArray) -> FloatArray:
+    """Return ``offset_c − d_c² / temperature_c``, the logarithms of probabilities up to a constant."""
+    # Errors are at most 1, so only a temperature that is no normal number gives infinite scores.
+    with np.errstate(over="ignore"):
+        scores: FloatArray = offsets - errors.astype(np.float64) ** 2 / temperatures
+    return np.maximum(scores, -0.25 * np.finfo(np.float64).max)
+
+
+def check_labels(X: Any, y: ArrayLike | None, n_shapes: int, estimator: str) -> np.ndarray[Any, Any]:
+    """Return one label per shape, by default that of the set; refuse unknown labels and numbers that are no classes."""
+    if y is None:
+        y = getattr(X, "labels", None)
+        if y is None:
+            raise ShapeInputError(
+                f"{estimator} requires y to be passed, but the target y is None, and X is not a set that has labels: "
+                "give y, or a ShapeSet with labels."
+            )
+        y = np.asarray(y[:]).astype(str)
+        if (y == "").any():
+            raise ShapeInputError(
+                f"X has no label in {name_rows(y == '')}: leave these shapes out, X[X.labels != ''], or give y."
+            )
+    labels: np.ndarray[Any, Any] = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+    check_classification_targets(labels)
+    if len(labels) != n_shapes:
+        raise ShapeInputError(f"y must hold one label per shape: X has {n_shapes} shapes, y {len(labels)} labels.")
+    return labels
+
+
+def check_class_sizes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:
+    """Refuse classes of a single shape."""
+    is_single = np.bincount(numbers) < 2
+    if is_single.any():
+        named = ", ".join(repr(label) for label in classes[is_single].tolist()[:5])
+        raise ShapeInputError(
+            f"every class needs at least 2 shapes to learn from, but {is_single.sum()} of {len(classes)} have a single "
+            f"one ({named}): add shapes, or leave these classes out."
+        )
+
+
+def _within_class_space(
+    rows: ComplexArray, numbers: IntArray, weights: FloatArray, space: Space, shrinkage: float
+) -> Space:
+    """Return the space whose product is the inverse of the shrunk covariance within classes.
+
+    Let ``r`` be the part of a pre-shape orthogonal to the full mean of its class, and ``W`` the sum of all ``r r*``,
+    scaled to trace 1. In whitened coordinates the new Gram matrix is ``((1 − shrinkage) W + shrinkage I / N)⁻¹``. It is
+    complex linear, so rotations stay rotations, and ``W`` has no part along the shift, so centers stay centers.
+    """
+    identity = np.eye(rows.shape[1], dtype=np.complex128)
+    scatter = np.zeros_like(identity)
+    for number in np.unique(numbers):
+        is_member = numbers == number
+        members = rows[is_member].astype(np.complex128)
+        mean, _ = full_mean_row(members, weights[is_member])
+        across = members - (members @ mean.conj())[:, None] * mean
+        scatter += (across * weights[is_member, None]).T @ across.conj()
+    total = float(np.trace(scatter).real)
+    # Rounding errors of copies of one shape have this size.
+    if total <= (len(identity) * float(np.finfo(rows.dtype).eps)) ** 2 * float(weights.sum()):
+        return space
+    covariance = (1 - shrinkage) * scatter / total + shrinkage * identity / len(identity)
+    # Columns are the whitened images of the coordinates, which have no part along the shift.
+    images = space.whiten(identity).T
+    along_shift = space.gram @ space.shift
+    gram = images.conj().T @ np.linalg.solve(covariance, images)
+    gram += np.outer(along_shift, along_shift.conj()) / float((space.shift.conj() @ along_shift).real)
+    return CustomSpace((gram + gram.conj().T) / 2, space.shift, closed=space.closed)
 
 
 def _check_shrinkage(shrinkage: float | str, *, chooses: bool) -> tuple[float, ...]:

@@ -1,7 +1,4 @@
-"""Kendall's shape space: distances, alignment, geodesics and means of configurations.
-
-The names load on first use: means and registration need SciPy, resampling does not.
-"""
+"""Compute in Kendall's shape space: distances, alignment, geodesics, means and registration."""
 
 import lazy_loader as _lazy
 

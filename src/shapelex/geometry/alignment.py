@@ -1,15 +1,16 @@
-"""Optimal rotation and alignment of one shape along another (paper, section 3.2, "Distances in the shape space")."""
+"""Pair up shapes as whitened pre-shapes, and rotate and scale one along another (section 3.2 of the paper)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array
+from shapelex._validation import as_configurations, as_numeric_array, check_same_count
 from shapelex.exceptions import SpaceError
-from shapelex.geometry.preshapes import phases, preshape_pair
-from shapelex.spaces import Space
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
 
 
 @keeps_array_kind
@@ -162,3 +163,67 @@ def real_gram(gram: ArrayLike) -> FloatArray:
         raise SpaceError(f"gram must be a square matrix, got shape {matrix.shape}.")
     # Adding 0 makes −0 plain 0, which reads better and changes nothing else.
     return np.block([[matrix.real, -matrix.imag], [matrix.imag, matrix.real]]) + 0.0
+
+
+@dataclass(frozen=True)
+class PreshapePair:
+    """Two stacks of whitened pre-shapes that go together row by row."""
+
+    first: ComplexArray
+    second: ComplexArray
+    space: Space
+    is_single: bool
+
+    @property
+    def products(self) -> ComplexArray:
+        """Hermitian products ``first_k* second_k``."""
+        products: ComplexArray = np.vecdot(self.first, self.second)
+        return products
+
+
+def resolve_space(space: Space | None, Z: ArrayLike, name: str) -> Space:
+    """Return `space`, or that of the set `Z`, or the landmarks that the last axis of `Z` counts."""
+    chosen = choose_space(space, Z)
+    if chosen is not None:
+        chosen.check_space_of(Z, name)
+        return chosen
+    if isinstance(Z, np.ndarray) and np.iscomplexobj(Z) and Z.ndim == 2 and Z.shape[1] > 1:
+        return Landmarks(Z.shape[1])
+    configurations, _ = as_configurations(Z, name=name)
+    return Landmarks(configurations.shape[1])
+
+
+def preshape_pair(z: ArrayLike, w: ArrayLike, space: Space | None) -> PreshapePair:
+    """Return the whitened pre-shapes of two arguments, broadcast against each other."""
+    space = resolve_space(space, z, "z")
+    first = space.whitened_preshapes(z, "z")
+    second = space.whitened_preshapes(w, "w")
+    check_same_count(len(first), len(second), "z", "w")
+    first, second = np.broadcast_arrays(first, second)
+    return PreshapePair(first, second, space, is_one_shape(z) and is_one_shape(w))
+
+
+def is_one_shape(Z: ArrayLike) -> bool:
+    """Tell a single configuration from a stack."""
+    return np.ndim(Z) == 1
+
+
+def phases(products: ComplexArray) -> ComplexArray:
+    """Return ``p / |p|``; 1 where the product is zero to rounding, so no rotation is better than another."""
+    moduli = np.abs(products)
+    negligible = moduli <= 4 * np.finfo(moduli.dtype).eps
+    return np.where(negligible, 1, products / np.where(negligible, 1, moduli)).astype(products.dtype)
+
+
+def rotations_onto(rows: ComplexArray, base: ComplexArray) -> ComplexArray:
+    """Return, as a column, the phases that rotate whitened pre-shapes as close as possible to `base`."""
+    rotations: ComplexArray = phases(np.vecdot(rows, base))[:, None].astype(rows.dtype, copy=False)
+    return rotations
+
+
+def remove_along(base: ComplexArray, rows: ComplexArray) -> ComplexArray:
+    """Return what of `rows` is orthogonal to the unit rows of `base`."""
+    remaining: ComplexArray = rows - np.vecdot(base, rows)[:, None] * base
+    # Once more, for what rounding left where most of a row was taken away.
+    remaining -= np.vecdot(base, remaining)[:, None] * base
+    return remaining

@@ -1,8 +1,4 @@
-"""The three distances of the shape space (paper, section 3.2, "Distances in the shape space").
-
-All are functions of the full distance ``d_F = |w − (z* Phi w) z|``. Where ``1 − |z* Phi w|²`` would cancel it is
-computed from that residual: shapes 1e-7 apart are measured as 1e-7 apart.
-"""
+"""Compute the three distances of the shape space (section 3.2 of the paper)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +8,10 @@ import numpy as np
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray, IntArray
 from shapelex._validation import check_choice, check_same_count
-from shapelex.geometry.missing_landmarks import allows_missing, incomplete_rows, shared_pairs, shared_products
-from shapelex.geometry.preshapes import preshape_pair, resolve_space
+from shapelex.geometry.alignment import preshape_pair, resolve_space
+from shapelex.geometry.missing import allows_missing, incomplete_rows, shared_pairs, shared_products
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.rows import row_inner, row_norms
+from shapelex.spaces.coordinates import row_norms
 
 DISTANCE_KINDS = ("full", "partial", "geodesic")
 _BLOCK_ENTRIES = 2_000_000
@@ -140,7 +136,7 @@ def pairwise_row_distances(
 
 def row_distances(first: ComplexArray, second: ComplexArray, kind: DistanceKind = "full") -> FloatArray:
     """Return the distances of whitened pre-shapes, pair by pair."""
-    products = row_inner(first, second)
+    products = np.vecdot(first, second)
     return _from_parts(row_residuals(first, second, products), np.abs(products), kind)
 
 

@@ -4,23 +4,18 @@ A tangent vector at a shape is held as a horizontal vector ``v`` at one of its p
 ``z* Phi v = 0``. It belongs to that pre-shape: turn ``z`` and ``v`` turns with it.
 """
 
+from typing import Any
+
 import numpy as np
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_configurations, as_numeric_array, check_same_count
-from shapelex.exceptions import ShapeInputError
+from shapelex._validation import as_configurations, as_numeric_array, check_same_count, name_rows
+from shapelex.exceptions import NotHorizontalError, ShapeInputError
+from shapelex.geometry.alignment import is_one_shape, phases, preshape_pair, remove_along, resolve_space
 from shapelex.geometry.distances import row_residuals
-from shapelex.geometry.preshapes import (
-    is_one_shape,
-    phases,
-    preshape_pair,
-    remove_along,
-    resolve_space,
-    whiten_horizontal,
-)
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_inner, row_norms
+from shapelex.spaces.coordinates import row_norms
 
 
 @keeps_array_kind
@@ -94,7 +89,7 @@ def exp(z: ArrayLike, v: ArrayLike, space: Space | None = None) -> ComplexArray:
     """
     space = resolve_space(space, z, "z")
     base = space.whitened_preshapes(z, "z")
-    velocity = whiten_horizontal(v, base, space)
+    velocity = _whiten_horizontal(v, base, space)
     reached = space.unwhiten(exp_rows(base, velocity))
     return reached[0] if is_one_shape(z) and is_one_shape(v) else reached
 
@@ -190,9 +185,8 @@ def geodesic(z: ArrayLike, w: ArrayLike, t: ArrayLike, space: Space | None = Non
     steps = np.atleast_1d(times).astype(angles.dtype)
     from_start = _sine_ratio(1 - steps, angles)
     from_end = _sine_ratio(steps, angles)
-    configurations = from_start[:, :, None] * start[:, None, :] + from_end[:, :, None] * end[:, None, :]
-    if times.ndim == 0:
-        configurations = configurations[:, 0]
+    path: Any = from_start[:, :, None] * start[:, None, :] + from_end[:, :, None] * end[:, None, :]
+    configurations: ComplexArray = path[:, 0] if times.ndim == 0 else path
     return configurations[0] if pair.is_single else configurations
 
 
@@ -235,14 +229,39 @@ def parallel_transport(z: ArrayLike, w: ArrayLike, v: ArrayLike, space: Space | 
     True
     """
     pair = preshape_pair(z, w, space)
-    vectors = whiten_horizontal(v, pair.first, pair.space)
+    vectors = _whiten_horizontal(v, pair.first, pair.space)
     products = pair.products
     rotation = phases(products)[:, None]
     end = rotation.conj() * pair.second
-    factors = row_inner(end, vectors) / (1 + np.abs(products))
+    factors = np.vecdot(end, vectors) / (1 + np.abs(products))
     carried = rotation * (vectors - factors[:, None] * (pair.first + end))
     transported = pair.space.unwhiten(carried)
     return transported[0] if pair.is_single and is_one_shape(v) else transported
+
+
+def _whiten_horizontal(v: ArrayLike, base: ComplexArray, space: Space) -> ComplexArray:
+    """Return whitened tangent vectors; refuse those with a part along the shift or along ``base``.
+
+    The part tangent to the orbit of rotations counts as vertical too.
+    """
+    vectors, _ = as_configurations(v, name="v", n_coordinates=space.n_coordinates)
+    check_same_count(len(base), len(vectors), "z", "v")
+    rows = np.atleast_2d(space.whiten(vectors))
+    lengths = row_norms(rows)
+    along_base = np.abs(np.vecdot(base, rows))
+    along_shift = np.abs(space.center(vectors)) * space.norm(space.shift.astype(vectors.dtype))
+    precision = np.finfo(lengths.dtype).eps
+    allowed = 4 * np.sqrt(precision) * np.maximum(lengths, along_shift) + 16 * precision
+    not_horizontal = np.hypot(along_base, along_shift) > allowed
+    if not_horizontal.any():
+        first = int(np.argmax(not_horizontal))
+        along_base, along_shift = (np.broadcast_to(part, not_horizontal.shape) for part in (along_base, along_shift))
+        raise NotHorizontalError(
+            f"v must be horizontal at z, but is not in {name_rows(not_horizontal)}: there, first, |z* Phi v| = "
+            f"{along_base[first]:.3g} and |u* Phi v| / |u| = {along_shift[first]:.3g} should be 0; use "
+            "horizontal_projection(z, v)."
+        )
+    return remove_along(base, rows)
 
 
 def exp_rows(base: ComplexArray, velocity: ComplexArray) -> ComplexArray:
@@ -254,7 +273,7 @@ def exp_rows(base: ComplexArray, velocity: ComplexArray) -> ComplexArray:
 
 def log_rows(base: ComplexArray, target: ComplexArray) -> ComplexArray:
     """Return the logarithm of whitened pre-shapes at whitened pre-shapes."""
-    products = row_inner(base, target)
+    products = np.vecdot(base, target)
     direction = remove_along(base, phases(products).conj()[:, None] * target)
     sines = row_norms(direction)
     angles = np.arctan2(sines, np.abs(products))

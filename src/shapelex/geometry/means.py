@@ -1,13 +1,9 @@
-"""Mean shapes (paper, appendix, "Mean shape").
-
-In come configurations and weights; out goes one pre-shape that minimizes the weighted sum of squared distances.
-"""
+"""Average shapes: the pre-shape of least weighted squared distances (appendix of the paper, "Mean shape")."""
 
 import warnings
-from collections.abc import Callable, Iterable
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, reduce
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -17,20 +13,16 @@ from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_weights
 from shapelex.exceptions import NonUniqueMeanWarning, ParameterError
-from shapelex.geometry.alignment import rotate_onto
+from shapelex.geometry.alignment import phases, rotate_onto
 from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
-from shapelex.geometry.missing_landmarks import (
-    allows_missing,
-    check_landmarks_present,
-    complete_by,
-    incomplete_rows,
-)
-from shapelex.geometry.preshapes import phases
-from shapelex.geometry.weighted_blocks import WeightedBlocks, one_block, preshape_blocks
+from shapelex.geometry.missing import allows_missing, check_landmarks_present, complete_by, incomplete_rows
 from shapelex.shapes.opening import as_shapes
+from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_inner
+
+# A function that reads blocks of whitened pre-shapes with the shares of their weights, from the first one on.
+WeightedBlocks = Callable[[], Iterable[tuple[ComplexArray, FloatArray]]]
 
 
 @keeps_array_kind
@@ -99,7 +91,7 @@ def mean_shape(
         return turned_along(mean, completed[0])
     shapes = as_shapes(Z, space, name="Z")
     first = shapes.space.whitened_preshapes(shapes[:1], "Z")
-    blocks = preshape_blocks(shapes, check_weights(weights, len(shapes), first.real.dtype))
+    blocks = _preshape_blocks(shapes, check_weights(weights, len(shapes), first.real.dtype))
     mean = _mean_row(blocks, kind, _resolve_tol(tol, first), max_iter, warn=True)
     return shapes.space.unwhiten(turned_along(mean, first[0]))
 
@@ -163,7 +155,7 @@ def _incomplete_mean(
     mean = rows[int(np.argmax(present.sum(axis=1)))]
     completed = complete_by(mean, rows, present)
     for _ in range(max_iter):
-        following = _mean_row(one_block(completed, shares), kind, limit, max_iter, warn=False)
+        following = _mean_row(partial(list, [(completed, shares)]), kind, limit, max_iter, warn=False)
         moved = _angle_between(mean, following)
         mean = following
         completed = complete_by(mean, rows, present)
@@ -175,7 +167,7 @@ def _incomplete_mean(
 
 def turned_along(mean: ComplexArray, first: ComplexArray) -> ComplexArray:
     """Return the mean in the pose that is documented: optimally rotated along the first shape."""
-    return np.asarray(phases(row_inner(mean[None], first[None])) * mean)
+    return np.asarray(phases(np.vecdot(mean[None], first[None])) * mean)
 
 
 def _resolve_tol(tol: float | None, rows: ComplexArray) -> float:
@@ -183,21 +175,42 @@ def _resolve_tol(tol: float | None, rows: ComplexArray) -> float:
 
 
 def _mean_row(blocks: WeightedBlocks, kind: DistanceKind, tol: float, max_iter: int, *, warn: bool) -> ComplexArray:
-    mean, is_unique = _full_mean(blocks)
-    if kind != "full":
-        return _iterate_mean(mean, blocks, _partial_step if kind == "partial" else _geodesic_step, kind, tol, max_iter)
-    if warn and not is_unique:
-        warnings.warn(
-            "The full mean shape is not unique: several shapes are equally close to the set; one of them is returned.",
-            NonUniqueMeanWarning,
-            stacklevel=4,
-        )
+    mean, is_unique = full_mean(blocks())
+    if kind == "full":
+        if warn and not is_unique:
+            warnings.warn(
+                "The full mean shape is not unique: several shapes are equally close to the set; one of them is "
+                "returned.",
+                NonUniqueMeanWarning,
+                stacklevel=4,
+            )
+        return mean
+    step = _partial_step if kind == "partial" else _geodesic_step
+    for _ in range(max_iter):
+        mean, moved = step(mean, blocks)
+        if moved <= tol:
+            return mean
+    _warn_not_converged(kind, max_iter, moved, tol)
     return mean
 
 
-def _full_mean(blocks: WeightedBlocks) -> tuple[ComplexArray, bool]:
-    """Return the full mean, and whether no other shape is as good."""
-    parts = iter(blocks())
+def _preshape_blocks(shapes: Shapes, shares: FloatArray) -> WeightedBlocks:
+    """Return a function that reads the pre-shapes of a collection; those of shapes in memory are kept."""
+
+    def read() -> Iterator[tuple[ComplexArray, FloatArray]]:
+        for block in shapes.blocks():
+            rows = shapes.space.whitened_preshapes(block.configurations, shapes.name, first_row=block.start)
+            yield rows, shares[block.start : block.start + len(block)]
+
+    if not isinstance(shapes, ArrayShapes):
+        return read
+    kept = list(read())
+    return lambda: kept
+
+
+def full_mean(blocks: Iterable[tuple[ComplexArray, FloatArray]]) -> tuple[ComplexArray, bool]:
+    """Return the full mean of whitened pre-shapes with shares, and whether no other shape is as good."""
+    parts = iter(blocks)
     first, second = next(parts), next(parts, None)
     if second is None:
         return full_mean_row(*first)
@@ -228,18 +241,6 @@ def leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
     is_unique = size == 1 or bool(values[1] - values[0] > 100 * np.finfo(values.dtype).eps * size)
     leading = vectors[:, -1]
     return np.asarray(leading / np.linalg.norm(leading)), is_unique
-
-
-def _iterate_mean(
-    mean: ComplexArray, blocks: WeightedBlocks, step: Callable[..., Any], kind: str, tol: float, max_iter: int
-) -> ComplexArray:
-    """Repeat a step until it moves the mean by no more than `tol`."""
-    for _ in range(max_iter):
-        mean, moved = step(mean, blocks)
-        if moved <= tol:
-            return mean
-    _warn_not_converged(kind, max_iter, moved, tol)
-    return mean
 
 
 def _partial_step(mean: ComplexArray, blocks: WeightedBlocks) -> tuple[ComplexArray, float]:

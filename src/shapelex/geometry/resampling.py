@@ -1,7 +1,4 @@
-"""Polylines resampled at equal steps of arc length.
-
-In come polylines of any lengths, open or closed; out go configurations of one length, complex ``(n_shapes, n_points)``.
-"""
+"""Resample polylines at equal steps of arc length."""
 
 from typing import Any
 
@@ -41,7 +38,7 @@ def resample(polylines: ArrayLike, n_points: int, *, closed: bool) -> ComplexArr
         If all vertices of a polyline coincide, so that it has no length, or its length is below the smallest number of
         full precision.
     ShapeInputError
-        If a polyline has too few vertices, or is no list of points in the plane.
+        If a polyline has too few vertices, or is not a list of points in the plane.
 
     Examples
     --------
@@ -57,7 +54,7 @@ def resample(polylines: ArrayLike, n_points: int, *, closed: bool) -> ComplexArr
     )
     lines, is_single = _as_polylines(polylines)
     if not lines:
-        raise EmptySetError("polylines holds no polyline: give at least one.")
+        raise EmptySetError("polylines is empty: give at least one.")
     is_single_precision = all(line.dtype == np.complex64 for line in lines)
     points = np.empty((len(lines), n_wanted), dtype=np.complex64 if is_single_precision else np.complex128)
     for row, line in enumerate(lines):
@@ -68,29 +65,7 @@ def resample(polylines: ArrayLike, n_points: int, *, closed: bool) -> ComplexArr
 
 
 def resample_polyline(line: ComplexArray, n_points: int, closed: bool, name: str = "polyline") -> ComplexArray:
-    """Return `n_points` points at equal steps along one polyline of finite vertices.
-
-    Parameters
-    ----------
-    line : ndarray of complex, shape (n_vertices,)
-        The vertices.
-    n_points : int
-        How many points.
-    closed : bool
-        Whether the last vertex is joined to the first.
-    name : str
-        What to call the polyline in errors.
-
-    Returns
-    -------
-    ndarray of complex, shape (n_points,)
-        The points, from the first vertex on.
-
-    Raises
-    ------
-    CollapsedShapeError
-        If the polyline has no length, or one below the smallest number of full precision.
-    """
+    """Return `n_points` points at equal steps along one polyline of finite vertices, from the first vertex on."""
     vertices = np.append(line, line[0]) if closed else line
     vertices = vertices.astype(np.complex128, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):

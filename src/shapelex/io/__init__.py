@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 from shapelex.io.read import read
 from shapelex.io.stored_shapes import open_shapes
 from shapelex.io.write import write
-from shapelex.shapes.stored_set import StoredShapes
 
 if TYPE_CHECKING:
     from shapelex.store import read_codes
 
-__all__ = ["StoredShapes", "open_shapes", "read", "read_codes", "write"]
+__all__ = ["open_shapes", "read", "read_codes", "write"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,7 @@
 """Outlines of the objects in a mask.
 
-In comes a mask, ``(height, width)`` with its first row on top; out go closed outlines as complex points ``x + iy`` with
-y up, counter-clockwise from the topmost point, and for each object what is worth knowing: its area, its fragments,
-whether it touches the border.
+The first row of a mask is at the top. Outlines are closed: complex points ``x + iy`` with y up, counter-clockwise from
+the topmost point.
 """
 
 from collections import Counter

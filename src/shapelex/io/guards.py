@@ -1,7 +1,6 @@
 """Limits that every reader keeps, so that a hostile or damaged file costs neither memory nor time.
 
-In come paths and archives; out goes their content, bounded. Whatever passes a limit is a
-:class:`~shapelex.exceptions.ShapeFileError` that says which one.
+Whatever passes a limit is a :class:`~shapelex.exceptions.ShapeFileError` that says which one.
 """
 
 import gzip

@@ -6,6 +6,7 @@ nothing else: the same function assembles them, and the same plan says what the 
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,10 +19,9 @@ from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
 from shapelex.io.formats import npz
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import Column, ColumnKind, cast_column
+from shapelex.shapes.columns import METADATA, Column, ColumnKind, SeriesNumbers, cast_column
 from shapelex.shapes.preparation import Preparation, join_preparations
-from shapelex.shapes.series import SeriesNumbers
-from shapelex.shapes.stored_set import METADATA, column_of, join_blocks
+from shapelex.shapes.set import join_blocks
 from shapelex.spaces import Landmarks, Space
 
 logger = logging.getLogger(__name__)
@@ -69,10 +69,8 @@ class Plan:
             self.preparation = join_preparations(preparations)
         except ShapelexError as error:
             raise ShapeFileError(f"The files do not make up one set. {where(0)}: {error}") from error
-        for name in ("ids", "labels", "sequence", *(METADATA + name for name in part.metadata)):
-            column = column_of(part, name)
-            if column is not None:
-                self._admit_column(name, column)
+        for name, column in part.columns.items():
+            self._admit_column(name, column)
         self.n_shapes += len(part)
         self._check_size()
         self.dtype = np.result_type(self.dtype, part.configurations.dtype)
@@ -280,11 +278,11 @@ class SetBuilder:
 
 
 class AssembledShapes:
-    """A set whose parts are assembled, to be gone through block by block: see `ShapeBlocks`."""
+    """A set whose parts are assembled, to be gone through block by block like a `ShapeSet`."""
 
     def __init__(self, plan: Plan, parts: Parts, missing: str) -> None:
         assert plan.space is not None
-        self.space, self.dtype, self.columns = plan.space, plan.dtype, plan.columns
+        self.space, self.dtype, self.column_types = plan.space, plan.dtype, plan.columns
         self.shape = plan.n_shapes, plan.space.n_coordinates
         self.missing, self.preparation = missing, plan.preparation
         given = [dict(one) for one in plan.provenances if one]
@@ -299,8 +297,8 @@ class AssembledShapes:
         """Yield the parts of the set in order, with all columns of the set in their types."""
         for part in self._parts:
             made = {
-                name: cast_column(column_of(part, name), dtype, len(part), _ABSENT.get(name))
-                for name, dtype in self.columns.items()
+                name: cast_column(part.columns.get(name), dtype, len(part), _ABSENT.get(name))
+                for name, dtype in self.column_types.items()
             }
             yield ShapeSet(
                 part.configurations.astype(self.dtype, copy=False),
@@ -314,6 +312,12 @@ class AssembledShapes:
                 provenance=self.provenance,
                 preparation=self.preparation,
             )
+
+    def replace(self, **changes: Any) -> "AssembledShapes":
+        """Return a set with other notes, provenance or preparation; its parts are the same."""
+        other = copy(self)
+        other.__dict__.update(changes)
+        return other
 
     def row_blocks(self) -> Iterator[ComplexArray]:
         """Yield the configurations alone."""

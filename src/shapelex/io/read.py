@@ -33,7 +33,7 @@ from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
 from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.series import FPS
+from shapelex.shapes.columns import FPS
 from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.spaces import Space
 
@@ -251,10 +251,7 @@ class Reading:
             )
         self._warn()
         notes, provenance = (*shapes.notes, *self._notes()), self._provenance(shapes.provenance)
-        if isinstance(shapes, ShapeSet):
-            return shapes.replace(notes=notes, provenance=provenance)
-        shapes.notes, shapes.provenance = notes, provenance
-        return shapes
+        return shapes.replace(notes=notes, provenance=provenance)
 
     def _items_of(self, path: Path, known: Format, *, in_blocks: bool) -> Iterator[Found | ShapeSet]:
         """Yield the set or the good records of a file; where bad ones are skipped, take note of them."""

@@ -1,13 +1,12 @@
 """The registry of file formats: which reader takes which file.
 
-In come a path and perhaps a format's name; out goes the format. A reader is a private module with one of two functions,
-imported when first used:
+A reader is a private module with one of two functions, imported when first used:
 
 - ``read_records(path, **options)`` yields :class:`~shapelex.io.records.Record` and
   :class:`~shapelex.io.records.BadRecord`;
 - ``read_set(path, **options)`` returns a :class:`~shapelex.ShapeSet`, for files that hold configurations
   ready for use; beside it may be ``open_set(path)``, which returns a
-  :class:`~shapelex.io.stored_shapes.StoredShapes` that stays in its file.
+  :class:`~shapelex.ShapeSet` that stays in its file.
 
 ``write_set(shapes, stream, **options)`` writes a set to a binary stream, ``write_blocks(shapes, path)`` one that is
 gone through block by block, to a file or folder that is whole or not there.

@@ -1,22 +1,24 @@
-"""Sets of shapes that stay in their files and are read piece by piece.
-
-In comes a path; out goes a set that every function takes that takes stored configurations, with its space and what is
-known of each shape.
-"""
+"""Open sets of shapes in files that are read piece by piece."""
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from shapelex._typing import ComplexArray
+from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError
 from shapelex.io.file_list import PathLike, check_not_empty
 from shapelex.io.registry import FORMATS, find_format
+from shapelex.shapes.files import chunk_rows
 from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
-from shapelex.shapes.stored import FileShapes
-from shapelex.shapes.stored_set import ShapeBlocks, StoredShapes
+from shapelex.shapes.set import ShapeSet
+from shapelex.shapes.storage import FileShapes
 from shapelex.store.archive import build_space, check_header, describe_space
-from shapelex.store.atomic import is_zarr_folder, recover
+from shapelex.store.atomic import is_zarr_folder, real_path, recover
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28
@@ -27,7 +29,7 @@ SHAPES_FORMAT = "shapelex shapes"
 FORMAT_VERSION = 1
 
 
-def header_of(shapes: ShapeBlocks, columns: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def header_of(shapes: Any, columns: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the header of a file with a set, which names the arrays of its columns, and the arrays of the space."""
     try:
         description, arrays = describe_space(shapes.space)
@@ -70,7 +72,7 @@ def parts_of_header(header: Mapping[str, Any], arrays: dict[str, Any]) -> dict[s
     }
 
 
-def open_shapes(path: PathLike) -> StoredShapes:
+def open_shapes(path: PathLike, chunks: int | None = None) -> ShapeSet:
     """Open a set of shapes without reading it: sets of any size, in little memory.
 
     Parameters
@@ -78,11 +80,16 @@ def open_shapes(path: PathLike) -> StoredShapes:
     path : path
         ``.npz`` and ``.zarr`` as :func:`shapelex.write` and ``shapelex import`` make them; one array of landmarks as
         ``.npy`` or ``.zarr``.
+    chunks : int, optional
+        Number of shapes per chunk of a Dask array (100,000 is usual), for learning and coding on many processes or
+        machines: each worker reads its chunks itself, so all need access to the file. Where the file itself is in
+        chunks, as many whole ones as make up at least this. By default no Dask array is made.
 
     Returns
     -------
-    StoredShapes
-        The set; slices of it are read when asked for.
+    ShapeSet
+        The set; shapes and columns are read from the file when asked for. With `chunks`, its ``configurations`` are a
+        Dask array.
 
     Raises
     ------
@@ -104,7 +111,7 @@ def open_shapes(path: PathLike) -> StoredShapes:
     ...     path = sx.write(sx.ShapeSet([[0, 1, 1j], [0, 2, 1j]], ids=["left", "right"]), Path(folder) / "wings.npz")
     ...     wings = sx.open_shapes(path)
     ...     print(wings, wings[1:].ids)
-    StoredShapes(2 shapes, space=Landmarks(n_points=3, closed=False)) ['right']
+    ShapeSet(2 shapes, space=Landmarks(n_points=3, closed=False), not in memory) ['right']
     """
     source = Path(path).expanduser()
     if not recover(source):
@@ -119,17 +126,48 @@ def open_shapes(path: PathLike) -> StoredShapes:
             f"{source} is in the format {known.name}, which is read whole: import it first; piece by piece are read "
             f"{kinds}."
         )
-    stored: StoredShapes = known.opener(source)
-    return stored
+    opened: ShapeSet = known.opener(source)
+    if chunks is None:
+        return opened
+    return opened.replace(configurations=_as_dask(opened, real_path(source), check_count(chunks, 1, "chunks")))
 
 
-def stored_landmarks(array: Any, path: Path) -> StoredShapes:
+def _as_dask(opened: ShapeSet, path: Path, rows: int) -> Any:
+    """Return the configurations of a file as a Dask array; only its path travels to the workers."""
+    import dask.array as da
+
+    configurations: Any = opened.configurations
+    own = chunk_rows(configurations.file.array) if isinstance(configurations, FileShapes) else 0
+    if own:
+        rows = -(-rows // own) * own
+    n_shapes, n_coordinates = opened.shape
+    sizes = tuple(min(rows, n_shapes - start) for start in range(0, n_shapes, rows))
+    # Chunks are told apart by the file as it is now, so that a new one of the same name is read anew.
+    changed = path.stat().st_mtime_ns
+    return da.map_blocks(
+        partial(_read_chunk, str(path), rows, n_shapes, changed),
+        chunks=(sizes, (n_coordinates,)),
+        dtype=opened.dtype,
+        meta=np.empty((0, 0), dtype=opened.dtype),
+    )
+
+
+def _read_chunk(path: str, rows: int, n_shapes: int, changed: int, block_id: tuple[int, ...]) -> ComplexArray:
+    start = block_id[0] * rows
+    return _open_once(path, changed).configurations[start : min(start + rows, n_shapes)]
+
+
+@lru_cache(maxsize=8)
+def _open_once(path: str, changed: int) -> ShapeSet:  # noqa: ARG001
+    """Open a file; a worker does so once, until it changes."""
+    return open_shapes(path)
+
+
+def landmarks_in_file(array: Any, path: Path) -> ShapeSet:
     """Return an array of landmarks on disk as a set; what it is not, the error says."""
     if len(array.shape) < 2:
-        raise ShapeFileError(f"it is no array of shapes, but one of shape {array.shape}")
-    return StoredShapes(
-        array, FileShapes(array, name=str(path)).space, missing="allow", preparation=None, name=str(path)
-    )
+        raise ShapeFileError(f"it is not an array of shapes, but one of shape {array.shape}")
+    return ShapeSet(FileShapes(array, name=str(path)), missing="allow", preparation=None)
 
 
 def is_large(path: Path) -> bool:

@@ -1,8 +1,6 @@
 """What the columns of a table of shapes mean.
 
-In come the names of the columns, or a row without names, and what the caller says; out goes the place of every
-coordinate and of what else is known of a shape. Where several readings are possible none is taken: misread coordinates
-are worse than an error.
+Where several readings are possible none is taken: misread coordinates are worse than an error.
 """
 
 import re

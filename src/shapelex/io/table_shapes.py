@@ -1,9 +1,8 @@
 """Records of the shapes in a table, whatever it comes from: a text file, a sheet, a data frame.
 
-In comes a :class:`Table` in chunks of rows, and what the caller says of its columns; out go records. A row is a shape
-(wide tables) or a point (long tables). Kinds of columns of text are found in a first pass over the rows, and in long
-tables also the order of the landmarks, which columns vary along a shape, and whether the rows of every shape stand
-together. Where they do, memory holds one shape at a time; where they do not, it holds the table.
+A row is a shape (wide tables) or a point (long tables). Kinds of columns of text are found in a first pass over the
+rows, and in long tables also the order of the landmarks, which columns vary along a shape, and whether the rows of
+every shape stand together. Where they do, memory holds one shape at a time; where they do not, it holds the table.
 """
 
 import re

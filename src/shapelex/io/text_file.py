@@ -1,9 +1,8 @@
-r"""Text files of any length, in blocks of whole lines.
+"""Text files of any length, in blocks of whole lines.
 
-In comes a path; out goes its text: UTF-8, UTF-16 where a mark says so, else Latin-1; gzip is unpacked. A first pass
-over the bytes finds what only the whole file can tell: one byte near its end makes it Latin-1, one zero byte makes it
-no text. So a text that can be opened can be read to its end, and as often as wanted. Memory holds a block, whatever the
-length of the file.
+Text is UTF-8, UTF-16 where a byte order mark says so, and Latin-1 otherwise; gzip is unpacked. A first pass over the
+bytes finds what only the whole file can tell: one invalid byte near its end makes it Latin-1, one zero byte means that
+it is not text. So a file that can be opened can be read to its end, as often as needed. Memory holds one block.
 """
 
 import codecs

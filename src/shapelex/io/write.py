@@ -1,10 +1,6 @@
-"""Sets of shapes to files.
-
-In come a set and a path; out goes a file, whole or not at all, in the format that its name tells.
-"""
+"""Write sets of shapes to files, in the format that the name of the file tells."""
 
 import gzip
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,13 +10,13 @@ from shapelex.exceptions import EmptySetError, ParameterTypeError, ShapeFileErro
 from shapelex.io.file_list import PathLike
 from shapelex.io.registry import FORMATS, Format
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.stored_set import ShapeBlocks, as_stored, join_blocks
+from shapelex.shapes.set import join_blocks
 from shapelex.store.atomic import is_zarr_folder, write_atomically
 from shapelex.store.provenance import installed_versions
 
 
 def write(
-    shapes: ShapeSet | ShapeBlocks,
+    shapes: ShapeSet,
     path: PathLike,
     format: str | None = None,  # noqa: A002
     *,
@@ -32,7 +28,7 @@ def write(
 
     Parameters
     ----------
-    shapes : ShapeSet or StoredShapes
+    shapes : ShapeSet
         The set. One that :func:`open_shapes` opened goes to ``.npz`` and ``.zarr`` block by block, elsewhere through
         memory.
     path : path
@@ -74,7 +70,7 @@ def write(
     ...     sx.read(sx.write(shapes, Path(folder) / "shapes.npz")).equals(shapes)
     True
     """
-    if not isinstance(shapes, ShapeSet) and not hasattr(shapes, "blocks"):
+    if not hasattr(shapes, "blocks"):
         raise ParameterTypeError(
             f"shapes must be a ShapeSet, got {type(shapes).__name__}: wrap arrays with ShapeSet(X, space)."
         )
@@ -99,33 +95,18 @@ def write(
         raise ParameterTypeError(
             f"The format {known.name} has no option {', '.join(unknown)} to write; it takes: {takes}."
         )
-    provenance = {**_versions(command), "source": dict(shapes.provenance)}
-    if isinstance(shapes, ShapeSet):
-        _write_set(shapes.replace(provenance=provenance), target, known, options)
-    elif known.block_writer is not None:
-        known.block_writer(_Marked(shapes, provenance), target)
+    marked: Any = shapes.replace(provenance={**_versions(command), "source": dict(shapes.provenance)})
+    in_memory = isinstance(marked, ShapeSet) and marked.in_memory
+    if known.block_writer is not None and (known.writer is None or not in_memory):
+        known.block_writer(marked, target)
     else:
-        _write_set(join_blocks(list(shapes.blocks())).replace(provenance=provenance), target, known, options)
+        _write_set(marked if in_memory else join_blocks(list(marked.blocks())), target, known, options)
     return target
-
-
-class _Marked:
-    """A set of blocks with another provenance."""
-
-    def __init__(self, shapes: ShapeBlocks, provenance: Mapping[str, Any]) -> None:
-        self._shapes = shapes
-        self.provenance = provenance
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._shapes, name)
 
 
 def _write_set(shapes: ShapeSet, target: Path, known: Format, options: dict[str, Any]) -> None:
     write_set = known.writer
-    if write_set is None:
-        assert known.block_writer is not None
-        known.block_writer(as_stored(shapes), target)
-        return
+    assert write_set is not None
 
     def write_contents(stream: BinaryIO) -> None:
         if target.name.lower().endswith(".gz"):

@@ -10,13 +10,13 @@ import numpy as np
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.compilation import kernel
 from shapelex.kernels.pursuit import (
-    append_basis_row,
     first_largest,
-    project_out,
     read_column,
-    score_atoms,
     squared_norms,
     start_state,
+    take_atom,
+    tile_gram,
+    tile_of,
 )
 from shapelex.kernels.triangle import (
     EPS,
@@ -55,7 +55,9 @@ def copy_history(level, ints, floats, out_ints, out_floats):
 @kernel(fastmath=FAST)
 def write_step(level, atom, place, state, ints, floats):
     """Note a new step of a member; give back its gain."""
-    corr_re, corr_im, left = state[0, atom], state[1, atom], state[2, atom]
+    tile, width = tile_of(state), state.shape[0] // 4
+    at = atom // tile * tile + atom
+    corr_re, corr_im, left = state[at], state[at + tile], state[2 * width + atom]
     inv_norm = state.dtype.type(1) / np.sqrt(left)
     lowest = left if level == 0 else min(left, floats[1, level - 1])
     ints[0, level] = place
@@ -68,10 +70,10 @@ def write_step(level, atom, place, state, ints, floats):
 
 
 @kernel()
-def read_chosen(basis, ints, floats, n_chosen, space):
+def read_chosen(basis, ints, floats, n_chosen, n_rows, space):
     """The chosen atoms of a member, with their triangular factor; `space` lends the other arrays."""
     for level in range(n_chosen):
-        read_column(basis, ints[0], level, ints[1, level], floats[0], space.triangle[level])
+        read_column(basis, ints[0], level, ints[1, level], n_rows, space.triangle[level])
     return Chosen(
         ints[1], space.triangle, floats[0], floats[1], floats[2:],
         space.coef, space.residual, space.step, space.update,
@@ -80,19 +82,23 @@ def read_chosen(basis, ints, floats, n_chosen, space):
 
 @kernel(fastmath=FAST)
 def search(
-    correlations, norm2, gram, atom_norms2, row, atoms, limits, basis, states, ints, floats, gains, keys, score_bits,
-    favorite, space, out_ints, out_floats, needs_row,
+    correlations, norm2, gram, atom_norms2, row, atoms, limits, basis, bits, ints, floats, gains, keys, favorite,
+    parameters, space, out_ints, out_floats, needs_row,
 ):  # fmt: skip
     """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats`` and return their number.
 
-    ``states``, ``ints``, ``floats``, ``gains``, ``keys`` hold two generations of members.
+    ``bits`` (the states of members), ``ints``, ``floats``, ``gains``, ``keys`` hold two generations of members.
     """
     n_nonzero = out_ints.shape[1]
-    beam_width = states.shape[1]
-    scores = score_bits.view(states.dtype)
+    beam_width = bits.shape[1]
+    states = bits.view(basis.dtype)
+    width = states.shape[2] // 4
+    n_rows = n_nonzero * beam_width
+    parameters[3] = limits[INDEPENDENT]
+    parameters[4] = 0
     stop_gain = limits[GAIN] * norm2
     margin = 16 * limits[EPS] * norm2
-    start_state(correlations, atom_norms2, states[0, 0])
+    start_state(correlations, atom_norms2, limits[INDEPENDENT], False, states[0, 0])
     gains[0, 0] = 0
     keys[0, 0] = np.uint64(0)
     n_members = 1
@@ -107,15 +113,15 @@ def search(
             for m in range(1, n_members):
                 if gains[old, m] > gains[old, best] + margin:
                     best = m
-            chosen = read_chosen(basis, ints[old, best], floats[old, best], level, space)
+            chosen = read_chosen(basis, ints[old, best], floats[old, best], level, n_rows, space)
             if meets_target(norm2 - gains[old, best], norm2, limits, row, atoms, chosen, level, needs_row):
                 copy_history(level, ints[old, best], floats[old, best], out_ints, out_floats)
                 return level
         # What each member would take next; a member with nothing to gain has ended.
         n_going = 0
+        scores = states[old, :, 3 * width :]
         for m in range(n_members):
-            score_atoms(states[old, m], limits[INDEPENDENT], 0, scores[m])
-            favorite[m] = first_largest(score_bits[m])
+            favorite[m] = first_largest(bits[old, m, 3 * width :])
             if scores[m, favorite[m]] > stop_gain:
                 n_going += 1
                 continue
@@ -176,13 +182,15 @@ def search(
                 copy_history(level, ints[old, best], floats[old, best], history, steps)
                 gains[new, n_new] = gains[old, best] + write_step(level, atom, place, child, history, steps)
                 keys[new, n_new] = key
-                read_column(basis, history[0], level, atom, steps[0], space.triangle[level])
-                append_basis_row(gram, basis, history[0], level, atom, space.triangle[level], steps[0])
-                project_out(basis[place], steps[0, level], steps[2, level], steps[3, level], child)
-                child[2, atom] = 0
+                weights = space.triangle[level]
+                read_column(basis, history[0], level, atom, n_rows, weights)
+                parameters[0] = steps[0, level]
+                parameters[1] = steps[2, level]
+                parameters[2] = steps[3, level]
+                take_atom(gram, basis, history[0], level, atom, n_rows, weights, parameters, child)
                 n_new += 1
             scores[best, atom] = 0
-            favorite[best] = first_largest(score_bits[best])
+            favorite[best] = first_largest(bits[old, best, 3 * width :])
             if not scores[best, favorite[best]] > stop_gain:
                 favorite[best] = -1
         greedy = 0 if greedy >= 0 else -1
@@ -209,15 +217,16 @@ def beam_batch(
         As there, with one level.
     """
     n_samples, n_nonzero = out_support.shape
-    width = gram.shape[2]
     dtype = rows.dtype
-    basis = aligned_like(n_nonzero * beam_width * 2 * width, rows).reshape((n_nonzero * beam_width, 2, width))
-    states = aligned_like(2 * beam_width * 3 * width, rows).reshape((2, beam_width, 3, width))
+    tiled = tile_gram(gram)
+    width = tiled.shape[1] // 2
+    basis = aligned_like(n_nonzero * beam_width * 2 * width, rows)
+    bits = aligned_like(2 * beam_width * 4 * width, bits_dtype).reshape((2, beam_width, 4 * width))
     ints = np.empty((2, beam_width, 2, n_nonzero), dtype=np.int64)
     floats = np.empty((2, beam_width, 4, n_nonzero), dtype=dtype)
     gains = np.empty((2, beam_width), dtype=dtype)
     keys = np.empty((2, beam_width), dtype=np.uint64)
-    score_bits = np.empty((beam_width, width), dtype=bits_dtype.dtype)
+    parameters = np.empty(5, dtype=dtype)
     favorite = np.empty(beam_width, dtype=np.int64)
     space = allocate_chosen(n_nonzero, rows)
     history = np.empty((2, n_nonzero), dtype=np.int64)
@@ -226,10 +235,10 @@ def beam_batch(
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_chosen = search(
-            correlations[k], norms2[k], gram, atom_norms2, row, atoms, limits, basis, states, ints, floats, gains, keys,
-            score_bits, favorite, space, history, steps, needs_row,
+            correlations[k], norms2[k], tiled, atom_norms2, row, atoms, limits, basis, bits, ints, floats, gains, keys,
+            favorite, parameters, space, history, steps, needs_row,
         )  # fmt: skip
-        chosen = read_chosen(basis, history, steps, n_chosen, space)
+        chosen = read_chosen(basis, history, steps, n_chosen, n_nonzero * beam_width, space)
         write_support(chosen.support, n_chosen, out_support[k])
         out_left[k] = norms2[k] - sum_of_squares(chosen.target, n_chosen)
         solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)

@@ -1,22 +1,20 @@
-"""How kernels are compiled: in comes a Python function, out goes compiled code that is kept on disk.
+"""Compile kernels, keep them in numba's cache, and log that the first use on a machine takes seconds."""
 
-numba compiles every function of its own, and copies what a function calls into its machine code, where it is optimized
-once more. All copies of a function have one name, and the loader keeps the first one that it meets in a process:
-that of the function itself where it was compiled, that of whichever caller was loaded first in later processes.
-Copies that were optimized beside different callers round differently, so that the last bits of a result would depend
-on what was compiled or loaded before. Here the copies are private to their callers: nothing can exchange them.
-"""
-
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from numba import njit
-from numba.core import codegen
+from numba.core import codegen, event
 from numba.core.compiler import Compiler
 
-from shapelex.kernels.cache import KernelCache
+logger = logging.getLogger(__name__)
 
+# How names of compiled functions of this package begin.
 _PACKAGE = f"_ZN{len(__package__.partition('.')[0])}{__package__.partition('.')[0]}"
+
+NOTICE = "Compiling numerical kernels for their first use on this machine (up to about a minute); later runs load them."
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -25,14 +23,21 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def compiled(function: Callable[..., Any]) -> Any:
         shared: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
         dispatcher = njit(pipeline_class=_KernelCompiler, **shared, **options)(function)
-        dispatcher._cache = KernelCache.of(function)
+        # Without a folder that can be written to, every process compiles again; with NUMBA_DISABLE_JIT none does.
+        with suppress(RuntimeError, AttributeError):
+            dispatcher.enable_caching()
         return dispatcher
 
     return compiled
 
 
 class _KernelLibrary(codegen.JITCodeLibrary):
-    """The machine code of a function, and of copies of those it calls."""
+    """The machine code of a function, and private copies of those that it calls.
+
+    Copies of one function in several others have one name, of which a process keeps the first that it loads, and each
+    is optimized beside its caller and rounds differently. Private copies cannot be exchanged, so that the last bits of
+    a result do not depend on what was loaded before. (Forced inlining has the same effect, but takes minutes.)
+    """
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
@@ -50,3 +55,26 @@ class _KernelCompiler(Compiler):
         if library is None:
             self.state.library = _KernelLibrary(self.state.targetctx.codegen(), "kernel")
             self.state.library.enable_object_caching()
+
+
+class CompilationLog(event.Listener):
+    """Log the first compilation of a process as a warning, and every one at level DEBUG."""
+
+    def __init__(self) -> None:
+        self._has_told = False
+
+    def on_start(self, event: Any) -> None:
+        """Log a compilation that begins."""
+        function = event.data["dispatcher"].py_func
+        if function.__module__.partition(".")[0] != "shapelex":
+            return
+        if not self._has_told:
+            self._has_told = True
+            logger.warning(NOTICE)
+        logger.debug("compiling %s", function.__name__)
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing: the next message of the library shows that it goes on."""
+
+
+event.register("numba:compile", CompilationLog())

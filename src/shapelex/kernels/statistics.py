@@ -11,12 +11,13 @@ from shapelex.kernels.triangle import FAST
 
 
 @kernel(fastmath=FAST)
-def accumulate_batch(support, coefs, rows, scales, weights, out_gram, out_products, out_usage):
-    """Add ``w a* a^T``, ``w a* x^T`` and the use of atoms of every row.
+def accumulate_batch(support, coefs, rows, scales, weights, slopes, out_gram, out_products, out_usage):
+    """Add ``w s a* a^T``, ``w s a* x^T`` and the use ``w`` of atoms of every row.
 
     Row `k` has the atoms ``support[k]`` (negative entries are skipped), their weights ``coefs[k]`` in the code ``a``,
-    the vector ``x = scales[k] rows[k]`` and the weight ``w = weights[k]``. Complex numbers have real and imaginary
-    parts interleaved: `out_gram` is (n_atoms, 2 * n_atoms), `out_products` (n_atoms, 2 * n_coordinates).
+    the vector ``x = scales[k] rows[k]``, the weight ``w = weights[k]`` and the slope ``s = slopes[k]``. Complex numbers
+    have real and imaginary parts interleaved: `out_gram` is (n_atoms, 2 * n_atoms), `out_products`
+    (n_atoms, 2 * n_coordinates).
     """
     n_samples, n_nonzero = support.shape
     n_reals = rows.shape[1]
@@ -24,7 +25,7 @@ def accumulate_batch(support, coefs, rows, scales, weights, out_gram, out_produc
     # -i x: with it, a complex product is a sum of real ones, free of shuffles.
     turned = np.empty(n_reals)
     for k in range(n_samples):
-        weight, scale = weights[k], scales[k]
+        weight, scale = weights[k] * slopes[k], scales[k]
         for n in range(0, n_reals, 2):
             row[n] = scale * rows[k, n]
             row[n + 1] = scale * rows[k, n + 1]
@@ -36,7 +37,7 @@ def accumulate_batch(support, coefs, rows, scales, weights, out_gram, out_produc
                 continue
             a_re = weight * coefs[k, 2 * first]
             a_im = weight * coefs[k, 2 * first + 1]
-            out_usage[i] += weight
+            out_usage[i] += weights[k]
             for n in range(n_reals):
                 out_products[i, n] += a_re * row[n] + a_im * turned[n]
             for second in range(first, n_nonzero):

@@ -1,15 +1,55 @@
-"""Random parts of collections of shapes: candidates for atoms, and batches."""
+"""Parts of collections of shapes: samples, mini-batches, and shapes with missing landmarks in memory."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from shapelex._typing import FloatArray, IntArray
-from shapelex.shapes.collection import ArrayShapes, Shapes
+from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._validation import as_incomplete_configurations
+from shapelex.geometry import mean_shape
+from shapelex.geometry.missing import check_landmarks_present, complete_by, normalized_on
+from shapelex.shapes.storage import ArrayShapes, Shapes
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import PlainRows
 
-# Shapes of several random stretches are shuffled together, up to so many bytes: batches then mix shapes that are far
-# apart in a file.
-_SHUFFLED_BYTES = 1 << 25
+SHUFFLED_BYTES = 1 << 25
+"""Shapes of several random stretches are shuffled together, up to so many bytes: batches then mix shapes that are far
+apart in a file."""
+
+
+class IncompleteShapes(ArrayShapes):
+    """Landmarks in memory, NaN where they are missing."""
+
+    allows_missing = True
+
+    def __init__(
+        self, configurations: ComplexArray, space: Space, weights: FloatArray | None = None, name: str = "X"
+    ) -> None:
+        rows, present, _ = as_incomplete_configurations(configurations, name=name)
+        check_landmarks_present(present, name)
+        super().__init__(np.where(present, rows, np.nan), space, weights, name)
+        mean = mean_shape(self.configurations, weights=weights, missing="allow")
+        completed = complete_by(mean, normalized_on(rows, present, name), present)
+        self._completed: ComplexArray = completed.astype(configurations.dtype, copy=False)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return whole shapes by number; missing landmarks are those of the mean, laid over the others."""
+        return self._completed[indices]
+
+    def keep_scales(self) -> None:
+        """Do nothing: the scale of a shape is that of the landmarks that it has."""
+
+    def check_all(self) -> None:
+        """Do nothing: all shapes were checked when they were opened."""
+
+
+def open_incomplete(shapes: Shapes) -> Shapes:
+    """Return shapes to learn from; those with missing landmarks, where these are allowed, in memory."""
+    if shapes.is_remote or not (shapes.allows_missing and isinstance(shapes.space, Landmarks)):
+        return shapes
+    if not any(np.isnan(block.configurations).any() for block in shapes.blocks()):
+        return shapes
+    return IncompleteShapes(shapes[:], shapes.space, shapes.weights, shapes.name)
 
 
 def count_copies(shapes: Shapes) -> int:
@@ -33,18 +73,22 @@ def draw_rows(shapes: Shapes, n_rows: int, generator: np.random.Generator) -> In
     return np.sort(drawn if eligible is None else eligible[drawn])
 
 
-def draw_index(chances: FloatArray, generator: np.random.Generator) -> int:
-    """Draw an index in proportion to chances, one of which at least is positive."""
-    totals = np.cumsum(chances)
-    place = int(np.searchsorted(totals, generator.random() * totals[-1], side="right"))
-    return min(place, int(np.flatnonzero(chances)[-1]))
+def take_sample(shapes: Shapes, chosen: IntArray) -> ArrayShapes:
+    """Return some shapes in memory: as whitened pre-shapes, or as they are where landmarks are missing."""
+    weights = None if shapes.weights is None else shapes.weights[chosen]
+    if isinstance(shapes, IncompleteShapes):
+        return IncompleteShapes(shapes.configurations[chosen], shapes.space, weights, shapes.name)
+    rows = shapes.preshape_rows(chosen)
+    return ArrayShapes(rows, PlainRows(rows.shape[1]), weights, shapes.name, scales=np.ones(len(rows)))
 
 
-def shuffled_batches(shapes: Shapes, batch_size: int, generator: np.random.Generator) -> Iterator[ArrayShapes]:
+def shuffled_batches(
+    shapes: Shapes, batch_size: int, generator: np.random.Generator, n_bytes: int = SHUFFLED_BYTES
+) -> Iterator[ArrayShapes]:
     """Yield all shapes once, in random batches, without batches of weight 0; every stretch is read once.
 
-    Stretches come in random order, and the shapes of several of them are shuffled together. A collection that can only
-    be read in order gives its stretches in order.
+    Stretches come in random order, and the shapes of several of them, up to so many bytes, are shuffled together. A
+    collection that can only be read in order gives its stretches in order.
     """
     bounds = shapes.stretches()
     # Two generators: the order of the shapes of a small set does not depend on its stretches.
@@ -52,7 +96,7 @@ def shuffled_batches(shapes: Shapes, batch_size: int, generator: np.random.Gener
     order = stretch_generator.permutation(len(bounds) - 1)
     if shapes.is_sequential:
         order.sort()
-    n_together = max(batch_size, _SHUFFLED_BYTES // (16 * shapes.shape[1]))
+    n_together = max(batch_size, n_bytes // (16 * shapes.shape[1]))
     n_before = np.cumsum(np.diff(bounds)[order]) // n_together
     groups = np.split(order, np.flatnonzero(np.diff(n_before)) + 1)
     rows, weights = [], []

@@ -1,8 +1,4 @@
-"""Whether the atoms of a dictionary are found again when it is learned from other shapes of the same kind.
-
-In come atoms and a sample of the shapes that they were learned from; out go the distances from the atoms to their
-matches in dictionaries learned from two halves of the sample, and the distance between random shapes to compare with.
-"""
+"""Whether the atoms of a dictionary are found again when it is learned from other shapes of the same kind."""
 
 import logging
 from copy import deepcopy
@@ -11,15 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.geometry.atom_matching import DictionaryStability, matched_distances
-from shapelex.learning.descent import Learner
-from shapelex.learning.incomplete_shapes import IncompleteShapes
-from shapelex.learning.initialization import initial_atoms
-from shapelex.learning.online import OnlineLearner
+from shapelex.geometry.matching import DictionaryStability, matched_distances
+from shapelex.learning.descent import Learner, LearningState
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.sampling import count_copies, draw_rows
-from shapelex.learning.states import Iteration
-from shapelex.shapes.collection import ArrayShapes, Shapes
+from shapelex.learning.sampling import IncompleteShapes, count_copies, draw_rows
+from shapelex.learning.start import initial_atoms
+from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces import Space
 
 logger = logging.getLogger("shapelex")
@@ -35,21 +28,18 @@ _N_CHANCE_PAIRS = 20
 class TrainingSample:
     """Some of the shapes of a fit, and how it learned from them: all that is needed to learn from halves of them.
 
-    `configurations` are in memory, NaN where landmarks are missing; `batch_size` is None where every update saw all
-    shapes. All draws of :func:`measure_stability` follow from `seed`.
+    `configurations` are in memory, NaN where landmarks are missing. All draws of :func:`measure_stability` follow from
+    `seed`.
     """
 
     configurations: ComplexArray
     weights: FloatArray | None
     space: Space
     options: LearningOptions
-    batch_size: int | None
     seed: int
 
     @classmethod
-    def draw(
-        cls, shapes: Shapes, options: LearningOptions, batch_size: int | None, generator: np.random.Generator
-    ) -> "TrainingSample":
+    def draw(cls, shapes: Shapes, options: LearningOptions, generator: np.random.Generator) -> "TrainingSample":
         """Draw a sample; the generator stays in its state, so that what follows does not depend on it."""
         seed = int(deepcopy(generator).integers(2**63))
         chosen = draw_rows(shapes, max(SAMPLE_ROWS, 20 * options.n_atoms), np.random.default_rng((seed, 0)))
@@ -60,8 +50,7 @@ class TrainingSample:
             weights=None if shapes.weights is None else shapes.weights[chosen],
             space=shapes.space,
             # The runs are independent: none begins with given atoms.
-            options=options if isinstance(options.init, str) else replace(options, init="spread"),
-            batch_size=batch_size,
+            options=options if isinstance(options.init, str) else replace(options, init="auto"),
             seed=seed,
         )
 
@@ -112,14 +101,9 @@ def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> Dictionary
 
 
 def _learn_half(number: int, half: ArrayShapes, sample: TrainingSample, generator: np.random.Generator) -> ComplexArray:
-    def report(iteration: Iteration) -> None:
+    def report(state: LearningState) -> None:
         logger.debug(
-            "stability: half %d of 2, RMSE %.6f",
-            number + 1,
-            iteration.rmse,
-            extra={"iteration": iteration, "half": number},
+            "stability: half %d of 2, RMSE %.6f", number + 1, state.rmse, extra={"iteration": state, "half": number}
         )
 
-    if sample.batch_size is None:
-        return Learner(half, sample.options, generator, report).run().atoms
-    return OnlineLearner(sample.options, generator, half, sample.batch_size, report).run().atoms
+    return Learner(half, sample.options, generator, report).run().atoms

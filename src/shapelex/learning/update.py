@@ -1,17 +1,14 @@
 """Dictionary updates for given codes, and the replacement of atoms that are not used.
 
-In come statistics; out goes a new dictionary of rows of norm 1 (paper, section 5.1, "Dictionary update with MOD").
-Nothing here depends on the Gram matrix of the space: it cancels from the update (paper, appendix, "Two lemmas").
-Unused, zero and duplicate atoms give way to badly approximated shapes. Nothing is random.
+Sums over shapes give a new dictionary of rows of norm 1 (paper, section 5.1, "Dictionary update with MOD"). Nothing
+here depends on the Gram matrix of the space: it cancels from the update (paper, appendix, "Two lemmas").
 """
 
 import numpy as np
 from scipy.linalg import eigh, lapack
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
-from shapelex.learning.statistics import Statistics
-from shapelex.spaces import Space
-from shapelex.spaces.rows import row_norms
+from shapelex.spaces.coordinates import row_norms
 
 DUPLICATE_COHERENCE = 0.9995
 """Two atoms ``d, e`` are duplicates where ``|d* e|`` is above this: they are less than 0.032 apart in full distance,
@@ -20,39 +17,26 @@ and a code that tells them apart needs opposite weights of up to 32."""
 UNUSED_SHARE = 0.01
 """An atom counts as unused where fewer shapes use it than this share of the average atom's."""
 
-RELAXATION = 1.5
-"""How far an update goes beyond the least-squares dictionary ``D`` of the current codes: from ``A`` to
-``D + 1.5 (D − A)``, normalized. Where that does not lower the objective, the update ends at ``D``."""
-
 # Relative to a diagonal of ones. Above it, Cholesky loses at most ten of its sixteen digits; below it, the rank is in
 # question, and eigenvalues decide.
 _LEAST_PIVOT = 1e-10
+# Copies to rounding are duplicates even where shapes are approximated perfectly.
+_LEAST_DUPLICATE_DISTANCE2 = 1e-8
 
 
-def solve_mod(statistics: Statistics) -> ComplexArray:
+def solve_mod(gram: ComplexArray, products: ComplexArray) -> ComplexArray:
     """Return the least-squares dictionary of given codes, before normalization: rows of unused atoms are zero.
 
     ``D = A⁺ X``, from ``S D = T``: by Cholesky where ``S`` has full rank, else by its pseudo-inverse. No dictionary has
     a smaller loss with these codes.
     """
-    solution = np.zeros_like(statistics.products)
-    energies = statistics.gram.diagonal().real
-    used = energies > 0
-    if not used.any():
-        return solution
+    solution = np.zeros_like(products)
+    used = gram.diagonal().real > 0
     if used.all():
-        return _solve_hermitian(statistics.gram, statistics.products)
-    gram = statistics.gram[np.ix_(used, used)]
-    solution[used] = _solve_hermitian(gram, statistics.products[used])
+        return _solve_hermitian(gram, products)
+    if used.any():
+        solution[used] = _solve_hermitian(gram[np.ix_(used, used)], products[used])
     return solution
-
-
-def update_mod(statistics: Statistics, atoms: ComplexArray) -> ComplexArray:
-    """Return the least-squares dictionary (method of optimal directions), normalized, in the precision of `atoms`.
-
-    Atoms that nothing uses, or that would vanish, stay as they are.
-    """
-    return normalized(solve_mod(statistics), atoms)
 
 
 def normalized(solution: ComplexArray, atoms: ComplexArray) -> ComplexArray:
@@ -72,43 +56,43 @@ def mutual_coherences(atoms: ComplexArray) -> FloatArray:
 
 
 def replace_atoms(
-    atoms: ComplexArray,
-    usage: FloatArray,
-    worst: ComplexArray,
-    space: Space,
-    *,
-    duplicate_coherence: float = DUPLICATE_COHERENCE,
-) -> tuple[ComplexArray, int]:
-    """Put badly approximated shapes in the place of idle atoms; return the dictionary and how many were replaced.
+    atoms: ComplexArray, usage: FloatArray, candidates: ComplexArray, loss: float, n_nonzero: int
+) -> tuple[ComplexArray, BoolArray]:
+    """Put badly approximated shapes in the place of idle atoms; return the dictionary and which were replaced.
 
-    `worst` are the candidates, as configurations. Of atoms above the coherence, the less used one is idle. A shape
-    takes a place only if it is below the coherence with all other atoms, so copies of one shape never fill two places.
-    Without idle atoms, `atoms` itself is returned.
+    `candidates` are whitened pre-shapes. Of duplicates, the less used atom is idle. A shape takes a place only if it is
+    not a duplicate of another atom, so copies of one shape never fill two places. Where no distinct shape is left,
+    atoms stay: they do no harm. Atoms that stand for shapes alone (`n_nonzero` is 1) may be close where all shapes are:
+    they are duplicates where they are closer than a quarter of the distance from the shapes to them, whose mean square
+    is `loss`.
     """
-    idle = np.flatnonzero(find_idle(atoms, usage, duplicate_coherence))
-    if idle.size == 0:
-        return atoms, 0
+    coherence = DUPLICATE_COHERENCE
+    if n_nonzero == 1:
+        coherence = max(coherence, float(np.sqrt(max(1 - max(loss / 16, _LEAST_DUPLICATE_DISTANCE2), 0.0))))
+    idle = find_idle(atoms, usage, coherence)
+    is_replaced = np.zeros(len(atoms), dtype=bool)
+    if not idle.any():
+        return atoms, is_replaced
     replaced = atoms.copy()
     # A place that is to be filled must not keep a shape out.
     replaced[idle] = 0
-    candidates = iter(space.whitened_preshapes(worst))
-    for n_filled, place in enumerate(idle):
-        for candidate in candidates:
-            if np.abs(replaced.conj() @ candidate).max() <= duplicate_coherence:
+    remaining = iter(candidates)
+    for place in np.flatnonzero(idle):
+        for candidate in remaining:
+            if np.abs(replaced.conj() @ candidate).max() <= coherence:
                 replaced[place] = candidate
+                is_replaced[place] = True
                 break
-        else:
-            # No distinct shape is left: the atoms stay, they do no harm.
-            replaced[idle[n_filled:]] = atoms[idle[n_filled:]]
-            return (replaced, n_filled) if n_filled else (atoms, 0)
-    return replaced, int(idle.size)
+    stays = idle & ~is_replaced
+    replaced[stays] = atoms[stays]
+    return replaced, is_replaced
 
 
-def find_idle(atoms: ComplexArray, usage: FloatArray, duplicate_coherence: float = DUPLICATE_COHERENCE) -> BoolArray:
+def find_idle(atoms: ComplexArray, usage: FloatArray, coherence: float = DUPLICATE_COHERENCE) -> BoolArray:
     """Return which atoms are unused, zero or duplicates of one that is used more."""
     # A fresh atom has norm 1, a vanished one has not.
     idle: BoolArray = (row_norms(atoms) < 0.5) | (usage <= UNUSED_SHARE * usage.mean())
-    duplicate = mutual_coherences(atoms) > duplicate_coherence
+    duplicate = mutual_coherences(atoms) > coherence
     if not duplicate.any():
         return idle
     # The most used first; of equals the first. Each keeps its place unless it repeats one that kept its own.

@@ -1,7 +1,4 @@
-"""Colors by a column: one per category with a legend, or a color map with a color bar for numbers.
-
-In come the values of all shapes; out go the look of each line, the order of the shapes, and what explains the colors.
-"""
+"""Colors by a column: one per category with a legend, or a color map with a color bar for numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ from shapelex.plotting.palette import CATEGORY_COLORS, CYCLE, DASHES, GRAY
 from shapelex.plotting.style import cycle_colors, text_size
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, column_from_values
-from shapelex.shapes.shapeset import description_columns
+from shapelex.shapes.set import description_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,4 @@
-"""Configurations as the curves they stand for, ready to draw.
-
-In come configurations; out go complex points along each curve, its corners and knots among them, and control points.
-"""
+"""Configurations as the curves they stand for, ready to draw."""
 
 import numpy as np
 

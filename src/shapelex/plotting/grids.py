@@ -1,8 +1,4 @@
-"""Many shapes side by side in one axes, at one scale, with a label under each.
-
-In come the extents of what each cell will show; out goes the place of each cell, chosen so that the shapes come out as
-large as the axes allow.
-"""
+"""Many shapes side by side in one axes, at one scale, with a label under each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

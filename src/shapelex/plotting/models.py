@@ -1,6 +1,6 @@
 """Fitted models as arguments of functions that draw: whatever has atoms and a space.
 
-In come models or arrays; out go atoms, their space and their use. Errors name the call that draws what was given.
+Errors name the call that draws what was given.
 """
 
 from typing import Any

@@ -1,8 +1,4 @@
-"""Pictures as the files of movies: in come arrays of pixels and their number per second; out goes a GIF or an MP4.
-
-An error of the disk has the number of the system, such as that of a full disk, and no name: the caller knows the name
-that the file will have.
-"""
+"""Write pictures as movies, GIF or MP4."""
 
 import errno
 import io

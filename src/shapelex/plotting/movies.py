@@ -1,7 +1,4 @@
-"""Movies of shapes in time: the shape with its reconstruction, its weighted atoms, and the weights up to now.
-
-In come the shapes and codes of one series; out goes a GIF, which Pillow writes, or an MP4, which ffmpeg writes.
-"""
+"""Movies of shapes in time: the shape with its reconstruction, its weighted atoms, and the weights up to now."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast

@@ -1,7 +1,4 @@
-"""Poses in which shapes are easy to compare: rotations alone, which leave every shape what it is.
-
-In come configurations; out go unit complex numbers, one per shape, to multiply them by.
-"""
+"""Poses in which shapes are easy to compare: rotations alone, which leave every shape what it is."""
 
 import warnings
 from typing import Literal, TypeAlias

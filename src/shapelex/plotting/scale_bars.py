@@ -1,7 +1,4 @@
-"""Scale bars, where the size of shapes is known.
-
-In come shapes and what is known of their unit; out goes a bar of a round length.
-"""
+"""Scale bars, where the size of shapes is known."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,6 @@
-"""The style sheet of all figures, applied by a context manager, and the sizes and colors that follow from it.
+"""The style sheet of all figures, applied by a context manager.
 
-In come changes to the style sheet; inside the context, matplotlib's settings are those of the user where the user set
-something, and those of the sheet elsewhere.
+Settings that the user has changed in matplotlib take precedence over the sheet.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,6 @@
 """The explorer: one HTML page that shows a dictionary, its shapes and their codes, and lets you play with them.
 
-In come a fitted :class:`~shapelex.ShapeDictionary` and shapes; out goes a single file that needs no server, no network
-and no installation: it opens from disk, and can be sent to a colleague.
+The page is a single file that needs no server, no network and no installation.
 """
 
 from shapelex.report.write import write_report

@@ -1,7 +1,4 @@
-"""What is known of each shape, as columns of the page's table, and the columns whose values are groups.
-
-In come columns of text, numbers or booleans; out go JSON values.
-"""
+"""What is known of each shape, as columns of the page's table, and the columns whose values are groups."""
 
 from collections.abc import Mapping
 from typing import Any

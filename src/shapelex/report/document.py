@@ -1,7 +1,6 @@
-"""One HTML document out of its parts: template, style, modules, data.
+"""Assemble one HTML document from its parts: template, style, modules, data.
 
-In comes the data as JSON values; out goes the text of a page that loads nothing: its policy forbids every connection,
-and every script and style but its own, by their hashes.
+The page loads nothing: its policy forbids every connection, and every script and style but its own, by their hashes.
 """
 
 import base64

@@ -1,7 +1,4 @@
-"""Whether groups of shapes differ, as the page tells it: in shape, and in the use and weight of each atom.
-
-In come shapes, codes and a column; out go JSON values.
-"""
+"""Whether groups of shapes differ, as the page tells it: in shape, and in the use and weight of each atom."""
 
 import warnings
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""Arrays and texts as JSON that an HTML page can hold safely and in few bytes.
-
-In come arrays; out go JSON values, numbers in base64, little-endian.
-"""
+"""Arrays and texts as JSON that an HTML page can hold safely and in few bytes."""
 
 import base64
 import json

@@ -1,7 +1,4 @@
-"""All that a page holds, as one JSON value.
-
-In come a fitted dictionary and shapes; out go atoms, shapes, codes of every sparsity, places on the map and summaries.
-"""
+"""All that a page holds, as one JSON value."""
 
 import warnings
 from collections.abc import Mapping
@@ -165,9 +162,9 @@ def _codes_of_every_sparsity(model: ShapeDictionary, kept: ComplexArray) -> list
     levels = []
     for n_nonzero in range(1, model.n_nonzero + 1):
         try:
-            codes = encode_rows(rows, atom_rows, n_nonzero, method=model.coder, max_weight=model.max_weight)
+            codes = encode_rows(rows, atom_rows, n_nonzero, method=model.coder, weight_penalty=model.weight_penalty)
         except SearchTooLargeError:
-            codes = encode_rows(rows, atom_rows, n_nonzero, method="auto", max_weight=model.max_weight)
+            codes = encode_rows(rows, atom_rows, n_nonzero, method="auto", weight_penalty=model.weight_penalty)
         levels.append((codes, residual_norms(rows, atom_rows, codes)))
     return levels
 

@@ -1,8 +1,4 @@
-"""The pose in which a page shows all shapes and atoms.
-
-In come pre-shapes; out goes their mean shape, turned as most of the shapes lie, or flat where they lie in all
-directions.
-"""
+"""The pose in which a page shows all shapes and atoms."""
 
 import numpy as np
 

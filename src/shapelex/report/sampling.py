@@ -1,8 +1,4 @@
-"""Which shapes a page holds, where they are too many for one file.
-
-In come labels, series and errors of all shapes; out go the rows to keep, in order, and words that say
-how they were chosen.
-"""
+"""Which shapes a page holds, where they are too many for one file."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Time series for the page: codes that follow the motion, in a pose that is tracked from frame to frame.
-
-In come the shapes of a page and their series; out go packed arrays with one entry for each shape that the page holds.
-"""
+"""Time series for the page: codes that follow the motion, in a pose that is tracked from frame to frame."""
 
 from dataclasses import dataclass, replace
 from typing import Any

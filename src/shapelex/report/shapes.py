@@ -1,7 +1,4 @@
-"""What the caller says about the shapes: names, labels, times.
-
-In come arrays, or a set of shapes that carries them; out go checked columns with one entry a shape.
-"""
+"""What the caller says about the shapes: names, labels, times."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +8,11 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_positive, name_rows
-from shapelex.coding.code_table import shape_columns
+from shapelex.coding.codes import shape_columns
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import Column, column_from_values
+from shapelex.shapes.columns import Column, column_from_values, frame_rates
 from shapelex.shapes.opening import read_configurations
-from shapelex.shapes.series import frame_rates
 from shapelex.spaces import Space
 
 

@@ -1,7 +1,4 @@
-"""Numbers about all shapes, those that the page does not hold included.
-
-In come errors, codes and columns; out go plain lists and arrays for the figures of the page.
-"""
+"""Numbers about all shapes, those that the page does not hold included."""
 
 from typing import Any
 

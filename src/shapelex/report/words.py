@@ -1,13 +1,9 @@
-"""What a page says in words: the set, the method, the settings.
-
-In come a model and numbers; out go sentences and rows of a table, as plain text.
-"""
+"""What a page says in words: the set, the method, the settings."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from shapelex import __version__
-from shapelex.learning.options import DEFAULT_TIE
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 
 _CODERS = {
@@ -69,8 +65,6 @@ def list_settings(model: Any) -> list[list[str]]:
         ["Update", "all atoms at once (method of optimal directions)"],
         ["Distance", f"{model.distance} Procrustes distance"],
         ["Start", model.init if isinstance(model.init, str) else "a given dictionary"],
-        ["Sparsities", _name_sparsities(model)],
-        ["Penalty", _name_penalty(model)],
         ["Search", _name_search(model)],
         ["Restarts", str(model.n_restarts)],
         [
@@ -85,25 +79,11 @@ def list_settings(model: Any) -> list[list[str]]:
     return rows
 
 
-def _name_sparsities(model: Any) -> str:
-    *lower, highest = getattr(model, "sparsities_", [model.n_nonzero])
-    if not lower:
-        return f"learned for {highest} per shape"
-    return f"nested: learned for {', '.join(map(str, lower))} and {highest} per shape together"
-
-
-def _name_penalty(model: Any) -> str:
-    tie = model.tie
-    if model.batch_size is not None or tie == 0 or (tie is None and model.n_nonzero == 1):
-        return "none"
-    strength = f"{DEFAULT_TIE:g} (for small sets up to 0.5)" if tie is None else f"{tie:g}"
-    return f"{strength} times the mean squared distance from the atoms to their nearest shapes"
-
-
 def _name_search(model: Any) -> str:
-    if model.batch_size is not None or (model.n_swaps is None and not isinstance(model.init, str)):
+    swaps = model.n_swaps
+    if model.batch_size is not None or swaps == 0 or (swaps is None and model.effort == 1):
         return "none"
-    return f"effort {model.effort:g}" if model.n_swaps is None else f"{model.n_swaps} swaps and crossovers"
+    return f"effort {model.effort:g}" if swaps is None else f"{swaps} swaps of atoms"
 
 
 def list_provenance(provenance: Mapping[str, Any] | None) -> list[list[str]]:

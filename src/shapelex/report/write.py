@@ -16,7 +16,6 @@ from shapelex.report.document import make_document
 from shapelex.report.payload import make_payload
 from shapelex.report.shapes import read_shapes
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.stored_set import StoredShapes, thin_out
 from shapelex.spaces import Landmarks
 from shapelex.store.atomic import real_path, write_atomically
 
@@ -146,10 +145,11 @@ def write_report(
             "it out."
         )
     n_population = None
-    if isinstance(X, StoredShapes):
-        n_population = len(X) if len(X) > _READ_PER_SHOWN * max_shapes else None
-        X = thin_out(X, _READ_PER_SHOWN * max_shapes)
     if isinstance(X, ShapeSet):
+        if not X.in_memory and len(X) > _READ_PER_SHOWN * max_shapes:
+            n_population = len(X)
+            X = X[:: -(-len(X) // (_READ_PER_SHOWN * max_shapes))]
+        X = X[:]
         X = model._prepare_set(X)
     shapes = read_shapes(X, model.space_, ids=ids, labels=labels, sequence=sequence, frames=frames, fps=fps)
     payload = make_payload(

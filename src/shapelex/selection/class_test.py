@@ -1,19 +1,17 @@
-"""How well a classifier tells apart shapes that it has not seen: predictions of all shapes while they are held out.
-
-Input: shapes, their classes and groups. Output: for each shape the predicted class, its probability and its fold.
-"""
+"""How well a classifier tells apart shapes that it has not seen: predictions of all shapes while they are held out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from shapelex._messages import parameter
 from shapelex._typing import BoolArray, FloatArray, IntArray
 from shapelex._validation import check_count
-from shapelex.estimators.inner_folds import make_class_folds
-from shapelex.estimators.shape_classifier import ShapeClassifier
+from shapelex.estimators.folds import check_units
+from shapelex.estimators.shape_classifier import ShapeClassifier, class_folds
 from shapelex.exceptions import ParameterError
 from shapelex.shapes import ShapeSet
 
@@ -59,9 +57,7 @@ class ClassTest:
     @property
     def confusion(self) -> IntArray:
         """Counts of shapes by their class (rows) and the predicted class (columns)."""
-        counts = np.zeros((len(self.classes),) * 2, dtype=np.int64)
-        np.add.at(counts, tuple(np.searchsorted(self.classes, labels) for labels in (self.true, self.predicted)), 1)
-        return counts
+        return np.asarray(confusion_matrix(self.true, self.predicted, labels=self.classes))
 
 
 def run_class_test(
@@ -75,17 +71,15 @@ def run_class_test(
     """Fit a :class:`~shapelex.ShapeClassifier` without each fold in turn, and predict the shapes of the fold."""
     n_folds = check_count(n_folds, 2, "cv")
     classes, numbers = np.unique(labels, return_inverse=True)
-    units = None if groups is None else np.unique(groups, return_inverse=True)[1]
     n_least = min(count_units(labels, groups).values())
     if n_folds > n_least:
-        unit = "shapes" if units is None else "groups"
         raise ParameterError(
-            f"{parameter('cv')} must be at most the number of {unit} of the smallest class, {n_least}, got {n_folds}: "
-            "give fewer folds, or leave out small classes."
+            f"{parameter('cv')} must be at most the number of {'shapes' if groups is None else 'groups'} of the "
+            f"smallest class, {n_least}, got {n_folds}: give fewer folds, or leave out small classes."
         )
     predicted = np.empty(len(labels), dtype=classes.dtype)
     probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
-    folds = make_class_folds(numbers, units, n_folds, seed)
+    folds = class_folds(n_folds, numbers, check_units(groups, len(labels)), seed)
     for number, (kept, held) in enumerate(folds):
         tell(number, len(folds))
         model = ShapeClassifier(space=shapes.space, random_state=seed)

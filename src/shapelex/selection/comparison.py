@@ -1,13 +1,10 @@
-"""Comparison of methods by their root mean squared error as a function of sparsity.
-
-Input: configurations and methods. Output: a tidy table of errors, on the shapes that were learned from and on shapes
-that were held out.
-"""
+"""Compare methods by their root mean squared error as a function of sparsity."""
 
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice, product
 from typing import Any, Literal
 
 import numpy as np
@@ -15,33 +12,32 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._messages import parameter
-from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count
 from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.base import as_generator
-from shapelex.estimators.complex_pca import ComplexPCA
+from shapelex.estimators.folds import check_units, make_folds
+from shapelex.estimators.principal_components import ComplexPCA, TangentPCA
 from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.estimators.tangent_pca import TangentPCA
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
-from shapelex.selection.folds import check_counts, make_folds
 from shapelex.selection.tidy_table import TidyTable, format_grid
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_norms
+from shapelex.spaces.coordinates import row_norms
 
 logger = logging.getLogger("shapelex")
 
-METHODS: dict[str, Callable[[int], Any]] = {
-    "shape dictionary": lambda n_atoms: ShapeDictionary(n_atoms, nested=False),
-    "align-first": lambda n_atoms: AlignFirstDictionary(n_atoms),
-    "complex PCA": lambda n_atoms: ComplexPCA(),  # noqa: ARG005
-    "complex PCA, centered": lambda n_atoms: ComplexPCA(subtract_average=True),  # noqa: ARG005
-    "tangent PCA": lambda n_atoms: TangentPCA(),  # noqa: ARG005
-}
-"""The methods that :func:`~shapelex.compare` knows by name: from a number of atoms to an estimator."""
+_MOST_NUMBERS = 10_000
 
-MEASURES = ("loss", "distance")
+METHODS: dict[str, Any] = {
+    "shape dictionary": ShapeDictionary(),
+    "align-first": AlignFirstDictionary(),
+    "complex PCA": ComplexPCA(),
+    "complex PCA, centered": ComplexPCA(subtract_average=True),
+    "tangent PCA": TangentPCA(),
+}
+"""The methods that :func:`~shapelex.compare` knows by name, and gives a number of atoms."""
 
 # A fit with fewer modes finds the first modes of a larger fit.
 _NESTED = (ComplexPCA, TangentPCA)
@@ -146,8 +142,8 @@ def compare(
     """Compare methods by their root mean squared error as a function of sparsity.
 
     As in the paper [1]_ (section 6.1, "Results", figure 5), a dictionary of `n_atoms` atoms is learned for every
-    sparsity and for it alone (``nested=False``), and principal component analyses use their first modes. Errors are
-    measured on the shapes that were learned from and, with `cv`, also on held-out shapes.
+    sparsity and for it alone, and principal component analyses use their first modes. Errors are measured on the
+    shapes that were learned from and, with `cv`, also on held-out shapes.
 
     Parameters
     ----------
@@ -156,9 +152,9 @@ def compare(
     methods : iterable of str, or mapping of str to estimator, optional
         Among ``"shape dictionary"``, ``"align-first"``, ``"complex PCA"``, ``"complex PCA, centered"`` and
         ``"tangent PCA"``; all of them by default. A mapping gives names to estimators, such as
-        ``{"nested": ShapeDictionary(10), "not nested": ShapeDictionary(10, nested=False)}``: any estimator with a
-        parameter `n_nonzero` and a method ``errors``, or one of the two principal component analyses. They are cloned;
-        `space`, `random_state` and `n_jobs` are set where they are None.
+        ``{"plain": ShapeDictionary(10), "swapped": ShapeDictionary(10, n_swaps=50)}``: any estimator with a parameter
+        `n_nonzero` and a method ``errors``, or one of the two principal component analyses. They are cloned; `space`,
+        `random_state` and `n_jobs` are set where they are None.
     n_nonzero : int or iterable of int, optional
         Maximum numbers of atoms per shape; by default 1 to the smaller of 10 and `n_atoms`. For principal component
         analyses, see Notes.
@@ -221,76 +217,66 @@ def compare(
     >>> print(str(table).splitlines()[0])
     RMSE in percent of 60 shapes
     """
-    check_choice(measure, MEASURES, "measure")
+    check_choice(measure, ("loss", "distance"), "measure")
     check_count(n_atoms, 1, "n_atoms")
     sparsities = check_counts(range(1, min(10, n_atoms) + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
     configurations, space = read_configurations(X, space)
-    estimators = _make_estimators(methods, n_atoms, space, n_jobs)
-    for name, estimator in estimators.items():
-        _check_estimator(name, estimator, max(sparsities))
+    names = METHODS if methods is None else [methods] if isinstance(methods, str) else methods
+    given = methods if isinstance(methods, Mapping) else {name: name for name in names}
+    if not given:
+        raise ParameterError(f"{parameter('methods')} must name at least one method, got none.")
+    shared = {"space": space, "n_jobs": n_jobs}
+    estimators = {
+        str(name): _make_estimator(name, value, n_atoms, max(sparsities), shared) for name, value in given.items()
+    }
     everything = np.arange(len(configurations))
-    folds = [(everything, everything), *make_folds(cv, groups, len(configurations))]
+    units = check_units(groups, len(configurations))
+    if cv is None and units is not None:
+        raise ParameterError(
+            f"{parameter('groups')} need folds, but {parameter('cv', None)} holds out no shapes: set it, for example "
+            f"{parameter('cv', 5)}."
+        )
+    held_out = [] if cv is None else make_folds(cv, len(configurations), units)
+    folds = [(everything, everything), *held_out]
     seeds = as_generator(random_state).integers(2**31, size=len(folds))
     n_total = len(folds) * len(estimators) * len(sparsities)
     rows: list[dict[str, Any]] = []
     unconverged: list[str] = []
-    for row in _measure_all(configurations, estimators, sparsities, folds, seeds, measure, unconverged):
+    cells = product(enumerate(folds, -1), estimators.items(), sparsities)
+    for (fold, (learned, measured)), (method, estimator), sparsity in cells:
+        start = time.perf_counter()
+        model = clone(estimator)
+        if model.get_params(deep=False).get("random_state", 0) is None:
+            model.set_params(random_state=int(seeds[fold + 1]))
+        if not isinstance(model, _NESTED):
+            model.set_params(n_nonzero=sparsity)
+        if not _fit(model, configurations[learned]):
+            unconverged.append(f"{method} at {sparsity}" + (f", fold {fold}" if fold >= 0 else ""))
+        errors = _errors(model, configurations[measured], sparsity, measure)
+        row = {
+            "method": method,
+            "n_nonzero": sparsity,
+            "split": "train" if fold < 0 else "held out",
+            "fold": fold,
+            "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
+            "seconds": time.perf_counter() - start,
+        }
         rows.append(row)
-        logger.info(
-            "compare: %d/%d, %s, %d atoms per shape, %s: RMSE %.6f",
-            len(rows), n_total, row["method"], row["n_nonzero"], row["split"], row["rmse"],
-        )  # fmt: skip
+        logger.info("compare: %d/%d, %s", len(rows), n_total, row)
         if callback is not None and callback(len(rows), n_total, dict(row)):
             break
     return Comparison(rows, len(configurations), measure, unconverged)
 
 
-def _measure_all(
-    configurations: ComplexArray,
-    estimators: Mapping[str, Any],
-    sparsities: Sequence[int],
-    folds: Sequence[tuple[IntArray, IntArray]],
-    seeds: IntArray,
-    measure: str,
-    unconverged: list[str],
-) -> Iterator[dict[str, Any]]:
-    for number, ((learned, measured), seed) in enumerate(zip(folds, seeds, strict=True)):
-        for method, estimator in estimators.items():
-            if estimator.get_params(deep=False).get("random_state", seed) is None:
-                estimator = clone(estimator).set_params(random_state=int(seed))
-            fitted, fit_seconds = None, 0.0
-            for n_nonzero in sparsities:
-                start = time.perf_counter()
-                # One fit gives the modes for all sparsities; its time counts for each.
-                if fitted is None or not isinstance(estimator, _NESTED):
-                    model = clone(estimator)
-                    if not isinstance(estimator, _NESTED):
-                        model.set_params(n_nonzero=n_nonzero)
-                    fitted, has_converged = _fit(model, configurations[learned])
-                    fit_seconds = time.perf_counter() - start
-                    start += fit_seconds
-                    if not has_converged:
-                        unconverged.append(f"{method} at {n_nonzero}" + (f", fold {number - 1}" if number else ""))
-                errors = _errors(fitted, configurations[measured], n_nonzero, measure)
-                yield {
-                    "method": method,
-                    "n_nonzero": n_nonzero,
-                    "split": "train" if number == 0 else "held out",
-                    "fold": number - 1,
-                    "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
-                    "seconds": fit_seconds + time.perf_counter() - start,
-                }
-
-
-def _fit(estimator: Any, configurations: ComplexArray) -> tuple[Any, bool]:
-    """Fit an estimator without its warning about convergence; return it, and whether it converged."""
+def _fit(estimator: Any, configurations: ComplexArray) -> bool:
+    """Fit an estimator without its warning about convergence; return whether it converged."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(configurations)
     others = [warning for warning in caught if not issubclass(warning.category, ConvergenceWarning)]
     for warning in others:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return estimator, len(others) == len(caught)
+    return len(others) == len(caught)
 
 
 def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: str) -> FloatArray:
@@ -308,36 +294,24 @@ def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: s
     return row_distances(reconstructed / norms, rows)
 
 
-def _make_estimators(
-    methods: Iterable[str] | Mapping[str, Any] | None, n_atoms: int, space: Space, n_jobs: int | None
-) -> dict[str, Any]:
-    names = METHODS if methods is None else [methods] if isinstance(methods, str) else methods
-    given = methods if isinstance(methods, Mapping) else {name: name for name in names}
-    if not given:
-        raise ParameterError(f"{parameter('methods')} must name at least one method, got none.")
-    estimators = {}
-    for name, value in given.items():
-        if isinstance(value, str):
-            check_choice(value, METHODS, "methods")
-            estimator = METHODS[value](n_atoms)
-        elif hasattr(value, "get_params") and not isinstance(value, type):
-            estimator = clone(value)
-        else:
-            raise ParameterTypeError(
-                f"{parameter('methods')} must name methods, or map names to estimators, but {name!r} is {value!r}."
-            )
-        parameters = estimator.get_params(deep=False)
-        for option, chosen in {"space": space, "n_jobs": n_jobs}.items():
-            if option in parameters and parameters[option] is None:
-                estimator.set_params(**{option: chosen})
-        estimators[str(name)] = estimator
-    return estimators
-
-
-def _check_estimator(name: str, estimator: Any, largest: int) -> None:
-    if isinstance(estimator, _NESTED):
-        return
+def _make_estimator(name: str, value: Any, n_atoms: int, largest: int, shared: Mapping[str, Any]) -> Any:
+    """Return the estimator of a method, with shared parameters where it has none of its own."""
+    if isinstance(value, str):
+        check_choice(value, METHODS, "methods")
+        estimator = clone(METHODS[value])
+        if not isinstance(estimator, _NESTED):
+            estimator.set_params(n_atoms=n_atoms)
+    elif hasattr(value, "get_params") and not isinstance(value, type):
+        estimator = clone(value)
+    else:
+        raise ParameterTypeError(
+            f"{parameter('methods')} must name methods, or map names to estimators, but {name!r} is {value!r}."
+        )
     parameters = estimator.get_params(deep=False)
+    unset = [option for option in shared if option in parameters and parameters[option] is None]
+    estimator.set_params(**{option: shared[option] for option in unset})
+    if isinstance(estimator, _NESTED):
+        return estimator
     if "n_nonzero" not in parameters or not hasattr(estimator, "errors"):
         raise ParameterTypeError(
             f"methods must have a parameter n_nonzero and a method errors, but {name!r} does not: it is a "
@@ -348,3 +322,15 @@ def _check_estimator(name: str, estimator: Any, largest: int) -> None:
             f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', parameters['n_atoms'])} of "
             f"{name!r}, got {largest}."
         )
+    return estimator
+
+
+def check_counts(values: int | Iterable[int], name: str) -> list[int]:
+    """Return the given positive integers in ascending order; refuse an empty list."""
+    # Endless ranges would take all the memory.
+    given = list(islice(values, _MOST_NUMBERS + 1)) if isinstance(values, Iterable) else [values]
+    if len(given) > _MOST_NUMBERS:
+        raise ParameterError(f"{parameter(name)} must hold at most {_MOST_NUMBERS} numbers, got more.")
+    if not given:
+        raise ParameterError(f"{parameter(name)} must hold at least one number, got none.")
+    return sorted({check_count(one, 1, name) for one in given})

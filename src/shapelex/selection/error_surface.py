@@ -1,36 +1,13 @@
-"""Held-out errors of dictionaries of many sizes and sparsities.
+"""Held-out errors of dictionaries of many sizes and sparsities, and the elbow beyond which they improve little."""
 
-Input: whitened rows and folds. Output: errors of the held-out rows for each size, sparsity and fold, and the
-description length of a shape. A dictionary is learned for each size and sparsity: a dictionary learned for more atoms
-per shape than the shapes consist of does not find their atoms, and codes over one learned for fewer have much larger
-errors than necessary. Learning starts from the atoms of a similar size or sparsity, learned from the same part of the
-rows. Sparsities that are clearly too large are left out.
-"""
-
-import time
-from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import comb, lgamma, log
+from math import lgamma, log
 from typing import Any
 
 import numpy as np
 
-from shapelex._blas import single_blas_thread
-from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex.coding import encode_rows, residual_norms
-from shapelex.learning import LearnedDictionary, learn
+from shapelex._typing import FloatArray
 from shapelex.selection.tidy_table import TidyTable, format_grid
-
-# The last updates of a fit. Errors are a few percent larger than those of a full fit, for all sizes.
-_DESCENT: dict[str, Any] = {"max_iter": 10, "tol": 2e-3}
-
-# Number of swaps of a fit that starts from shapes or whose error decides on the suggestion, and of one that starts from
-# the atoms of a similar fit.
-_MANY_SWAPS = 30
-_FEW_SWAPS = 5
-
-# Swaps are tried with the best coder up to this number of supports, with a pursuit beyond.
-_FAST_SUPPORTS = 300
 
 PRECISION = 1e-3
 """Errors below this count as zero: shapes are not measured to a thousandth of their size."""
@@ -38,8 +15,9 @@ PRECISION = 1e-3
 LEAST_STEP = 0.1
 """Smallest fraction by which one more atom per shape must lower the held-out error."""
 
-# Increase of the description length per shape, in nats, that is too large to be random.
-_MUCH_LONGER = 3.0
+# A smaller size of similar error is preferred only where the stability of its atoms is higher by this much.
+_WORTHWHILE_STABILITY = 0.15
+_CLOSE_ERROR = 1.03
 
 
 class ErrorSurface(TidyTable):
@@ -142,7 +120,8 @@ class ErrorSurface(TidyTable):
         cell = self._cell(n_atoms, n_nonzero)
         mse = max(self.rmse(n_atoms, n_nonzero), PRECISION) ** 2
         energy = max(float(np.mean([row["energy"] for row in cell])), mse / self.n_dimensions) if cell else float("nan")
-        return self.n_dimensions * log(mse) + code_length(n_atoms, n_nonzero, self.n_dimensions * energy / mse)
+        choices = lgamma(n_atoms + 1) - lgamma(n_nonzero + 1) - lgamma(n_atoms - n_nonzero + 1)
+        return self.n_dimensions * log(mse) + n_nonzero * log(self.n_dimensions * energy / mse) + choices
 
     def _cell(self, n_atoms: int, n_nonzero: int) -> list[dict[str, Any]]:
         return [row for row in self._rows if row["n_atoms"] == n_atoms and row["n_nonzero"] == n_nonzero]
@@ -155,122 +134,108 @@ class ErrorSurface(TidyTable):
         return format_grid("atoms per shape", [str(n_nonzero) for n_nonzero in sparsities], cells)
 
 
-def code_length(n_atoms: int, n_nonzero: int, precision: float) -> float:
-    """Return the length of a code in nats: ``log(precision)`` per weight, and the choice of its atoms."""
-    choices = lgamma(n_atoms + 1) - lgamma(n_nonzero + 1) - lgamma(n_atoms - n_nonzero + 1)
-    return n_nonzero * log(precision) + choices
+class AtomStability(TidyTable):
+    """Distances from atoms to their matches in dictionaries learned from halves of the shapes, one size per row.
 
+    Parameters
+    ----------
+    rows : iterable of mapping
+        The rows; each has a value for every column.
 
-class SurfaceMeasurer:
-    """Learns dictionaries from whitened pre-shapes and measures them, and calls `report` with every new row."""
+    Attributes
+    ----------
+    columns : tuple of str
+        ``n_atoms``, ``n_nonzero``, ``distance`` (mean full distance from an atom to its match in a dictionary of the
+        same size that was learned from half of the shapes), ``chance`` (the same where random shapes take the
+        place of the atoms of the halves), ``n_named`` (number of atoms that can be named: their distance is at most
+        half of that by chance) and
+        ``stability``, ``1 − distance / chance``: 1 where the same atoms are found again, 0 where they match no better
+        than random shapes.
+    """
 
-    def __init__(
-        self,
-        rows: ComplexArray,
-        folds: Sequence[tuple[IntArray, IntArray]],
-        seeds: IntArray,
-        n_threads: int | None,
-        report: Callable[[dict[str, Any]], None],
-    ) -> None:
-        self._rows = rows
-        self._folds = folds
-        self._seeds = seeds
-        self._n_threads = n_threads
-        self._report = report
-        self._measured: dict[tuple[int, int, int], dict[str, Any]] = {}
-        self._learned: dict[tuple[int, int, int], LearnedDictionary] = {}
+    columns = ("n_atoms", "n_nonzero", "distance", "chance", "n_named", "stability")
 
-    @property
-    def surface(self) -> ErrorSurface:
-        """The measurements so far."""
-        return ErrorSurface(self._measured.values(), self._rows.shape[1] - 1)
+    def of(self, n_atoms: int) -> float:
+        """Stability of one size.
 
-    def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> None:
-        """Measure one size at ascending sparsities; stop early where larger ones would not be chosen.
+        Parameters
+        ----------
+        n_atoms : int
+            Number of atoms.
 
-        That is where the description gets much longer, or longer twice, or where the error decreases by less than
-        LEAST_STEP twice.
+        Returns
+        -------
+        float
+            Stability; NaN where it was not measured.
         """
-        lengths: list[float] = []
-        errors: list[float] = []
-        for n_nonzero in sparsities:
-            if n_nonzero > n_atoms:
+        return next((row["stability"] for row in self._rows if row["n_atoms"] == n_atoms), float("nan"))
+
+    def __str__(self) -> str:
+        cells = {
+            f"{row['n_atoms']} atoms": [
+                f"{row['distance']:.3f}",
+                f"{row['chance']:.3f}",
+                f"{row['n_named']} of {row['n_atoms']}",
+                f"{row['stability']:.3f}",
+            ]
+            for row in self._rows
+        }
+        return format_grid("", ["distance", "by chance", "can be named", "stability"], cells) if cells else ""
+
+
+def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
+    """Return size and sparsity at the elbow of a surface."""
+    cells = sorted({(int(row["n_atoms"]), int(row["n_nonzero"])) for row in surface.rows()})
+    _, n_nonzero = min(cells, key=lambda cell: (surface.description_length(*cell), cell))
+    n_atoms = choose_size(surface, n_nonzero, min_gain)
+    # With many coordinates the weights add little to the description, so the error must fall by LEAST_STEP as well.
+    while n_nonzero > 1 and (n_atoms, n_nonzero - 1) in cells:
+        step = surface.rmse(n_atoms, n_nonzero) / surface.rmse(n_atoms, n_nonzero - 1)
+        if step <= 1 - LEAST_STEP:
+            break
+        n_nonzero -= 1
+        n_atoms = choose_size(surface, n_nonzero, min_gain)
+    return n_atoms, n_nonzero
+
+
+def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
+    """Return the size beyond which each further atom lowers the error by less than `min_gain`, at one sparsity.
+
+    The decrease is measured along the lower convex hull of the logarithm of the error, so that a size whose dictionary
+    was learned badly does not hide the decrease at larger sizes.
+    """
+    sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
+    errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
+    hull = _lower_hull(np.array(sizes, dtype=float), errors)
+    for here, beyond in pairwise(hull):
+        slope = (errors[beyond] - errors[here]) / (sizes[beyond] - sizes[here])
+        if slope > np.log1p(-min_gain):
+            return sizes[here]
+    return sizes[hull[-1]]
+
+
+def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
+    hull: list[int] = []
+    for k in range(len(x)):
+        while len(hull) > 1:
+            i, j = hull[-2], hull[-1]
+            if (y[j] - y[i]) * (x[k] - x[i]) < (y[k] - y[i]) * (x[j] - x[i]):
                 break
-            self.measure(n_atoms, n_nonzero)
-            lengths.append(self.surface.description_length(n_atoms, n_nonzero))
-            errors.append(self.surface.rmse(n_atoms, n_nonzero))
-            is_longer = lengths[-1] > min(lengths) + _MUCH_LONGER
-            is_longer_twice = len(lengths) > 2 and lengths[-3] < lengths[-2] < lengths[-1]
-            is_flat_twice = len(errors) > 2 and all(
-                after > (1 - LEAST_STEP) * before for before, after in pairwise(errors[-3:])
-            )
-            if stops_early and (is_longer or is_longer_twice or is_flat_twice):
-                break
+            hull.pop()
+        hull.append(k)
+    return hull
 
-    def measure(self, n_atoms: int, n_nonzero: int, is_decisive: bool = False) -> None:
-        """Learn and measure one size and sparsity on all folds, with more swaps where its error is decisive."""
-        for fold, (learned_from, held_out) in enumerate(self._folds):
-            start = time.perf_counter()
-            cell = (n_atoms, n_nonzero, fold)
-            with single_blas_thread():
-                learned = self._learn(self._rows[learned_from], cell, is_decisive)
-                codes = encode_rows(self._rows[held_out], learned.atoms, n_nonzero, n_threads=self._n_threads)
-                errors = residual_norms(self._rows[held_out], learned.atoms, codes)
-            row = {
-                "n_atoms": n_atoms,
-                "n_nonzero": n_nonzero,
-                "fold": fold,
-                "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
-                "train_rmse": learned.rmse,
-                "energy": float(np.mean(np.abs(codes.coefs.astype(np.complex128)) ** 2)),
-                "seconds": time.perf_counter() - start,
-            }
-            self._learned[cell], self._measured[cell] = learned, row
-            self._report(row)
 
-    def _learn(self, rows: ComplexArray, cell: tuple[int, int, int], is_decisive: bool) -> LearnedDictionary:
-        """Try swaps with a fast coder, then descend with the best one."""
-        n_atoms, n_nonzero, fold = cell
-        generator = np.random.default_rng([int(self._seeds[fold]), n_atoms, n_nonzero, cell in self._learned])
-        first = self._first_atoms(rows, cell, generator)
-        is_fast = comb(n_atoms, n_nonzero) <= _FAST_SUPPORTS
-        shared: dict[str, Any] = {"tie": 0.0, "generator": generator, "n_threads": self._n_threads}
-        swapped = learn(
-            rows,
-            n_atoms,
-            n_nonzero,
-            init=first,
-            coder="auto" if is_fast else "ormp",
-            n_swaps=_MANY_SWAPS if is_decisive or isinstance(first, str) else _FEW_SWAPS,
-            max_iter=1,
-            **shared,
-        )
-        return learn(rows, n_atoms, n_nonzero, init=swapped.atoms, **_DESCENT, **shared)
+def close_sizes(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[int]:
+    """Return a size and the smaller ones of nearly the same error, in ascending order."""
+    limit = _CLOSE_ERROR * surface.rmse(n_atoms, n_nonzero)
+    return [size for size in surface.sizes() if size <= n_atoms and surface.rmse(size, n_nonzero) <= limit]
 
-    def _first_atoms(
-        self, rows: ComplexArray, cell: tuple[int, int, int], generator: np.random.Generator
-    ) -> ComplexArray | str:
-        """Return atoms learned before: for this cell, for one atom per shape less, or for the nearest size."""
-        n_atoms, n_nonzero, fold = cell
-        before = self._learned.get(cell) or self._learned.get((n_atoms, n_nonzero - 1, fold))
-        if before is not None:
-            return before.atoms
-        sizes = [size for size, *others in self._learned if others == [n_nonzero, fold]]
-        if not sizes:
-            return "spread"
-        # A size that is too large by one often contains all atoms that are looked for.
-        nearest = min(sizes, key=lambda size: (abs(size - n_atoms), -size))
-        atoms = self._learned[nearest, n_nonzero, fold].atoms
-        while len(atoms) > n_atoms:
-            smaller = [np.delete(atoms, one, axis=0) for one in range(len(atoms))]
-            atoms = min(smaller, key=lambda kept: float(self._squares(rows, kept, n_nonzero).sum()))
-        if len(atoms) < n_atoms:
-            squares = self._squares(rows, atoms, n_nonzero) + PRECISION**2
-            added = generator.choice(len(rows), n_atoms - len(atoms), replace=False, p=squares / squares.sum())
-            atoms = np.concatenate([atoms, rows[added]])
-        return atoms
 
-    def _squares(self, rows: ComplexArray, atoms: ComplexArray, n_nonzero: int) -> FloatArray:
-        """Return the squared distances of rows to their approximations by a pursuit."""
-        codes = encode_rows(rows, atoms, n_nonzero, method="ormp", n_threads=self._n_threads)
-        return residual_norms(rows, atoms, codes).astype(np.float64) ** 2
+def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
+    """Return a smaller size of nearly the same error and clearly higher stability, if there is one."""
+    best = n_atoms
+    for size in close_sizes(surface, n_atoms, n_nonzero):
+        if stability.of(size) > stability.of(best) + _WORTHWHILE_STABILITY:
+            best = size
+    return best

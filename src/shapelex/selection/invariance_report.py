@@ -1,7 +1,4 @@
-"""Effects of rotating, scaling, moving, renumbering, mirroring or resampling the shapes of a set.
-
-Input: shapes and their space. Output: a report with numbers for every change, and a description in words.
-"""
+"""Effects of rotating, scaling, moving, renumbering, mirroring or resampling the shapes of a set."""
 
 import warnings
 from collections.abc import Callable
@@ -9,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray, IntArray
+from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, UndeterminedFitError, UnsupportedBySpaceError
-from shapelex.geometry import distance, pairwise_distances, register
+from shapelex.geometry import distance, pairwise_distances, register, resample
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.fitting import arc_length_parameters
 
 # Number of sampled points per coordinate, where a curve is sampled and fitted again.
 _SAMPLES_PER_COORDINATE = 16
@@ -162,21 +158,19 @@ def invariance_report(
     ['rotation', 'scale', 'translation']
     """
     configurations, space = read_configurations(X, space)
+    space.whitened_preshapes(configurations, "X")
     if len(configurations) < 3:
         raise ParameterError(f"X must hold at least 3 shapes to compare, got {len(configurations)}.")
     rng = np.random.default_rng(check_count(random_state, 0, "random_state"))
     n_shapes = min(len(configurations), check_count(max_shapes, 3, "max_shapes"))
-    numbers = np.sort(rng.permutation(len(configurations))[:n_shapes])
-    chosen = configurations[numbers]
-    _check_chosen(chosen, numbers, space)
+    chosen = configurations[np.sort(rng.permutation(len(configurations))[:n_shapes])]
     is_changed = rng.permutation(n_shapes) % 2 == 0
     changes = _changes(space, rng)
     distances = pairwise_distances(chosen, space=space)
     plain = _learn(chosen, space)
-    mean, registered = None, None
-    if space.closed and space.coordinates_per_point is not None:
-        found = register(chosen, space)
-        mean, registered = found.target, _learn(found.configurations, space)
+    weights = np.abs(plain.transform(chosen))
+    found = register(chosen, space) if space.closed and space.coordinates_per_point is not None else None
+    registered = None if found is None else _learn(found.configurations, space)
     effects = []
     for name, change in changes.items():
         try:
@@ -184,25 +178,27 @@ def invariance_report(
         except (UnsupportedBySpaceError, UndeterminedFitError):
             continue
         mixed = np.where(is_changed[:, None], changed, chosen)
-        back = None if mean is None else register(changed, space, to=mean).configurations
+        to_itself_registered, rmse_registered = None, None
+        if found is not None and registered is not None:
+            back = register(changed, space, to=found.target).configurations
+            to_itself_registered = float(np.median(distance(found.configurations, back, space=space)))
+            rmse_registered = -registered.score(back)
         effects.append(
             ChangeEffect(
                 change=name,
                 to_itself=float(np.median(distance(chosen, changed, space=space))),
                 between_shapes=float(np.abs(pairwise_distances(mixed, space=space) - distances).max()),
                 rmse=-plain.score(changed),
-                weights=float(np.abs(np.abs(plain.transform(changed)) - np.abs(plain.transform(chosen))).max()),
-                to_itself_registered=None
-                if back is None
-                else float(np.median(distance(found.configurations, back, space=space))),
-                rmse_registered=None if registered is None or back is None else -registered.score(back),
+                weights=float(np.abs(np.abs(plain.transform(changed)) - weights).max()),
+                to_itself_registered=to_itself_registered,
+                rmse_registered=rmse_registered,
             )
         )
     return InvarianceReport(
         effects=tuple(effects),
         spread=float(np.median(distances[np.triu_indices(n_shapes, 1)])),
-        rmse=float(-plain.score(chosen)),
-        rmse_registered=None if registered is None else float(-registered.score(found.configurations)),
+        rmse=-plain.score(chosen),
+        rmse_registered=None if found is None or registered is None else -registered.score(found.configurations),
         n_shapes=n_shapes,
         space=space,
         tol=1e3 * float(np.finfo(configurations.real.dtype).eps ** 0.75),
@@ -224,7 +220,7 @@ def _changes(space: Space, rng: np.random.Generator) -> dict[str, Callable[[Comp
 
     def mirrored(Z: ComplexArray) -> ComplexArray:
         if np.iscomplexobj(space.gram):
-            raise UnsupportedBySpaceError("conjugates are no mirror images")
+            raise UnsupportedBySpaceError("conjugates are not mirror images")
         return np.ascontiguousarray(Z.conj())
 
     return {
@@ -242,20 +238,9 @@ def _changes(space: Space, rng: np.random.Generator) -> dict[str, Callable[[Comp
 def _resampled(Z: ComplexArray, space: Space) -> ComplexArray:
     """Return the curves with points that are equispaced along them, from the same start."""
     if isinstance(space, Landmarks):
-        lengths = arc_length_parameters(Z, space.closed)
-        ends = np.ones((len(Z), 1))
-        corners = np.concatenate([lengths, ends], axis=1) if space.closed else lengths
-        points = np.concatenate([Z, Z[:, :1]], axis=1) if space.closed else Z
-        grid = space.parameters(Z.shape[1])
-        return np.array([np.interp(grid, t, row) for t, row in zip(corners, points, strict=True)]).astype(Z.dtype)
+        return resample(Z, space.n_points, closed=space.closed)
     samples = space.sample(Z, space.parameters(_SAMPLES_PER_COORDINATE * space.n_coordinates))
     return space.fit(samples)
-
-
-def _check_chosen(chosen: ComplexArray, numbers: IntArray, space: Space) -> None:
-    """Refuse collapsed shapes, with the name of the argument and the row numbers of the caller."""
-    for number, shape in zip(numbers.tolist(), chosen, strict=True):
-        space.whitened_preshapes(shape, "X", first_row=number)
 
 
 def _learn(Z: ComplexArray, space: Space) -> ShapeDictionary:

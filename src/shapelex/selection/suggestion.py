@@ -1,32 +1,25 @@
-"""Suggests the number of atoms of a dictionary, and the maximum number of atoms per shape.
-
-Input: configurations. Output: a suggestion with its reasons: errors of held-out shapes for many sizes and sparsities,
-their elbow, and the stability of the atoms of some sizes.
-"""
+"""Suggest the number of atoms of a dictionary, and the maximum number of atoms per shape."""
 
 import logging
+import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count, check_flag, check_number
-from shapelex.estimators.base import as_generator, count_jobs
+from shapelex.estimators.base import as_generator
+from shapelex.estimators.folds import Fold, check_units, make_folds
+from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.learning import LearningOptions, learn
-from shapelex.learning.options import NESTED_FROM, default_target_share, default_tie
-from shapelex.learning.stability import TrainingSample, measure_stability
-from shapelex.selection.atom_stability import AtomStability
-from shapelex.selection.elbow import choose, close_sizes, most_stable
-from shapelex.selection.error_surface import ErrorSurface, SurfaceMeasurer
-from shapelex.selection.folds import check_counts, make_folds
-from shapelex.selection.row_order import describe_order
+from shapelex.selection.comparison import check_counts
+from shapelex.selection.error_surface import LEAST_STEP, AtomStability, ErrorSurface, choose, close_sizes, most_stable
 from shapelex.selection.suggestion_reasons import (
     FEW_SHAPES,
+    describe_order,
     explain_error,
     explain_few_shapes,
     explain_size,
@@ -36,15 +29,14 @@ from shapelex.selection.suggestion_reasons import (
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.thumbnails import html_text
 from shapelex.spaces import Space
-from shapelex.spaces.plain import PlainRows
 
 logger = logging.getLogger("shapelex")
 
 DEFAULT_SIZES = (3, 4, 6, 8, 11, 15, 20)
 MOST_NONZERO = 10
 
-# The elbow and its neighbors.
-_N_REFINED = 5
+# The neighbors of the elbow.
+_N_NEIGHBORS = 4
 
 Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
@@ -167,14 +159,15 @@ def suggest(
     TypeError, ValueError
         If an argument is out of range.
 
-    Notes ----- The description of a shape of ``n`` complex dimensions by ``s`` of ``J`` atoms takes ``n log(mse)`` for
+    Notes
+    -----
+    The description of a shape of ``n`` complex dimensions by ``s`` of ``J`` atoms takes ``n log(mse)`` for
     the residual, ``s log(n |a|² / mse)`` for weights at the precision of the residual, and ``log C(J, s)`` for the
     choice of atoms (two-part minimum description length). Finely sampled outlines have far fewer degrees of freedom
     than coordinates, which favors many weights; therefore a further atom per shape must also lower the error by a
     tenth.
 
-    Errors come from quick fits, and are somewhat larger than those of :class:`~shapelex.ShapeDictionary` with its
-    defaults; the stability of atoms is measured with its defaults.
+    Errors and the stability of atoms are those of :class:`~shapelex.ShapeDictionary` with its defaults.
 
     Examples
     --------
@@ -193,11 +186,10 @@ def suggest(
     gain = check_number(min_gain, "min_gain")
     if not 0 < gain < 1:
         raise ParameterError(f"{parameter('min_gain')} must be between 0 and 1, got {min_gain}.")
-    chosen = _spaced_rows(len(configurations), check_count(max_shapes, 6, "max_shapes"))
+    n_shapes, n_used = len(configurations), min(len(configurations), check_count(max_shapes, 6, "max_shapes"))
+    chosen = np.unique(np.linspace(0, n_shapes - 1, n_used).round().astype(np.intp))
     rows = space.whitened_preshapes(configurations, "X")
-    part = None if groups is None else np.asarray(groups)
-    if part is not None and part.shape == (len(rows),):
-        part = part[chosen]
+    units = check_units(groups, n_shapes)
     if cv is None:
         raise ParameterError(
             f"{parameter('cv')} must hold out some shapes, got None: give a number of folds, for example "
@@ -205,26 +197,38 @@ def suggest(
         )
     generator = as_generator(random_state)
     order = describe_order(X, configurations, rows, generator)
-    is_shuffled = order.needs_shuffling and groups is None and isinstance(cv, int | np.integer)
-    folds = make_folds(cv, part, len(chosen), int(generator.integers(2**31)) if is_shuffled else None)
+    is_shuffled = order.needs_shuffling and units is None and isinstance(cv, int | np.integer)
+    fold_seed = int(generator.integers(2**31)) if is_shuffled else None
+    folds = make_folds(cv, len(chosen), None if units is None else units[chosen], seed=fold_seed)
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     sizes = _check_sizes(n_atoms, most)
     sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
-    measures_stability = check_flag(stability, "stability")
-    seeds = generator.integers(2**31, size=len(folds) + 1)
-    search = _Search(rows[chosen], folds, seeds, count_jobs(n_jobs), callback)
-    n_cells = sum(min(size, len(sparsities)) for size in sizes) + min(_N_REFINED, len(sizes) * len(sparsities))
-    n_compared = 1 if n_atoms is None else len(sizes)
-    search.n_at_most = n_cells * len(folds) + (2 * n_compared if measures_stability else 0)
+    seeds = generator.integers(2**31, size=len(folds) + 1).tolist()
+    measures_stability = check_flag(stability, "stability") and len(chosen) >= FEW_SHAPES
+    n_cells = sum(min(size, len(sparsities)) for size in sizes) + (_N_NEIGHBORS if n_atoms is None else 0)
+    n_at_most = n_cells * len(folds) + (measures_stability and (1 if n_atoms is None else len(sizes)))
+    search = _Search(configurations[chosen], space, folds, seeds, n_jobs, n_at_most, callback)
     try:
-        search.measure(sizes, sparsities, stops_early=n_nonzero is None)
-        search.refine(gain, range(1, most + 1) if n_atoms is None else sizes, sparsities)
+        for size in sizes:
+            search.measure_size(size, sparsities, stops_early=n_nonzero is None)
+        search.measure_neighbors(gain, range(1, most + 1) if n_atoms is None else sizes, sparsities)
         if measures_stability:
             search.measure_stability(gain, None if n_atoms is None else sizes)
     except _StoppedError:
         logger.info("suggest: stopped after %d dictionaries", search.n_done)
-    explained_order = order.explain(folds, groups is not None, is_shuffled)
-    return _conclude(search, gain, explained_order, len(folds), groups is not None, len(configurations))
+    surface = search.surface
+    elbow, sparsity = choose(surface, gain)
+    table = AtomStability(sorted(search.stability_rows, key=lambda row: row["n_atoms"]))
+    size = most_stable(surface, table, elbow, sparsity)
+    reasons = [
+        explain_few_shapes(len(chosen)),
+        explain_error(surface, size, sparsity, len(folds), units is not None, len(chosen), n_shapes),
+        explain_sparsity(surface, size, sparsity),
+        explain_size(surface, size, sparsity, elbow, gain),
+        explain_stability(table, size),
+        order.explain(folds, units is not None, is_shuffled),
+    ]
+    return Suggestion(size, sparsity, surface, table, [reason for reason in reasons if reason])
 
 
 class _StoppedError(Exception):
@@ -236,80 +240,65 @@ class _Search:
 
     def __init__(
         self,
-        rows: ComplexArray,
-        folds: Sequence[Any],
-        seeds: Any,
-        n_threads: int | None,
+        configurations: ComplexArray,
+        space: Space,
+        folds: Sequence[Fold],
+        seeds: Sequence[int],
+        n_jobs: int | None,
+        n_at_most: int,
         callback: Progress | None,
     ) -> None:
-        self.rows = rows
         self.n_done = 0
-        self.n_at_most = 0
+        self.rows: list[dict[str, Any]] = []
         self.stability_rows: list[dict[str, Any]] = []
-        self._stability_seed = int(seeds[-1])
-        self._n_threads = n_threads
-        self._callback = callback
-        self.measurer = SurfaceMeasurer(rows, folds, seeds[:-1], n_threads, self._report)
+        self._configurations, self._space = configurations, space
+        self._folds, self._seeds = folds, seeds
+        self._n_jobs, self._n_at_most, self._callback = n_jobs, n_at_most, callback
 
-    def _report(self, row: dict[str, Any]) -> None:
-        self.n_done += 1
-        self.n_at_most = max(self.n_at_most, self.n_done)
-        logger.info("suggest: %d of at most %d dictionaries, %s", self.n_done, self.n_at_most, row)
-        if self._callback is not None and self._callback(self.n_done, self.n_at_most, dict(row)):
-            raise _StoppedError
+    @property
+    def surface(self) -> ErrorSurface:
+        """The held-out errors so far."""
+        return ErrorSurface(self.rows, self._space.n_coordinates - 1)
 
-    def measure(self, sizes: Sequence[int], sparsities: Sequence[int], stops_early: bool) -> None:
-        for size in sizes:
-            self.measurer.measure_size(size, sparsities, stops_early)
+    def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> None:
+        """Measure one size at ascending sparsities; stop early where two in a row would not be chosen.
 
-    def refine(self, gain: float, sizes: Container[int], sparsities: Container[int]) -> None:
-        """Measure the elbow and its neighbors with many swaps, until it does not move."""
-        refined: set[tuple[int, int]] = set()
+        That is where the description does not get shorter, or the error decreases by less than LEAST_STEP.
+        """
+        shortest, last, n_idle = np.inf, np.inf, 0
+        for n_nonzero in (count for count in sparsities if count <= n_atoms):
+            self._measure(n_atoms, n_nonzero)
+            length = self.surface.description_length(n_atoms, n_nonzero)
+            error = self.surface.rmse(n_atoms, n_nonzero)
+            improves = length < shortest and error <= (1 - LEAST_STEP) * last
+            shortest, last, n_idle = min(length, shortest), error, 0 if improves else n_idle + 1
+            if stops_early and n_idle == 2:
+                break
+
+    def measure_neighbors(self, gain: float, sizes: Container[int], sparsities: Container[int]) -> None:
+        """Measure the neighbors of the elbow, which the reasons compare it with, until it does not move."""
         while True:
-            size, n_nonzero = choose(self.measurer.surface, gain)
-            nearby = [(size, n_nonzero), (size - 1, n_nonzero), (size + 1, n_nonzero)]
-            # The reasons compare one atom per shape more or less at this size.
-            nearby += [(size, n_nonzero - 1), (size, n_nonzero + 1)]
+            size, n_nonzero = choose(self.surface, gain)
+            nearby = [(size - 1, n_nonzero), (size + 1, n_nonzero), (size, n_nonzero - 1), (size, n_nonzero + 1)]
+            known = {(row["n_atoms"], row["n_nonzero"]) for row in self.rows}
             missing = [
                 (one, few)
                 for one, few in nearby
-                if one in sizes and few in sparsities and few <= one and (one, few) not in refined
+                if one in sizes and few in sparsities and few <= one and (one, few) not in known
             ]
             if not missing:
                 return
-            self.measurer.measure(*missing[0], is_decisive=True)
-            refined.add(missing[0])
+            self._measure(*missing[0])
 
     def measure_stability(self, gain: float, sizes: Sequence[int] | None) -> None:
-        """Learn sizes again from halves, at the sparsity of the elbow and with the defaults of an estimator.
-
-        Without given sizes, only those between which stability decides.
-        """
-        if len(self.rows) < FEW_SHAPES:
-            return
-        surface = self.measurer.surface
+        """Learn sizes again from halves, at the sparsity of the elbow; by default those between which it decides."""
+        surface = self.surface
         elbow, n_nonzero = choose(surface, gain)
-        seed, space = self._stability_seed, PlainRows(self.rows.shape[1])
         for size in close_sizes(surface, elbow, n_nonzero) if sizes is None else sizes:
             if n_nonzero not in surface.sparsities(size):
                 continue
+            found = self._learn(self._configurations, size, n_nonzero, self._seeds[-1]).stability_
             cell = {"n_atoms": size, "n_nonzero": n_nonzero}
-            options: dict[str, Any] = {
-                "nested": len(self.rows) >= NESTED_FROM * size,
-                "target_share": default_target_share(size, len(self.rows)),
-                "tie": default_tie(size, n_nonzero, len(self.rows)),
-                "n_threads": self._n_threads,
-            }
-            with single_blas_thread():
-                learned = learn(self.rows, size, n_nonzero, generator=seed, **options)
-            self._report({**cell, "train_rmse": learned.rmse})
-            with single_blas_thread():
-                found = measure_stability(
-                    learned.atoms,
-                    TrainingSample(
-                        self.rows, None, space, LearningOptions(size, n_nonzero, **options), batch_size=None, seed=seed
-                    ),
-                )
             if found.is_known:
                 distance, chance = float(found.distances.mean()), float(found.chance.mean())
                 measured = {"distance": distance, "chance": chance, "n_named": int(found.can_be_named.sum())}
@@ -317,27 +306,36 @@ class _Search:
                 self.stability_rows.append({**cell, **measured, "stability": stability})
             self._report(cell)
 
+    def _measure(self, n_atoms: int, n_nonzero: int) -> None:
+        """Learn and measure one size and sparsity on all folds."""
+        for fold, ((learned_from, held_out), seed) in enumerate(zip(self._folds, self._seeds, strict=False)):
+            start = time.perf_counter()
+            model = self._learn(self._configurations[learned_from], n_atoms, n_nonzero, seed)
+            held = self._configurations[held_out]
+            codes = model.encode(held)
+            errors = self._space.norm(self._space.preshape(held) - model.inverse_transform(codes))
+            row = {
+                "n_atoms": n_atoms,
+                "n_nonzero": n_nonzero,
+                "fold": fold,
+                "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
+                "train_rmse": model.rmse_,
+                "energy": float(np.mean(np.abs(codes.coefs.astype(np.complex128)) ** 2)),
+                "seconds": time.perf_counter() - start,
+            }
+            self.rows.append(row)
+            self._report(row)
 
-def _conclude(
-    search: _Search, gain: float, explained_order: str, n_folds: int, has_groups: bool, n_shapes: int
-) -> Suggestion:
-    learned = search.measurer.surface
-    n_atoms, n_nonzero = choose(learned, gain)
-    stability = AtomStability(sorted(search.stability_rows, key=lambda row: row["n_atoms"]))
-    elbow, n_atoms = n_atoms, most_stable(learned, stability, n_atoms, n_nonzero)
-    reasons = [
-        explain_few_shapes(len(search.rows)),
-        explain_error(learned, n_atoms, n_nonzero, n_folds, has_groups, len(search.rows), n_shapes),
-        explain_sparsity(learned, n_atoms, n_nonzero),
-        explain_size(learned, n_atoms, n_nonzero, elbow, gain),
-        explain_stability(stability, n_atoms),
-        explained_order,
-    ]
-    return Suggestion(n_atoms, n_nonzero, learned, stability, [reason for reason in reasons if reason])
+    def _learn(self, X: ComplexArray, n_atoms: int, n_nonzero: int, seed: int) -> ShapeDictionary:
+        model = ShapeDictionary(n_atoms, n_nonzero, space=self._space, n_jobs=self._n_jobs, random_state=seed)
+        return model.fit(X)
 
-
-def _spaced_rows(n_rows: int, most: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(np.intp))
+    def _report(self, row: dict[str, Any]) -> None:
+        self.n_done += 1
+        n_at_most = max(self._n_at_most, self.n_done)
+        logger.info("suggest: %d of at most %d dictionaries, %s", self.n_done, n_at_most, row)
+        if self._callback is not None and self._callback(self.n_done, n_at_most, dict(row)):
+            raise _StoppedError
 
 
 def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:

@@ -1,17 +1,15 @@
-"""Tidy tables: one measurement per row, columns by name.
+"""Tidy tables: one measurement per row, columns by name."""
 
-Input: rows. Output: columns for plots, data frames, and text for files. Subclasses define how a table is printed.
-"""
-
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shapelex.shapes.thumbnails import html_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class TidyTable:
@@ -68,24 +66,17 @@ class TidyTable:
         """
         return [dict(row) for row in self._rows]
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> "pd.DataFrame":
         """Table as a pandas data frame.
 
         Returns
         -------
         pandas.DataFrame
             One measurement per row.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_dataframe needs pandas, which is not installed: pip install pandas.") from error
-        return pd.DataFrame({name: self[name] for name in self.columns})
+        import pandas as pd
+
+        return pd.DataFrame(self._rows, columns=list(self.columns))
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Table as comma-separated text, with the names of the columns in the first line.
@@ -100,11 +91,7 @@ class TidyTable:
         str
             The text.
         """
-        stream = io.StringIO()
-        writer = csv.DictWriter(stream, self.columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self._rows)
-        text = stream.getvalue()
+        text: str = self.to_dataframe().to_csv(index=False, lineterminator="\n")
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text

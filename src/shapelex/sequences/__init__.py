@@ -1,6 +1,5 @@
 """Shapes in time: codes that follow a motion, their rhythm, and the states of behavior that they pass through.
 
-In: shapes of one or more time series, and a dictionary. Out: codes over time, and tables of states.
 The names below load on first use.
 """
 

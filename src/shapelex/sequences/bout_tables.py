@@ -1,7 +1,4 @@
-"""Bouts: stretches of time in one state, how long they last, and what follows what.
-
-In: codes over time, and states. Out: tables.
-"""
+"""Bouts: stretches of time in one state, how long they last, and what follows what."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any

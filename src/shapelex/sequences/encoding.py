@@ -6,21 +6,22 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_not_negative, check_positive
+from shapelex._validation import check_not_negative, removed_arguments
 from shapelex.coding import SparseCodes
-from shapelex.coding.path_coder import PathCoder
-from shapelex.coding.settings import Coding
-from shapelex.coding.support_paths import find_path
+from shapelex.coding.coders import Coding
+from shapelex.coding.paths import PathCoder, find_path
 from shapelex.estimators.base import count_jobs
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.exceptions import EmptySetError, ParameterTypeError
 from shapelex.sequences.result import SequenceCodes
 from shapelex.sequences.switch_costs import CostChoice, choose_switch_cost
 from shapelex.sequences.timing import find_timing
-from shapelex.shapes.collection import BLOCK_ROWS, Shapes
+from shapelex.shapes.files import BLOCK_ROWS
+from shapelex.shapes.storage import Shapes
 from shapelex.shapes.time_order import TimeOrder
 
 
+@removed_arguments(max_weight="weight_penalty keeps weights small")
 def encode_sequence(
     X: ArrayLike,
     model: FittedDictionary,
@@ -28,7 +29,7 @@ def encode_sequence(
     frames: ArrayLike | None = None,
     sequence: ArrayLike | None = None,
     switch_cost: float | None = None,
-    max_weight: float | None = None,
+    weight_penalty: float | None = None,
     fps: float | None = None,
 ) -> SequenceCodes:
     """Code the shapes of time series such that their sets of atoms change only where that pays.
@@ -60,8 +61,8 @@ def encode_sequence(
         ``g`` steps of time, a change costs ``1/g`` of it. By default it is that of the model; if that has none, it is
         chosen by held-out error: every second frame is left out and approximated with the atoms of its neighbors. The
         largest cost is taken whose held-out root mean squared error is at most 1 % above the least.
-    max_weight : float, optional
-        Largest modulus of the weights, see :func:`shapelex.encode`; by default that of the model.
+    weight_penalty : float, optional
+        Price of large weights, see :func:`shapelex.encode`; by default that of the model.
     fps : float, optional
         Frames per second, where frames are numbers and not times.
 
@@ -108,7 +109,7 @@ def encode_sequence(
     if is_incomplete.all():
         raise EmptySetError("X has no frame without missing coordinates: impute them first, see shapelex.impute.")
     time = timing.time.without(is_incomplete)
-    coder, n_threads = _path_coder(model, shapes, max_weight), count_jobs(model.n_jobs)
+    coder, n_threads = _path_coder(model, shapes, weight_penalty), count_jobs(model.n_jobs)
     choice = CostChoice(0.0 if switch_cost is None else float(switch_cost), {})
     if switch_cost is None:
         choice = choose_switch_cost(shapes, time, coder, n_threads)
@@ -140,10 +141,10 @@ def find_incomplete(shapes: Shapes) -> BoolArray:
     return np.concatenate([np.isnan(block.configurations).any(axis=1) for block in shapes.blocks(BLOCK_ROWS)])
 
 
-def _path_coder(model: FittedDictionary, shapes: Shapes, max_weight: float | None) -> PathCoder:
-    bound = model.max_weight if max_weight is None else check_positive(max_weight, "max_weight")
+def _path_coder(model: FittedDictionary, shapes: Shapes, weight_penalty: float | None) -> PathCoder:
+    penalty = model.weight_penalty if weight_penalty is None else weight_penalty
     atom_rows = model._atom_rows()
-    coding = Coding(atom_rows, model.n_nonzero, "ormp", max_weight=bound)
+    coding = Coding(atom_rows, model.n_nonzero, "ormp", weight_penalty=penalty)
     return PathCoder(coding, shapes.space, np.result_type(shapes.dtype, atom_rows.dtype))
 
 

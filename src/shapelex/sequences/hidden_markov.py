@@ -1,16 +1,13 @@
-"""States of a hidden Markov model of postures.
-
-In: codes over time. Out: states, with their number and mean dwell time chosen by held-out likelihood.
-"""
+"""States of a hidden Markov model of postures."""
 
 import logging
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from shapelex._extras import load_library
 from shapelex._typing import FloatArray, IntArray
+from shapelex.estimators.folds import make_folds
 from shapelex.sequences.result import SequenceCodes
 from shapelex.sequences.states import (
     BehaviorStates,
@@ -49,9 +46,9 @@ def fit_hidden_markov(
 
     def score(count: int, dwell: float) -> tuple[float, float]:
         values = [
-            _fit(rows[train] / scale, train_lengths, count, dwell, random_state).score(rows[test] / scale, test_lengths)
-            / len(test)
-            for train, train_lengths, test, test_lengths in folds
+            _fit(rows[kept] / scale, kept_lengths, count, dwell, random_state).score(rows[held] / scale, held_lengths)
+            / len(held)
+            for kept, kept_lengths, held, held_lengths in folds
         ]
         mean, error = float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
         for name, value in zip(tried, (count, dwell, mean, error), strict=True):
@@ -119,27 +116,19 @@ def _lengths(result: SequenceCodes) -> IntArray:
 
 def _folds(lengths: IntArray) -> list[tuple[IntArray, IntArray, IntArray, IntArray]]:
     """Return training and held-out frames with the lengths of their stretches: whole series, or parts of a few."""
-    bounds = np.concatenate([[0], np.cumsum(lengths)])
-    if len(lengths) >= _N_FOLDS:
-        pieces = [np.arange(first, last) for first, last in pairwise(bounds)]
-    else:
-        pieces = []
-        for first, last in pairwise(bounds):
-            pieces += [part for part in np.array_split(np.arange(first, last), _N_FOLDS) if len(part)]
-    folds = []
-    for fold in range(_N_FOLDS):
-        held = [piece for number, piece in enumerate(pieces) if number % _N_FOLDS == fold]
-        kept = [piece for number, piece in enumerate(pieces) if number % _N_FOLDS != fold]
-        if held and kept and sum(map(len, kept)) >= 10:
-            folds.append(
-                (
-                    np.concatenate(kept),
-                    np.array([len(piece) for piece in kept]),
-                    np.concatenate(held),
-                    np.array([len(piece) for piece in held]),
-                )
-            )
-    return folds
+    stretches = np.repeat(np.arange(len(lengths)), lengths)
+    if len(lengths) < _N_FOLDS:
+        parts = np.concatenate([np.arange(length) * _N_FOLDS // length for length in lengths])
+        stretches = np.unique(_N_FOLDS * stretches + parts, return_inverse=True)[1]
+    n_folds = min(_N_FOLDS, int(stretches.max()) + 1)
+    if n_folds < 2:
+        return []
+
+    def with_lengths(frames: IntArray) -> tuple[IntArray, IntArray]:
+        return frames, np.unique(stretches[frames], return_counts=True)[1]
+
+    folds = make_folds(n_folds, len(stretches), stretches)
+    return [(*with_lengths(kept), *with_lengths(held)) for kept, held in folds if len(kept) >= 10]
 
 
 def _explain(result: SequenceCodes, n_states: int, dwell: float, is_chosen: bool, n_folds: int) -> str:

@@ -1,7 +1,4 @@
-"""Pictures of codes over time: which frames they show, and what of them is drawn.
-
-In: codes over time. Out: axes of matplotlib, or a movie; the drawing itself is in :mod:`shapelex.plotting`.
-"""
+"""Pictures of codes over time: which frames they show, and what of them is drawn."""
 
 from collections.abc import Callable
 from pathlib import Path

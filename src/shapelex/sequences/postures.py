@@ -1,8 +1,7 @@
 """Postures: shapes as plain vectors, in which averages and directions have a meaning.
 
-In: configurations. Out: one real vector per shape that does not depend on its place, size and rotation: its tangent
-vector at the mean shape, or the tangent angle along an open curve, minus its mean. Angles follow strong bends, and
-amplify noise.
+A posture does not depend on place, size and rotation: it is the tangent vector at the mean shape, or the tangent angle
+along an open curve, minus its mean. Angles follow strong bends, and amplify noise.
 """
 
 import numpy as np

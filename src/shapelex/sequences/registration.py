@@ -8,9 +8,8 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
 from shapelex.geometry import distance, optimal_rotation, register
-from shapelex.geometry.registration.cyclic_search import Changes, CyclicSearch
-from shapelex.geometry.registration.descent import mean_preshape
-from shapelex.geometry.registration.outlines import Registration
+from shapelex.geometry.cyclic_search import Changes, CyclicSearch
+from shapelex.geometry.registration import Registration, mean_preshape
 from shapelex.kernels.shift_path import follow_shifts
 from shapelex.sequences.timing import find_timing
 from shapelex.shapes.opening import read_configurations
@@ -131,7 +130,7 @@ def register_sequence(
         is_reversed, remarks = _mend_swaps(configurations, time, space)
         changes = Changes(np.zeros(len(configurations), dtype=np.int64), is_reversed, np.zeros_like(is_reversed))
         n_iter, converged, slippage = 0, True, np.zeros(len(configurations))
-        target = mean_preshape(changes.apply(space.preshape(configurations), space), space)[0]
+        target = mean_preshape([changes.apply(space.preshape(configurations), space)], len(configurations), space)
         found = None
     registered = changes.apply(configurations, space)
     return SequenceRegistration(
@@ -169,7 +168,7 @@ def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes
         to_target = _all_distances(search, target[None])
         followed = np.empty(len(order), dtype=np.int64)
         follow_shifts(ANCHOR * to_target, to_previous, starts, followed)
-        target = mean_preshape(space.roll(preshapes, followed), space)[0]
+        target = mean_preshape([space.roll(preshapes, followed)], len(preshapes), space)
         converged = bool((followed == shift).all())
         shift = followed
         if converged:

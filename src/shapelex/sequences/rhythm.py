@@ -1,7 +1,4 @@
-"""The rhythm of a motion: how fast postures change, and how fast they go around a cycle.
-
-In: codes over time. Out: one number per frame, or a table of curvatures along the body.
-"""
+"""The rhythm of a motion: how fast postures change, and how fast they go around a cycle."""
 
 from itertools import combinations
 

@@ -1,8 +1,4 @@
-"""States of behavior: what a frame of a recording is counted as.
-
-In: codes over time. Out: a number for each frame, names of the states, and a rule that gives the states of other
-recordings coded over the same dictionary.
-"""
+"""States of behavior: what a frame of a recording is counted as."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

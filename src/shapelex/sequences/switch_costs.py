@@ -1,7 +1,5 @@
 """The cost of a change of atoms, chosen by held-out error.
 
-In: shapes in the order of time, and a dictionary. Out: the cost, and the errors that it was chosen by.
-
 Every second frame of a sample is left out, and the path is found for the others. A frame that was left out is then
 approximated with the atoms of the frames before and after it. Paths that change atoms to follow noise predict the atoms
 of their neighbors badly, and so do paths that do not follow the motion.
@@ -12,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shapelex._typing import BoolArray, FloatArray, IntArray
-from shapelex.coding.path_coder import PathCoder
-from shapelex.coding.support_paths import PathFinder, SupportLattice
-from shapelex.shapes.collection import Shapes
+from shapelex.coding.paths import PathCoder, PathFinder, SupportLattice
+from shapelex.shapes.storage import Shapes
 from shapelex.shapes.time_order import TimeOrder
 
 SLACK = 0.01
@@ -45,9 +42,7 @@ def choose_switch_cost(shapes: Shapes, time: TimeOrder, coder: PathCoder, n_thre
     if not (sample.steps > 0).any():
         return CostChoice(0.0, {})
     ((_, block),) = sample.blocks(shapes, max(len(sample.order), len(shapes)))
-    # Bounded errors are needed for supports of neighbors too, so none is left out.
-    slacks = np.full(len(block), np.inf)
-    squares = coder.all_squares(block, lattice.supports, slacks, n_threads)
+    squares = coder.all_squares(block, lattice.supports, n_threads)
     tried: list[tuple[float, float, float, float]] = []
     for cost in (0.0, *(RELATIVE_COSTS * squares.min(axis=1).mean()).tolist()):
         held_out = _held_out_error(squares, sample, lattice, cost)

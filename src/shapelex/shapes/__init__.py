@@ -1,5 +1,5 @@
 """Sets of shapes, and collections of configurations that are read in blocks, whatever they are stored in."""
 
-from shapelex.shapes.shapeset import ShapeSet
+from shapelex.shapes.set import ShapeSet
 
 __all__ = ["ShapeSet"]

@@ -1,19 +1,24 @@
-"""Columns with one entry per shape: made from values, checked, concatenated.
+"""Columns with one entry per shape: made from values, checked, read from files, joined."""
 
-Input: values as they are in files, some of which may be absent. Output: arrays of text, numbers or booleans.
-"""
-
-import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike
+from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex.exceptions import ShapeInputError
+from shapelex.shapes.files import BLOCK_ROWS, FileArray, is_chunked, is_mapped, take_from_blocks
 
 Column = np.ndarray[Any, Any]
+
+METADATA = "metadata:"
+"""Beginning of the names of metadata among all columns; the others are ``ids``, ``labels`` and ``sequence``."""
+
+FPS = "fps"
+"""Column of the metadata with the number of frames per second; NaN where it is not known."""
 
 _KINDS = "biufcU"
 # From here on, integers are not all numbers of double precision.
@@ -22,42 +27,163 @@ EXACT = 2**53
 _TEXT = np.dtype("U25")
 
 
+class FileColumn:
+    """A column in a file, of which only the entries that are asked for are read; `name` is for error messages."""
+
+    def __init__(self, array: Any, name: str, *, is_text: bool = False) -> None:
+        self._file = FileArray(array, name)
+        self.shape = tuple(array.shape)
+        self.is_text = is_text or array.dtype.kind in "OST"
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """Type that holds all entries; for text without a length this reads the column once, block by block."""
+        dtype: np.dtype[Any] = self._file.array.dtype
+        if dtype.kind == "U" or not self.is_text:
+            return dtype
+        n_rows = self.shape[0]
+        blocks = (self[start : start + BLOCK_ROWS] for start in range(0, n_rows, BLOCK_ROWS))
+        return np.dtype(f"U{max(1, *(block.dtype.itemsize // 4 for block in blocks))}")
+
+    def __getitem__(self, rows: "slice | IntArray") -> Column:
+        n_rows = self.shape[0]
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(n_rows)
+            if step == 1:
+                return self._read(start, max(start, stop))
+            rows = np.arange(start, stop, step)
+        return take_from_blocks(self._read, rows, n_rows)
+
+    def _read(self, start: int, stop: int) -> Column:
+        values = self._file.read(start, stop)
+        if not self.is_text or values.dtype.kind == "U":
+            return values
+        return np.array([str(value) for value in values.tolist()], dtype=np.str_)
+
+
+class Columns(Mapping[str, Column]):
+    """The columns of a set by their names, in memory or in a file; ``ids`` are row numbers where none were given."""
+
+    def __init__(self, n_shapes: int, columns: Mapping[str, "Column | FileColumn"]) -> None:
+        self.n_shapes, self.sources = n_shapes, dict(columns)
+
+    def __getitem__(self, name: str) -> Column:
+        if name == "ids" and name not in self.sources:
+            return read_only_view(np.arange(self.n_shapes).astype(np.str_))
+        source = self.sources[name]
+        return source if isinstance(source, np.ndarray) else read_only_view(_as_role(name, source[:]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(["ids", *self.sources]))
+
+    def __len__(self) -> int:
+        return len(self.sources.keys() | {"ids"})
+
+    @property
+    def metadata(self) -> Mapping[str, Column]:
+        """The columns that are neither ids nor labels nor series, by their own names."""
+        return _Metadata(self)
+
+    @property
+    def dtypes(self) -> dict[str, np.dtype[Any]]:
+        """Types of all columns."""
+        found = {"ids": np.dtype(f"U{len(str(max(self.n_shapes - 1, 0)))}")}
+        return found | {name: source.dtype for name, source in self.sources.items()}
+
+    def take(self, rows: "slice | IntArray") -> "Columns":
+        """Return the columns of some shapes, in memory; numbers of rows are ascending where columns are in a file."""
+        numbers = np.arange(self.n_shapes)[rows]
+        wanted = rows if isinstance(rows, slice) else numbers
+        sources: dict[str, Any] = {"ids": numbers.astype(np.str_)}
+        for name, source in self.sources.items():
+            sources[name] = source[wanted] if isinstance(source, np.ndarray) else _as_role(name, source[wanted])
+        return Columns(len(numbers), {name: read_only_view(column) for name, column in sources.items()})
+
+
+class _Metadata(Mapping[str, Column]):
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> Column:
+        return self._columns[METADATA + name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.removeprefix(METADATA) for name in self._columns.sources if name.startswith(METADATA))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def make_columns(
+    n_shapes: int,
+    ids: ArrayLike | None,
+    labels: ArrayLike | None,
+    sequence: ArrayLike | None,
+    metadata: Mapping[str, ArrayLike] | None,
+) -> Columns:
+    """Return checked columns of a set; those in files stay there."""
+    given: dict[str, Any] = {"ids": ids, "labels": labels, "sequence": sequence}
+    given |= {f"{METADATA}{name}": column for name, column in ({} if metadata is None else metadata).items()}
+    return Columns(
+        n_shapes, {name: _check_column(values, n_shapes, name) for name, values in given.items() if values is not None}
+    )
+
+
+def in_file(array: Any, name: str, *, is_text: bool = False) -> Any:
+    """Return an array in a file as a column that is read when asked for; other values as they are."""
+    return FileColumn(array, name, is_text=is_text) if is_mapped(array) or is_chunked(array) else array
+
+
+def _check_column(values: Any, n_shapes: int, name: str) -> "Column | FileColumn":
+    is_metadata = name.startswith(METADATA)
+    told = f"metadata[{name.removeprefix(METADATA)!r}]" if is_metadata else name
+    is_text = name in ("ids", "labels")
+    if not isinstance(values, FileColumn):
+        values = in_file(values, told, is_text=is_text)
+    if isinstance(values, FileColumn):
+        if values.shape != (n_shapes,):
+            _refuse_length(told, n_shapes, values.shape)
+        if not values.is_text and values.dtype.kind not in _KINDS:
+            _refuse_kind(told, values.dtype)
+        return values
+    if is_text:
+        column = np.asarray(values)
+        if column.dtype.kind != "U":
+            column = np.asarray([str(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
+        return as_column(column, n_shapes, told)
+    return read_only_view(_as_role(name, as_column(values, n_shapes, told)))
+
+
+def _as_role(name: str, column: Column) -> Column:
+    """Return a column in the type of its role: the numbers of series are 64-bit integers."""
+    if name != "sequence":
+        return column
+    if len(column) and not np.issubdtype(column.dtype, np.integer):
+        raise ShapeInputError(f"{name} must be integers, one per shape, got dtype {column.dtype}.")
+    return column.astype(np.int64, copy=False)
+
+
 def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
     """Return a read-only column of text, numbers or booleans, one entry per shape."""
     column = np.asarray(values)
     if column.dtype.kind in "SO":
         column = column_from_values(column.ravel().tolist()) if column.ndim == 1 else column
     if column.shape != (n_shapes,):
-        raise ShapeInputError(
-            f"{name} must have one entry for each of the {n_shapes} shapes, got shape {column.shape}."
-        )
+        _refuse_length(name, n_shapes, column.shape)
     if n_shapes and column.dtype.kind not in _KINDS:
-        raise ShapeInputError(f"{name} must be text, numbers or booleans, got dtype {column.dtype}.")
+        _refuse_kind(name, column.dtype)
     return read_only_view(column)
 
 
-def are_characters(column: Column) -> bool:
-    """Tell whether text has only characters that exist: NumPy keeps the numbers of others as they are."""
-    if column.dtype.kind != "U" or not column.size or not column.dtype.itemsize:
-        return True
-    numbers = np.ascontiguousarray(column).view(np.dtype(np.uint32).newbyteorder(column.dtype.byteorder))
-    return bool(numbers.max() <= sys.maxunicode)
+def _refuse_kind(name: str, dtype: np.dtype[Any]) -> None:
+    raise ShapeInputError(f"{name} must be text, numbers or booleans, got dtype {dtype}.")
 
 
-def text_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
-    """Return a read-only column of text; other values become text."""
-    column = np.asarray(values)
-    if column.dtype.kind != "U":
-        column = np.asarray([str(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
-    return as_column(column, n_shapes, name)
-
-
-def whole_number_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
-    """Return a read-only column of 64-bit integers; refuse other values."""
-    column = as_column(values, n_shapes, name)
-    if len(column) and not np.issubdtype(column.dtype, np.integer):
-        raise ShapeInputError(f"{name} must be integers, one per shape, got dtype {column.dtype}.")
-    return read_only_view(column.astype(np.int64))
+def _refuse_length(name: str, n_shapes: int, shape: tuple[int, ...]) -> None:
+    raise ShapeInputError(f"{name} must have one entry for each of the {n_shapes} shapes, got shape {shape}.")
 
 
 def read_only_view(array: Column) -> Column:
@@ -173,3 +299,72 @@ def _kind_of(one: type) -> str:
     if issubclass(one, int | np.integer):
         return "int"
     return "float" if issubclass(one, float | np.floating) else "text"
+
+
+def frame_rates(metadata: Mapping[str, Column]) -> FloatArray | None:
+    """Return the frames per second of each shape, NaN where not known; None where no shape has a rate."""
+    column = metadata.get(FPS)
+    if column is None:
+        return None
+    if column.dtype.kind not in "iuf":
+        raise ShapeInputError(f"metadata[{FPS!r}] must hold frames per second as numbers, got {column.dtype}.")
+    rates = column.astype(np.float64)
+    is_wrong = ~np.isnan(rates) & ~((rates > 0) & (rates < np.inf))
+    if is_wrong.any():
+        raise ShapeInputError(
+            f"metadata[{FPS!r}] must be positive, and NaN where the rate is not known, got {rates[is_wrong][0]:g} for "
+            f"shape {int(np.argmax(is_wrong))}."
+        )
+    return None if np.isnan(rates).all() else rates
+
+
+class SeriesNumbers:
+    """Numbers the time series of several sources, one part after the other.
+
+    A series keeps the number that its source gives it, unless a series of another source has it already: then it gets
+    the number after the largest one in use. The number −1, for shapes of no series, stays.
+
+    Examples
+    --------
+    >>> numbers = SeriesNumbers()
+    >>> numbers.join("ab", np.array([0, 5])).tolist(), numbers.join("bb", np.array([0, 5])).tolist()
+    ([0, 5], [6, 5])
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Hashable, int], int] = {}
+        self._taken: set[int] = set()
+        self._next = 0
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def join(self, sources: Iterable[Hashable], numbers: Column) -> Column:
+        """Return the numbers of a further part in the whole set, given the source of each of its shapes."""
+        keys = list(zip(sources, numbers.tolist(), strict=False))
+        for key in dict.fromkeys(keys):
+            if key[1] != -1 and key not in self._numbers:
+                number = self._next if key[1] in self._taken else key[1]
+                self._numbers[key] = number
+                self._taken.add(number)
+                self._next = max(self._next, number + 1)
+        return np.array([self._numbers.get(key, -1) for key in keys], dtype=np.int64)
+
+    def truncate(self, n_series: int) -> None:
+        """Forget all but the first series."""
+        self._numbers = dict(islice(self._numbers.items(), n_series))
+        self._taken = set(self._numbers.values())
+        self._next = max({-1} | self._taken) + 1
+
+
+def join_series(series: Sequence[Column | None], sizes: Sequence[int]) -> Column | None:
+    """Return the time series of several sets as one column; None where no set has any."""
+    if all(numbers is None for numbers in series):
+        return None
+    joined = SeriesNumbers()
+    return np.concatenate(
+        [
+            np.full(size, -1) if numbers is None else joined.join(repeat(place), numbers)
+            for place, (numbers, size) in enumerate(zip(series, sizes, strict=True))
+        ]
+    )

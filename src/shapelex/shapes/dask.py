@@ -1,11 +1,6 @@
-"""A Dask array as a collection of shapes; its chunks are processed by the workers that hold them.
+"""Dask arrays as collections of shapes, whose chunks are processed by the workers that hold them."""
 
-Input: a Dask array, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2). Nothing is computed when it is
-opened, except unknown chunk sizes.
-"""
-
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -16,7 +11,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_complex_rows
 from shapelex.exceptions import ArrayTypeError, EmptySetError
-from shapelex.shapes.collection import ArrayShapes, Change, Result, Shapes
+from shapelex.shapes.storage import ArrayShapes, Change, Result, Shapes
 from shapelex.spaces import Space
 
 # Number of results that one task merges.
@@ -87,21 +82,12 @@ class DaskShapes(Shapes):
     def map(self, work: Callable[[Shapes], Any]) -> list[Any]:
         """Return, for each chunk, the result of a function of its shapes, not computed."""
         task = dask.delayed(_work_on_chunk, pure=False)
-        shared = dask.delayed(_Work(work, self.space, self.name), traverse=False)
+        # Sent once for all chunks.
+        shared = dask.delayed((work, self.space, self.name), traverse=False)
         return [
             task(chunk, None if self.weights is None else self.weights[start:stop], int(start), shared)
             for chunk, start, stop in zip(self._chunks, self._starts[:-1], self._starts[1:], strict=True)
         ]
-
-    def share(self, value: Any) -> Any:
-        """Send a value to the workers once; return what stands for it in :meth:`run_tasks`."""
-        (shared,) = dask.persist(dask.delayed(value, traverse=False))
-        return shared
-
-    def run_tasks(self, work: Callable[..., Result], shared: Any, inputs: Sequence[tuple[Any, ...]]) -> list[Result]:
-        """Return ``work(value, *one)`` for each of the inputs, computed by the workers; the value was shared before."""
-        task = dask.delayed(_run_task, pure=False)
-        return list(dask.compute(*(task(work, shared, *one) for one in inputs)))
 
     def reduce(self, sum_part: Callable[[Shapes], Result], merge: Callable[[list[Result]], Result]) -> Result:
         """Apply a function to all chunks and merge the results by a fixed tree; only results are transferred."""
@@ -114,25 +100,12 @@ class DaskShapes(Shapes):
         return found
 
 
-@dataclass(frozen=True)
-class _Work:
-    """Data that all chunks share, sent once."""
-
-    function: Callable[[Shapes], Any]
-    space: Space
-    name: str
-
-
-def _work_on_chunk(chunk: Any, weights: FloatArray | None, start: int, work: _Work) -> Any:
-    part = ArrayShapes(as_complex_rows(np.asarray(chunk), name=work.name), work.space, weights, work.name)
+def _work_on_chunk(chunk: Any, weights: FloatArray | None, start: int, shared: tuple[Any, Space, str]) -> Any:
+    work, space, name = shared
+    part = ArrayShapes(_as_rows(chunk, name), space, weights, name)
     part.first_row = start
     with single_blas_thread():
-        return work.function(part)
-
-
-def _run_task(work: Callable[..., Result], value: Any, *one: Any) -> Result:
-    with single_blas_thread():
-        return work(value, *one)
+        return work(part)
 
 
 def _as_rows(chunk: Any, name: str) -> ComplexArray:
@@ -145,4 +118,4 @@ def _change(chunk: Any, change: Change, name: str, block_info: Any = None) -> Co
 
 
 def _take(chunk: Any, rows: IntArray, name: str) -> ComplexArray:
-    return as_complex_rows(np.asarray(chunk), name=name)[rows]
+    return _as_rows(chunk, name)[rows]

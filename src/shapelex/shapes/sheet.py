@@ -17,7 +17,7 @@ from shapelex.shapes.columns import column_from_values
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shapelex.shapes.shapeset import ShapeSet
+    from shapelex.shapes.set import ShapeSet
 
 MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentation)")
 """Ends of the names of masks, after the name of the image that was segmented."""

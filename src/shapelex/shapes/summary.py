@@ -8,11 +8,11 @@ import numpy as np
 
 from shapelex._messages import on_one_line
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.shapes.series import FPS
+from shapelex.shapes.columns import FPS
 from shapelex.spaces import BSpline, HermiteSpline
 
 if TYPE_CHECKING:
-    from shapelex.shapes.shapeset import ShapeSet
+    from shapelex.shapes.set import ShapeSet
 
 _NAMED = 6
 # In larger sets repeated shapes are not searched for, as the hashes of all shapes would take too much memory.

@@ -1,11 +1,10 @@
 """Spaces of configurations: what the coordinates mean, and how long they are."""
 
 from shapelex.spaces.base import Space
-from shapelex.spaces.bspline import BSpline
 from shapelex.spaces.coordinates import from_columns, from_points, to_columns, to_points
 from shapelex.spaces.custom import BasisSpace, CustomSpace
-from shapelex.spaces.hermite import HermiteSpline
 from shapelex.spaces.landmarks import Landmarks
+from shapelex.spaces.splines import BSpline, HermiteSpline
 
 __all__ = [
     "BSpline",

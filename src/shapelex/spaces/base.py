@@ -1,13 +1,10 @@
-"""What every space of configurations can do.
-
-A space is ``(C^N, Phi, u)``: the Hermitian product ``z* Phi w`` and the shift ``u`` along which
-translations move a configuration (paper, section 2). Methods take and return configurations; only :meth:`Space.whiten`
-and its relatives convert them to whitened rows, in which the product is the plain one, and :meth:`Space.unwhiten` back.
-"""
+"""Define what every space of configurations ``(C^N, Phi, u)`` can do: its product, its shift, and curves in it."""
 
 from abc import ABC, abstractmethod
-from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -17,18 +14,46 @@ from shapelex._validation import (
     as_configurations,
     as_numeric_array,
     check_count,
+    check_flag,
     check_not_collapsed,
     check_same_count,
+    name_rows,
 )
-from shapelex.exceptions import NonFiniteError, ParameterTypeError, ShapeInputError, SpaceError, UnsupportedBySpaceError
-from shapelex.spaces.fitting import arc_length_parameters, check_parameters, check_point_count, fit_least_squares
-from shapelex.spaces.rows import row_inner, row_norms
+from shapelex.exceptions import (
+    NonFiniteError,
+    ParameterTypeError,
+    ShapeInputError,
+    SpaceError,
+    UndeterminedFitError,
+    UnsupportedBySpaceError,
+)
+from shapelex.spaces.coordinates import row_norms
 
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[Any, Any])
+AnySpace = TypeVar("AnySpace", bound="Space")
+Options = ParamSpec("Options")
+Result = TypeVar("Result")
 
 # By precision: the smallest share of a squared norm that centering may leave before digits are lost, and the range of
 # squared norms that neither over- nor underflow.
 _NORM_LIMITS = {"f": np.array([1e-2, 1e-60, 1e60]), "d": np.array([1e-4, 1e-280, 1e280])}
+
+# Values of basis functions that are held at a time when curves have parameters of their own.
+_BLOCK_ENTRIES = 4_000_000
+
+
+def one_or_many(
+    method: Callable[Concatenate[AnySpace, ComplexArray, Options], Result],
+) -> Callable[Concatenate[AnySpace, ArrayLike, Options], Result]:
+    """Make a method of stacked configurations check them first, and take and return a single one, too."""
+
+    @wraps(method)
+    def call(self: AnySpace, Z: ArrayLike, *args: Options.args, **options: Options.kwargs) -> Any:
+        configurations, is_single = self._check(Z)
+        result: Any = method(self, configurations, *args, **options)
+        return result[0] if is_single else result
+
+    return call  # type: ignore[return-value]
 
 
 class Space(ABC):
@@ -47,6 +72,7 @@ class Space(ABC):
 
     closed: bool
     coordinates_per_point: ClassVar[int | None] = None
+    _is_plain: ClassVar[bool] = False  # Phi is the identity, so no product with a matrix is needed.
 
     @property
     @abstractmethod
@@ -94,10 +120,11 @@ class Space(ABC):
         first, first_is_single = self._check(Z, "Z")
         second, second_is_single = self._check(W, "W")
         check_same_count(len(first), len(second), "Z", "W")
-        products = row_inner(self._multiply_factor(first), self._multiply_factor(second))
+        products = np.vecdot(self._multiply_factor(first), self._multiply_factor(second))
         return products[0] if first_is_single and second_is_single else products
 
-    def norm(self, Z: ArrayLike) -> Any:
+    @one_or_many
+    def norm(self, Z: ComplexArray) -> Any:
         """Norms ``|z|_Phi``.
 
         Parameters
@@ -110,11 +137,10 @@ class Space(ABC):
         float or ndarray of float, shape (n_shapes,)
             The norms.
         """
-        configurations, is_single = self._check(Z)
-        norms = row_norms(self._multiply_factor(configurations))
-        return norms[0] if is_single else norms
+        return row_norms(self._multiply_factor(Z))
 
-    def center(self, Z: ArrayLike) -> Any:
+    @one_or_many
+    def center(self, Z: ComplexArray) -> Any:
         """Centers ``b = u* Phi z / |u|²``: the mean point of landmarks, the mean of a curve over time.
 
         Parameters
@@ -127,11 +153,10 @@ class Space(ABC):
         complex or ndarray of complex, shape (n_shapes,)
             The centers.
         """
-        configurations, is_single = self._check(Z)
-        centers = self._centers(configurations)
-        return centers[0] if is_single else centers
+        return self._centers(Z)
 
-    def centered(self, Z: ArrayLike) -> ComplexArray:
+    @one_or_many
+    def centered(self, Z: ComplexArray) -> ComplexArray:
         """Configurations moved so that their center is 0.
 
         Parameters
@@ -144,11 +169,10 @@ class Space(ABC):
         ndarray of complex, same shape
             ``z − b u``.
         """
-        configurations, is_single = self._check(Z)
-        moved = self._remove_centers(configurations, self._centers(configurations))
-        return moved[0] if is_single else moved
+        return self._remove_centers(Z, self._centers(Z))
 
-    def preshape(self, Z: ArrayLike) -> ComplexArray:
+    @one_or_many
+    def preshape(self, Z: ComplexArray) -> ComplexArray:
         """Pre-shapes: centered configurations of norm 1.
 
         Parameters
@@ -166,15 +190,19 @@ class Space(ABC):
         CollapsedShapeError
             If all points of a shape coincide.
         """
-        configurations, is_single = self._check(Z)
+        return self.preshapes(Z)
+
+    def preshapes(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
+        """Return the pre-shapes of stacked configurations that are known to be finite; see :meth:`preshape`."""
         centers = self._centers(configurations)
         moved = self._remove_centers(configurations, centers)
         sizes = row_norms(self._multiply_factor(moved))
-        self._check_sizes(sizes, centers)
+        self._check_sizes(sizes, centers, name, first_row)
         moved /= sizes[:, None]
-        return moved[0] if is_single else moved
+        return moved
 
-    def whiten(self, Z: ArrayLike) -> ComplexArray:
+    @one_or_many
+    def whiten(self, Z: ComplexArray) -> ComplexArray:
         """Centered rows ``x = R (z − b u)``, with ``Phi = R* R``, in which the product is the plain one.
 
         Parameters
@@ -187,66 +215,21 @@ class Space(ABC):
         ndarray of complex, same shape
             Whitened rows: ``x* y = (z − b u)* Phi (w − c u)``.
         """
-        configurations, is_single = self._check(Z)
-        rows = self.whiten_rows(configurations)
-        return rows[0] if is_single else rows
+        return self.whiten_rows(Z)
 
     def whiten_rows(self, configurations: ComplexArray) -> ComplexArray:
-        """Centered rows in which the product is the plain one, of configurations that are known to be finite.
-
-        Parameters
-        ----------
-        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-            Configurations; there may be none.
-
-        Returns
-        -------
-        ndarray of complex, same shape
-            Whitened rows; see :meth:`whiten`.
-        """
+        """Return the whitened rows of stacked configurations that are known to be finite; see :meth:`whiten`."""
         return self._multiply_factor(self._remove_centers(configurations, self._centers(configurations)))
 
     def whitened_preshapes(self, Z: ArrayLike, name: str = "Z", first_row: int = 0) -> ComplexArray:
-        """Pre-shapes as whitened rows, always stacked: the start of all that compares shapes.
+        """Check configurations and return their pre-shapes as whitened rows, which are always stacked.
 
-        Parameters
-        ----------
-        Z : array_like of complex, shape (n_shapes, n_coordinates) or (n_coordinates,)
-            Configurations.
-        name : str
-            What to call `Z` in errors.
-        first_row : int, default 0
-            Number of the first row in errors, where `Z` is a block of a larger set.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_shapes, n_coordinates)
-            ``whiten(preshape(Z))``; a single configuration gives one row.
-
-        Raises
-        ------
-        CollapsedShapeError
-            If all points of a shape coincide.
+        Errors call them `name` and count rows from `first_row`, where they are a block of a larger set.
         """
         return self.unit_rows(self._check(Z, name, first_row)[0], name, first_row)
 
     def unit_rows(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
-        """Pre-shapes as whitened rows, of configurations that are known to be finite; see :meth:`whitened_preshapes`.
-
-        Parameters
-        ----------
-        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-            Configurations.
-        name : str
-            What to call them in errors.
-        first_row : int, default 0
-            Number of the first row in errors.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_shapes, n_coordinates)
-            Whitened rows of norm 1.
-        """
+        """Return pre-shapes as whitened rows, of stacked configurations that are known to be finite."""
         centers = self._centers(configurations)
         rows = self._multiply_factor(self._remove_centers(configurations, centers))
         sizes = row_norms(rows)
@@ -271,19 +254,14 @@ class Space(ABC):
         configurations = self._solve_factor(rows)
         return configurations[0] if is_single else configurations
 
-    def unit_scales(self, configurations: ComplexArray) -> FloatArray:
-        """Factors ``1 / |z − b u|`` that scale configurations ``z`` to pre-shapes, without centering them.
+    def scaled_parts(
+        self, configurations: ComplexArray, name: str = "Z", first_row: int = 0
+    ) -> tuple[ComplexArray, FloatArray]:
+        """Return configurations and factors whose products are pre-shapes, up to translation.
 
-        Parameters
-        ----------
-        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-            Configurations; not checked.
-
-        Returns
-        -------
-        ndarray of float, shape (n_shapes,)
-            The factors; 0 where the norm would have too few correct digits (shapes that lie far from the origin,
-            measured in their own size), is too large or small for plain arithmetic, or is not finite.
+        The configurations are those given, not copied, where plain arithmetic gives their norms: rows that lie far from
+        the origin, measured in their own size, or are too large or too small are replaced by their pre-shapes, and
+        checked then. The factor of a row is ``1 / |z − b u|``.
         """
         # Compiled kernels take a second to load, and geometry does without.
         from shapelex.kernels.normalization import unit_scales_batch
@@ -295,37 +273,6 @@ class Space(ABC):
         # A view that is always read-only: the kernel would be compiled again for arrays of users that are.
         reals = read_only(rows.view(real_dtype))
         unit_scales_batch(reals, self._unit_shift, _NORM_LIMITS[real_dtype.char], scales)
-        return scales
-
-    def scaled_parts(
-        self, configurations: ComplexArray, name: str = "Z", first_row: int = 0
-    ) -> tuple[ComplexArray, FloatArray]:
-        """Configurations and factors whose products are pre-shapes, up to translation.
-
-        Parameters
-        ----------
-        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-            Configurations; not checked.
-        name : str
-            What to call them in errors.
-        first_row : int, default 0
-            Number of the first row in errors.
-
-        Returns
-        -------
-        configurations : ndarray of complex, shape (n_shapes, n_coordinates)
-            The same array; or a copy, in which rows without a :meth:`unit_scales` are replaced by their pre-shapes.
-        scales : ndarray of float, shape (n_shapes,)
-            The factors.
-
-        Raises
-        ------
-        NonFiniteError
-            If a coordinate is NaN or infinite.
-        CollapsedShapeError
-            If all points of a shape coincide.
-        """
-        scales = self.unit_scales(configurations)
         is_far = scales == 0
         if not is_far.any():
             return configurations, scales
@@ -340,19 +287,8 @@ class Space(ABC):
         return centered, scales
 
     def fold(self, rows: ComplexArray) -> ComplexArray:
-        """Matrix ``F`` such that ``Z @ F`` are the products ``(z, d)`` of configurations with whitened rows ``d``.
-
-        Parameters
-        ----------
-        rows : ndarray of complex, shape (n_rows, n_coordinates)
-            Whitened rows.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_coordinates, n_rows)
-            The matrix.
-        """
-        folded: ComplexArray = self._factor.T @ rows.conj().T
+        """Return the matrix ``F`` for which ``Z @ F`` are the products of configurations with whitened rows."""
+        folded: ComplexArray = rows.conj().T if self._is_plain else self._factor.T @ rows.conj().T
         return np.ascontiguousarray(folded.astype(rows.dtype, copy=False))
 
     @cached_property
@@ -361,7 +297,8 @@ class Space(ABC):
         moved = self._multiply_factor(np.asarray(self.shift, dtype=np.complex128)[None, :])[0]
         return read_only(np.ascontiguousarray(moved / np.linalg.norm(moved)).view(np.float64))
 
-    def sample(self, Z: ArrayLike, t: ArrayLike) -> ComplexArray:
+    @one_or_many
+    def sample(self, Z: ComplexArray, t: ArrayLike) -> ComplexArray:
         """Points ``r(t) = Σ z[n] phi_n(t)`` of the curves (section 2.2 of the paper [1]_, equation 4).
 
         Parameters
@@ -381,10 +318,8 @@ class Space(ABC):
         .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes",
            SIAM Journal on Imaging Sciences (2020), arXiv:1903.11356.
         """
-        configurations, is_single = self._check(Z)
-        matrix = self.basis(t)
-        points = (configurations @ matrix.T).astype(configurations.dtype, copy=False)
-        return points[0] if is_single else points
+        points: ComplexArray = (Z @ self.basis(t).T).astype(Z.dtype, copy=False)
+        return points
 
     def parameters(self, n_parameters: int) -> FloatArray:
         """Equispaced curve parameters.
@@ -423,15 +358,20 @@ class Space(ABC):
             If there are too few points, or none along some stretch of the curve.
         """
         rows, is_single = as_configurations(points, name="points")
-        check_point_count(rows, self.n_coordinates)
-        parameters = arc_length_parameters(rows, self.closed) if t is None else check_parameters(t, rows)
+        if rows.shape[1] < self.n_coordinates:
+            raise UndeterminedFitError(
+                f"points has {rows.shape[1]} points per curve, too few for {self.n_coordinates} coordinates: sample "
+                "more densely."
+            )
+        parameters = arc_length_parameters(rows, self.closed) if t is None else _check_parameters(t, rows)
         # Far from the origin, the position of a curve would drown its form in rounding errors.
         centers = rows.mean(axis=1, keepdims=True)
-        fitted = fit_least_squares(self.basis, self.n_coordinates, rows - centers, parameters)
+        fitted = _fit_least_squares(self, rows - centers, parameters)
         fitted += centers * self.shift.astype(rows.dtype)
         return fitted[0] if is_single else fitted
 
-    def roll(self, Z: ArrayLike, s: ArrayLike) -> ComplexArray:
+    @one_or_many
+    def roll(self, Z: ComplexArray, s: ArrayLike) -> ComplexArray:
         """Move the start point of closed configurations to their point `s`, in cyclic order.
 
         Parameters
@@ -453,11 +393,10 @@ class Space(ABC):
         """
         if not self.closed:
             raise UnsupportedBySpaceError(f"roll moves the start point of a closed curve, but {self} is open.")
-        configurations, is_single = self._check(Z)
-        rolled = self._roll(configurations, _as_shifts(s, len(configurations)))
-        return rolled[0] if is_single else rolled
+        return self._roll(Z, _as_shifts(s, len(Z)))
 
-    def reverse(self, Z: ArrayLike) -> ComplexArray:
+    @one_or_many
+    def reverse(self, Z: ComplexArray) -> ComplexArray:
         """Run through the curves the other way; a closed curve keeps its start point.
 
         Parameters
@@ -470,9 +409,7 @@ class Space(ABC):
         ndarray of complex, same shape
             The same curves in the other direction.
         """
-        configurations, is_single = self._check(Z)
-        reversed_rows = self._reverse(configurations)
-        return reversed_rows[0] if is_single else reversed_rows
+        return self._reverse(Z)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is computed again: copies of arrays would be writable.
@@ -492,20 +429,7 @@ class Space(ABC):
         raise UnsupportedBySpaceError(f"{type(self).__name__} does not know its points, so it cannot reverse them.")
 
     def check_space_of(self, Z: ArrayLike, name: str = "Z") -> None:
-        """Refuse a set of shapes that says it is in another space: its coordinates mean something else.
-
-        Parameters
-        ----------
-        Z : array_like
-            Configurations; plain arrays do not say their space, so they pass.
-        name : str
-            What to call `Z` in errors.
-
-        Raises
-        ------
-        ShapeInputError
-            If `Z` has a ``space`` whose product is not that of this one.
-        """
+        """Refuse a set of shapes that says it is in another space, where its coordinates mean something else."""
         own = getattr(Z, "space", None)
         if isinstance(own, Space) and not self._has_product_of(own):
             raise ShapeInputError(
@@ -561,15 +485,94 @@ class Space(ABC):
         return moved
 
     def _multiply_factor(self, configurations: ComplexArray) -> ComplexArray:
-        factor = self._factor.astype(configurations.dtype)
-        product: ComplexArray = configurations @ factor.T
+        if self._is_plain:
+            return configurations
+        product: ComplexArray = configurations @ self._factor.astype(configurations.dtype).T
         return product
 
     def _solve_factor(self, rows: ComplexArray) -> ComplexArray:
+        if self._is_plain:
+            return rows.copy()
         from scipy.linalg import solve_triangular
 
         factor = self._factor.astype(rows.dtype)
         return np.ascontiguousarray(solve_triangular(factor, rows.T, lower=False, check_finite=False).T)
+
+
+class PointSpace(Space):
+    """A space whose configurations hold the same number of coordinates for each of ``n_points`` points."""
+
+    n_points: int
+    coordinates_per_point: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_points", check_count(self.n_points, 2, "n_points"))
+        object.__setattr__(self, "closed", check_flag(self.closed, "closed"))
+
+    @property
+    def n_coordinates(self) -> int:
+        """Dimension ``N`` of a configuration: the number of points times that of the coordinates of each."""
+        return self.n_points * self.coordinates_per_point
+
+    @cached_property
+    def shift(self) -> FloatArray:
+        """Configuration ``u`` that translations add: ones for positions, zeros for tangents."""
+        shift = np.zeros(self.n_coordinates)
+        shift[: self.n_points] = 1
+        return read_only(shift)
+
+    def _roll(self, configurations: ComplexArray, shifts: IntArray) -> ComplexArray:
+        by_point = configurations.reshape(len(configurations), -1, self.n_points)
+        order = (np.arange(self.n_points) + shifts[:, None]) % self.n_points
+        return np.take_along_axis(by_point, order[:, None], axis=2).reshape(configurations.shape)
+
+    def _reverse(self, configurations: ComplexArray) -> ComplexArray:
+        by_point = configurations.reshape(len(configurations), -1, self.n_points)
+        last = self.n_points if self.closed else self.n_points - 1
+        order = (last - np.arange(self.n_points)) % self.n_points
+        return np.take(by_point, order, axis=2).reshape(configurations.shape)
+
+
+@dataclass(frozen=True)
+class PlainRows(Space):
+    """The space of rows that are whitened already: ``Phi`` is the identity and ``u`` is zero."""
+
+    n_columns: int
+    closed = False
+    _is_plain = True
+
+    @property
+    def n_coordinates(self) -> int:
+        """Number of columns."""
+        return self.n_columns
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """The identity."""
+        return read_only(np.eye(self.n_columns))
+
+    @cached_property
+    def shift(self) -> FloatArray:
+        """Zero: nothing is centered."""
+        return read_only(np.zeros(self.n_columns))
+
+    def basis(self, t: ArrayLike) -> FloatArray:  # noqa: ARG002
+        """Refuse, because plain rows are not curves."""
+        raise UnsupportedBySpaceError("PlainRows are not curves.")
+
+    @cached_property
+    def _unit_shift(self) -> FloatArray:
+        return read_only(np.zeros(2 * self.n_columns))
+
+    @cached_property
+    def _shift_norm(self) -> float:
+        return 0.0
+
+    def _centers(self, configurations: ComplexArray) -> ComplexArray:
+        return np.zeros(len(configurations), dtype=configurations.dtype)
+
+    def _remove_centers(self, configurations: ComplexArray, centers: ComplexArray) -> ComplexArray:  # noqa: ARG002
+        return configurations.copy()
 
 
 def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
@@ -582,20 +585,6 @@ def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
             f"{parameter('space')} must be a space such as BSpline(40), or None for landmarks, got {space!r}."
         )
     return space
-
-
-def roll_columns(columns: ComplexArray, shifts: IntArray) -> ComplexArray:
-    """Return rows whose first column is the one that `shifts` names, in cyclic order."""
-    n_columns = columns.shape[1]
-    indices = (np.arange(n_columns) + shifts[:, None]) % n_columns
-    return np.take_along_axis(columns, indices, axis=1)
-
-
-def reverse_columns(columns: ComplexArray, closed: bool) -> ComplexArray:
-    """Return rows in the other direction; closed ones keep their first column."""
-    if closed:
-        return np.concatenate([columns[:, :1], columns[:, :0:-1]], axis=1)
-    return np.ascontiguousarray(columns[:, ::-1])
 
 
 def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
@@ -629,3 +618,70 @@ def read_only(array: AnyArray) -> AnyArray:
     """Make the array read-only, and return it."""
     array.flags.writeable = False
     return array
+
+
+def arc_length_parameters(points: ComplexArray, closed: bool) -> FloatArray:
+    """Return the parameters in [0, 1] that grow with the length of the polygon through the points.
+
+    The last point of a closed curve is joined to the first by one more edge; the last point of an
+    open curve has parameter 1.
+    """
+    check_not_collapsed(np.abs(points - points[:, :1]).max(axis=1), np.abs(points).max(axis=1), "points")
+    following = np.roll(points, -1, axis=1) if closed else points[:, 1:]
+    edges = np.abs(following - points[:, : following.shape[1]])
+    lengths = np.cumsum(edges, axis=1, dtype=np.float64)
+    total = lengths[:, -1]
+    starts = np.zeros((len(points), 1))
+    inner = lengths[:, :-1] if closed else lengths
+    parameters: FloatArray = np.concatenate([starts, inner], axis=1) / total[:, None]
+    return parameters
+
+
+def _fit_least_squares(space: Space, points: ComplexArray, parameters: FloatArray) -> ComplexArray:
+    """Return the coefficients whose curves pass closest to `points` at `parameters`.
+
+    `parameters` has shape ``(P,)`` when all curves share them, else ``(K, P)``.
+    """
+    (n_curves, n_points), n_coordinates = points.shape, space.n_coordinates
+    if parameters.ndim == 1:
+        matrix = space.basis(parameters)
+        orthogonal, triangular = np.linalg.qr(matrix)
+        _check_rank(triangular[None], "all rows")
+        projected = points @ orthogonal.conj()
+        return np.ascontiguousarray(np.linalg.solve(triangular, projected.T).T, dtype=points.dtype)
+    coefficients = np.empty((n_curves, n_coordinates), dtype=points.dtype)
+    block = max(1, _BLOCK_ENTRIES // (n_points * n_coordinates))
+    for start in range(0, n_curves, block):
+        part = slice(start, min(start + block, n_curves))
+        matrices = space.basis(parameters[part].ravel()).reshape(-1, n_points, n_coordinates)
+        orthogonal, triangular = np.linalg.qr(matrices)
+        _check_rank(triangular, None, first_row=start)
+        projected = np.einsum("kpn,kp->kn", orthogonal.conj(), points[part])
+        coefficients[part] = np.linalg.solve(triangular, projected[:, :, None])[:, :, 0]
+    return coefficients
+
+
+def _check_parameters(t: ArrayLike, points: ComplexArray) -> FloatArray:
+    """Return curve parameters; refuse those that are not finite real numbers, or do not match `points`."""
+    given = as_numeric_array(t, "t")
+    if np.iscomplexobj(given) or given.shape not in (points.shape, points.shape[1:]):
+        raise ShapeInputError(
+            f"t must have one real parameter for each of the {points.shape[1]} points, shared or per curve, "
+            f"got shape {given.shape}, dtype {given.dtype}."
+        )
+    finite = np.isfinite(np.atleast_2d(given)).all(axis=1)
+    if not finite.all():
+        raise NonFiniteError(f"t has NaN or infinite parameters in {name_rows(~finite)}.")
+    return given.astype(np.float64)
+
+
+def _check_rank(triangular: ComplexArray | FloatArray, where: str | None, first_row: int = 0) -> None:
+    diagonal = np.abs(np.diagonal(triangular, axis1=1, axis2=2))
+    precision = np.finfo(diagonal.dtype).eps * triangular.shape[1] * 100
+    deficient = diagonal.min(axis=1) <= precision * diagonal.max(axis=1)
+    if deficient.any():
+        padded = np.concatenate([np.zeros(first_row, dtype=bool), deficient])
+        raise UndeterminedFitError(
+            f"points leave some coefficients undetermined in {where or name_rows(padded)}: parts of the curve hold too "
+            "few points; sample it more evenly, or use fewer coordinates."
+        )

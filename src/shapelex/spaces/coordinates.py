@@ -1,7 +1,4 @@
-"""Configurations from points and from table columns, and back.
-
-In come real arrays whose layout the caller names; out go complex configurations, or the reverse.
-"""
+"""Convert points and table columns to configurations and back."""
 
 from typing import Any
 
@@ -67,7 +64,7 @@ def to_points(Z: ArrayLike) -> FloatArray:
 
 
 def from_columns(X: ArrayLike, layout: ColumnLayout) -> ComplexArray:
-    """Return the configurations held by a table with one row a shape.
+    """Return the configurations held by a table with one row per shape.
 
     Parameters
     ----------
@@ -109,7 +106,7 @@ def from_columns(X: ArrayLike, layout: ColumnLayout) -> ComplexArray:
 
 
 def to_columns(Z: ArrayLike, layout: ColumnLayout) -> FloatArray:
-    """Return configurations as a real table with one row a shape.
+    """Return configurations as a real table with one row per shape.
 
     Parameters
     ----------
@@ -133,6 +130,24 @@ def to_columns(Z: ArrayLike, layout: ColumnLayout) -> FloatArray:
     if layout == "blocks":
         return np.concatenate([array.real, array.imag], axis=-1)
     return to_points(array).reshape(*array.shape[:-1], 2 * array.shape[-1])
+
+
+def row_norms(rows: ComplexArray) -> FloatArray:
+    """Return the plain norm of each row, safe from overflow and underflow of the squares."""
+    rows = np.ascontiguousarray(rows)
+    parts: FloatArray = rows.view(rows.real.dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        squares: FloatArray = np.einsum("kn,kn->k", parts, parts)
+    limits = np.finfo(squares.dtype)
+    unsafe = ~((squares > limits.tiny / limits.eps) & (squares < limits.max))
+    norms: FloatArray = np.sqrt(squares)
+    if unsafe.any():
+        extremes = rows[unsafe].view(rows.real.dtype)
+        # A power of two scales without rounding.
+        exponents = np.frexp(np.abs(extremes).max(axis=1))[1]
+        scaled = np.ldexp(extremes, -exponents[:, None])
+        norms[unsafe] = np.ldexp(np.sqrt(np.einsum("kn,kn->k", scaled, scaled)), exponents)
+    return norms
 
 
 def _as_real(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:

@@ -1,7 +1,4 @@
-"""Spaces that the user defines: by a product and a shift, or by basis functions.
-
-(Paper, section 2.3: any Hermitian positive-definite Phi and any non-zero u.)
-"""
+"""Define spaces by a product and a shift, or by basis functions (section 2.3 of the paper)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,8 +8,8 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_flag
 from shapelex.exceptions import ShapeInputError, SpaceError, UnsupportedBySpaceError
-from shapelex.spaces.base import Space, check_parameter_range, read_only
-from shapelex.spaces.quadrature import piecewise_gauss_legendre
+from shapelex.spaces.base import Space, check_parameter_range, one_or_many, read_only
+from shapelex.spaces.splines import piecewise_gauss_legendre
 
 # Exact for polynomial pieces of degree 31; the check with more nodes tells when that was not enough.
 _NODES_PER_PIECE = 32
@@ -20,7 +17,38 @@ _NODES_TO_CHECK = 47
 _TOLERANCE = 1e-10
 
 
-class CustomSpace(Space):
+class _MatrixSpace(Space):
+    """A space that holds its Gram matrix and its shift as arrays."""
+
+    _gram: ComplexArray | FloatArray
+    _shift: ComplexArray | FloatArray
+    _closed: bool
+
+    @property
+    def n_coordinates(self) -> int:
+        """Dimension ``N`` of a configuration."""
+        return len(self._gram)
+
+    @property
+    def gram(self) -> ComplexArray | FloatArray:
+        """Matrix ``Phi`` of the Hermitian product."""
+        return self._gram
+
+    @property
+    def shift(self) -> ComplexArray | FloatArray:
+        """Configuration ``u`` that translations add; of curves, the one of the constant 1."""
+        return self._shift
+
+    @property
+    def closed(self) -> bool:  # type: ignore[override]
+        """Whether the last point joins the first."""
+        return self._closed
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
+
+
+class CustomSpace(_MatrixSpace):
     """Configurations with any Hermitian product and any shift.
 
     Parameters
@@ -58,26 +86,6 @@ class CustomSpace(Space):
         _ = self._factor  # refuses a gram that is not positive definite
 
     @property
-    def n_coordinates(self) -> int:
-        """Dimension ``N`` of a configuration."""
-        return len(self._gram)
-
-    @property
-    def gram(self) -> ComplexArray | FloatArray:
-        """Matrix ``Phi`` of the Hermitian product."""
-        return self._gram
-
-    @property
-    def shift(self) -> ComplexArray | FloatArray:
-        """Configuration ``u`` that translations add."""
-        return self._shift
-
-    @property
-    def closed(self) -> bool:  # type: ignore[override]
-        """Whether the last point joins the first."""
-        return self._closed
-
-    @property
     def has_basis(self) -> bool:
         """Whether the space knows its basis functions, so that its configurations are curves."""
         return self._basis is not None
@@ -102,7 +110,7 @@ class CustomSpace(Space):
         """
         if self._basis is None:
             raise UnsupportedBySpaceError(
-                "This CustomSpace has no basis functions, so its configurations are no curves; "
+                "This CustomSpace has no basis functions, so its configurations are not curves; "
                 "give CustomSpace a basis, or use BasisSpace."
             )
         parameters = check_parameter_range(t, self.closed)
@@ -126,11 +134,8 @@ class CustomSpace(Space):
         # Equal numbers may have unequal bytes (1 and 1+0j, 0 and −0), so the arrays stay out.
         return hash((self.n_coordinates, self.closed))
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
 
-
-class BasisSpace(Space):
+class BasisSpace(_MatrixSpace):
     """Curves in the span of the user's own basis functions.
 
     Parameters
@@ -187,26 +192,6 @@ class BasisSpace(Space):
         """Ends of the smooth pieces, from 0 to 1."""
         return self._breakpoints
 
-    @property
-    def closed(self) -> bool:  # type: ignore[override]
-        """Whether the last point joins the first."""
-        return self._closed
-
-    @property
-    def n_coordinates(self) -> int:
-        """Dimension ``N`` of a configuration: the number of functions."""
-        return len(self._functions)
-
-    @property
-    def gram(self) -> ComplexArray | FloatArray:
-        """Matrix ``Phi`` of the Hermitian product: the Gram matrix of the functions."""
-        return self._gram
-
-    @property
-    def shift(self) -> ComplexArray | FloatArray:
-        """Configuration ``u`` whose curve is the constant 1."""
-        return self._shift
-
     def basis(self, t: ArrayLike) -> ComplexArray | FloatArray:
         """Evaluate the functions.
 
@@ -222,7 +207,8 @@ class BasisSpace(Space):
         """
         return self._evaluate(check_parameter_range(t, self.closed))
 
-    def roll(self, Z: ArrayLike, s: ArrayLike) -> ComplexArray:
+    @one_or_many
+    def roll(self, Z: ComplexArray, s: ArrayLike) -> ComplexArray:
         """Move the start point of closed curves to the parameter `s`.
 
         Parameters
@@ -249,9 +235,7 @@ class BasisSpace(Space):
             raise ShapeInputError("s must be one finite real parameter for all shapes of a BasisSpace.")
         offset = float(start) % 1.0
         pieces = np.unique(np.concatenate([self.breakpoints, (self.breakpoints - offset) % 1.0]))
-        configurations, is_single = self._check(Z)
-        rolled = self._reparametrize(configurations, pieces, lambda t: (t + offset) % 1.0, f"roll by {offset:g}")
-        return rolled[0] if is_single else rolled
+        return self._reparametrize(Z, pieces, lambda t: (t + offset) % 1.0, f"roll by {offset:g}")
 
     def _reverse(self, configurations: ComplexArray) -> ComplexArray:
         pieces = np.unique(np.concatenate([self.breakpoints, 1.0 - self.breakpoints]))
@@ -321,9 +305,6 @@ class BasisSpace(Space):
 
     def __hash__(self) -> int:
         return hash((self.functions, self.closed))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
 
 
 def _scale(gram: ComplexArray | FloatArray) -> float:

@@ -130,7 +130,7 @@ def symmetry(
 
     Parameters
     ----------
-    shapes : ShapeSet, StoredShapes or array_like
+    shapes : ShapeSet or array_like
         The shapes, as in :func:`~shapelex.statistics.shape_lm`.
     individual : str or array_like of shape (n_shapes,)
         Column or values: individual of each shape.

@@ -14,10 +14,10 @@ from shapelex._typing import ComplexArray
 from shapelex._validation import as_numeric_array
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError, ParameterTypeError
+from shapelex.geometry.alignment import phases
 from shapelex.geometry.means import full_mean_row
-from shapelex.geometry.preshapes import phases
 from shapelex.spaces import Space
-from shapelex.spaces.rows import row_norms
+from shapelex.spaces.coordinates import row_norms
 from shapelex.statistics.data import as_columns, check_magnitude
 from shapelex.store.code_files import StoredCodes
 

@@ -16,11 +16,10 @@ from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, Int
 from shapelex._validation import check_flag, closest_name, is_data_frame, name_rows
 from shapelex.exceptions import ParameterTypeError, ShapeInputError, ShapelexError
 from shapelex.geometry import mean_shape
-from shapelex.geometry.preshapes import remove_along, rotations_onto
+from shapelex.geometry.alignment import remove_along, rotations_onto
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.opening import as_shapes
-from shapelex.shapes.shapeset import description_columns
-from shapelex.shapes.stored_set import StoredShapes
+from shapelex.shapes.set import description_columns
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:
@@ -188,7 +187,7 @@ def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInpu
     `data` is a data frame or a mapping of names to values, one entry per shape in the order of the shapes. The column
     ``size`` is the centroid size of the shapes as they were given, unless `data` has a column of that name.
     """
-    if isinstance(shapes, StoredShapes):
+    if isinstance(shapes, ShapeSet):
         shapes = shapes[:]
     if is_data_frame(shapes):
         shapes = ShapeSet.from_dataframe(shapes, missing="allow")

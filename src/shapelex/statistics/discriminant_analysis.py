@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import confusion_matrix
-from sklearn.model_selection import LeaveOneOut, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray
 from shapelex._validation import check_count
+from shapelex.estimators.folds import make_folds
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.statistics.data import as_groups, read_input
 from shapelex.statistics.manova import principal_scores
@@ -127,7 +128,7 @@ def discriminants(
 
     Parameters
     ----------
-    shapes : ShapeSet, StoredShapes or array_like
+    shapes : ShapeSet or array_like
         The shapes, as in :func:`~shapelex.statistics.shape_lm`.
     groups : str, list of str or array_like
         Column, columns or values that define at least two groups of at least two shapes.
@@ -194,7 +195,8 @@ def discriminants(
     chances = np.full(len(names), 1 / len(names)) if priors == "equal" else counts / counts.sum()
     model = make_pipeline(PCA(n_used, svd_solver="full"), LinearDiscriminantAnalysis(priors=chances, solver="svd"))
     is_large = len(rows) > _MOST_LEFT_OUT
-    folds = StratifiedKFold(10, shuffle=True, random_state=random_state) if is_large else LeaveOneOut()
+    n_rows = len(rows)
+    folds = make_folds(10, n_rows, classes=codes, seed=random_state) if is_large else make_folds(n_rows, n_rows)
     posterior = cross_val_predict(model, rows, codes, cv=folds, method="predict_proba")
     predicted = posterior.argmax(axis=1)
     scores = model.fit(rows, codes).transform(rows)

@@ -272,7 +272,7 @@ def shape_lm(
         Such as ``"shape ~ log(size) + species * site"``. Variables are columns of `data` or of the set (its metadata,
         and ``label``); ``size`` is the centroid size of the shapes as given. Text is categorical, ``C(x)`` makes
         numbers categorical. The guide "Do the groups differ?" lists all functions that a formula may contain.
-    shapes : ShapeSet, StoredShapes or array_like
+    shapes : ShapeSet or array_like
         The shapes: a set in any space; complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2) landmarks.
     data : DataFrame or dict, optional
         Covariates, one row per shape in the order of the shapes.

@@ -98,7 +98,7 @@ def covariance_ratio(
 
     Parameters
     ----------
-    shapes : ShapeSet, StoredShapes or array_like
+    shapes : ShapeSet or array_like
         Landmarks.
     modules : array_like of shape (n_points,)
         Module of each landmark.

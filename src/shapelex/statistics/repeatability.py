@@ -107,7 +107,7 @@ def measurement_error(
 
     Parameters
     ----------
-    shapes : ShapeSet, StoredShapes or array_like
+    shapes : ShapeSet or array_like
         The shapes, as in :func:`~shapelex.statistics.shape_lm`.
     specimen : str or array_like of shape (n_shapes,)
         Column or values: specimen of each shape.

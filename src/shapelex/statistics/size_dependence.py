@@ -170,7 +170,7 @@ def allometry(
 
     Parameters
     ----------
-    shapes : ShapeSet, StoredShapes or array_like
+    shapes : ShapeSet or array_like
         The shapes, as in :func:`~shapelex.statistics.shape_lm`.
     groups : str, list of str or array_like, optional
         Column, columns or values that define groups.

@@ -89,7 +89,7 @@ def outliers(
 
     Parameters
     ----------
-    shapes : ShapeSet, StoredShapes or array_like
+    shapes : ShapeSet or array_like
         The shapes, as in :func:`~shapelex.statistics.shape_lm`.
     groups : str, list of str or array_like, optional
         Column, columns or values that define groups, each with its own mean and quartiles.

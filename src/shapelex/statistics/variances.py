@@ -123,7 +123,7 @@ def disparity(
 
     Parameters
     ----------
-    shapes : ShapeSet, StoredShapes or array_like
+    shapes : ShapeSet or array_like
         The shapes, as in :func:`~shapelex.statistics.shape_lm`.
     groups : str, list of str or array_like
         Column or columns whose combinations are the groups, or one value per shape.

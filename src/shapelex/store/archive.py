@@ -1,9 +1,8 @@
 """Archives: ``.npz`` files of named arrays with a JSON header, the form of sets, models, checkpoints and codes.
 
-In come JSON values and arrays; out goes an archive, and the parts again. All checks of such files are here: reading
-never unpickles, compares every declared size with the bytes that are there before memory is asked for, and refuses
-what is cut off, repeated or compressed beyond measure. What is wrong is a ValueError, whose text is a clause that
-begins with "it" or "its".
+All checks of such files are here: reading never unpickles, compares every declared size with the bytes that are there
+before memory is asked for, and refuses what is cut off, repeated or compressed beyond measure. What is wrong is a
+ValueError, whose text is a clause that begins with "it" or "its".
 """
 
 import json
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from shapelex.exceptions import UnsupportedBySpaceError
-from shapelex.shapes.columns import are_characters
+from shapelex.shapes.files import are_characters
 from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
 from shapelex.store.guards import check_regular
 

@@ -1,7 +1,4 @@
-"""Files and folders that are either whole or not there.
-
-In come a path and what writes to it; out goes the file or folder, in one step when all went well.
-"""
+"""Files and folders that are either whole or not there."""
 
 import ctypes
 import errno

@@ -1,7 +1,7 @@
 """Checkpoint files: numbers and arrays behind a checksum, the last one and the one before it.
 
-In come JSON values and arrays; out goes a file that is whole at any moment, and the parts again. Reading never
-unpickles: what is damaged, truncated or of another kind is a :class:`~shapelex.exceptions.CheckpointError`.
+Reading never unpickles: what is damaged, truncated or of another kind is a
+:class:`~shapelex.exceptions.CheckpointError`.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
 """Files of codes: tables for statistics (``.csv .tsv .xlsx .parquet``), or the arrays (``.npz``, ``.zarr``).
 
-In come blocks of codes with the errors of their shapes and what is known of these; out goes one file, whole or not at
-all, and the codes again. A table has the columns of :mod:`shapelex.coding.code_table`; archives and Zarr folders hold
-the arrays ``support``, ``coefs`` and ``errors`` and one for each column, whose names are in the header.
+A table has the columns of :mod:`shapelex.coding.codes`; archives and Zarr folders hold the arrays ``support``,
+``coefs`` and ``errors`` and one for each column, whose names are in the header.
 """
 
 import re
@@ -53,7 +52,7 @@ def write_codes(
     A file that is there is replaced when the new one is complete. ``.npz`` and ``.xlsx`` are made in memory.
     `safe_cells` keeps text in CSV and TSV from being taken for formulas, see :func:`write_table`.
     """
-    from shapelex.coding.code_table import code_columns
+    from shapelex.coding.codes import code_columns
 
     target = Path(path)
     suffix = _check_suffix(target)
@@ -264,7 +263,7 @@ def _as_fixed(column: Any, name: str) -> Any:
 def _read_table(path: Path) -> tuple["SparseCodes", dict[str, Any]]:
     """Read the codes of a table in either layout, the column ``error``, and what is known of the shapes."""
     from shapelex.coding import SparseCodes
-    from shapelex.coding.code_table import OWN_COLUMNS
+    from shapelex.coding.codes import OWN_COLUMNS
 
     frame = _read_frame(path)
 

@@ -1,7 +1,6 @@
 """Limits that all readers of files keep, so that a hostile or damaged file costs neither memory nor time.
 
-In come paths, sizes and archives; whatever passes a limit is a :class:`~shapelex.exceptions.ShapeFileError` that
-says which one. Only regular files are opened: a pipe waits for whoever writes to it, and a device may never end.
+Only regular files are opened: a pipe waits for whoever writes to it, and a device may never end.
 """
 
 import zipfile

@@ -1,9 +1,8 @@
 """Model files: fitted estimators as archives, and back.
 
-In comes an estimator whose class declares its :class:`~shapelex.store.schema.Schema` as ``_schema``; out goes a file,
-and the estimator again. Of an estimator this needs ``get_params``, ``set_params``, the attributes ``space`` and
-``space_``, and ``_check_loaded``, which raises where what was read makes no sense. A damaged, truncated, too new or
-hostile file is a :class:`~shapelex.exceptions.ModelFileError`.
+Of an estimator this needs ``get_params``, ``set_params``, the attributes ``space`` and ``space_``, and
+``_check_loaded``, which raises where what was read makes no sense. A damaged, truncated, too new or hostile file is a
+:class:`~shapelex.exceptions.ModelFileError`.
 """
 
 from collections.abc import Mapping
@@ -106,7 +105,8 @@ def save_estimator(
 
 def removed_parameters(estimator_class: type[Any], model: Model) -> dict[str, Any]:
     """Return the parameters in a model file that its estimator no longer has."""
-    return {name: model.parameters[name] for name in estimator_class._schema.removed if name in model.parameters}
+    removed = {name: model.parameters.get(name) for name in estimator_class._schema.removed}
+    return {name: value for name, value in removed.items() if value is not None}
 
 
 def restore_estimator(estimator_class: type[Any], model: Model, complaint: str) -> Any:
@@ -191,10 +191,12 @@ def _restore(estimator_class: type[Any], model: Model) -> Any:
     schema: Schema = estimator_class._schema
     held = {name: value for name, value in model.parameters.items() if name not in (*schema.removed, *schema.left_out)}
     parameters = {**schema.added, **held}
+    parameters |= {name: renew(parameters[name]) for name, renew in schema.renewed.items() if name in parameters}
     estimator = estimator_class(**parameters)
     sizes = {name: value for name, value in parameters.items() if isinstance(value, int)}
     sizes["n_coordinates"] = model.space.n_coordinates
-    fields = Fields(model.space, dict(model.arrays), model.results, sizes)
+    arrays = {name: array for name, array in model.arrays.items() if name not in schema.removed}
+    fields = Fields(model.space, arrays, model.results, sizes)
     if "init" in fields.arrays:
         estimator.set_params(init=fields.arrays.pop("init"))
     if fields.result("space_given"):

@@ -1,7 +1,6 @@
 """What a fitted object consists of, declared once as a table of parts, and how each part goes into a file and back.
 
-In come the attributes of an object; out go arrays and JSON values, and the attributes again. What is read is checked
-against the table: kind, shape in terms of named sizes, finite numbers.
+What is read is checked against the table: kind, shape in terms of named sizes, finite numbers.
 """
 
 from abc import ABC, abstractmethod
@@ -222,16 +221,20 @@ class Schema:
     left_out : tuple of str
         Parameters that are not saved.
     removed : tuple of str
-        Parameters that files of earlier versions hold, and that the estimator no longer has.
+        Parameters and arrays that files of earlier versions hold, and that the estimator no longer has.
     added : mapping of str to object
         Parameters that files of earlier versions do not hold, with the value that their estimators had in effect,
         where that is not the default.
+    renewed : mapping of str to callable
+        Parameters whose values in files of earlier versions may not be allowed any more, with a function that returns
+        the value to use instead.
     """
 
     parts: tuple[Part, ...]
     left_out: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     added: Mapping[str, Any] = field(default_factory=dict)
+    renewed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
 
 def _is_sound(value: Any, allows_nan: bool) -> bool:

@@ -1,24 +1,22 @@
 """The torch implementations of the coders; loaded only when a torch device is used.
 
-In come blocks of rows on a device; out go supports ``(B, n_nonzero)`` padded with −1 and weights of the normalized
-atoms ``(B, 1, n_nonzero)``, or ``(B, n_nonzero, n_nonzero)`` for a path. The loops are in ``kernels/torch/``.
+Supports are ``(B, n_nonzero)`` padded with −1, and weights those of the normalized atoms ``(B, 1, n_nonzero)``, or
+``(B, n_nonzero, n_nonzero)`` for a path. Rows have norm 1.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from math import comb
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from shapelex.kernels.torch.beam import search
 from shapelex.kernels.torch.exact import SUPPORTS_AT_ONCE, best_supports, prepare_supports
-from shapelex.kernels.torch.fused import EXCHANGES_AT_ONCE, FusedPursuit, fused_polish, fused_pursuit
-from shapelex.kernels.torch.fused_exact import FusedExact, fused_exact
-from shapelex.kernels.torch.polish import MOST_EXCHANGES, polish
-from shapelex.kernels.torch.pursuit import pursue
-from shapelex.kernels.torch.weights import Block, Problem, refine_path, solve_support, squared_errors
+from shapelex.kernels.torch.fused import fused_exact, fused_polish, fused_pursuit
+from shapelex.kernels.torch.pursuit import beam_search, polish, pursue
+from shapelex.kernels.torch.weights import Block, Problem, densify, refine_path, solve_support, squared_errors
 
 
 class TorchCoder(Protocol):
@@ -28,41 +26,93 @@ class TorchCoder(Protocol):
     """Complex numbers of scratch memory per row, beyond rows, correlations and codes; decides the size of blocks."""
 
     def code(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Supports and weights of a block."""
+        """Return supports and weights of a block."""
 
 
-class PursuitCoder:
-    """ORMP, or OMP, which chooses atoms by their correlation: one fused kernel where it applies."""
+class _Pursuit:
+    """Pursuits of `size` atoms, of all or of those of given supports: one fused kernel where it applies."""
 
-    def __init__(self, problem: Problem, by_correlation: bool) -> None:
-        self._problem, self._by_correlation = problem, by_correlation
-        self._fused = fused_pursuit(problem, problem.n_nonzero, by_correlation=by_correlation)
-        self._polish = _Polish.of(problem)
-        self.values_per_row = 2 * problem.n_nonzero * len(problem.atoms) if self._fused is None else 0
-        if self._polish is not None:
-            self.values_per_row += self._polish.values_per_row
+    def __init__(
+        self, problem: Problem, size: int, *, by_correlation: bool = False, is_among_supports: bool = False
+    ) -> None:
+        self._problem, self._size, self._by_correlation = problem, size, by_correlation
+        n_candidates = size if is_among_supports else 0
+        self._fused = fused_pursuit(problem, size, by_correlation=by_correlation, n_candidates=n_candidates)
+        self.values_per_row = 2 * size * len(problem.atoms) if self._fused is None else 0
 
-    def code(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Supports and weights of a block."""
-        if self._polish is not None:
-            if self._polish.is_fused and not self._by_correlation:
-                return self._polish.pursue(block)
-            return self._polish.improve(block, *self._pursue(block))
-        return self._pursue(block)
-
-    def _pursue(self, block: Block) -> tuple[Tensor, Tensor]:
-        size = self._problem.n_nonzero
+    def __call__(self, block: Block, candidates: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return supports, weights, and the squared norms that are left, to rounding."""
         if self._fused is None:
-            return pursue(block, self._problem, size, by_correlation=self._by_correlation)
-        found = self._fused(block)
+            return self._pursue(block, candidates)
+        found = self._fused(block, None if candidates is None else candidates.int())
         coefs = refine_path(block, self._problem, found.support, found.coefs, found.lowest)
         if self._problem.has_target:
             # Within rounding of the target the true residual decides.
             unsure = torch.nonzero(found.lowest < 0)[:, 0]
             if len(unsure):
-                support, weights = pursue(block[unsure], self._problem, size, by_correlation=self._by_correlation)
+                support, weights, _ = self._pursue(block[unsure], None)
                 found.support[unsure], coefs[unsure] = support.int(), weights
-        return found.support, coefs
+        return found.support, coefs, found.left
+
+    def _pursue(self, block: Block, candidates: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        allowed = None
+        if candidates is not None:
+            marks = torch.ones_like(candidates, dtype=torch.bool)
+            allowed = densify(candidates, marks, len(self._problem.atoms))
+        return pursue(block, self._problem, self._size, by_correlation=self._by_correlation, allowed=allowed)
+
+
+class _Polish:
+    """Improves supports by exchanges of atoms: fused kernels where they apply."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._fused = fused_polish(problem)
+        self._pursue = _Pursuit(problem, problem.n_nonzero, is_among_supports=True)
+        self.is_fused = self._fused is not None
+        self.values_per_row = 0 if self.is_fused else 20 * problem.n_nonzero * len(problem.atoms)
+
+    def pursue(self, block: Block) -> tuple[Tensor, Tensor]:
+        """Return supports of ORMP after exchanges, and their weights, by fused kernels."""
+        assert self._fused is not None
+        found = self._fused(block, None)
+        support, coefs, left = self._pursue(block, found.support)
+        # What many rank-one updates promise may be lost to rounding.
+        is_broken = (found.n_exchanges > 0) & ~(left <= found.left + 16 * self._problem.limits.eps)
+        if bool(is_broken.any()):
+            broken = torch.nonzero(is_broken)[:, 0]
+            support[broken], coefs[broken], _ = self._pursue(block[broken], found.first[broken])
+        return support, coefs
+
+    def improve(self, block: Block, support: Tensor, coefs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return codes that exchanges of atoms improve, and the given ones where they do not."""
+        polished = polish(block, self._problem, support) if self._fused is None else self._fused(block, support).support
+        changed = torch.nonzero((polished != support).any(dim=1))[:, 0]
+        if len(changed):
+            part = block[changed]
+            found, weights, _ = self._pursue(part, polished[changed])
+            given = support[changed], coefs[changed]
+            support[changed], coefs[changed] = _better_codes(part, self._problem, given, (found, weights), 0)
+        return support, coefs
+
+
+class PursuitCoder:
+    """ORMP, or OMP, which chooses atoms by their correlation."""
+
+    def __init__(self, problem: Problem, by_correlation: bool) -> None:
+        self._pursue = _Pursuit(problem, problem.n_nonzero, by_correlation=by_correlation)
+        self._polish = _Polish(problem) if problem.polishes else None
+        self._is_one_kernel = self._polish is not None and self._polish.is_fused and not by_correlation
+        self.values_per_row = self._pursue.values_per_row
+        if self._polish is not None:
+            self.values_per_row += self._polish.values_per_row
+
+    def code(self, block: Block) -> tuple[Tensor, Tensor]:
+        """Return supports and weights of a block."""
+        if self._polish is not None and self._is_one_kernel:
+            return self._polish.pursue(block)
+        support, coefs, _ = self._pursue(block)
+        return (support, coefs) if self._polish is None else self._polish.improve(block, support, coefs)
 
 
 class BeamCoder:
@@ -70,88 +120,20 @@ class BeamCoder:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._polish = _Polish.of(problem)
+        self._polish = _Polish(problem) if problem.polishes else None
         self.values_per_row = problem.width * len(problem.atoms) * (2 * problem.n_nonzero + 12)
         if self._polish is not None:
             self.values_per_row += self._polish.values_per_row
 
     def code(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Supports and weights of a block."""
+        """Return supports and weights of a block."""
         support, coefs = _code_to_target(block, self._problem, self.code_size)
         return (support, coefs) if self._polish is None else self._polish.improve(block, support, coefs)
 
     def code_size(self, block: Block, size: int) -> tuple[Tensor, Tensor]:
-        """Supports of at most `size` atoms, and weights, whatever the target."""
-        support = search(block, self._problem, size)
+        """Return supports of at most `size` atoms, and weights, whatever the target."""
+        support = beam_search(block, self._problem, size)
         return support, solve_support(block, self._problem, support)[:, None]
-
-
-class _Polish:
-    """Improves supports by exchanges of atoms: fused kernels where they apply."""
-
-    @classmethod
-    def of(cls, problem: Problem) -> "_Polish | None":
-        """Return what polishes supports over a dictionary, or None where they are not polished."""
-        return cls(problem) if problem.polishes and not problem.path and not problem.has_target else None
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._from_given, self._from_ormp = fused_polish(problem, is_given=True), fused_polish(problem)
-        self._among = fused_pursuit(problem, problem.n_nonzero, n_candidates=problem.n_nonzero)
-        self.is_fused = not (self._from_given is None or self._from_ormp is None or self._among is None)
-        self.values_per_row = 0 if self.is_fused else 20 * problem.n_nonzero * len(problem.atoms)
-
-    def pursue(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Supports of ORMP after exchanges, and their weights, by fused kernels."""
-        assert self._from_ormp is not None
-        assert self._among is not None
-        found = self._from_ormp(block)
-        support = self._continue(block, found.support, found.n_exchanges)
-        codes = self._among(block, support)
-        # What many rank-one updates promise may be lost to rounding.
-        is_broken = (found.n_exchanges > 0) & ~(codes.left <= found.left + 16 * self._problem.limits.eps)
-        if bool(is_broken.any()):
-            broken = torch.nonzero(is_broken)[:, 0]
-            again = self._among(block[broken], found.first[broken])
-            for mine, theirs in zip(codes, again, strict=True):
-                mine[broken] = theirs
-        return codes.support, refine_path(block, self._problem, codes.support, codes.coefs, codes.lowest)
-
-    def improve(self, block: Block, support: Tensor, coefs: Tensor) -> tuple[Tensor, Tensor]:
-        """Codes that exchanges of atoms improve, and the given ones where they do not."""
-        if self._from_given is not None:
-            found = self._from_given(block, support)
-            polished = self._continue(block, found.support, found.n_exchanges)
-        else:
-            polished = polish(block, self._problem, support)
-        changed = torch.nonzero((polished != support).any(dim=1))[:, 0]
-        if not len(changed):
-            return support, coefs
-        part, chosen = block[changed], polished[changed]
-        if self._among is not None:
-            codes = self._among(part, chosen.int())
-            found_codes = codes.support, refine_path(part, self._problem, codes.support, codes.coefs, codes.lowest)
-        else:
-            allowed = torch.zeros_like(part.correlations, dtype=torch.bool)
-            # Padding marks the first atom, which is then taken back unless the support has it.
-            allowed.scatter_(1, chosen.clamp_min(0).long(), True)
-            allowed[:, 0] = (chosen == 0).any(dim=1)
-            found_codes = pursue(part, self._problem, self._problem.n_nonzero, allowed=allowed)
-        given = support[changed], coefs[changed]
-        support[changed], coefs[changed] = better_codes(part, self._problem, given, found_codes, 0)
-        return support, coefs
-
-    def _continue(self, block: Block, support: Tensor, n_exchanges: Tensor) -> Tensor:
-        """Go on with rows that reached the maximum number of exchanges of one launch."""
-        assert self._from_given is not None
-        going = torch.nonzero(n_exchanges == EXCHANGES_AT_ONCE)[:, 0]
-        for _ in range(MOST_EXCHANGES // EXCHANGES_AT_ONCE):
-            if not len(going):
-                break
-            found = self._from_given(block[going], support[going])
-            support[going] = found.support
-            going = going[found.n_exchanges == EXCHANGES_AT_ONCE]
-        return support
 
 
 class ExactCoder:
@@ -162,14 +144,21 @@ class ExactCoder:
         self._without_target = replace(problem, limits=replace(problem.limits, target=-1.0))
         n_atoms, n_nonzero = len(problem.atoms), problem.n_nonzero
         sizes = range(1, n_nonzero + 1) if problem.has_target else [n_nonzero]
-        self._fused = {size: _FusedSearch.of(self._without_target, size) for size in sizes}
-        if all(self._fused.values()):
-            has_skipped = any(search.has_skipped for search in self._fused.values() if search is not None)
+        # The best support of one atom is what a pursuit finds.
+        fused = {size: fused_exact(self._without_target, size) for size in sizes if size > 1}
+        self._find: dict[int, Callable[[Block], Tensor]]
+        if all(fused.values()):
+            self._find = {size: found[0] for size, found in fused.items() if found is not None}
+            has_skipped = any(found[1] for found in fused.values() if found is not None)
             self.values_per_row = 0
         else:
-            self._tables, has_skipped = prepare_supports(problem)
+            tables, has_skipped = prepare_supports(problem)
+            self._find = {size: partial(best_supports, tables=tables[:size], eps=problem.limits.eps) for size in sizes}
             n_scored = min(comb(n_atoms, n_nonzero), SUPPORTS_AT_ONCE)
             self.values_per_row = 4 * n_scored + 2 * comb(n_atoms, n_nonzero - 1) + n_nonzero * n_atoms
+        self._pursue = {
+            size: _Pursuit(self._without_target, size, is_among_supports=size in self._find) for size in sizes
+        }
         # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration,
         # so it may use supports that the enumeration skipped. With an error target the smallest support that meets it
         # is wanted, and a beam might use more atoms.
@@ -178,75 +167,39 @@ class ExactCoder:
             self.values_per_row += self._beam.values_per_row
 
     def code(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Supports and weights of a block."""
+        """Return supports and weights of a block."""
         return _code_to_target(block, self._problem, self._code_size)
 
     def _code_size(self, block: Block, size: int) -> tuple[Tensor, Tensor]:
-        limits, fused = self._problem.limits, self._fused[size]
+        limits, find = self._problem.limits, self._find.get(size)
         # The support is pursued by itself, so that atoms without use drop out, and the rest comes in order of gain.
-        if fused is not None:
-            support, coefs, suspects = fused.code(block)
-        else:
-            best = best_supports(block, self._tables[:size], limits.eps)
-            allowed = torch.zeros_like(block.correlations, dtype=torch.bool).scatter_(1, best, True)
-            support, coefs = pursue(block, self._without_target, size, allowed=allowed)
-            suspects = torch.arange(len(support), device=support.device)
+        support, coefs, left = self._pursue[size](block, None if find is None else find(block))
+        suspects = torch.nonzero(left <= 2 * limits.unsure)[:, 0]
         if len(suspects):
             # Where hardly anything is left, gains tie to rounding: there the support must beat a plain pursuit.
             part = block[suspects]
             errors = squared_errors(part.rows, self._problem.atoms, support[suspects], coefs[suspects, 0])
             suspects = suspects[errors <= limits.unsure * part.norms2]
         if len(suspects):
-            part = block[suspects]
-            found, pursued = (support[suspects], coefs[suspects]), pursue(part, self._without_target, size)
-            support[suspects], coefs[suspects] = better_codes(part, self._problem, found, pursued, 0)
+            part, found = block[suspects], (support[suspects], coefs[suspects])
+            pursued, weights, _ = pursue(part, self._without_target, size)
+            support[suspects], coefs[suspects] = _better_codes(part, self._problem, found, (pursued, weights), 0)
         if self._beam is not None:
             found = self._beam.code_size(block, size)
-            return better_codes(block, self._problem, (support, coefs), found, 16 * limits.eps)
+            return _better_codes(block, self._problem, (support, coefs), found, 16 * limits.eps)
         return support, coefs
 
 
-def better_codes(
+def _better_codes(
     block: Block, problem: Problem, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], margin: float
 ) -> tuple[Tensor, Tensor]:
-    """Codes of least squared error; the first where the second are not better by `margin` times the norm."""
+    """Return codes of least squared error; the first where the second are not better by `margin` times the norm."""
     errors, others = (
         squared_errors(block.rows, problem.atoms, support, coefs[:, 0]) for support, coefs in (first, second)
     )
     is_better = others <= errors - margin * block.norms2
     support = torch.where(is_better[:, None], second[0], first[0]).to(first[0].dtype)
     return support, torch.where(is_better[:, None, None], second[1], first[1])
-
-
-@dataclass(frozen=True)
-class _FusedSearch:
-    """Finds the best supports of one size by one fused kernel, and their weights by another."""
-
-    problem: Problem
-    find: FusedExact | None
-    pursue: FusedPursuit
-
-    @classmethod
-    def of(cls, problem: Problem, size: int) -> "_FusedSearch | None":
-        """Return the search in supports of `size` atoms, or None where the kernels do not apply."""
-        # The best support of one atom is what a pursuit finds.
-        find = fused_exact(problem, size) if size > 1 else None
-        if size > 1 and find is None:
-            return None
-        pursuit = fused_pursuit(problem, size, n_candidates=size if size > 1 else 0)
-        return None if pursuit is None else cls(problem, find, pursuit)
-
-    @property
-    def has_skipped(self) -> bool:
-        """Whether some supports were skipped."""
-        return self.find is not None and self.find.has_skipped
-
-    def code(self, block: Block) -> tuple[Tensor, Tensor, Tensor]:
-        """Supports, weights, and the rows whose residual may be unsure by rounding."""
-        found = self.pursue(block, None if self.find is None else self.find(block))
-        coefs = refine_path(block, self.problem, found.support, found.coefs, found.lowest)
-        suspects = torch.nonzero(found.left <= 2 * self.problem.limits.unsure)[:, 0]
-        return found.support, coefs, suspects
 
 
 def _code_to_target(

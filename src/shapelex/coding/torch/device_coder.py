@@ -1,22 +1,17 @@
-"""Coding on a torch device: a GPU, or the CPU through torch.
-
-In come whitened rows, as tensors that are on the device; out go the codes of
-:class:`~shapelex.coding.row_coder.RowCoder`, up to rounding: supports are the same except where two are equally good to
-rounding.
-"""
+"""Coding on a torch device: a GPU, or the CPU through torch."""
 
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray
-from shapelex.coding.settings import Coding, DictionaryCoder
+from shapelex.coding.coders import Coding, DictionaryCoder
 from shapelex.exceptions import DeviceError
-from shapelex.shapes.collection import Shapes
-from shapelex.shapes.tensors import TensorShapes
+from shapelex.shapes.storage import Shapes, TensorShapes
+from shapelex.spaces import Space
 
 if TYPE_CHECKING:
     import torch
@@ -29,6 +24,9 @@ _GPU_SCRATCH_BYTES = 1 << 31
 _MOST_BLOCK_ROWS = 1 << 21
 # Host memory of a block that travels: rows of stored sets are read so many at a time.
 _TRAVEL_BYTES = 1 << 27
+
+# Centered rows of fewer roundings of their distance from the origin are left to the checks of the CPU.
+_LEAST_ROUNDINGS = 1e3
 
 _FIRST_CALL = threading.Lock()
 
@@ -63,6 +61,51 @@ def has_device(name: str) -> bool:
         return False
 
 
+class DeviceWhitening:
+    """Whitens the configurations of one space, copied to the device by `to_device`; errors call them `name`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pytest
+    >>> torch = pytest.importorskip("torch")
+    >>> from shapelex.spaces import Landmarks
+    >>> whitening = DeviceWhitening(Landmarks(2), torch.from_numpy)
+    >>> rows = whitening.preshapes(torch.from_numpy(np.array([[1.0, 3 + 0j]])), np.dtype(complex))
+    >>> np.round(rows.numpy(), 3)
+    array([[-0.707+0.j,  0.707+0.j]])
+    """
+
+    def __init__(self, space: Space, to_device: "Callable[[ComplexArray], Tensor]", name: str = "X") -> None:
+        self._space, self._to_device, self._name = space, to_device, name
+        # Centering and whitening are one matrix, that of the whitened unit configurations.
+        self._matrix = to_device(space.whiten(np.eye(space.n_coordinates, dtype=np.complex128)))
+        self._shift = to_device(np.asarray(space.shift, dtype=np.complex128))
+        # The shift of rows that are not to be centered is 0.
+        self._shift_square = float(np.vdot(space.shift, space.shift).real) or 1.0
+        self._shift_norm = float(space.norm(space.shift.astype(np.complex128)))
+
+    def preshapes(self, sent: "Tensor", precision: "np.dtype[Any]", first_row: int = 0) -> "Tensor":
+        """Whitened pre-shapes of configurations on the device: ``Space.whitened_preshapes``, up to rounding.
+
+        `precision` is the one that they were stored in: it says how small a shape is a rounding error. Errors count
+        rows from `first_row`.
+        """
+        import torch
+
+        # Far from the origin the position would drown the form: most of it goes before the product.
+        centers = torch.linalg.vecdot(self._shift, sent) / self._shift_square
+        rows: Tensor = (sent - centers[:, None] * self._shift) @ self._matrix
+        norms = torch.linalg.vector_norm(rows, dim=1)
+        limits = _LEAST_ROUNDINGS * float(np.finfo(precision).eps) * self._shift_norm * centers.abs()
+        if bool((torch.isfinite(norms) & (norms > limits)).all()):
+            rows /= norms[:, None]
+            return rows
+        # The checks of the CPU tell what is wrong, and where; what is only very large or small, it can whiten.
+        block = sent.cpu().numpy().astype(precision, copy=False)
+        return self._to_device(self._space.whitened_preshapes(block, self._name, first_row=first_row))
+
+
 class DeviceCoder(DictionaryCoder):
     """Codes whitened rows over one dictionary, on the torch device that `coding` names, in the precision `dtype`."""
 
@@ -90,15 +133,39 @@ class DeviceCoder(DictionaryCoder):
         return torch.from_numpy(array if array.flags.writeable else array.copy()).to(self.device)
 
     def upload(self, rows: ComplexArray | Shapes) -> Iterator[tuple[int, "Tensor"]]:
-        """Yield rows on the device in blocks that :meth:`code` takes, each with the number of its first row."""
+        """Yield rows on the device in blocks that :meth:`code` takes, each with the number of its first row.
+
+        Blocks of host memory travel to a GPU while it computes with the block before.
+        """
         travelling = max(1, _TRAVEL_BYTES // (self.n_coordinates * self.dtype.itemsize))
         is_there = self._is_there(rows)
         size = self.block_rows() if is_there else min(self.block_rows(), travelling)
-        if self.device.type == "cuda" and not is_there:
-            from shapelex.coding.torch.upload import upload_ahead
+        if is_there or self.device.type != "cuda":
+            for start in range(0, len(rows), size):
+                yield start, self.rows_on_device(rows, start, start + size)
+            return
+        import torch
 
-            return upload_ahead(rows, size, self._atoms.dtype, self.device)
-        return ((start, self.rows_on_device(rows, start, start + size)) for start in range(0, len(rows), size))
+        current = torch.cuda.current_stream(self.device)
+        travel = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+
+        def send(start: int) -> Tensor:
+            block = rows[start : start + size]
+            # Only pinned memory travels while the GPU computes.
+            staged = torch.empty(block.shape, dtype=self._atoms.dtype, pin_memory=True)
+            staged.numpy()[:] = block
+            with torch.cuda.stream(travel):
+                return staged.to(self.device, non_blocking=True)
+
+        following = send(0)
+        for start in range(0, len(rows), size):
+            block = following
+            current.wait_stream(travel)
+            block.record_stream(current)
+            # Copied to pinned memory by the CPU while the last block still computes.
+            if start + size < len(rows):
+                following = send(start + size)
+            yield start, block
 
     def rows_on_device(self, rows: ComplexArray | Shapes, start: int, stop: int) -> "Tensor":
         """Return some rows on the device, in the precision of the coder; those that are there are not copied."""
@@ -112,7 +179,7 @@ class DeviceCoder(DictionaryCoder):
 
     def block_rows(self) -> int:
         """Rows whose coding fits in the scratch memory; the same for all devices of a kind."""
-        n_values = 2 * self.n_coordinates + 3 * self.n_atoms + 4 * self.n_nonzero + self._coder.values_per_row
+        n_values = 2 * self._atoms.shape[1] + 3 * self.n_atoms + 4 * self.n_nonzero + self._coder.values_per_row
         scratch = _GPU_SCRATCH_BYTES if self.device.type == "cuda" else _CPU_SCRATCH_BYTES
         return int(max(1, min(_MOST_BLOCK_ROWS, scratch // (n_values * self.dtype.itemsize))))
 
@@ -122,8 +189,12 @@ class DeviceCoder(DictionaryCoder):
         Returns supports of int32, ``(n_rows, n_nonzero)``, padded with −1, and weights ``(n_rows, 1, n_nonzero)``, or
         ``(n_rows, n_nonzero, n_nonzero)`` for a path.
         """
+        from torch.nn.functional import pad
+
         from shapelex.kernels.torch.weights import Block
 
+        # With a price on weights, atoms have more coordinates, which are 0 here.
+        rows = pad(rows, (0, self._atoms.shape[1] - self.n_coordinates))
         support, coefs = self._coder.code(Block(rows, rows @ self._atoms.mH))
         if self._factors is not None:
             coefs = coefs * self._factors[support.clamp_min(0).long()][:, None, :]

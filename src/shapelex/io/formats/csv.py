@@ -1,7 +1,6 @@
 """Tables of shapes as text: a shape a row (wide) or a point a row (long).
 
-In comes a file of values between commas, semicolons, tabs, bars or blanks, with or without names of the columns; out go
-records, and back. Separator, decimal mark and names are found in the first rows; what the columns mean is found in
+Separator, decimal mark and names are found in the first rows; what the columns mean is found in
 :mod:`shapelex.io.table_layout`. pandas parses chunks in which every line is a row with numbers where they belong; other
 chunks are taken apart row by row, so that a fault is found with its line.
 """

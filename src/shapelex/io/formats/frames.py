@@ -1,7 +1,4 @@
-"""Tables of shapes as data frames of pandas or Parquet files, a shape a row (wide) or a point a row (long).
-
-In come data frames, which sheets and Parquet files are read as; out go records, by the rules of text tables, and back.
-"""
+"""Tables of shapes as data frames of pandas or Parquet files, a shape a row (wide) or a point a row (long)."""
 
 import json
 from collections import Counter
@@ -21,7 +18,7 @@ from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
 from shapelex.shapes.columns import Column
-from shapelex.shapes.shapeset import ShapeSet, description_columns
+from shapelex.shapes.set import ShapeSet, description_columns
 from shapelex.shapes.sheet import as_text, as_value
 from shapelex.spaces import Landmarks, to_columns
 from shapelex.store.provenance import KEY

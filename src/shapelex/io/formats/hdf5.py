@@ -26,7 +26,7 @@ from shapelex.io.formats.hdf5_text import attributes_of
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
 from shapelex.io.guards import read_head
 from shapelex.io.records import Record, Remark
-from shapelex.shapes.series import FPS
+from shapelex.shapes.columns import FPS
 from shapelex.store.guards import LARGE_RATIO
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from shapelex.exceptions import ShapeInputError
 from shapelex.io import contours
 from shapelex.io.formats.pixels import KEPT_BYTES, MAX_PIXELS, ImageFile, Pixels, border_of
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.shapes.series import FPS
+from shapelex.shapes.columns import FPS
 
 # Values of masks: nothing but these is binary without a doubt.
 _PAIRS = ({0, 1}, {0, 255}, {0, 65535})

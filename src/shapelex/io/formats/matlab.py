@@ -28,7 +28,7 @@ from shapelex.io.formats.hdf5 import PointAxes, check_axes, follow, read_values
 from shapelex.io.formats.time_series import check_max_gap, series_records
 from shapelex.io.guards import read_bytes
 from shapelex.io.records import Record, Remark
-from shapelex.shapes.series import FPS
+from shapelex.shapes.columns import FPS
 from shapelex.store.guards import FREE_BYTES, MAX_RATIO
 
 _SKELETON = "worm.posture.skeleton"

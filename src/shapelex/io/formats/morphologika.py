@@ -1,7 +1,7 @@
 """Morphologika files: sections in brackets, the landmarks of all specimens under ``[rawpoints]``.
 
-In comes a file; out go records. ``[names]`` gives ids, ``[groups]`` labels, ``[labels]`` and ``[labelvalues]``
-metadata; wireframes and polygons are not read. Of the points, those of one specimen are held at a time.
+``[names]`` gives ids, ``[groups]`` labels, ``[labels]`` and ``[labelvalues]`` metadata; wireframes and polygons are not
+read. Of the points, those of one specimen are held at a time.
 """
 
 import re

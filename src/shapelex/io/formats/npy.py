@@ -11,9 +11,8 @@ from shapelex._messages import format_option, marked_text
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.stored_shapes import stored_landmarks
+from shapelex.io.stored_shapes import landmarks_in_file
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.stored_set import StoredShapes
 from shapelex.spaces import Landmarks, from_columns
 from shapelex.store.archive import read_array
 
@@ -34,10 +33,10 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
         return ShapeSet(configurations, missing="allow", preparation=None)
 
 
-def open_set(path: Path) -> StoredShapes:
+def open_set(path: Path) -> ShapeSet:
     """Return the shapes of an array that stays in its file."""
     with _refusing(path):
-        return stored_landmarks(np.load(path, mmap_mode="r", allow_pickle=False), path)
+        return landmarks_in_file(np.load(path, mmap_mode="r", allow_pickle=False), path)
 
 
 @contextmanager

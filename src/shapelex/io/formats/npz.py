@@ -1,8 +1,8 @@
 """Sets of shapes as ``.npz``: plain arrays, readable by NumPy alone.
 
-In comes a file; out goes a set, and back. Files need only ``points``; ``closed``, ``kind`` (``landmarks``, ``hermite``,
-``bspline``), ``ids``, ``labels`` and ``sequence`` are used where they are, and any other array with one entry per shape
-becomes metadata. Files of ours also have a JSON header, which brings back the space, the notes and the provenance.
+Files need only ``points``; ``closed``, ``kind`` (``landmarks``, ``hermite``, ``bspline``), ``ids``, ``labels`` and
+``sequence`` are used where they are, and any other array with one entry per shape becomes metadata. Files of ours also
+have a JSON header, which brings back the space, the notes and the provenance.
 """
 
 import logging
@@ -20,7 +20,8 @@ from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.io.stored_shapes import header_of, parts_of_header
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, as_stored, column_of
+from shapelex.shapes.columns import METADATA, in_file
+from shapelex.shapes.storage import FileShapes
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks, Space
 from shapelex.store.archive import Arrays, encode_header, open_array, read_archive
 from shapelex.store.atomic import put_in_place, work_folder
@@ -50,7 +51,7 @@ def read_set(path: Path) -> ShapeSet:
         raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
-def open_set(path: Path) -> StoredShapes:
+def open_set(path: Path) -> ShapeSet:
     """Return the set that a file holds, where it is: its arrays are mapped, except for those that are compressed."""
     parts = _read_parts(path, mapped=True)
     try:
@@ -59,17 +60,21 @@ def open_set(path: Path) -> StoredShapes:
         if as_complex is not None and points.flags.c_contiguous:
             # The same bytes, without a copy.
             points = points.view(as_complex)[..., 0]
-        return StoredShapes(points, **parts, name=str(path))
+        name = str(path)
+        for own in _COLUMNS:
+            parts[own] = in_file(parts[own], name, is_text=own != "sequence")
+        parts["metadata"] = {own: in_file(column, name) for own, column in parts["metadata"].items()}
+        return ShapeSet(FileShapes(points, parts["space"], name), **parts)
     except (ValueError, TypeError) as error:
         raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
     """Write a set to a stream."""
-    _write(as_stored(shapes), stream, None)
+    _write(shapes, stream, None)
 
 
-def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
+def write_blocks(shapes: Any, path: Path) -> None:
     """Write a set block by block, whole or not at all: the same file as of a set in memory."""
     # A folder of a known name: what a killed process left in it is removed by the next one.
     with work_folder(path) as folder:
@@ -78,34 +83,35 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
         put_in_place(folder / "archive", path, folder)
 
 
-def _write(blocks: ShapeBlocks, stream: BinaryIO, folder: str | None) -> None:
+def _write(shapes: Any, stream: BinaryIO, folder: str | None) -> None:
     """Write a set to a stream; columns that do not fit in memory wait in files in `folder`."""
-    keys = {name: name.removeprefix(METADATA) for name in blocks.columns}
+    types = shapes.column_types
+    keys = {name: name.removeprefix(METADATA) for name in types}
     for place, name in enumerate(name for name in keys if name.startswith(METADATA)):
         is_plain = re.fullmatch(r"(?!metadata_)[A-Za-z][A-Za-z0-9_]{0,60}", keys[name]) is not None
         keys[name] = keys[name] if is_plain and keys[name] not in _RESERVED else f"metadata_{place}"
     columns = {name.removeprefix(METADATA): key for name, key in keys.items() if name.startswith(METADATA)}
-    header, arrays = header_of(blocks, columns)
+    header, arrays = header_of(shapes, columns)
     arrays["header"] = encode_header(header)
-    kind = next((kind for kind, space in _KINDS.items() if type(blocks.space) is space), "custom")
-    arrays |= {"kind": np.array(kind), "closed": np.array(blocks.space.closed)}
-    n_shapes, n_coordinates = blocks.shape
-    real = np.empty(0, dtype=blocks.dtype).real.dtype
+    kind = next((kind for kind, space in _KINDS.items() if type(shapes.space) is space), "custom")
+    arrays |= {"kind": np.array(kind), "closed": np.array(shapes.space.closed)}
+    n_shapes, n_coordinates = shapes.shape
+    real = np.empty(0, dtype=shapes.dtype).real.dtype
     with ExitStack() as stack:
         archive = stack.enter_context(zipfile.ZipFile(stream, "w", allowZip64=True))
         # A member of an archive is written in one go, so the columns wait until the points are written.
         waiting = {name: stack.enter_context(tempfile.SpooledTemporaryFile(_HELD_BYTES, dir=folder)) for name in keys}
         n_written = 0
         with open_array(archive, "points", real, (n_shapes, n_coordinates, 2)) as part:
-            for block in blocks.blocks():
-                part.write(np.ascontiguousarray(block.configurations, dtype=blocks.dtype).data.cast("B"))
+            for block in shapes.blocks():
+                part.write(np.ascontiguousarray(block.configurations, dtype=shapes.dtype).data.cast("B"))
                 for name, file in waiting.items():
-                    file.write(np.ascontiguousarray(column_of(block, name), dtype=blocks.columns[name]).tobytes())
+                    file.write(np.ascontiguousarray(block.columns[name], dtype=types[name]).tobytes())
                 n_written += len(block)
                 logger.debug("%d of %d shapes", n_written, n_shapes)
         for name, file in waiting.items():
             file.seek(0)
-            with open_array(archive, keys[name], blocks.columns[name], (n_shapes,)) as part:
+            with open_array(archive, keys[name], types[name], (n_shapes,)) as part:
                 shutil.copyfileobj(file, part, 1 << 20)
         for key, array in arrays.items():
             with open_array(archive, key, array.dtype, array.shape) as part:

@@ -1,8 +1,8 @@
 """NTS files (NTSYSpc): one matrix, a specimen a row, its coordinates interleaved.
 
-In comes a file; out go records, and back. The parameter line has the matrix type 1, the numbers of rows and columns
-(with ``L`` where labels follow, ``B`` or ``E`` where they begin or end the rows), whether values are missing and which
-number says so, and ``DIM=2``. Of a long file the labels and one row are held at a time.
+The parameter line has the matrix type 1, the numbers of rows and columns (with ``L`` where labels follow, ``B`` or
+``E`` where they begin or end the rows), whether values are missing and which number says so, and ``DIM=2``. Of a long
+file the labels and one row are held at a time.
 """
 
 import re

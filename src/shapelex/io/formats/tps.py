@@ -1,9 +1,8 @@
 """TPS files (tpsDig, tpsUtil, geomorph): landmarks, curves and outlines, one record a specimen.
 
-In comes a file; out go records, and back. A record starts at its ``LM=`` line and ends at the next, so damage in one
-leaves the others readable, and one is held at a time. Coordinates are taken as they are: a negative one is a
-coordinate, ``nan`` and ``NA`` are missing landmarks, and ``SCALE`` is applied only when asked for. A value in double
-quotes that would else be a number is text.
+A record starts at its ``LM=`` line and ends at the next, so damage in one leaves the others readable, and one is held
+at a time. Coordinates are taken as they are: a negative one is a coordinate, ``nan`` and ``NA`` are missing landmarks,
+and ``SCALE`` is applied only when asked for. A value in double quotes that would else be a number is text.
 """
 
 import re

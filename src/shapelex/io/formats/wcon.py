@@ -27,7 +27,7 @@ from shapelex.io.formats.regions import MAX_JSON, describe, number_array, parse_
 from shapelex.io.formats.time_series import check_max_gap, number_sequences, remark_gaps
 from shapelex.io.guards import read_members
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.shapes.series import FPS
+from shapelex.shapes.columns import FPS
 
 _MAX_WALK = 10**7
 # Among the metadata of a record until its frame rate is known.

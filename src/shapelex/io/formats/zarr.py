@@ -1,8 +1,7 @@
 """Sets of shapes as Zarr folders: for sets of any size, and for clusters that read them in pieces.
 
-In comes a folder; out goes a set, and back. A folder of ours is a group with the array ``configurations`` and one for
-each column; its attributes bring back the space, the notes and the provenance. A folder may also be one array of
-landmarks.
+A folder of ours is a group with the array ``configurations`` and one for each column; its attributes bring back the
+space, the notes and the provenance. A folder may also be one array of landmarks.
 """
 
 import logging
@@ -15,9 +14,11 @@ import numpy as np
 from shapelex._extras import load_zarr
 from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError, reason_of
-from shapelex.io.stored_shapes import SHAPES_FORMAT, header_of, parts_of_header, stored_landmarks
+from shapelex.io.stored_shapes import SHAPES_FORMAT, header_of, landmarks_in_file, parts_of_header
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.stored_set import METADATA, ShapeBlocks, StoredShapes, column_of, join_blocks
+from shapelex.shapes.columns import METADATA, in_file
+from shapelex.shapes.set import join_blocks
+from shapelex.shapes.storage import FileShapes
 from shapelex.spaces import from_columns
 from shapelex.store.atomic import replace_folder
 from shapelex.store.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
@@ -54,13 +55,13 @@ def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
     return ShapeSet(from_columns(table[:], layout=layout), missing="allow", preparation=None)
 
 
-def open_set(path: Path) -> StoredShapes:
+def open_set(path: Path) -> ShapeSet:
     """Return the set that a folder holds, where it lies."""
     try:
         header, arrays = open_zarr(path)
         if header is None:
             check_size(arrays[""], path)
-            return stored_landmarks(arrays[""], path)
+            return landmarks_in_file(arrays[""], path)
         return _from_group(arrays, header, path)
     except (ShapeFileError, FileNotFoundError, PermissionError, MemoryError) as error:
         if isinstance(error, ShapeFileError) and not str(error).startswith(str(path)):
@@ -71,11 +72,11 @@ def open_set(path: Path) -> StoredShapes:
         raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
-def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
+def write_blocks(shapes: Any, path: Path) -> None:
     """Write a set block by block, whole or not at all."""
     zarr = load_zarr()
     n_shapes, n_coordinates = shapes.shape
-    columns = shapes.columns
+    columns = shapes.column_types
     keys = {name: f"column_{place}" for place, name in enumerate(columns)}
     header, arrays = header_of(shapes, keys)
     n_rows = int(min(n_shapes, max(1, _CHUNK_BYTES // (n_coordinates * shapes.dtype.itemsize))))
@@ -107,7 +108,7 @@ def write_blocks(shapes: ShapeBlocks, path: Path) -> None:
             part = slice(start, start + len(block))
             rows[part] = block.configurations
             for name, column in stored.items():
-                column[part] = _as_storable(column_of(block, name))
+                column[part] = _as_storable(block.columns[name])
             start += len(block)
             logger.debug("%d of %d shapes", start, n_shapes)
         # Last, so that a folder without attributes is one that was not finished.
@@ -143,7 +144,7 @@ def _whole_chunks(blocks: Iterator[ShapeSet], n_rows: int) -> Iterator[ShapeSet]
         yield join_blocks(waiting)
 
 
-def _from_group(arrays: dict[str, Any], header: dict[str, Any], path: Path) -> StoredShapes:
+def _from_group(arrays: dict[str, Any], header: dict[str, Any], path: Path) -> ShapeSet:
     if header.get("format") == "shapelex codes":
         raise ShapeFileError("it is a file of codes: in Python, shapelex.read_codes reads it")
     if header.get("format") != SHAPES_FORMAT:
@@ -154,7 +155,10 @@ def _from_group(arrays: dict[str, Any], header: dict[str, Any], path: Path) -> S
         check_whole(array, path)
     small = {name: arrays.pop(name)[:] for name in list(arrays) if name.startswith("space_")}
     parts = parts_of_header(header, {**arrays, **small})
-    columns = {name: arrays[key] for name, key in parts["metadata"].items()}
+    columns = {
+        name: in_file(arrays[key], str(path), is_text=name in ("ids", "labels"))
+        for name, key in parts["metadata"].items()
+    }
     parts["metadata"] = {name.removeprefix(METADATA): columns[name] for name in columns if name.startswith(METADATA)}
     parts |= {name: columns.get(name) for name in ("ids", "labels", "sequence")}
-    return StoredShapes(arrays["configurations"], **parts, name=str(path))
+    return ShapeSet(FileShapes(arrays["configurations"], parts["space"], str(path)), **parts)

@@ -1,26 +1,30 @@
 """Fused kernels for NVIDIA GPUs: compiled by CuPy for one dictionary size, and launched on tensors of torch.
 
-CuPy keeps what it compiled in files, so a size is compiled once per machine. The kernels are in ``pursuit.cu`` and
-``exact.cu``; :mod:`shapelex.kernels.torch.pursuit` and :mod:`shapelex.kernels.torch.exact` do the same by torch
-operations wherever a kernel does not apply: on other devices, without CuPy, and for dictionaries that are too large.
+CuPy keeps what it compiled in files, so a size is compiled once per machine. The kernels are in ``pursuit.cu``,
+``polish.cu`` and ``exact.cu``; :mod:`shapelex.kernels.torch.pursuit` and :mod:`shapelex.kernels.torch.exact` do the
+same by torch operations wherever a kernel does not apply: on other devices, without CuPy, and for dictionaries that are
+too large.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
-from math import gcd
+from math import comb, gcd
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from shapelex.kernels.torch.weights import Block, Problem
+from shapelex.kernels.torch.exact import extend_supports
+from shapelex.kernels.torch.weights import Block, Problem, squares
 
 _LOGGER = logging.getLogger(__name__)
 
-MOST_STATIC_BYTES = 48 * 1024
-"""Bytes of shared memory that a block may have without a request."""
+# Bytes of shared memory that a block may have without a request.
+_MOST_STATIC_BYTES = 48 * 1024
 
 _MOST_THREADS = 1024
 _BLOCK_THREADS = 128
@@ -34,12 +38,15 @@ _MOST_REGISTERS = 255
 # Every thread of a small dictionary holds the whole triangular factor.
 _MOST_SMALL_NONZERO = 8
 _MOST_NONZERO = 128
-# Rank-one updates add up their roundings: after so many exchanges all is computed again.
-EXCHANGES_AT_ONCE = 16
+# Rank-one updates add up their roundings: after so many exchanges all is computed again, at most so many times.
+_EXCHANGES_AT_ONCE = 16
+_MOST_LAUNCHES = 16
+# Memory of the tree of supports while it is prepared; that of all supports that "auto" searches takes a hundredth.
+_MOST_TREE_BYTES = 1 << 31
 
 
 @dataclass(frozen=True)
-class Layout:
+class _Layout:
     """How the atoms of a row are distributed, see ``pursuit.cu``: the definitions in capitals there."""
 
     threads: int
@@ -48,7 +55,7 @@ class Layout:
     rows: int
 
 
-def choose_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> Layout | None:
+def _pursuit_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> _Layout | None:
     """Return the layout of ``pursuit.cu`` in a precision of `n_bytes`; None for too large dictionaries."""
     words = n_bytes // 4
     if n_nonzero <= _MOST_SMALL_NONZERO:
@@ -56,19 +63,14 @@ def choose_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> Layout | None:
         for threads in (1, 2, 4, 8):
             slots = -(-n_atoms // threads)
             if words * (slots * (2 * n_nonzero + 3) + factor) + 20 <= _MOST_REGISTERS:
-                return Layout(threads, slots, n_nonzero - 1, _BLOCK_THREADS // threads)
+                return _Layout(threads, slots, n_nonzero - 1, _BLOCK_THREADS // threads)
     # A multiprocessor has four schedulers, which share the warps of a block.
     return _spread(n_atoms, n_nonzero - 1, n_bytes, 4 if n_atoms <= 256 else 8, (40, 8), 4)
 
 
-def choose_polish_layout(n_atoms: int, n_nonzero: int, n_bytes: int) -> Layout | None:
-    """Return the layout of ``polish.cu``, which has a column for each atom and one for each of those chosen."""
-    return _spread(n_atoms + n_nonzero, n_nonzero, n_bytes, 3, (60, 12), 1)
-
-
 def _spread(
     n_columns: int, n_levels: int, n_bytes: int, most_slots: int, registers: tuple[int, int], n_warps: int
-) -> Layout | None:
+) -> _Layout | None:
     """Return the layout of whole warps with which most rows are on a multiprocessor at a time.
 
     A thread needs `registers` beside those for its levels: some, and some for each slot. A block has a multiple of
@@ -93,7 +95,7 @@ def _spread(
             n_blocks = min(n_by_registers, _ALL_SHARED_BYTES // (rows * row_bytes + _BLOCK_BYTES))
             layouts.append((n_blocks * rows, rows, reg_levels))
     n_together, rows, reg_levels = max(layouts)
-    return Layout(threads, slots, reg_levels, rows) if n_together else None
+    return _Layout(threads, slots, reg_levels, rows) if n_together else None
 
 
 @cache
@@ -112,7 +114,7 @@ def _cupy() -> Any:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class _Kernel:
     """A compiled kernel; calling it launches it on the current stream of torch."""
 
     function: Any
@@ -134,7 +136,7 @@ class Kernel:
             self.function((n_blocks,), (self.n_threads,), pointers, shared_mem=self.n_shared)
 
 
-def compile_kernel(name: str, file: str, defines: dict[str, Any], device: torch.device) -> Kernel | None:
+def _compile_kernel(name: str, file: str, defines: dict[str, Any], device: torch.device) -> _Kernel | None:
     """Return a kernel of a file for the given definitions; None where it does not compile."""
     if device.type != "cuda" or getattr(torch.version, "hip", None) is not None or _cupy() is None:
         return None
@@ -142,7 +144,7 @@ def compile_kernel(name: str, file: str, defines: dict[str, Any], device: torch.
 
 
 @cache
-def _compile(name: str, file: str, defines: tuple[tuple[str, Any], ...], device_index: int) -> Kernel | None:
+def _compile(name: str, file: str, defines: tuple[tuple[str, Any], ...], device_index: int) -> _Kernel | None:
     cupy = _cupy()
     folder = files("shapelex.kernels.torch")
     sizes = "".join(f"#define {key} {value}\n" for key, value in defines)
@@ -153,14 +155,14 @@ def _compile(name: str, file: str, defines: tuple[tuple[str, Any], ...], device_
             module = cupy.RawModule(code=source, options=("-std=c++17",))
             function = module.get_function(name)
             n_shared = values["ROWS"] * int(cupy.ndarray(1, cupy.int32, module.get_global("row_bytes"))[0])
-            if n_shared > MOST_STATIC_BYTES:
+            if n_shared > _MOST_STATIC_BYTES:
                 function.max_dynamic_shared_size_bytes = n_shared
     # What can go wrong here depends on driver, toolkit and CuPy; the slower twin always works.
     except Exception as error:
         _LOGGER.warning("a fused GPU kernel does not compile here, coding goes on without it: %s", error)
         return None
     n_threads = values["ROWS"] * values["THREADS"]
-    return Kernel(function, n_threads, n_shared, torch.device("cuda", device_index))
+    return _Kernel(function, n_threads, n_shared, torch.device("cuda", device_index))
 
 
 class Pursued(NamedTuple):
@@ -172,50 +174,43 @@ class Pursued(NamedTuple):
     left: Tensor
 
 
-class FusedPursuit:
-    """Greedy pursuits by the kernel of ``pursuit.cu``."""
-
-    def __init__(self, problem: Problem, kernel: Kernel, layout: Layout, size: int) -> None:
-        self._problem, self._kernel, self._layout, self._size = problem, kernel, layout, size
-        self._gram, self._limits = _padded_gram(problem, layout), _limits(problem)
-
-    def __call__(self, block: Block, subset: Tensor | None = None) -> Pursued:
-        """Code a block; rows choose among all atoms, or among the candidates ``(B, n)`` of `subset`, of int32."""
-        n_rows, size, real = len(block.rows), self._size, self._gram.real.dtype
-        n_levels = size if self._problem.path else 1
-        device = block.rows.device
-        support = torch.empty((n_rows, size), dtype=torch.int32, device=device)
-        coefs = torch.empty((n_rows, n_levels, size), dtype=block.rows.dtype, device=device)
-        lowest, left = torch.empty((2, n_rows), dtype=real, device=device)
-        if n_rows:
-            inputs = block.rows, block.correlations, self._gram, self._limits, 0 if subset is None else subset
-            n_blocks = -(-n_rows // self._layout.rows)
-            self._kernel(n_blocks, *inputs, n_rows, support, coefs, lowest, left)
-        return Pursued(support, coefs, lowest, left)
-
-
 def fused_pursuit(
-    problem: Problem, size: int, *, by_correlation: bool = False, n_candidates: int = 0, layout: Layout | None = None
-) -> FusedPursuit | None:
+    problem: Problem, size: int, *, by_correlation: bool = False, n_candidates: int = 0
+) -> Callable[[Block, Tensor | None], Pursued] | None:
     """Return a function that codes blocks by ORMP or OMP; None where the kernel does not apply or compile.
 
-    Rows choose up to `size` of all atoms, or of `n_candidates` atoms each. A layout is given for measurements.
+    Rows choose up to `size` of all atoms, or of `n_candidates` atoms each, int32 ``(B, n_candidates)``.
     """
-    n_bytes = torch.finfo(problem.gram.real.dtype).bits // 8
-    layout = layout or choose_layout(n_candidates or len(problem.atoms), size, n_bytes)
-    if problem.gram.device.type != "cuda" or layout is None:
+    n_bytes, device = torch.finfo(problem.gram.real.dtype).bits // 8, problem.gram.device
+    layout = _pursuit_layout(n_candidates or len(problem.atoms), size, n_bytes)
+    if device.type != "cuda" or layout is None:
         return None
     n_shared = 2 * n_bytes * len(problem.gram) ** 2
     defines = _sizes(problem, size, layout) | {
         "N_ATOMS": n_candidates or len(problem.atoms),
-        "GRAM_SHARED": int(layout.threads < 32 and n_shared <= MOST_STATIC_BYTES // 3),
+        "GRAM_SHARED": int(layout.threads < 32 and n_shared <= _MOST_STATIC_BYTES // 3),
         "BY_CORRELATION": int(by_correlation),
         "SUBSET": int(n_candidates > 0),
         "HAS_TARGET": int(problem.has_target),
         "PATH": int(problem.path),
     }
-    kernel = compile_kernel("pursue", "pursuit.cu", defines, problem.gram.device)
-    return None if kernel is None else FusedPursuit(problem, kernel, layout, size)
+    kernel = _compile_kernel("pursue", "pursuit.cu", defines, device)
+    if kernel is None:
+        return None
+    gram, limits = _padded_gram(problem, layout), _limits(problem)
+    n_levels = size if problem.path else 1
+
+    def pursue(block: Block, candidates: Tensor | None) -> Pursued:
+        n_rows = len(block.rows)
+        support = torch.empty((n_rows, size), dtype=torch.int32, device=device)
+        coefs = torch.empty((n_rows, n_levels, size), dtype=block.rows.dtype, device=device)
+        lowest, left = torch.empty((2, n_rows), dtype=gram.real.dtype, device=device)
+        if n_rows:
+            inputs = block.rows, block.correlations, gram, limits, 0 if candidates is None else candidates
+            kernel(-(-n_rows // layout.rows), *inputs, n_rows, support, coefs, lowest, left)
+        return Pursued(support, coefs, lowest, left)
+
+    return pursue
 
 
 class Polished(NamedTuple):
@@ -230,44 +225,54 @@ class Polished(NamedTuple):
     n_exchanges: Tensor
 
 
-class FusedPolish:
-    """ORMP with exchanges of atoms, or exchanges of atoms of given supports, by the kernel of ``polish.cu``."""
+def fused_polish(problem: Problem) -> Callable[[Block, Tensor | None], Polished] | None:
+    """Return a function that polishes the supports of ORMP, or given ones ``(B, n_nonzero)``.
 
-    def __init__(self, problem: Problem, kernel: Kernel, layout: Layout) -> None:
-        self._problem, self._kernel, self._layout = problem, kernel, layout
-        self._gram, self._limits = _padded_gram(problem, layout), _limits(problem)
+    None where the kernel does not apply or compile.
+    """
+    n_bytes, device = torch.finfo(problem.gram.real.dtype).bits // 8, problem.gram.device
+    size = problem.n_nonzero
+    # One column for each atom, and one for each of those chosen.
+    layout = _spread(len(problem.atoms) + size, size, n_bytes, 3, (60, 12), 1)
+    if device.type != "cuda" or layout is None:
+        return None
+    defines = _sizes(problem, size, layout) | {"MOST_EXCHANGES": _EXCHANGES_AT_ONCE}
+    from_ormp, from_given = (
+        _compile_kernel("polish", "polish.cu", defines | {"FORCED": forced}, device) for forced in (0, 1)
+    )
+    if from_ormp is None or from_given is None:
+        return None
+    gram, limits = _padded_gram(problem, layout), _limits(problem)
 
-    def __call__(self, block: Block, support: Tensor | None = None) -> Polished:
-        """Polish the supports of ORMP, or the given ones ``(B, n_nonzero)``, where the kernel was made for these."""
-        n_rows, size, device = len(block.rows), self._problem.n_nonzero, block.rows.device
+    def launch(block: Block, support: Tensor | None) -> Polished:
+        n_rows = len(block.rows)
         polished = torch.empty((n_rows, size), dtype=torch.int32, device=device)
         if support is not None:
             polished.copy_(support)
         first = torch.empty_like(polished) if support is None else polished.clone()
-        left = torch.empty(n_rows, dtype=self._limits.dtype, device=device)
+        left = torch.empty(n_rows, dtype=limits.dtype, device=device)
         n_exchanges = torch.empty(n_rows, dtype=torch.int32, device=device)
         if n_rows:
-            inputs = block.rows, block.correlations, self._gram, self._limits, n_rows
-            self._kernel(-(-n_rows // self._layout.rows), *inputs, first, polished, left, n_exchanges)
+            kernel = from_ormp if support is None else from_given
+            inputs = block.rows, block.correlations, gram, limits, n_rows
+            kernel(-(-n_rows // layout.rows), *inputs, first, polished, left, n_exchanges)
         return Polished(first, polished, left, n_exchanges)
 
+    def polish(block: Block, support: Tensor | None) -> Polished:
+        found = launch(block, support)
+        going = torch.nonzero(found.n_exchanges == _EXCHANGES_AT_ONCE)[:, 0]
+        for _ in range(_MOST_LAUNCHES):
+            if not len(going):
+                break
+            again = launch(block[going], found.support[going])
+            found.support[going] = again.support
+            going = going[again.n_exchanges == _EXCHANGES_AT_ONCE]
+        return found
 
-def fused_polish(problem: Problem, *, is_given: bool = False, layout: Layout | None = None) -> FusedPolish | None:
-    """Return a function that polishes supports; None where the kernel does not apply or compile.
-
-    The supports are those of ORMP, or given. A layout is given for measurements.
-    """
-    n_bytes = torch.finfo(problem.gram.real.dtype).bits // 8
-    size = problem.n_nonzero
-    layout = layout or choose_polish_layout(len(problem.atoms), size, n_bytes)
-    if problem.gram.device.type != "cuda" or layout is None:
-        return None
-    defines = _sizes(problem, size, layout) | {"FORCED": int(is_given), "MOST_EXCHANGES": EXCHANGES_AT_ONCE}
-    kernel = compile_kernel("polish", "polish.cu", defines, problem.gram.device)
-    return None if kernel is None else FusedPolish(problem, kernel, layout)
+    return polish
 
 
-def _sizes(problem: Problem, size: int, layout: Layout) -> dict[str, Any]:
+def _sizes(problem: Problem, size: int, layout: _Layout) -> dict[str, Any]:
     """The definitions that the kernels of ``pursuit.cu`` and ``polish.cu`` share."""
     n_atoms, n_coordinates = problem.atoms.shape
     return {
@@ -284,13 +289,13 @@ def _sizes(problem: Problem, size: int, layout: Layout) -> dict[str, Any]:
     }
 
 
-def _gram_stride(problem: Problem, layout: Layout) -> int:
+def _gram_stride(problem: Problem, layout: _Layout) -> int:
     """Length of a row of the Gram matrix: threads read it without a test where there is one for each atom."""
     n_atoms = len(problem.gram)
     return n_atoms if layout.threads < 32 else max(n_atoms, layout.threads * layout.slots)
 
 
-def _padded_gram(problem: Problem, layout: Layout) -> Tensor:
+def _padded_gram(problem: Problem, layout: _Layout) -> Tensor:
     n_more = _gram_stride(problem, layout) - len(problem.gram)
     return torch.view_as_complex(torch.nn.functional.pad(torch.view_as_real(problem.gram), (0, 0, 0, n_more)))
 
@@ -299,3 +304,87 @@ def _limits(problem: Problem) -> Tensor:
     limits = problem.limits
     kept = [limits.independent, limits.gain, limits.target, limits.unsure, limits.eps]
     return torch.tensor(kept, dtype=problem.gram.real.dtype, device=problem.gram.device)
+
+
+def fused_exact(problem: Problem, size: int) -> tuple[Callable[[Block], Tensor], bool] | None:
+    """Return a function that finds the best supports of `size` atoms, in increasing order, and if atoms are skipped.
+
+    None where there is no kernel for them.
+    """
+    n_atoms, n_coordinates = problem.atoms.shape
+    n_bytes, device = torch.finfo(problem.gram.real.dtype).bits // 8, problem.gram.device
+    rows_per_block = next((n for n in (128, 64, 32) if 2 * n_bytes * n_atoms * n < _MOST_STATIC_BYTES), 0)
+    n_tree = comb(n_atoms - 1, size - 1) * n_atoms * (size + 4) * 16
+    if device.type != "cuda" or size < 2 or not rows_per_block or n_tree > _MOST_TREE_BYTES:
+        return None
+    real = "float" if n_bytes == 4 else "double"
+    defines = {"REAL": real, "N_ATOMS": n_atoms, "N_NONZERO": size, "N_COORDINATES": n_coordinates}
+    defines |= {"THREADS": 1, "ROWS": rows_per_block, "CORR_STRIDE": n_atoms}
+    kernel = _compile_kernel("enumerate", "exact.cu", defines, device)
+    if kernel is None:
+        return None
+    entries, starts, has_skipped = _support_tree(problem, size)
+    eps = np.dtype(f"f{n_bytes}").type(problem.limits.eps)
+
+    def find(block: Block) -> Tensor:
+        n_rows = len(block.rows)
+        support = torch.empty((n_rows, size), dtype=torch.int32, device=device)
+        if n_rows:
+            inputs = block.rows, block.correlations, entries, starts, eps
+            kernel(-(-n_rows // kernel.n_threads), *inputs, n_rows, support)
+        return support
+
+    return find, has_skipped
+
+
+def _support_tree(problem: Problem, size: int) -> tuple[Tensor, Tensor, bool]:
+    """Entries ``(n, 4)`` of all nodes in the order of ``exact.cu``, the first of each size, and if atoms are skipped.
+
+    An entry has the parts of ``q^H d_j``, and the inverse norm, and its square, of what a node leaves of atom `j`.
+    """
+    gram, independent = problem.gram.to(torch.complex128), problem.limits.independent
+    norms2 = gram.diagonal().real
+    left, basis = norms2[None], gram.new_zeros((1, 0, len(gram)))
+    own = torch.zeros_like(gram[:1])
+    entries, starts, n_before = [], [], 0
+    has_skipped = torch.zeros((), dtype=torch.bool, device=gram.device)
+    for parents, last, is_later in _nodes(len(gram), size, gram.device):
+        if parents is not None:
+            chosen = left[parents, last]
+            inv_norm = torch.where(chosen > independent, chosen.rsqrt(), 0)
+            basis, left = basis[parents], left[parents]
+            column = basis.gather(2, last[:, None, None].expand(-1, basis.shape[1], 1))[..., 0]
+            own = (gram[last] - torch.einsum("nl,nlj->nj", column.conj(), basis)) * inv_norm[:, None]
+            left = left - squares(own)
+            basis = torch.cat([basis, own[:, None]], dim=1)
+        usable = left > independent
+        inverse = torch.where(usable, left.clamp_min(independent).rsqrt(), 0)
+        has_skipped |= (is_later & ~usable & (norms2 > independent)).any()
+        parts = torch.stack([own.real, own.imag, inverse, inverse.square()], dim=2)[is_later]
+        entries.append(parts.to(problem.gram.real.dtype))
+        starts.append(n_before)
+        n_before += len(parts)
+    return torch.cat(entries), torch.tensor(starts, device=gram.device), bool(has_skipped)
+
+
+@lru_cache(maxsize=8)
+def _nodes(n_atoms: int, size: int, device: torch.device) -> list[tuple[Tensor | None, Tensor, Tensor]]:
+    """Nodes of 0 to ``size - 1`` atoms: places of their parents, last atoms, and which atoms come later.
+
+    Only nodes that begin a support of `size` atoms are among them.
+    """
+    places = np.arange(n_atoms)
+    nodes: list[tuple[Tensor | None, Tensor, Tensor]] = []
+    supports = np.empty((1, 0), dtype=np.int64)
+    later = np.ones((1, n_atoms), dtype=bool)
+    nodes.append((None, torch.empty(0, dtype=torch.int64, device=device), torch.from_numpy(later).to(device)))
+    for n_chosen in range(1, size):
+        supports, parents = extend_supports(supports, n_atoms)
+        begins = supports[:, -1] <= n_atoms - 1 - (size - n_chosen)
+        supports, parents = supports[begins], parents[begins]
+        later = places > supports[:, -1:]
+        places_of, last, is_later = (
+            torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (parents, supports[:, -1], later)
+        )
+        nodes.append((places_of, last, is_later))
+    return nodes

@@ -1,16 +1,27 @@
-"""Greedy pursuits on any torch device, for many rows at once: the twin of :mod:`shapelex.kernels.pursuit`.
+"""Pursuits, beams and exchanges of atoms on any torch device, for many rows at once.
 
-In: a block of rows with their correlations, and a dictionary. Out: supports in the order of choice, and weights. The
-arithmetic, the tolerances and the rules for ties are those of the numba kernels; sums may round otherwise.
+The arithmetic, the tolerances and the rules for ties are those of the numba kernels; sums may round otherwise.
 """
 
 import torch
 from torch import Tensor
 
-from shapelex.kernels.torch.weights import Block, Problem, refine_weights, solve_triangle, squared_errors, squares
+from shapelex.kernels.torch.weights import (
+    Block,
+    Problem,
+    gather_gram,
+    refine_weights,
+    solve_triangle,
+    squared_errors,
+    squares,
+)
+
+_MULTIPLIERS = (-0x61C8864680B583EB, -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15)
+# A bound on the exchanges of one row, far above what shapes need.
+_MOST_EXCHANGES = 256
 
 
-def first_largest(scores: Tensor) -> tuple[Tensor, Tensor]:
+def _first_largest(scores: Tensor) -> tuple[Tensor, Tensor]:
     """Largest score of each row and the first place that has it: ties go to the lowest index on every device."""
     largest = scores.amax(dim=-1, keepdim=True)
     places = torch.arange(scores.shape[-1], device=scores.device)
@@ -18,7 +29,7 @@ def first_largest(scores: Tensor) -> tuple[Tensor, Tensor]:
     return largest[..., 0], first
 
 
-def score_atoms(corr: Tensor, left: Tensor, independent: float, by_correlation: bool) -> Tensor:
+def _score_atoms(corr: Tensor, left: Tensor, independent: float, by_correlation: bool) -> Tensor:
     """Gain ``|corr|² / left`` of every atom (ORMP), or ``|corr|²`` (OMP); 0 for those that the chosen ones span."""
     usable = left > independent
     gains = squares(corr)
@@ -29,10 +40,10 @@ def score_atoms(corr: Tensor, left: Tensor, independent: float, by_correlation: 
 
 def pursue(
     block: Block, problem: Problem, size: int, *, by_correlation: bool = False, allowed: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Supports ``(B, size)`` by ORMP, or by OMP, and weights ``(B, 1, size)``, or ``(B, size, size)`` for a path.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Supports ``(B, size)`` by ORMP, or by OMP, weights ``(B, 1, size)``, and the squared norms that are left.
 
-    Rows choose of all atoms, or of those that are `allowed` ``(B, J)``.
+    For a path, weights are ``(B, size, size)``. Rows choose of all atoms, or of those that are `allowed` ``(B, J)``.
     """
     # triangle[b, i, l] = q_i^H d_l is upper triangular with ones on the diagonal of unused levels, targets[b, l] is
     # q_l^H x, and lowest[b] the smallest squared norm that a chosen atom had left.
@@ -59,8 +70,8 @@ def pursue(
                 coefs = solve_triangle(triangle[asked, :level, :level], targets[asked, :level])
                 errors = squared_errors(block.rows[asked], problem.atoms, support[asked, :level], coefs)
                 going[asked[errors <= stop[asked]]] = False
-        scores = score_atoms(corr, left, limits.independent, by_correlation)
-        top, best = first_largest(scores)
+        scores = _score_atoms(corr, left, limits.independent, by_correlation)
+        top, best = _first_largest(scores)
         best_corr, best_left = corr[every, best], left[every, best]
         going &= (top > 0) & (squares(best_corr) > limits.gain * norms2 * best_left)
         inv_norm = torch.where(going, best_left, 1).rsqrt() * going
@@ -84,4 +95,146 @@ def pursue(
     for place, n_chosen in enumerate(levels):
         solved = solve_triangle(triangle[:, :n_chosen, :n_chosen], targets[:, :n_chosen])
         coefs[:, place, :n_chosen] = refine_weights(block, problem, support[:, :n_chosen], solved, lowest)
-    return support, coefs
+    return support, coefs, left_norm2
+
+
+def _atom_keys(n_atoms: int, device: torch.device) -> Tensor:
+    """Well mixed 64-bit keys of atoms; the keys of a support add up to its own, whatever the order."""
+    keys = torch.arange(1, n_atoms + 1, dtype=torch.int64, device=device) * _MULTIPLIERS[0]
+    for shift, multiplier in zip((30, 27), _MULTIPLIERS[1:], strict=True):
+        keys = (keys ^ ((keys >> shift) & ((1 << (64 - shift)) - 1))) * multiplier
+    return keys ^ ((keys >> 31) & ((1 << 33) - 1))
+
+
+def beam_search(block: Block, problem: Problem, size: int) -> Tensor:
+    """Supports ``(B, size)`` of the best members of the beam, padded with −1; a target is not heeded."""
+    norms2, gram, limits, width = block.norms2, problem.gram, problem.limits, problem.width
+    n_rows, n_atoms = block.correlations.shape
+    device = gram.device
+    margin = 16 * limits.eps * norms2
+    stop_gain = (limits.gain * norms2)[:, None]
+    rows = torch.arange(n_rows, device=device)[:, None]
+    keys_of_atoms = _atom_keys(n_atoms, device)
+    # Members: residual correlations, norms left, chosen basis rows, supports, gains, keys.
+    corr = block.correlations[:, None]
+    left = gram.diagonal().real.expand(n_rows, 1, n_atoms)
+    basis = torch.zeros((n_rows, 1, 0, n_atoms), dtype=corr.dtype, device=device)
+    support = torch.full((n_rows, 1, size), -1, dtype=torch.int64, device=device)
+    gains = torch.zeros((n_rows, 1), dtype=norms2.dtype, device=device)
+    keys = torch.zeros((n_rows, 1), dtype=torch.int64, device=device)
+    alive = torch.ones((n_rows, 1), dtype=torch.bool, device=device)
+    has_greedy = torch.ones(n_rows, dtype=torch.bool, device=device)  # member 0 is the path of ORMP
+    done_gain = -norms2.clone()
+    done_support = torch.full((n_rows, size), -1, dtype=torch.int64, device=device)
+    for level in range(size):
+        scores = _score_atoms(corr, left, limits.independent, by_correlation=False)
+        scores = torch.where(alive[:, :, None] & (scores > stop_gain[:, :, None]), scores, -torch.inf)
+        top, favorite = _first_largest(scores)
+        has_ended = alive & torch.isinf(top)
+        for member in range(alive.shape[1]):
+            greedy = has_greedy if member == 0 else torch.zeros_like(has_greedy)
+            better = has_ended[:, member] & (gains[:, member] > done_gain + torch.where(greedy, -margin, margin))
+            done_gain = torch.where(better, gains[:, member], done_gain)
+            done_support = torch.where(better[:, None], support[:, member], done_support)
+        has_greedy = has_greedy & ~has_ended[:, 0]
+        totals = gains[:, :, None] + scores
+        if level == size - 1:
+            finals, _ = totals.max(dim=2)
+            finals[:, 0] = torch.where(has_greedy, finals[:, 0] + margin, finals[:, 0])
+            best_gain, best = _first_largest(finals)
+            winner = support[rows[:, 0], best]
+            winner[:, level] = favorite[rows[:, 0], best]
+            keep_done = torch.isinf(best_gain) | (done_gain > best_gain)
+            return torch.where(keep_done[:, None], done_support, winner)
+        parents, atoms, new_keys, exists = _choose_children(totals, favorite, keys, keys_of_atoms, has_greedy, width)
+        old = rows, parents
+        chosen_left = left[(*old, atoms)]
+        inv_norm = torch.where(exists, chosen_left, 1).rsqrt() * exists
+        targets = corr[(*old, atoms)] * inv_norm
+        parent_basis = basis[old]
+        column = parent_basis.gather(3, atoms[:, :, None, None].expand(-1, -1, level, 1))[..., 0]
+        new = (gram[atoms] - torch.einsum("bml,bmlj->bmj", column.conj(), parent_basis)) * inv_norm[:, :, None]
+        basis = torch.cat([parent_basis, new[:, :, None]], dim=2)
+        gains = gains[old] + squares(targets)
+        corr = corr[old] - new.conj() * targets[:, :, None]
+        left = (left[old] - squares(new)).scatter(2, atoms[:, :, None], 0)
+        support = support[old].clone()
+        support[:, :, level] = torch.where(exists, atoms, -1)
+        keys, alive = new_keys, exists
+    return done_support
+
+
+def _choose_children(
+    totals: Tensor, favorite: Tensor, keys: Tensor, keys_of_atoms: Tensor, has_greedy: Tensor, width: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The next members: ORMP's first, then the best of the rest, each support once."""
+    n_rows, n_members, n_atoms = totals.shape
+    rows = torch.arange(n_rows, device=totals.device)
+    open_totals = totals.reshape(n_rows, -1).clone()
+    all_keys = (keys[:, :, None] + keys_of_atoms).reshape(n_rows, -1)
+    n_children = min(width, n_members * n_atoms)
+    places, exists = [], []
+    for child in range(n_children):
+        _, place = _first_largest(open_totals)
+        if child == 0:
+            place = torch.where(has_greedy, favorite[:, 0], place)
+        found = torch.isfinite(open_totals[rows, place])
+        places.append(place)
+        exists.append(found)
+        if child < n_children - 1:
+            is_same = (all_keys == all_keys[rows, place][:, None]) & found[:, None]
+            open_totals = torch.where(is_same, -torch.inf, open_totals)
+    chosen = torch.stack(places, dim=1)
+    return chosen // n_atoms, chosen % n_atoms, all_keys.gather(1, chosen), torch.stack(exists, dim=1)
+
+
+def polish(block: Block, problem: Problem, support: Tensor) -> Tensor:
+    """Return supports ``(B, S)``, padded with −1, after exchanges of one atom for another.
+
+    All pairs of a chosen and another atom are scored at once, and the best is exchanged while the error falls by more
+    than rounding. A gain is known to roundings of the norm of the row, times the root of what is gained before the cost
+    is subtracted.
+    """
+    support = support.clone()
+    active = torch.arange(len(support), device=support.device)
+    for _ in range(_MOST_EXCHANGES):
+        if not len(active):
+            break
+        part, chosen = block[active], support[active]
+        gain, cost, place, atom = _best_exchange(part, problem, chosen)
+        improves = gain > 16 * problem.limits.eps * (part.norms2 * (gain + cost).clamp_min(0)).sqrt()
+        active = active[improves]
+        support[active, place[improves]] = atom[improves].to(support.dtype)
+    return support
+
+
+def _best_exchange(block: Block, problem: Problem, support: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return gain, cost of the drop, place and atom of the best exchange of every row, the first of equal ones.
+
+    With ``M`` the inverse of the Gram matrix of the chosen atoms, ``a = M c_S``, ``B = M G_S.``, ``r = c - G_.S a`` and
+    ``left_j = G_jj - G_jS M G_Sj``, dropping the atom at place `p` costs ``|a_p|² / M_pp``. Then ``r_j`` becomes
+    ``r_j + conj(B_pj) a_p / M_pp``, ``left_j`` becomes ``left_j + |B_pj|² / M_pp``, and adding atom `j` gains
+    ``|r_j|² / left_j``.
+    """
+    # The inverse of a Gram matrix has the square of the condition number of the atoms: too much for single precision.
+    gram, corr, limits = problem.gram.to(torch.complex128), block.correlations.to(torch.complex128), problem.limits
+    n_atoms = len(gram)
+    used, places = support >= 0, support.clamp_min(0).long()
+    inverse = torch.linalg.inv(gather_gram(gram, support))
+    gram_rows = gram[places] * used[:, :, None]
+    weights = torch.einsum("bpq,bq->bp", inverse, corr.gather(1, places) * used)
+    combined = inverse @ gram_rows
+    remaining = corr - torch.einsum("bqj,bq->bj", gram_rows.conj(), weights)
+    left = gram.diagonal().real - (gram_rows.conj() * combined).real.sum(dim=1)
+    inv_pivots = 1 / inverse.diagonal(dim1=1, dim2=2).real
+    costs = squares(weights) * inv_pivots
+    new_corr = remaining[:, None] + combined.conj() * (weights * inv_pivots)[:, :, None]
+    new_left = left[:, None] + squares(combined) * inv_pivots[:, :, None]
+    is_open = (new_left > limits.independent) & used[:, :, None]
+    is_chosen = torch.zeros((len(support), n_atoms + 1), dtype=torch.bool, device=support.device)
+    is_chosen.scatter_(1, torch.where(used, places, n_atoms), True)
+    is_open &= ~is_chosen[:, None, :n_atoms]
+    gains = torch.where(is_open, squares(new_corr) / torch.where(is_open, new_left, 1) - costs[:, :, None], -torch.inf)
+    gain, number = _first_largest(gains.flatten(1))
+    place = number // n_atoms
+    return gain, costs.gather(1, place[:, None])[:, 0], place, number % n_atoms

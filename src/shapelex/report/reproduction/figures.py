@@ -1,8 +1,4 @@
-"""The figures of the paper, for one dataset, and the one that has all RMSE curves.
-
-In come results; out go PNG and SVG files, each with the description of the run that made it in a
-JSON file beside it.
-"""
+"""The figures of the paper, for one dataset, and the one that has all RMSE curves."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

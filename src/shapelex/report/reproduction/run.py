@@ -1,7 +1,6 @@
 """The whole reproduction: find the datasets, measure, draw, write the page.
 
-In come the datasets that can be had; out goes a folder with `reproduction.md`, `results.json` and `figures`. Everything
-is written after each dataset, so that an interruption keeps what is finished.
+Everything is written after each dataset, so that an interruption keeps what is finished.
 """
 
 import json

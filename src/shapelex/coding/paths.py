@@ -1,0 +1,222 @@
+"""Paths of supports over time: the least sum of squared errors and of costs of changes."""
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
+from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
+from shapelex.coding.coders import CodedBlock, KernelInputs, KernelOutputs
+from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
+from shapelex.exceptions import SearchTooLargeError
+from shapelex.kernels.exact import all_errors_batch, solve_given_batch
+from shapelex.kernels.support_path import advance_batch, find_common, trace_back
+from shapelex.shapes.storage import Block, Shapes
+from shapelex.shapes.time_order import TimeOrder
+
+
+class PathCoder(RowCoder):
+    """Computes weights over supports that the caller chose; the method of its `coding` is not used."""
+
+    def code_given(self, block: Block, support: IntArray, n_threads: int | None) -> CodedBlock:
+        """Code all shapes of a block, each over the atoms of its row of `support` (padded with −1)."""
+        coded = self.allocate(block.start, len(block), with_squares=True)
+        coded.support[:] = support
+        with single_blas_thread():
+            n_used = count_threads(n_threads, 1000.0 * len(block))
+            run_blocks(partial(self.code_part, block, coded), len(block), self.part_rows, n_used)
+        return coded
+
+    def all_squares(self, block: Block, supports: IntArray, n_threads: int | None) -> FloatArray:
+        """Return the squared errors of all shapes of a block over all supports, shape (n_rows, n_supports).
+
+        With a price on weights, that of the best weights is added.
+        """
+        squares: FloatArray = np.empty((len(block), len(supports)))
+
+        def fill(start: int, stop: int) -> None:
+            _, _, correlations = self.correlate(block, start, stop)
+            part, size = squares[start:stop], supports.shape[1]
+            all_errors_batch(correlations, self.prepared.gram, self.limits, size, part)
+
+        with single_blas_thread():
+            n_used = count_threads(n_threads, 2.0 * len(supports) * len(block))
+            run_blocks(fill, len(block), self.part_rows, n_used)
+        return squares
+
+    def _run_kernel(
+        self, correlations: FloatArray, rows: FloatArray, out_support: IntArray, out_coefs: ComplexArray
+    ) -> tuple[FloatArray, BoolArray]:
+        n_rows = len(correlations)
+        left, needs_row = np.empty(n_rows, dtype=self._real_dtype), np.zeros(n_rows, dtype=bool)
+        norms2 = np.ones(n_rows, dtype=self._real_dtype)
+        inputs = KernelInputs(correlations, norms2, self.prepared.gram, rows, self.prepared.atoms, self.limits)
+        outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
+        solve_given_batch(*inputs, *outputs)
+        return left, needs_row
+
+
+MAX_SUPPORTS = 20_000
+"""Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of a path: about 0.3 ms per frame."""
+
+_BLOCK_BYTES = 1 << 25
+_POINTER_BYTES = 1 << 28
+_MAX_BLOCK_ROWS = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class SupportLattice:
+    """All sets of up to `size` atoms, by size and then in lexicographic order, and those with one atom less.
+
+    Parameters
+    ----------
+    supports : ndarray of int32, shape (n_supports, size)
+        The sets of `size` atoms.
+    starts : ndarray of int, shape (size + 2,)
+        Number of the first set of each size, and the number of sets.
+    below : ndarray of int32, shape (n_sets, size)
+        For each set, the sets without its first, second, … atom.
+    """
+
+    supports: IntArray
+    starts: IntArray
+    below: IntArray
+
+    @property
+    def size(self) -> int:
+        """Number of atoms of a support."""
+        return int(self.supports.shape[1])
+
+    @staticmethod
+    @lru_cache(maxsize=8)
+    def of(n_atoms: int, size: int) -> "SupportLattice":
+        """Return the lattice of a dictionary; refuse one that is too large."""
+        n_supports = comb(n_atoms, size)
+        if n_supports > MAX_SUPPORTS:
+            raise SearchTooLargeError(
+                f"a path over time searches at most {MAX_SUPPORTS} supports, but {size} of {n_atoms} atoms have "
+                f"{n_supports}: use fewer atoms, or a smaller {parameter('n_nonzero')}."
+            )
+        levels = [
+            np.array(list(combinations(range(n_atoms), k)), dtype=np.int64).reshape(comb(n_atoms, k), k)
+            for k in range(size + 1)
+        ]
+        starts = np.concatenate([[0], np.cumsum([len(level) for level in levels])])
+        below = np.zeros((starts[-1], size), dtype=np.int32)
+        numbers: dict[bytes, int] = {}
+        for k, level in enumerate(levels):
+            found = {row.tobytes(): int(starts[k]) + place for place, row in enumerate(level)}
+            for place, row in enumerate(level):
+                for i in range(k):
+                    below[starts[k] + place, i] = numbers[np.delete(row, i).tobytes()]
+            numbers = found
+        return SupportLattice(levels[-1].astype(np.int32), starts.astype(np.int64), below)
+
+
+class PathFinder:
+    """Finds the cheapest path of supports while frames are added block by block.
+
+    A frame is decided as soon as the best paths to all supports of the last frame agree on it; the frames that are not
+    decided yet are kept. Where they would take too much memory, the older half is decided by the best path so far, and
+    `is_exact` becomes False.
+    """
+
+    def __init__(self, lattice: SupportLattice, max_bytes: int = _POINTER_BYTES) -> None:
+        self.lattice = lattice
+        self.is_exact = True
+        self._max_bytes = max_bytes
+        self._cost = np.zeros(len(lattice.supports))
+        self._pointers: list[IntArray] = []
+        self._dtype = np.int16 if len(lattice.supports) <= np.iinfo(np.int16).max else np.int32
+
+    def add(self, squares: FloatArray, switch_costs: FloatArray) -> IntArray:
+        """Add frames, and return the supports of those that are decided, which follow those returned before."""
+        lattice = self.lattice
+        pointers: IntArray = np.empty(squares.shape, dtype=self._dtype)
+        advance_batch(squares, switch_costs, lattice.size, lattice.starts, lattice.below, self._cost, pointers)
+        self._pointers.append(pointers)
+        is_alive = np.ones(len(self._cost), dtype=bool)
+        for number in range(len(self._pointers) - 1, -1, -1):
+            frame, state = find_common(self._pointers[number], is_alive)
+            if frame >= 0:
+                return self._decide(number, int(frame), int(state))
+        if sum(part.nbytes for part in self._pointers) > self._max_bytes and len(self._pointers) > 1:
+            self.is_exact = False
+            middle = len(self._pointers) // 2
+            state = int(self._cost.argmin())
+            for part in self._pointers[:middle:-1]:
+                state = int(trace_back(part, len(part) - 1, state, np.empty(len(part), dtype=np.int32)))
+            last = self._pointers[middle]
+            state = int(trace_back(last, len(last) - 1, state, np.empty(len(last), dtype=np.int32)))
+            return self._decide(middle - 1, len(self._pointers[middle - 1]) - 1, state)
+        return np.empty(0, dtype=np.int32)
+
+    def finish(self) -> IntArray:
+        """Return the supports of all frames that were not decided before."""
+        if not self._pointers:
+            return np.empty(0, dtype=np.int32)
+        last = len(self._pointers) - 1
+        return self._decide(last, len(self._pointers[last]) - 1, int(self._cost.argmin()))
+
+    def _decide(self, number: int, frame: int, state: int) -> IntArray:
+        """Return the path up to a frame of a block, and keep what is after it."""
+        parts = []
+        block, rest = self._pointers[number][: frame + 1], self._pointers[number][frame + 1 :]
+        for part in [block, *self._pointers[:number][::-1]]:
+            path: IntArray = np.empty(len(part), dtype=np.int32)
+            state = int(trace_back(part, len(part) - 1, state, path))
+            parts.append(path)
+        self._pointers = ([rest] if len(rest) else []) + self._pointers[number + 1 :]
+        return np.concatenate(parts[::-1])
+
+
+@dataclass(frozen=True, eq=False)
+class SupportPath:
+    """Supports of shapes over time.
+
+    Parameters
+    ----------
+    supports : ndarray of int32, shape (n_used, n_nonzero)
+        Atoms of each shape, in the order of time.
+    is_exact : bool
+        Whether no other path has a smaller sum of squared errors and costs.
+    """
+
+    supports: IntArray
+    is_exact: bool
+
+
+def find_path(
+    shapes: Shapes, time: TimeOrder, coder: PathCoder, switch_cost: float, n_threads: int | None = None
+) -> SupportPath:
+    """Return the supports of least ``Σ_t squared error + Σ_t cost of the change before t``.
+
+    A change of `m` atoms costs ``switch_cost (1 + m) / 2``, divided by the length of a gap.
+    """
+    lattice = SupportLattice.of(coder.n_atoms, coder.n_nonzero)
+    costs = time.switch_costs(switch_cost)
+    finder, parts, start = PathFinder(lattice), [], 0
+    for _, block in time.blocks(shapes, block_rows(len(lattice.supports))):
+        stop = start + len(block)
+        squares = coder.all_squares(block, lattice.supports, n_threads)
+        parts.append(finder.add(squares, costs[start:stop]))
+        start = stop
+    parts.append(finder.finish())
+    return SupportPath(lattice.supports[np.concatenate(parts)], finder.is_exact)
+
+
+def changes_cost(supports: IntArray, switch_costs: FloatArray) -> float:
+    """Return the sum of the costs of all changes of a path of supports, given the cost of one at each frame."""
+    ascending = np.sort(supports, axis=1)
+    n_kept = (ascending[1:, :, None] == ascending[:-1, None, :]).any(axis=2).sum(axis=1)
+    n_exchanged = supports.shape[1] - n_kept
+    return float((switch_costs[1:] * np.where(n_exchanged > 0, 1 + n_exchanged, 0) / 2).sum())
+
+
+def block_rows(n_supports: int) -> int:
+    """Return how many frames go through the search together."""
+    return int(min(max(_BLOCK_BYTES // (8 * n_supports), 64), _MAX_BLOCK_ROWS))

@@ -1,0 +1,353 @@
+"""Find public sets of shapes by name, in a folder, the cache or at a public address, and verify their checksums."""
+
+import csv
+import hashlib
+import logging
+import os
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files as package_files
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from shapelex import spaces
+from shapelex._validation import check_choice
+from shapelex.exceptions import DatasetUnavailableError, ShapeFileError, reason_of
+from shapelex.geometry.resampling import resample
+from shapelex.io import read
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.summary import signed_areas
+
+_PUBLIC_ADDRESS = "https://raw.githubusercontent.com"
+_MIRROR_VARIABLE = "SHAPELEX_DATA_URL"
+_FOLDER_VARIABLE = "SHAPELEX_DATA"
+
+# Seconds to wait for a connection, and for the next bytes.
+_TIMEOUT = (10.0, 30.0)
+_N_RETRIES = 2
+
+_N_MIDLINE_POINTS = 20
+_N_CELL_POINTS = 100
+_N_SEGMENT_SAMPLES = 40
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of a public repository, known by its git blob id."""
+
+    path: str
+    blob: str
+    n_bytes: int | None = None
+    n_columns: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Name that the file keeps in the cache, or in a folder of the user."""
+        return PurePosixPath(self.path).name
+
+    def difference(self, content: bytes) -> str:
+        """Return in what `content` differs from that of the file; nothing where it is the same."""
+        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+        if blob != self.blob:
+            size = "" if self.n_bytes is None else f" and {self.n_bytes} bytes"
+            return f"has the git blob id {blob} and {len(content)} bytes, but should have {self.blob}{size}"
+        n_columns = content.partition(b"\n")[0].count(b",") + 1
+        if self.n_columns not in (None, n_columns):
+            return f"has {n_columns} columns, but should have {self.n_columns}"
+        return ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What ``registry.toml`` says of a set: its file ``<name>.npz``, and the files of its source with their reader."""
+
+    description: str
+    source: str
+    license: str
+    n_shapes: int | None = None
+    n_bytes: int | None = None
+    sha256: str | None = None
+    commit: str = ""
+    files: tuple[SourceFile, ...] = ()
+    reader: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    space: Mapping[str, Any] | None = None
+
+    @property
+    def title(self) -> str:
+        """What the set holds and how many shapes, in one line."""
+        return self.description if self.n_shapes is None else f"{self.description}: {self.n_shapes} shapes"
+
+    def describe(self) -> str:
+        """What the set holds, its source and its license, in three lines."""
+        files = ", ".join(file.path for file in self.files)
+        place = f", commit {self.commit}: {files}" if files else ""
+        return f"{self.title}\nSource: https://github.com/{self.source}{place}\nLicense: {self.license}"
+
+    def convert(self, paths: Sequence[Path]) -> ShapeSet:
+        """Make the set from the files of its source."""
+        options = dict(self.options)
+        if self.space is not None:
+            options["space"] = getattr(spaces, self.space["kind"])(self.space["size"], closed=self.space["closed"])
+        return _READERS[self.reader](*paths, **options)
+
+    def address_of(self, file: SourceFile) -> str:
+        """Return the public address of a file, or its address on the mirror that ``SHAPELEX_DATA_URL`` names."""
+        base = os.environ.get(_MIRROR_VARIABLE) or _PUBLIC_ADDRESS
+        return f"{base.rstrip('/')}/{self.source}/{self.commit}/{quote(file.path)}"
+
+
+def _read_registry() -> dict[str, Dataset]:
+    text = package_files("shapelex.datasets").joinpath("registry.toml").read_text(encoding="utf-8")
+    return {
+        name: Dataset(**entry | {"files": tuple(SourceFile(**file) for file in entry.get("files", ()))})
+        for name, entry in tomllib.loads(text).items()
+    }
+
+
+REGISTRY = _read_registry()
+
+
+def list_datasets() -> dict[str, str]:
+    """Return the names that :func:`~shapelex.datasets.fetch` knows, with a line on each.
+
+    Returns
+    -------
+    dict of str to str
+        Names and descriptions.
+
+    Examples
+    --------
+    >>> import shapelex as sx
+    >>> sx.datasets.list_datasets()["hands"]
+    '56 landmarks along the contour of a hand (paper; Stegmann and Gomez 2002): 40 shapes'
+    """
+    return {name: entry.title for name, entry in REGISTRY.items()}
+
+
+def fetch(name: str, *, folder: str | Path | None = None) -> ShapeSet:
+    """Return one of the sets of real shapes that shapelex is tested on, downloaded where needed.
+
+    The set is looked for in the folder that the environment variable ``SHAPELEX_DATA`` names, and then in the user's
+    cache: a file ``<name>.npz``, or the files of its source under the names they have there, such as ``hands.csv``.
+    Otherwise the files of its source are downloaded into the cache, if they have a public address. Their source and
+    license are shown first, on standard error. Every file is verified by its checksum or git blob id.
+
+    Parameters
+    ----------
+    name : str
+        Name of the set, one of :func:`list_datasets`.
+    folder : str or Path, optional
+        The only folder to look in: neither ``SHAPELEX_DATA`` nor the cache is used, and nothing is downloaded.
+
+    Returns
+    -------
+    ShapeSet
+        The shapes in their space, with labels, time series and further columns where the source has them. Its
+        ``provenance`` has the keys ``"dataset"``, ``"source"``, ``"license"`` and ``"DESCR"``, a text of a few lines.
+
+    Raises
+    ------
+    ValueError
+        If there is no set of that name.
+    DatasetUnavailableError
+        If the set is in none of the places and cannot be downloaded; the message says what to do by hand. It is a
+        FileNotFoundError.
+    ShapeFileError
+        If a file in one of the folders is not the one that the registry knows: its checksum is another.
+
+    Examples
+    --------
+    >>> import shapelex as sx
+    >>> sx.datasets.fetch("no such set")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    shapelex.exceptions.ParameterError: name must be one of ...
+    """
+    check_choice(name, REGISTRY, "name")
+    entry = REGISTRY[name]
+    provenance = {"dataset": name, "source": entry.source, "license": entry.license, "DESCR": entry.describe()}
+    return _open(name, entry, folder).replace(provenance=provenance)
+
+
+def _open(name: str, entry: Dataset, folder: str | Path | None) -> ShapeSet:
+    given = (os.environ.get(_FOLDER_VARIABLE) or None) if folder is None else folder
+    cache = _cache_folder() if folder is None else None
+    places = [place for place in (None if given is None else Path(given), cache) if place is not None]
+    for place in places:
+        archive = place / f"{name}.npz"
+        if entry.sha256 is not None and archive.is_file():
+            _verify(archive, entry)
+            return read(archive)
+        paths = [place / file.name for file in entry.files]
+        # Files in the cache are ours: a damaged one is downloaded again.
+        if paths and place is not cache and all(path.is_file() for path in paths):
+            for path, file in zip(paths, entry.files, strict=True):
+                if difference := file.difference(path.read_bytes()):
+                    raise _another_file(path, difference)
+            return entry.convert(paths)
+    if entry.files and cache is not None:
+        return entry.convert(_download_files(name, entry, cache))
+    raise DatasetUnavailableError(_advice(name, entry, places, cache is not None))
+
+
+def _cache_folder() -> Path:
+    import pooch
+
+    return Path(pooch.os_cache("shapelex"))
+
+
+def _verify(path: Path, entry: Dataset) -> None:
+    content = path.read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if found != entry.sha256:
+        raise _another_file(
+            path,
+            f"has the SHA-256 checksum {found} and {len(content)} bytes, but should have {entry.sha256} and "
+            f"{entry.n_bytes} bytes",
+        )
+
+
+def _another_file(path: Path, difference: str) -> ShapeFileError:
+    return ShapeFileError(f"{path} {difference}: it is damaged or another file; replace it, or open it with read.")
+
+
+def _advice(name: str, entry: Dataset, places: list[Path], may_set_folder: bool) -> str:
+    """Say where a set was looked for, and what to do by hand."""
+    wanted = [f"{name}.npz"] if entry.sha256 is not None else []
+    if entry.files:
+        wanted.append(" with ".join(file.name for file in entry.files))
+        step = f"download {' and '.join(map(entry.address_of, entry.files))} into that folder"
+    else:
+        advice = f", or set {_FOLDER_VARIABLE} to the folder that holds it" if may_set_folder else ""
+        step = (
+            "it cannot be downloaded, as it has no public address: get it from whoever shares the data with you, and "
+            f"put it into {places[-1]}{advice}"
+        )
+    return f"{' or '.join(wanted)} is not in {' nor in '.join(map(str, places))}: {step}."
+
+
+def _download_files(name: str, entry: Dataset, folder: Path) -> list[Path]:
+    """Return the files of a set in the cache; say where they come from, and their license, before any download."""
+    import pooch
+
+    paths = [folder / file.name for file in entry.files]
+    wanted = [
+        file
+        for path, file in zip(paths, entry.files, strict=True)
+        if not path.is_file() or file.difference(path.read_bytes())
+    ]
+    if wanted:
+        # pooch's logger writes to standard error unless it is told otherwise.
+        pooch.get_logger().info(f"{name}: from https://github.com/{entry.source}, license: {entry.license}.")
+    for file in wanted:
+        _download(entry.address_of(file), file, folder)
+    return paths
+
+
+def _download(address: str, file: SourceFile, folder: Path) -> None:
+    import pooch
+
+    is_watched = sys.stderr.isatty() and pooch.get_logger().isEnabledFor(logging.INFO)
+    load = pooch.HTTPDownloader(progressbar=is_watched, timeout=_TIMEOUT)
+
+    def load_and_check(url: str, target: str, manager: Any) -> None:
+        try:
+            load(url, target, manager)
+        except OSError as error:
+            response = getattr(error, "response", None)
+            if response is not None:
+                response.close()  # pooch leaves it open
+                # Time-outs and too many requests pass; for the rest the server would answer the same again.
+                if response.status_code < 500 and response.status_code not in (408, 429):
+                    raise FileNotFoundError(_reason(error)) from error
+            raise
+        if difference := file.difference(Path(target).read_bytes()):
+            raise ValueError(f"what came {difference}")
+
+    # pooch cannot check git blob ids, so the check is part of the download, which it repeats after network errors and
+    # ValueError. The folder is temporary: another process may be loading the same file, and may be done first.
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="download-", dir=folder) as partial:
+            manager = pooch.create(
+                partial, "", registry={file.name: None}, urls={file.name: address}, retry_if_failed=_N_RETRIES
+            )
+            Path(manager.fetch(file.name, downloader=load_and_check)).replace(folder / file.name)
+    except (OSError, ValueError) as error:
+        raise DatasetUnavailableError(
+            f"{file.name} could not be downloaded from {address} ({_reason(error)}): try again, or save the file from "
+            f"that address by other means, such as a browser, into {folder} or the folder that {_FOLDER_VARIABLE} "
+            "names."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return why a download failed; what the network library says fills a screen."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the server answered {response.status_code} {response.reason}"
+    if type(error).__module__.startswith("requests"):
+        return f"no complete answer, {type(error).__name__}"
+    return reason_of(error)
+
+
+def _read_columns(table: Path, *, space: spaces.Space) -> ShapeSet:
+    """Return the rows of a table without header, all x and then all y, as configurations in `space`."""
+    return ShapeSet(read(table, layout="blocks").configurations, space)
+
+
+def _read_splines_as_landmarks(table: Path, *, space: spaces.Space) -> ShapeSet:
+    """Return points at equal steps along the open Hermite splines of a table."""
+    n_segments = space.n_coordinates // 2 - 1
+    parameters = space.parameters(_N_SEGMENT_SAMPLES * n_segments + 1)
+    curves = space.sample(_read_columns(table, space=space).configurations, parameters)
+    return ShapeSet(resample(curves, _N_MIDLINE_POINTS, closed=False))
+
+
+def _read_midlines(recording: Path, **options: Any) -> ShapeSet:
+    """Return the midlines of a recording at equal steps; frames without one are left out."""
+    return read([recording], n_points=_N_MIDLINE_POINTS, **options).replace(ids=None)
+
+
+def _read_bee_wings(landmarks: Path, specimens: Path) -> ShapeSet:
+    """Return landmarks in pixels, with what the table of specimens says of each image."""
+    wings = read(landmarks)
+    images = [Path(image).stem for image in wings.metadata["image"].tolist()]
+    with specimens.open(newline="", encoding="utf-8") as stream:
+        known = {row["catalogNumber"]: row for row in csv.DictReader(stream)}
+    genera, families, species = (
+        [known.get(image, {}).get(column, "") for image in images] for column in ("Genus", "Family", "Species")
+    )
+    metadata = {"family": families, "species": species, "image": images, "scale": wings.metadata["scale"]}
+    return wings.replace(ids=None, labels=genera, metadata=metadata)
+
+
+def _read_cells(outlines: Path, lines: Path, treatments: Path) -> ShapeSet:
+    """Return outlines at equal steps from their first point, counter-clockwise."""
+    blocks = outlines.read_text(encoding="utf-8").strip().split("\n\n")
+    vertices = [np.array(block.split(), dtype=float).reshape(-1, 2) @ [1, 1j] for block in blocks]
+    turned = [
+        outline if signed_areas(outline[np.newaxis])[0] > 0 else np.roll(outline[::-1], 1) for outline in vertices
+    ]
+    line, treatment = (path.read_text(encoding="utf-8").split() for path in (lines, treatments))
+    return ShapeSet(
+        resample(turned, _N_CELL_POINTS, closed=True),
+        spaces.Landmarks(_N_CELL_POINTS, closed=True),
+        labels=[f"{one}/{other}" for one, other in zip(line, treatment, strict=True)],
+        metadata={"cell_line": line, "treatment": treatment, "n_raw": [len(outline) for outline in vertices]},
+    )
+
+
+_READERS: dict[str, Callable[..., ShapeSet]] = {
+    "columns": _read_columns,
+    "splines_as_landmarks": _read_splines_as_landmarks,
+    "midlines": _read_midlines,
+    "bee_wings": _read_bee_wings,
+    "cells": _read_cells,
+}

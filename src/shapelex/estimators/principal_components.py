@@ -1,0 +1,576 @@
+"""Principal component analyses of shapes: complex, of pre-shapes, and real, of tangent vectors at the mean."""
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy.linalg import svd
+from sklearn.utils.validation import check_is_fitted
+
+from shapelex._arrays import keeps_array_kind
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
+from shapelex._validation import check_choice, check_count, check_flag, name_rows
+from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, check_dense_codes
+from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.geometry import mean_shape
+from shapelex.geometry.alignment import remove_along, rotations_onto
+from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
+from shapelex.geometry.geodesics import exp_rows, log_rows
+from shapelex.spaces import Space
+from shapelex.spaces.coordinates import row_norms
+from shapelex.store.schema import Array, Count, Number, Schema
+
+# How far the norms of modes in a file may be from 1, in either precision.
+_ROUNDING = 1e-3
+
+
+class _PrincipalComponents(ShapeReconstructor):
+    """An estimator whose codes are the weights of nested principal modes."""
+
+    n_components: int | None
+    n_components_: int
+    components_: ComplexArray
+
+    @keeps_array_kind
+    def reconstruct(self, X: ArrayLike, n_components: int | None = None) -> ComplexArray:
+        """Approximate shapes by the first modes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        n_components : int, optional
+            Number of modes to use; all by default.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            Approximations of the pre-shapes ``space_.preshape(X)``, in their poses; pre-shapes too for
+            :class:`TangentPCA`.
+        """
+        return self._reconstruct(self._read_new_rows(X), self._count_modes(n_components))
+
+    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
+        raise NotImplementedError
+
+    def _count_modes(self, n_components: int | None) -> int:
+        """Return the number of modes to use; None means all that were fitted."""
+        if n_components is None:
+            return self.n_components_
+        if check_count(n_components, 1, "n_components") > self.n_components_:
+            raise ParameterError(
+                f"n_components must be between 1 and the {self.n_components_} that were fitted, got {n_components}."
+            )
+        return n_components
+
+    def _mode_rows(self, count: int) -> ComplexArray:
+        return self.space_.whiten(self.components_[:count])
+
+    def _check_loaded(self) -> None:
+        if self.n_components not in (None, self.n_components_):
+            raise ValueError("its modes do not fit its parameters")
+        lengths = self.space_.norm(self.components_)
+        if not (np.abs(lengths - 1) < _ROUNDING).all() or not np.isfinite(self.errors(self.components_)).all():
+            raise ValueError("its modes are not directions of norm 1")
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+
+class ComplexPCA(_PrincipalComponents):
+    """Find the orthonormal modes whose sums, each mode scaled and rotated, approximate pre-shapes best.
+
+    For every number of modes, ``w_1, w_2, …`` minimize ``Σ_k |z_k − Σ_j (w_j* Phi z_k) w_j|²_Phi`` (paper [1]_, section
+    6, "Computational results", equation 39). They are the ``Phi``-orthonormal eigenvectors of ``Z Z* Phi``, and the
+    loss of the first modes is ``Σ_k |z_k|² − λ_1 − λ_2 − …``.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of modes; by default the number of dimensions that the shapes span.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    subtract_average : bool, default False
+        Whether to subtract the average configuration from all pre-shapes first, as the paper does. Otherwise the first
+        mode is the full Procrustes mean.
+    align : bool, default True
+        With `subtract_average`: whether to rotate the pre-shapes onto their mean shape before they are averaged.
+        Otherwise they are averaged in their given poses, and the result depends on these.
+
+    Attributes
+    ----------
+    components_ : ndarray of complex, shape (n_components, n_coordinates)
+        The modes, as configurations: centered, of norm 1, orthogonal in the product of the space.
+    explained_energy_ : ndarray of float, shape (n_components,)
+        ``λ_j = Σ_k |w_j* Phi z_k|²``.
+    explained_energy_ratio_ : ndarray of float, shape (n_components,)
+        The same as a fraction of ``Σ_k |z_k|²``.
+    loss_ : float
+        ``Σ_k |z_k|² − Σ_j λ_j`` for all fitted modes.
+    average_ : ndarray of complex, shape (n_coordinates,)
+        The subtracted average; zeros without `subtract_average`.
+    mean_ : ndarray of complex, shape (n_coordinates,)
+        Mean shape onto which pre-shapes are rotated; set only where they are.
+    space_ : Space
+        Space of the configurations.
+    n_components_ : int
+        Number of modes.
+    n_features_in_ : int
+        Number of coordinates.
+
+    Notes
+    -----
+    Without `subtract_average` the pose of a shape only rotates its code, and the error of a shape is its full distance
+    to its reconstruction. With `subtract_average` the pose is fixed before the shape is approximated, and the error is
+    at least that distance, usually larger.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(30) / 30)
+    >>> X = circle + rng.normal(size=(200, 2)) @ [circle**-1, 0.3 * circle**2]
+    >>> model = sx.ComplexPCA().fit(X)
+    >>> model.n_components_
+    3
+    >>> bool(model.errors(X).max() < 1e-12)
+    True
+    """
+
+    _schema = Schema(
+        (
+            Count("n_components_"),
+            Array("components_", "complex", ("n_components_", "n_coordinates")),
+            Array("average_", "complex", ("n_coordinates",)),
+            Array("mean_", "complex", ("n_coordinates",), optional=True),
+            Array("explained_energy_", "float", ("n_components_",)),
+            Array("explained_energy_ratio_", "float", ("n_components_",)),
+            Number("loss_"),
+        )
+    )
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        space: Space | None = None,
+        subtract_average: bool = False,
+        align: bool = True,
+    ) -> None:
+        self.n_components = n_components
+        self.space = space
+        self.subtract_average = subtract_average
+        self.align = align
+
+    @all_or_nothing
+    def fit(self, X: ArrayLike, y: Any = None) -> "ComplexPCA":  # noqa: ARG002
+        """Find the modes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ComplexPCA
+            The estimator itself.
+        """
+        subtracts = check_flag(self.subtract_average, "subtract_average")
+        aligns = check_flag(self.align, "align")
+        configurations = self._read_fit_input(X)
+        rows = self.space_.whitened_preshapes(configurations, "X")
+        self.__dict__.pop("mean_", None)
+        if subtracts and aligns:
+            self.mean_ = mean_shape(configurations, space=self.space_)
+        rotated = self._rotations(rows) * rows
+        average = rotated.mean(axis=0) if subtracts else np.zeros(rows.shape[1], dtype=rows.dtype)
+        remaining = rotated - average
+        most = min(len(rows) - subtracts, rows.shape[1] - 1)
+        directions, self.explained_energy_, self.explained_energy_ratio_, self.loss_ = _principal_modes(
+            remaining, self.n_components, most
+        )
+        self.components_ = self.space_.unwhiten(_in_common_phase(directions))
+        self.average_ = self.space_.unwhiten(average)
+        self.n_components_ = len(self.components_)
+        return self
+
+    @keeps_array_kind
+    def transform(self, X: ArrayLike) -> ComplexArray:
+        """Code shapes by the modes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_components)
+            ``w_j* Phi z`` for pre-shapes ``z``, from which the average is subtracted with `subtract_average`.
+        """
+        rows = self._read_new_rows(X)
+        return self._code(self._rotations(rows) * rows, self.n_components_)
+
+    @keeps_array_kind
+    def inverse_transform(self, codes: ArrayLike) -> ComplexArray:
+        """Compute the configurations of codes.
+
+        Parameters
+        ----------
+        codes : array_like of complex, shape (n_shapes, n_components)
+            Codes.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            ``average + Σ_j a_j w_j``: centered, in the pose of the mean where shapes are rotated onto it, otherwise
+            each in the pose of its pre-shape.
+
+        Raises
+        ------
+        CodesError
+            If the codes have another number of modes.
+        """
+        check_is_fitted(self)
+        dense = check_dense_codes(codes, self.n_components_)
+        configurations: ComplexArray = self.average_ + dense @ self.components_
+        return configurations
+
+    @keeps_array_kind
+    def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
+        """Norms of the differences between pre-shapes and their reconstructions.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        n_components : int, optional
+            Number of modes to use; all by default. A fit with fewer modes finds the first of these.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes,)
+            ``|z − average − Σ_j (w_j* Phi (z − average)) w_j|_Phi``; without `subtract_average` the full distances
+            from the shapes to their reconstructions.
+        """
+        rows = self._read_new_rows(X)
+        count = self._count_modes(n_components)
+        rotated = self._rotations(rows) * rows
+        modes = self._mode_rows(count)
+        remaining = rotated - self.space_.whiten(self.average_)
+        remaining -= (remaining @ modes.conj().T) @ modes
+        # A second projection removes the rounding errors of the first, where little of a row remains.
+        remaining -= (remaining @ modes.conj().T) @ modes
+        return row_norms(remaining)
+
+    def _rotations(self, rows: ComplexArray) -> ComplexArray:
+        """Return the phases that rotate whitened pre-shapes onto the mean; 1 where they keep their poses."""
+        if not hasattr(self, "mean_"):
+            return np.ones((len(rows), 1), dtype=rows.dtype)
+        return rotations_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
+
+    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
+        rotations = self._rotations(rows)
+        return np.conj(rotations) * (self.average_ + self._code(rotations * rows, count) @ self.components_[:count])
+
+    def _code(self, rotated: ComplexArray, count: int) -> ComplexArray:
+        codes: ComplexArray = (rotated - self.space_.whiten(self.average_)) @ self._mode_rows(count).conj().T
+        return codes
+
+    def _check_loaded(self) -> None:
+        subtracts, aligns = check_flag(self.subtract_average, "subtract_average"), check_flag(self.align, "align")
+        if hasattr(self, "mean_") != (subtracts and aligns):
+            raise ValueError("its mean does not fit its parameters")
+        super()._check_loaded()
+
+
+class TangentPCA(_PrincipalComponents):
+    """Principal component analysis of shapes as vectors tangent to the shape space at their mean.
+
+    Shapes are mapped to horizontal vectors at the mean shape (paper [1]_, appendix, "Riemannian structure of the shape
+    space") with the real product ``Re(v* Phi w)``, and the modes are found by ordinary principal component analysis.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of modes; by default the number of dimensions that the shapes span, at most ``2 n_coordinates − 4``.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    projection : {"log", "orthogonal"}, default "log"
+        How a shape is mapped to a tangent vector. With ``"log"`` the length of the vector is the geodesic distance from
+        the shape to the mean. ``"orthogonal"`` projects the pre-shape, rotated onto the mean, and the length is the
+        full distance.
+    mean : {"full", "partial", "geodesic"}, default "full"
+        Kind of the mean shape, see :func:`shapelex.mean_shape`.
+
+    Attributes
+    ----------
+    mean_ : ndarray of complex, shape (n_coordinates,)
+        The mean shape: a pre-shape, in the pose of the first shape.
+    components_ : ndarray of complex, shape (n_components, n_coordinates)
+        The modes: horizontal vectors at the mean, of norm 1, orthogonal in the real product.
+    average_ : ndarray of complex, shape (n_coordinates,)
+        Average of the tangent vectors, which is subtracted: a short horizontal vector. It is zero for the logarithm at
+        the geodesic mean and for the orthogonal projection at the partial mean.
+    explained_variance_ : ndarray of float, shape (n_components,)
+        Variance of the scores of each mode.
+    explained_variance_ratio_ : ndarray of float, shape (n_components,)
+        The same as a fraction of the variance of the tangent vectors.
+    space_ : Space
+        Space of the configurations.
+    n_components_ : int
+        Number of modes.
+    n_features_in_ : int
+        Number of coordinates.
+
+    Notes
+    -----
+    Scores do not depend on the poses of the shapes. The sign of each mode is chosen such that the score of largest
+    modulus in the fitted set is positive.
+
+    With ``projection="log"`` any scores can be mapped back to shapes, by the exponential; tangent vectors longer than
+    π / 2 lead back towards the mean from the other side. The orthogonal projection of a shape has at most length 1, and
+    :meth:`inverse_transform` refuses longer vectors.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(30) / 30)
+    >>> X = circle + 0.1 * rng.normal(size=(200, 2)) @ [circle**-1, 0.3 * circle**2]
+    >>> model = sx.TangentPCA(n_components=2).fit(X)
+    >>> model.explained_variance_ratio_.round(2)
+    array([0.91, 0.09])
+    >>> bool(np.allclose(model.transform(X), model.transform(1j * X + 5)))
+    True
+    """
+
+    _schema = Schema(
+        (
+            Count("n_components_"),
+            Array("components_", "complex", ("n_components_", "n_coordinates")),
+            Array("average_", "complex", ("n_coordinates",)),
+            Array("mean_", "complex", ("n_coordinates",)),
+            Array("explained_variance_", "float", ("n_components_",)),
+            Array("explained_variance_ratio_", "float", ("n_components_",)),
+        )
+    )
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        space: Space | None = None,
+        projection: Literal["log", "orthogonal"] = "log",
+        mean: DistanceKind = "full",
+    ) -> None:
+        self.n_components = n_components
+        self.space = space
+        self.projection = projection
+        self.mean = mean
+
+    @all_or_nothing
+    def fit(self, X: ArrayLike, y: Any = None) -> "TangentPCA":  # noqa: ARG002
+        """Find the mean and the modes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations, at least two.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        TangentPCA
+            The estimator itself.
+        """
+        self._check_choices()
+        configurations = self._read_fit_input(X)
+        rows = self.space_.whitened_preshapes(configurations, "X")
+        self.mean_ = mean_shape(configurations, self.mean, space=self.space_)
+        vectors = self._vectors(rows)
+        average = vectors.mean(axis=0)
+        deviations = _as_reals(vectors - average)
+        # Translation takes two real dimensions, scaling and rotation one each.
+        most = min(len(rows) - 1, 2 * rows.shape[1] - 4)
+        directions, energies, self.explained_variance_ratio_, _ = _principal_modes(deviations, self.n_components, most)
+        scores = deviations @ directions.T
+        largest = scores[np.argmax(np.abs(scores), axis=0), np.arange(scores.shape[1])]
+        directions = directions * np.sign(largest)[:, None]
+        self.components_ = self.space_.unwhiten(directions.view(rows.dtype))
+        self.average_ = self.space_.unwhiten(average)
+        self.explained_variance_ = energies / energies.dtype.type(len(rows) - 1)
+        self.n_components_ = len(self.components_)
+        return self
+
+    @keeps_array_kind
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Scores of shapes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes, n_components)
+            ``Re(w_j* Phi (v − average))`` for the tangent vectors ``v`` of the shapes.
+        """
+        return self._score_rows(self._read_new_rows(X), self.n_components_)
+
+    @keeps_array_kind
+    def inverse_transform(self, scores: ArrayLike) -> ComplexArray:
+        """Compute the shapes of scores.
+
+        Parameters
+        ----------
+        scores : array_like of float, shape (n_shapes, n_components)
+            Scores.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            Pre-shapes, in the pose of the mean.
+
+        Raises
+        ------
+        CodesError
+            If the scores have another number of modes.
+        ShapeInputError
+            If ``projection="orthogonal"`` and a tangent vector is longer than 1, which is the projection of no shape.
+        """
+        check_is_fitted(self)
+        dense = check_dense_codes(scores, self.n_components_, "scores", is_real=True)
+        return self.space_.unwhiten(self._shape_rows(dense))
+
+    @keeps_array_kind
+    def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
+        """Full Procrustes distance from each shape to its reconstruction.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        n_components : int, optional
+            Number of modes to use; all by default. A fit with fewer modes finds the first of these.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes,)
+            Distances between 0 and 1.
+        """
+        rows = self._read_new_rows(X)
+        return row_distances(self._reconstruct_rows(rows, self._count_modes(n_components)), rows)
+
+    def _base(self) -> ComplexArray:
+        return self.space_.whitened_preshapes(self.mean_, "mean_")
+
+    def _vectors(self, rows: ComplexArray) -> ComplexArray:
+        """Return whitened horizontal vectors at the mean."""
+        base = self._base().astype(rows.dtype, copy=False)
+        if self.projection == "log":
+            return log_rows(base, rows)
+        return remove_along(base, rotations_onto(rows, base) * rows)
+
+    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
+        return self.space_.unwhiten(self._reconstruct_rows(rows, count))
+
+    def _reconstruct_rows(self, rows: ComplexArray, count: int) -> ComplexArray:
+        """Return whitened pre-shapes in the poses of `rows`."""
+        reached: ComplexArray = self._shape_rows(self._score_rows(rows, count), shortens=True)
+        return np.conj(rotations_onto(rows, self._base())) * reached
+
+    def _score_rows(self, rows: ComplexArray, count: int) -> FloatArray:
+        deviations = _as_reals(self._vectors(rows) - self.space_.whiten(self.average_))
+        scores: FloatArray = deviations @ _as_reals(self._mode_rows(count)).T
+        return scores
+
+    def _shape_rows(self, scores: FloatArray, shortens: bool = False) -> ComplexArray:
+        """Return whitened pre-shapes of scores of the first modes; too long vectors are shortened or refused."""
+        base = self._base()
+        modes = self._mode_rows(scores.shape[1])
+        # exp_rows needs vectors that are horizontal to the last digit.
+        vectors = remove_along(base, self.space_.whiten(self.average_) + scores @ modes)
+        if self.projection == "log":
+            return exp_rows(base, vectors)
+        lengths = row_norms(vectors)
+        if shortens:
+            # The average plus some modes of a shape far from the mean may be longer than the projection of any shape:
+            # the nearest vector that is one takes its place.
+            vectors = vectors / np.maximum(lengths, 1)[:, None]
+            lengths = np.minimum(lengths, 1)
+        rounding = 16 * np.finfo(lengths.dtype).eps
+        too_long = lengths > 1 + rounding
+        if too_long.any():
+            raise ShapeInputError(
+                f"scores give tangent vectors longer than 1 in {name_rows(too_long)}, which are the projection of no "
+                'shape; use smaller scores, or projection="log".'
+            )
+        cosines = np.sqrt(np.maximum((1 - lengths) * (1 + lengths), 0))
+        reached: ComplexArray = cosines[:, None] * base + vectors
+        return reached
+
+    def _check_choices(self) -> None:
+        check_choice(self.projection, ("log", "orthogonal"), "projection")
+        check_choice(self.mean, DISTANCE_KINDS, "mean")
+
+    def _check_loaded(self) -> None:
+        self._check_choices()
+        super()._check_loaded()
+
+
+def _in_common_phase(directions: ComplexArray) -> ComplexArray:
+    """Return modes rotated so that their largest entry is positive, as their phases are arbitrary."""
+    largest = np.take_along_axis(directions, np.argmax(np.abs(directions), axis=1)[:, None], axis=1)
+    rotated: ComplexArray = directions * (np.conj(largest) / np.abs(largest))
+    return rotated
+
+
+def _as_reals(rows: ComplexArray) -> FloatArray:
+    """Return rows of the real and imaginary parts; their plain product is ``Re(x* y)``."""
+    parts: FloatArray = np.ascontiguousarray(rows).view(rows.real.dtype)
+    return parts
+
+
+def _principal_modes(rows: Any, n_components: int | None, most: int) -> tuple[Any, FloatArray, FloatArray, float]:
+    """Return the orthonormal modes of rows by decreasing energy, each fixed up to a phase or a sign.
+
+    With them come their energies ``λ_j = Σ_k |w_j* x_k|²``, the same as fractions of the summed squares of the rows,
+    and the sum of the energies of all other modes.
+    """
+    if n_components is not None:
+        check_count(n_components, 1, "n_components")
+    # The triangular factor has the same singular values and modes; the Gram matrix would lose half of the digits.
+    triangle = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
+    _, values, directions = svd(triangle, full_matrices=False, check_finite=False)
+    energies: FloatArray = values**2
+    # Rows of norm 1 have rounding errors of this size in every direction, also in those they do not span.
+    rounding = rows.shape[1] * float(np.finfo(values.dtype).eps)
+    rank = min(int(np.count_nonzero(values > rounding * np.sqrt(len(rows)))), most)
+    if rank == 0:
+        raise ShapeInputError("X holds copies of one shape only, so nothing varies: give different shapes.")
+    kept = rank if n_components is None else n_components
+    if kept > rank:
+        raise ParameterError(
+            f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}."
+        )
+    energies, remainder = energies[:kept], float(energies[kept:].sum(dtype=np.float64))
+    ratios = energies / energies.dtype.type(float(energies.sum(dtype=np.float64)) + remainder)
+    return np.ascontiguousarray(directions[:kept]), energies, np.asarray(ratios), remainder

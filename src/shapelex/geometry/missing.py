@@ -1,0 +1,123 @@
+"""Compare and average shapes with missing landmarks over the landmarks that are present."""
+
+from typing import Any
+
+import numpy as np
+
+from shapelex._messages import parameter
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray
+from shapelex._validation import as_incomplete_configurations, check_choice, check_not_collapsed, name_rows
+from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
+from shapelex.spaces.coordinates import row_norms
+
+_MIN_SHARED = 3
+
+
+def allows_missing(missing: str, space: Space | None, **arguments: Any) -> bool:
+    """Tell whether NaN landmarks are allowed; refuse `arguments` whose space has no landmarks to leave out."""
+    check_choice(missing, ("error", "allow"), "missing")
+    if missing == "error":
+        return False
+    for name, Z in arguments.items():
+        chosen = choose_space(space, Z)
+        if chosen is None:
+            continue
+        if not isinstance(chosen, Landmarks):
+            raise UnsupportedBySpaceError(
+                f"{parameter('missing', 'allow')} leaves out landmarks, but the space is {chosen}, whose "
+                "coefficients hang together: fit the curve to the points that are there, by space.fit(points, t)."
+            )
+        chosen.check_space_of(Z, name)
+    return True
+
+
+def incomplete_rows(Z: ArrayLike, name: str, space: Space | None) -> tuple[ComplexArray, BoolArray, bool]:
+    """Return landmarks centered on those present, of norm 1, 0 where missing; which are present; whether one came."""
+    n_coordinates = None if space is None else space.n_coordinates
+    configurations, present, is_single = as_incomplete_configurations(Z, name=name, n_coordinates=n_coordinates)
+    return normalized_on(configurations, present, name), present, is_single
+
+
+def normalized_on(Z: ComplexArray, present: BoolArray, name: str) -> ComplexArray:
+    """Return rows centered on the entries present, of norm 1 there, and 0 elsewhere."""
+    centers, centered = centered_on(Z, present)
+    sizes = row_norms(centered)
+    extents = np.abs(centers) * np.sqrt(present.sum(axis=1)).astype(sizes.dtype)
+    check_not_collapsed(sizes, np.maximum(sizes, extents), name)
+    return np.asarray(centered / sizes[:, None])
+
+
+def shared_pairs(
+    first: ComplexArray, first_present: BoolArray, second: ComplexArray, second_present: BoolArray
+) -> tuple[ComplexArray, ComplexArray]:
+    """Return both stacks, row by row centered on the landmarks that a pair shares, of norm 1 there and 0 elsewhere."""
+    shared = first_present & second_present
+    too_few = np.count_nonzero(shared, axis=1) < min(_MIN_SHARED, shared.shape[1])
+    if too_few.any():
+        raise NonFiniteError(
+            f"z and w share fewer than three landmarks in {name_rows(too_few)}: too few to compare their shapes."
+        )
+    return normalized_on(first, shared, "z"), normalized_on(second, shared, "w")
+
+
+def shared_products(
+    first: ComplexArray,
+    first_present: BoolArray,
+    second: ComplexArray,
+    second_present: BoolArray,
+    first_pair: tuple[int, int],
+) -> ComplexArray:
+    """Return products ``z* w`` of all pairs, each re-centered and of norm 1 on the landmarks that it shares.
+
+    They come from sums over the shared landmarks, which are matrix products; near 1 they are only as good as those
+    sums. Errors count pairs from `first_pair`.
+    """
+    real = first.real.dtype
+    a, b = first_present.astype(real), second_present.astype(real)
+    counts = a @ b.T
+    too_few = counts < min(_MIN_SHARED, a.shape[1]) - 0.5
+    if too_few.any():
+        row, column = np.argwhere(too_few)[0] + first_pair
+        raise NonFiniteError(
+            f"shapes {row} and {column} share fewer than three landmarks, as do {np.count_nonzero(too_few)} pairs in "
+            "all: too few to compare their shapes; remove the least complete ones."
+        )
+    first_sums, second_sums = first @ b.T, a @ second.T
+    first_squares = np.abs(first) ** 2 @ b.T - np.abs(first_sums) ** 2 / counts
+    second_squares = a @ (np.abs(second) ** 2).T - np.abs(second_sums) ** 2 / counts
+    products = first.conj() @ second.T - first_sums.conj() * second_sums / counts
+    tiny = np.finfo(real).tiny
+    moduli: ComplexArray = products / np.sqrt(np.maximum(first_squares, tiny) * np.maximum(second_squares, tiny))
+    return moduli
+
+
+def complete_by(mean: ComplexArray, rows: ComplexArray, present: BoolArray) -> ComplexArray:
+    """Return pre-shapes whose missing landmarks are those of `mean`, aligned to the landmarks that are present."""
+    offsets, base = centered_on(np.broadcast_to(mean, rows.shape), present)
+    squares = np.vecdot(base, base).real
+    factors = np.vecdot(base, rows) / np.where(squares > 0, squares, 1)
+    laid = factors[:, None] * (mean - offsets[:, None])
+    completed = np.where(present, rows, laid)
+    return normalized_on(completed, np.ones_like(present), "Z")
+
+
+def check_landmarks_present(present: BoolArray, name: str = "Z") -> None:
+    """Refuse landmarks that no shape has."""
+    never = ~present.any(axis=0)
+    if never.any():
+        raise NonFiniteError(
+            f"{name} has NaN in every shape for landmark{'s' if never.sum() > 1 else ''} "
+            f"{', '.join(map(str, np.flatnonzero(never)))}: leave these columns out."
+        )
+
+
+def centered_on(Z: ComplexArray, present: BoolArray) -> tuple[ComplexArray, ComplexArray]:
+    """Return the centers of the landmarks that are present, and rows centered there, 0 where landmarks are missing."""
+    counts = present.sum(axis=1).astype(Z.real.dtype)
+    centers = np.where(present, Z, 0).sum(axis=1) / counts
+    centered = np.where(present, Z - centers[:, None], 0)
+    # What the first pass leaves is its rounding error, large where the shape lies far from the origin.
+    centered = np.where(present, centered - (centered.sum(axis=1) / counts)[:, None], 0)
+    return centers, centered.astype(Z.dtype)

@@ -1,0 +1,526 @@
+"""Register outlines: give them a common start point, direction and, if wanted, handedness."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from scipy import fft
+
+from shapelex._blas import single_blas_thread
+from shapelex._messages import parameter
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
+from shapelex._validation import check_count, check_flag, check_same_count
+from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
+from shapelex.geometry.alignment import phases
+from shapelex.geometry.cyclic_search import Changes, CyclicSearch
+from shapelex.geometry.distances import row_distances
+from shapelex.geometry.means import full_mean, turned_along
+from shapelex.shapes.opening import read_configurations
+from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
+from shapelex.spaces import Landmarks, Space
+
+# Coordinates of the shapes that are worked on at a time: 4 MB.
+_BLOCK_ENTRIES = 1 << 18
+
+# Shapes on which the starts compete.
+_MAX_TRIAL_SHAPES = 300
+
+# Fractions of a point that change by no more are settled, and those below the second bound are rounding.
+_FRACTION_TOL = 1e-4
+_NO_FRACTION = 1e-10
+
+# The squared product is smooth on the scale of a point: a grid of eighths finds its peak, and Newton's method its top.
+_GRID_STEPS = 8
+_NEWTON_STEPS = 8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Registration:
+    """Registered shapes, and what was done to each.
+
+    A shape became ``roll(reverse(conj(z)), shift)``: conjugated only where it is mirrored, reversed only where it is
+    reversed.
+
+    Parameters
+    ----------
+    configurations : ndarray of complex, shape (n_shapes, n_coordinates)
+        The registered shapes, each at its own place, size and angle.
+    target : ndarray of complex, shape (n_coordinates,) or (n_shapes, n_coordinates)
+        What they were registered to, as pre-shapes: the mean, or what the caller gave.
+    shift : ndarray of int or float, shape (n_shapes,)
+        Point that each shape now starts at, counted after mirror and reversal; with fractions for sub-sample shifts.
+    is_reversed : ndarray of bool, shape (n_shapes,)
+        Whether the shape is run through the other way.
+    is_mirrored : ndarray of bool, shape (n_shapes,)
+        Whether the shape is mirrored.
+    rotation : ndarray of float, shape (n_shapes,)
+        Angle by which the registered shape would be turned to lie closest to the target; it is not turned.
+    distance_before, distance_after : ndarray of float, shape (n_shapes,)
+        Full distance to the target of the shape as it came, and as it is now.
+    n_iter : int
+        Iterations, each with one new mean; 0 for a given target.
+    converged : bool
+        Whether the last iteration changed nothing.
+    preparation : Preparation or None
+        Record of the registration, for the set of the registered shapes; None where each has a target of its own.
+    space : Space or None
+        Space of the configurations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> space = sx.Landmarks(5, closed=True)
+    >>> outline = np.array([0, 2, 3 + 1j, 1 + 2j, 1j])
+    >>> print(sx.register([outline, space.roll(outline, 3), space.reverse(outline)], space))
+    3 shapes registered: 1 start point moved, 1 reversed, 0 mirrored.
+    RMS full distance to the target: 0.6145 before, 0.0000 after; 2 iterations.
+    """
+
+    configurations: ComplexArray
+    target: ComplexArray
+    shift: IntArray | FloatArray
+    is_reversed: BoolArray
+    is_mirrored: BoolArray
+    rotation: FloatArray
+    distance_before: FloatArray
+    distance_after: FloatArray
+    n_iter: int
+    converged: bool
+    preparation: Preparation | None = None
+    space: Space | None = None
+
+    def __str__(self) -> str:
+        before, after = (float(np.sqrt(np.mean(d**2))) for d in (self.distance_before, self.distance_after))
+        n_moved = int(np.count_nonzero(self.shift))
+        n_shapes = len(self.shift)
+        return (
+            f"{n_shapes} shape{_plural(n_shapes)} registered: {n_moved} start point{_plural(n_moved)} moved, "
+            f"{np.count_nonzero(self.is_reversed)} reversed, {np.count_nonzero(self.is_mirrored)} mirrored.\n"
+            f"RMS full distance to the target: {before:.4f} before, {after:.4f} after; "
+            f"{self.n_iter} iteration{_plural(self.n_iter)}{'' if self.converged else ', not converged'}."
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the words of ``repr``, and pictures of some registered shapes."""
+        if self.space is None:
+            return html_text(str(self))
+        captions = [f"{row}: {distance:.3f}" for row, distance in enumerate(self.distance_after.tolist())]
+        return html_with_thumbnails(f"{self}\nRow and distance of shapes:", self.configurations, self.space, captions)
+
+
+@single_blas_thread()
+def register(
+    Z: ArrayLike,
+    space: Space | None = None,
+    to: str | ArrayLike = "mean",
+    start: bool = True,
+    direction: bool = True,
+    reflection: bool = False,
+    *,
+    subsample: bool = False,
+    n_starts: int = 6,
+    max_iter: int = 100,
+    random_state: int = 0,
+) -> Registration:
+    """Give curves a common start point and direction: those of least distance to a target.
+
+    Closed outlines come with an arbitrary first point, often in an arbitrary direction, and shapes are compared point
+    by point. For each shape all cyclic shifts are tried at once by FFT, in both directions, and the one of least
+    distance to the target is taken. The target is given, or it is the mean of the registered shapes, found by
+    turns of registering and averaging.
+
+    Parameters
+    ----------
+    Z : array_like, complex (n_shapes, n_coordinates) or (n_coordinates,), or real (n_shapes, n_points, 2)
+        Configurations.
+    space : Space, optional
+        Their space: closed landmarks, B-splines or Hermite splines; by default that of a `ShapeSet`, else open
+        landmarks. The start moves by whole control points. Open curves have no start point to look for:
+        ``start=False`` leaves their direction.
+    to : "mean" or array_like of complex, shape (n_coordinates,) or (n_shapes, n_coordinates), default "mean"
+        What to register to: the mean of the set, one configuration for all, or one per shape.
+    start : bool, default True
+        Whether to look for the start point.
+    direction : bool, default True
+        Whether a shape may be run through the other way.
+    reflection : bool, default False
+        Whether a shape may be mirrored. Left and right specimens become alike: only where that is wanted.
+        A mirrored outline runs the other way round, so as a rule it needs `direction` as well.
+    subsample : bool, default False
+        Whether to shift by fractions of a point, for closed landmarks: a shape then gets new points, by trigonometric
+        interpolation between its own. Taken is the best fraction next to the best whole shift.
+    n_starts : int, default 6
+        From how many first means to begin, for ``to="mean"``: the mean of the shapes as they come, then single shapes.
+        They compete on at most 300 shapes, and the best goes on with all.
+    max_iter : int, default 100
+        Most iterations.
+    random_state : int, default 0
+        Seed of the choice of single shapes.
+
+    Returns
+    -------
+    Registration
+        The registered configurations, and what was done to each shape.
+
+    Raises
+    ------
+    UnsupportedBySpaceError
+        If the space is open and `start` is asked for, or does not know its points.
+
+    Notes
+    -----
+    Of changes that are equally good to rounding, the first is taken: unmirrored, unreversed, of the smallest shift.
+    Start, direction and handedness of a whole set mean nothing: with ``to="mean"``, most shapes keep their direction
+    and handedness, and the first one keeps its start point.
+
+    Every iteration lowers the mean squared distance, down to an optimum that no change of a single shape improves. It
+    need not be the best of all: outlines that look alike after half a turn have several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> space = sx.Landmarks(5, closed=True)
+    >>> outline = np.array([0, 2, 3 + 1j, 1 + 2j, 1j])
+    >>> found = sx.register([space.roll(outline, 3), space.reverse(outline)], space, to=outline)
+    >>> found.shift, found.is_reversed
+    (array([2, 0]), array([False,  True]))
+    >>> bool((found.configurations == outline).all())
+    True
+    """
+    configurations, space = read_configurations(Z, space, "Z")
+    start, direction = check_flag(start, "start"), check_flag(direction, "direction")
+    reflection, subsample = check_flag(reflection, "reflection"), check_flag(subsample, "subsample")
+    if subsample:
+        _check_subsample(start, space)
+    n_starts, max_iter = check_count(n_starts, 1, "n_starts"), check_count(max_iter, 1, "max_iter")
+    generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
+    targets = None if _is_mean(to) else _given_targets(to, len(configurations), space)
+    curves = _Curves(configurations, space, {"start": start, "direction": direction, "reflection": reflection})
+    if targets is None:
+        changes, n_iter, converged = curves.register_to_mean(n_starts, max_iter, generator)
+        targets = curves.mean(changes)[None]
+    else:
+        changes, n_iter, converged = curves.settle(targets), 0, True
+    registered = curves.changed(changes)
+    shift: IntArray | FloatArray = changes.shift
+    if subsample:
+        if _is_mean(to):
+            fractions, mean, n_more, converged = _refine_with_mean(registered, targets[0], space, max_iter, converged)
+            targets, n_iter = mean[None], n_iter + n_more
+        else:
+            fractions = _closest_fractions(registered, targets, space)
+        shift = np.where(fractions == 0, changes.shift, (changes.shift + fractions) % space.n_coordinates)
+        moved = fractions != 0
+        registered[moved] = _shift_landmarks(registered[moved], fractions[moved])
+    rotation, before, after = _compare(configurations, registered, targets, space)
+    preparation = getattr(Z, "preparation", None)
+    return Registration(
+        configurations=registered,
+        target=targets[0] if len(targets) == 1 else targets,
+        shift=shift,
+        is_reversed=changes.is_reversed,
+        is_mirrored=changes.is_mirrored,
+        rotation=rotation,
+        distance_before=before,
+        distance_after=after,
+        n_iter=n_iter,
+        converged=converged,
+        space=space,
+        preparation=None
+        if len(targets) > 1
+        else Preparation(
+            None if preparation is None else preparation.resampling,
+            targets[0],
+            start,
+            direction,
+            reflection,
+            subsample,
+        ),
+    )
+
+
+def _plural(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _is_mean(to: str | ArrayLike) -> bool:
+    if isinstance(to, str) and to != "mean":
+        raise ParameterError(f'{parameter("to")} must be "mean" or configurations to register to, got {to!r}.')
+    return isinstance(to, str)
+
+
+def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
+    targets, _ = read_configurations(to, space, "to")
+    if len(targets) > 1:
+        check_same_count(n_shapes, len(targets), "Z", "to")
+    if len(targets) > n_shapes:
+        raise ParameterError(
+            f"{parameter('to')} has {len(targets)} shapes, but Z has one: give one target, or one for each shape of Z."
+        )
+    return space.preshape(targets)
+
+
+def _check_subsample(start: bool, space: Space) -> None:
+    if not start:
+        raise ParameterError(
+            f"{parameter('subsample', True)} shifts start points by fractions of a point: it needs "
+            f"{parameter('start', True)}."
+        )
+    if not (isinstance(space, Landmarks) and space.closed):
+        raise UnsupportedBySpaceError(
+            f"subsample=True shifts landmarks of closed outlines, but the space is {space}: its control points move as "
+            "a whole; leave subsample=False."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Curves:
+    """Configurations and the changes that are allowed; pre-shapes are computed in blocks, whenever they are needed."""
+
+    configurations: ComplexArray
+    space: Space
+    allowed: dict[str, bool]
+
+    def register_to_mean(
+        self, n_starts: int, max_iter: int, generator: np.random.Generator
+    ) -> tuple[Changes, int, bool]:
+        """Register to the common mean; return the changes, the iterations over all shapes, and whether they settled.
+
+        Of `n_starts` first means, which `generator` draws, the best goes on with all shapes.
+        """
+        mean, n_shapes = self.mean(), len(self.configurations)
+        if n_starts > 1 and n_shapes > 1:
+            drawn = generator.permutation(n_shapes)
+            trial = self if n_shapes <= _MAX_TRIAL_SHAPES else self._of(np.sort(drawn[:_MAX_TRIAL_SHAPES]))
+            singles = self.space.preshape(self.configurations[drawn[: n_starts - 1]])
+            means = [trial._descend(first, max_iter)[0] for first in (mean, *singles)]
+            losses = [trial._loss(one) for one in means]
+            # The first of equals, so that shapes that are registered already stay.
+            mean = means[np.argmax(np.array(losses) <= min(losses) * (1 + 1e-9) + 1e-15)]
+        mean, n_iter, converged = self._descend(mean, max_iter)
+        n_points = self.space.n_coordinates // (self.space.coordinates_per_point or 1)
+        return self.settle(mean[None]).as_most_are(n_points), n_iter, converged
+
+    def settle(self, targets: ComplexArray) -> Changes:
+        """Return the closest changes to one target, or to one per shape."""
+        found = [
+            search.settle(targets[numbers] if len(targets) > 1 else targets) for numbers, search in self._searches()
+        ]
+        return Changes.joined(found)
+
+    def changed(self, changes: Changes) -> ComplexArray:
+        """Return the changed configurations."""
+        registered = np.empty_like(self.configurations)
+        for rows in self._rows():
+            registered[rows] = changes.of(rows).apply(self.configurations[rows], self.space)
+        return registered
+
+    def mean(self, changes: Changes | None = None) -> ComplexArray:
+        """Return the full mean pre-shape of the changed shapes, or of the shapes as they came."""
+        preshapes = (self.space.preshapes(self.configurations[rows], first_row=rows.start) for rows in self._rows())
+        if changes is not None:
+            preshapes = (
+                changes.of(rows).apply(block, self.space) for rows, block in zip(self._rows(), preshapes, strict=True)
+            )
+        return mean_preshape(preshapes, len(self.configurations), self.space)
+
+    def _rows(self) -> Iterator[slice]:
+        return _row_blocks(self.configurations)
+
+    def _of(self, numbers: IntArray) -> "_Curves":
+        return _Curves(self.configurations[numbers], self.space, self.allowed)
+
+    def _searches(self, numbers: IntArray | None = None) -> Iterator[tuple[IntArray, CyclicSearch]]:
+        """Yield blocks of the shapes of some numbers, all by default, with the search over their changes."""
+        numbers = np.arange(len(self.configurations)) if numbers is None else numbers
+        n_rows = _rows_per_block(self.configurations)
+        for start in range(0, len(numbers), n_rows):
+            block = numbers[start : start + n_rows]
+            preshapes = self.space.preshapes(self.configurations[block], first_row=int(block[0]))
+            yield block, CyclicSearch(preshapes, self.space, **self.allowed)
+
+    def _loss(self, mean: ComplexArray) -> float:
+        return 1 - float(np.concatenate([search.largest(mean) for _, search in self._searches()]).mean())
+
+    def _descend(self, mean: ComplexArray, max_iter: int) -> tuple[ComplexArray, int, bool]:
+        """Register and average in turn; return the mean, the iterations, and whether nothing changed any more.
+
+        Both halves of a turn lower ``Σ_k d_F(m, g_k(z_k))²``. When the mean moves by δ, no product changes by more, so
+        shapes whose best product leads by more than 2 δ keep their change and are not looked at.
+        """
+        space, n_shapes = self.space, len(self.configurations)
+        chosen = np.full(n_shapes, -1)
+        gaps: FloatArray = np.full(n_shapes, -np.inf)
+        # Σ_k z_k z_k* of the changed pre-shapes.
+        moments = np.zeros((space.n_coordinates, space.n_coordinates), dtype=np.complex128)
+        exact = converged = False
+        for n_iter in range(max_iter + 1):
+            settled = n_iter > 0
+            for numbers, search in self._searches(np.flatnonzero(gaps <= 0)):
+                closest, gaps[numbers] = search.closest(mean)
+                gaps[numbers] -= search.least_gap
+                moved = np.flatnonzero(closest != chosen[numbers])
+                if len(moved):
+                    settled = False
+                    before, after = chosen[numbers[moved]], closest[moved]
+                    part = search.Z[moved]
+                    if n_iter:
+                        _add_products(moments, search.changes(before).apply(part, space), -1)
+                    _add_products(moments, search.changes(after).apply(part, space), 1)
+                    chosen[numbers] = closest
+            converged = settled and exact and n_iter < max_iter
+            if converged or n_iter == max_iter:
+                break
+            # One step of the power method already lowers the loss, at a small part of the price of an eigenvector.
+            following = self.mean(search.changes(chosen)) if settled else _power_step(moments, mean, space)
+            gaps -= 2 * _distance_moved(mean, following, space)
+            mean, exact = following, settled
+        return mean, n_iter, converged
+
+
+def mean_preshape(blocks: Iterable[ComplexArray], n_shapes: int, space: Space) -> ComplexArray:
+    """Return the full mean of pre-shapes that come in blocks, turned along the first of them."""
+    rows = (space.whiten_rows(block) for block in blocks)
+    first = next(rows)
+    shares = np.full(n_shapes, 1 / n_shapes, dtype=first.real.dtype)
+    mean, _ = full_mean((part, shares[: len(part)]) for part in chain([first], rows))
+    return np.asarray(space.unwhiten(turned_along(mean, first[0]).astype(first.dtype)))
+
+
+def _add_products(moments: ComplexArray, preshapes: ComplexArray, sign: int) -> None:
+    moments += sign * (preshapes.T @ preshapes.conj())
+
+
+def _power_step(moments: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
+    """Return ``Σ_k z_k (z_k* Phi m)``, of norm 1."""
+    raised = moments @ (space.gram @ mean)
+    return np.asarray(raised / space.norm(raised)).astype(mean.dtype)
+
+
+def _distance_moved(first: ComplexArray, second: ComplexArray, space: Space) -> float:
+    rows = space.whiten_rows(np.stack([first, second]))
+    return float(row_distances(rows[:1], rows[1:], "partial")[0])
+
+
+def _rows_per_block(Z: ComplexArray, n_entries: int = 1) -> int:
+    return max(1, _BLOCK_ENTRIES // (n_entries * int(Z.shape[1])))
+
+
+def _row_blocks(Z: ComplexArray, n_entries: int = 1) -> Iterator[slice]:
+    """Yield consecutive rows of which each needs memory for `n_entries` numbers per coordinate."""
+    n_rows = _rows_per_block(Z, n_entries)
+    return (slice(start, min(start + n_rows, len(Z))) for start in range(0, len(Z), n_rows))
+
+
+def _compare(
+    configurations: ComplexArray, registered: ComplexArray, targets: ComplexArray, space: Space
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the rotations of registered shapes onto their targets, and the full distances before and after."""
+    rotation, before, after = (np.empty(len(registered), dtype=registered.real.dtype) for _ in range(3))
+    ends = space.unit_rows(targets)
+    for rows in _row_blocks(registered):
+        end = ends[rows] if len(ends) > 1 else ends
+        start = space.unit_rows(registered[rows])
+        rotation[rows] = np.angle(phases(np.vecdot(start, end)))
+        before[rows] = row_distances(space.unit_rows(configurations[rows]), end)
+        after[rows] = row_distances(start, end)
+    return rotation, before, after
+
+
+def _refine_with_mean(
+    registered: ComplexArray, mean: ComplexArray, space: Space, max_iter: int, converged: bool
+) -> tuple[FloatArray, ComplexArray, int, bool]:
+    """Shift registered closed landmarks by fractions of a point, in turn with their mean.
+
+    Returns the shifts, that of the first shape being 0, the mean of the shifted shapes, the iterations, and whether
+    the whole shifts had `converged` and the fractions settled to 1e-4 of a point.
+    """
+    n_shapes, n_points = registered.shape
+    fractions: FloatArray = np.zeros(n_shapes)
+    for n_iter in range(1, max_iter + 1):
+        following = _closest_fractions(registered, mean[None], space)
+        # The mean would drift along the outlines: only what shapes differ by counts.
+        following = _around_zero(following - following[0], n_points)
+        moved = float(np.abs(_around_zero(following - fractions, n_points)).max())
+        fractions = following
+        shifted = (
+            _shift_landmarks(space.preshapes(registered[rows]), fractions[rows]) for rows in _row_blocks(registered)
+        )
+        mean = mean_preshape(shifted, n_shapes, space)
+        if moved <= _FRACTION_TOL:
+            return fractions, mean, n_iter, converged
+    return fractions, mean, max_iter, False
+
+
+def _around_zero(shifts: FloatArray, n_points: int) -> FloatArray:
+    """Return the same start points, at most half of the points away either way."""
+    wrapped: FloatArray = (shifts + n_points / 2) % n_points - n_points / 2
+    return np.where(np.abs(shifts) <= n_points / 2, shifts, wrapped)
+
+
+def _shift_landmarks(Z: ComplexArray, shifts: FloatArray) -> ComplexArray:
+    """Return closed landmarks started at point `shifts`, which may lie between two of them.
+
+    Points between landmarks come from the trigonometric polynomial through them: shifting it multiplies Fourier
+    coefficients by phases, so norms and centers stay, and a shift back gives the landmarks back.
+    """
+    turns = np.exp(np.multiply.outer(shifts, _angular_steps(Z.shape[1])))
+    moved: ComplexArray = fft.ifft(fft.fft(Z) * turns.astype(Z.dtype))
+    return moved
+
+
+def _closest_fractions(registered: ComplexArray, targets: ComplexArray, space: Space) -> FloatArray:
+    """Return the shifts, in points, that maximize the products ``|m* shift_landmarks(z)|`` of pre-shapes.
+
+    All of the outline is looked at: midway between two points a product may be less than at a whole shift elsewhere,
+    and yet have the highest peak beside it.
+    Shifts are at most half of the points either way, and 0 where no other is better.
+    """
+    n_shapes, n_points = registered.shape
+    steps = _angular_steps(n_points)
+    duals = fft.fft(targets.astype(np.complex128)).conj() / n_points
+    found: FloatArray = np.empty(n_shapes)
+    for rows in _row_blocks(registered, _GRID_STEPS):
+        preshapes = space.preshapes(registered[rows]).astype(np.complex128)
+        terms = fft.fft(preshapes) * (duals[rows] if len(duals) > 1 else duals)
+        grid_shifts, on_grid = _best_on_grid(terms)
+        fractions = grid_shifts
+        for _ in range(_NEWTON_STEPS):
+            turned = terms * np.exp(fractions[:, None] * steps)
+            value, slope, bend = turned.sum(axis=1), turned @ steps, turned @ steps**2
+            first = (value.conj() * slope).real
+            second = np.abs(slope) ** 2 + (value.conj() * bend).real
+            curved = second < 0
+            step = np.where(curved, -first / np.where(curved, second, -1.0), 0.0)
+            fractions = fractions + np.clip(step, -0.0625, 0.0625)
+        reached = np.abs((terms * np.exp(fractions[:, None] * steps)).sum(axis=1)) ** 2
+        fractions = np.where(reached >= on_grid, fractions, grid_shifts)
+        found[rows] = np.where(np.abs(fractions) < _NO_FRACTION, 0.0, fractions)
+    return found
+
+
+def _best_on_grid(terms: ComplexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the best shifts by eighths of a point, and their squared products."""
+    n_shapes, n_points = terms.shape
+    n_grid = _GRID_STEPS * n_points
+    grid = fft.fftfreq(n_grid, 1 / n_points)
+    # Sorted by modulus, so that no shift wins where it is as good as any.
+    order = np.argsort(np.abs(grid), kind="stable")
+    padded = np.zeros((n_shapes, n_grid), dtype=terms.dtype)
+    padded[:, np.round(fft.fftfreq(n_points, 1 / n_points)).astype(int) % n_grid] = terms
+    squares = (np.abs(fft.ifft(padded)[:, order]) * n_grid) ** 2
+    best = squares.max(axis=1)
+    is_close = squares >= best[:, None] - 64 * np.finfo(np.float64).eps
+    return grid[order[np.argmax(is_close, axis=1)]], best
+
+
+def _angular_steps(n_points: int) -> ComplexArray:
+    """Return ``2 pi i f / N`` for the signed frequencies ``f``."""
+    steps: ComplexArray = 2j * np.pi * fft.fftfreq(n_points)
+    return steps

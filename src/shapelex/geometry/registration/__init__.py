@@ -1,1 +1,0 @@
-"""Common start points and directions of closed outlines."""

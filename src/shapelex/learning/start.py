@@ -1,0 +1,183 @@
+"""First dictionaries: rows of norm 1, made of the shapes of a set, drawn from them, or given.
+
+*Tails* and *tree* depend on the set alone. Tails are means of the shapes weighted by the positive, and by the negative,
+part of their scores on each principal axis; they are smooth functions of the set, and so come back from other halves of
+it. The tree divides the set into parts of similar shapes, and its atoms are the means of the parts.
+"""
+
+from typing import TypeVar
+
+import numpy as np
+
+from shapelex._messages import parameter
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex._validation import name_rows
+from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.learning.sampling import count_copies, draw_rows
+from shapelex.shapes.storage import Shapes
+from shapelex.spaces.coordinates import row_norms
+
+AnyRows = TypeVar("AnyRows", ComplexArray, FloatArray)
+
+MAX_CANDIDATES = 50_000
+"""Rows that atoms are drawn from; a larger set is first thinned to as many, drawn at random."""
+
+_N_MEANS = 20
+"""Rounds of k-means, with one atom per shape, after the tree."""
+
+# Shapes whose squared full distance is a rounding error are the same shape.
+_SAME_SHAPE = 64.0
+# Principal axes of less variance, relative to the first one, are rounding errors.
+_LEAST_VARIANCE = 1e-12
+
+
+def tails(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.random.Generator) -> ComplexArray:
+    """Return a mean for each end of the leading principal axes; beyond their number, shapes that are drawn."""
+    mean = _full_mean(rows, weights)
+    scores = _scores(rows, weights, mean, n_atoms // 2)
+    parts = np.hstack([np.maximum(scores, 0), np.maximum(-scores, 0), np.ones((len(rows), n_atoms % 2))])
+    atoms = np.repeat(mean[None], parts.shape[1], axis=0)
+    parts *= weights[:, None]
+    for _ in range(2):  # power iterations for the full mean of each weighting
+        atoms = _unit((parts * (rows @ atoms.conj().T)).conj().T @ rows, atoms)
+    return np.vstack([atoms, _draw_random(rows, weights, n_atoms - len(atoms), generator)])
+
+
+def tree(rows: ComplexArray, weights: FloatArray, n_atoms: int) -> ComplexArray:
+    """Halve the part of largest error along its first axis until there are as many as atoms; then k-means."""
+    parts, atoms, losses = [np.arange(len(rows))], [_full_mean(rows, weights)], [np.inf]
+    while len(parts) < n_atoms:
+        worst = int(np.argmax(losses))
+        inside = parts[worst]
+        is_above = (_scores(rows[inside], weights[inside], atoms[worst], 1) > 0).any(axis=1)
+        for place, part in ((worst, inside[is_above]), (len(parts), inside[~is_above])):
+            part = part if len(part) else inside[:1]
+            mean = _full_mean(rows[part], weights[part])
+            loss = float(weights[part] @ (1 - np.abs(rows[part] @ mean.conj()) ** 2)) if len(part) > 1 else -1.0
+            parts[place : place + 1], atoms[place : place + 1], losses[place : place + 1] = [part], [mean], [loss]
+    found = np.array(atoms)
+    for _ in range(_N_MEANS):
+        codes = rows @ found.conj().T
+        moduli = np.abs(codes)
+        codes[moduli < moduli.max(axis=1, keepdims=True)] = 0
+        found = _unit((weights[:, None] * codes).conj().T @ rows, found)
+    return found
+
+
+def initial_atoms(
+    shapes: Shapes, n_atoms: int, init: str | ComplexArray, generator: np.random.Generator
+) -> ComplexArray:
+    """Return given atoms, or shapes that are drawn: atoms of norm 1.
+
+    ``"random"`` shuffles the shapes and takes the first ones, as the paper does; ``"spread"`` draws one after the
+    other, with probabilities in proportion to the squared full distance to the nearest one drawn before (k-means++).
+    Probabilities are multiplied by the weights. Neither takes a shape twice; where the set has fewer distinct shapes
+    than atoms, the last atoms are repeats. An array is normalized, and converted to the precision of the shapes where
+    that is higher.
+    """
+    if not isinstance(init, str):
+        atoms = given_atoms(init, n_atoms, shapes.shape[1])
+        return atoms.astype(np.result_type(atoms.dtype, shapes.dtype))
+    check_enough(shapes, n_atoms)
+    chosen = draw_rows(shapes, max(MAX_CANDIDATES, n_atoms), generator)
+    rows, weights = shapes.preshape_rows(chosen), shapes.weights_of(chosen)
+    return (_draw_spread if init == "spread" else _draw_random)(rows, weights, n_atoms, generator)
+
+
+def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> ComplexArray:
+    """Return atoms that the caller chose, checked and normalized."""
+    atoms = np.asarray(init)
+    if atoms.shape != (n_atoms, n_coordinates) or not np.iscomplexobj(atoms):
+        raise ShapeInputError(
+            f"{parameter('init')} must be a complex array of {parameter('n_atoms', n_atoms)} rows of {n_coordinates} "
+            f"coordinates, got shape {atoms.shape}, dtype {atoms.dtype}; or leave it out."
+        )
+    norms = row_norms(atoms)
+    bad = ~(np.isfinite(norms) & (norms > 0))
+    if bad.any():
+        raise ShapeInputError(f"init has atoms that are zero or not finite in {name_rows(bad)}: give shapes instead.")
+    unit: ComplexArray = atoms / norms[:, None]
+    return unit
+
+
+def check_enough(shapes: Shapes, n_atoms: int) -> None:
+    """Refuse sets of fewer shapes than atoms."""
+    n_copies = count_copies(shapes)
+    if n_copies < n_atoms:
+        counted = "" if shapes.weights is None else " of positive weight"
+        raise ParameterError(
+            f"{parameter('n_atoms')} must be at most the number of shapes{counted}, {n_copies}, got {n_atoms}; learn "
+            "fewer atoms, or give more shapes."
+        )
+
+
+def draw_index(chances: FloatArray, generator: np.random.Generator) -> int:
+    """Draw an index in proportion to chances, one of which at least is positive."""
+    totals = np.cumsum(chances)
+    place = int(np.searchsorted(totals, generator.random() * totals[-1], side="right"))
+    return min(place, int(np.flatnonzero(chances)[-1]))
+
+
+def _draw_spread(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.random.Generator) -> ComplexArray:
+    squares = np.ones(len(rows))
+    drawn: list[int] = []
+    for _ in range(n_atoms):
+        chances = weights * squares
+        drawn.append(draw_index(chances if chances.any() else weights, generator))
+        squares = np.minimum(squares, _squared_distances(rows, rows[drawn[-1]]))
+    return rows[drawn]
+
+
+def _draw_random(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.random.Generator) -> ComplexArray:
+    if n_atoms == 0:
+        return rows[:0]
+    # Arrival times of rates `weights`: who comes first is a draw without replacement, for equal weights a shuffle.
+    order = np.argsort(generator.exponential(size=len(rows)) / weights, kind="stable")
+    drawn: list[int] = []
+    for index in order:
+        if not drawn or _squared_distances(rows[drawn], rows[index]).all():
+            drawn.append(int(index))
+        if len(drawn) == n_atoms:
+            return rows[drawn]
+    repeats: ComplexArray = rows[np.resize(drawn, n_atoms)]
+    return repeats
+
+
+def _squared_distances(rows: ComplexArray, row: ComplexArray) -> FloatArray:
+    """Return squared full distances, exactly 0 for the same shape."""
+    squares: FloatArray = 1 - np.abs(rows @ row.conj()).astype(np.float64) ** 2
+    distinct: FloatArray = np.where(squares > _SAME_SHAPE * float(np.finfo(rows.real.dtype).eps), squares, 0)
+    return distinct
+
+
+def _full_mean(rows: ComplexArray, weights: FloatArray) -> ComplexArray:
+    """Return the full Procrustes mean of whitened pre-shapes."""
+    mean: ComplexArray = _leading_axes(np.sqrt(weights)[:, None] * rows, 1)[0]
+    return mean
+
+
+def _scores(rows: ComplexArray, weights: FloatArray, mean: ComplexArray, n_axes: int) -> FloatArray:
+    """Return scores along the leading principal axes of the tangent space at the mean, of those that vary at most."""
+    products = rows @ mean.conj()
+    moduli = np.abs(products)
+    tangent = rows * (products.conj() / np.maximum(moduli, np.finfo(float).tiny))[:, None] - moduli[:, None] * mean
+    parts = np.hstack([tangent.real, tangent.imag]).astype(np.float64)
+    parts -= weights @ parts / weights.sum()
+    scores: FloatArray = parts @ _leading_axes(np.sqrt(weights)[:, None] * parts, n_axes).T
+    return scores
+
+
+def _leading_axes(rows: AnyRows, n_axes: int) -> AnyRows:
+    """Return orthonormal rows whose combinations approximate the given rows best, of those that vary at most."""
+    is_wide = len(rows) < rows.shape[1]
+    variances, axes = np.linalg.eigh(rows.conj() @ rows.T if is_wide else rows.T @ rows.conj())
+    kept = np.flatnonzero(variances > _LEAST_VARIANCE * variances[-1])[::-1][:n_axes]
+    leading: AnyRows = np.ascontiguousarray(axes[:, kept].T)
+    return leading @ rows / np.sqrt(variances[kept])[:, None] if is_wide else leading
+
+
+def _unit(rows: ComplexArray, otherwise: ComplexArray) -> ComplexArray:
+    """Return rows of norm 1; those that vanished are the `otherwise` ones."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    vanished = norms <= np.finfo(float).eps
+    return np.where(vanished, otherwise, rows / np.where(vanished, 1, norms))

@@ -1,0 +1,510 @@
+"""The intrinsic dictionary of Xie et al. 2013 and Ben Tanfous et al. 2018, on the shape space, as a peer of ours."""
+
+import logging
+import warnings
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from shapelex._arrays import keeps_array_kind
+from shapelex._blas import single_blas_thread
+from shapelex._messages import Message, parameter
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray
+from shapelex._validation import check_choice, check_count, check_not_negative, check_weights
+from shapelex.estimators.atom_plot import AtomPlotMixin
+from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, as_generator
+from shapelex.geometry.alignment import phases, remove_along
+from shapelex.geometry.geodesics import exp_rows
+from shapelex.learning.start import initial_atoms
+from shapelex.shapes.opening import as_shapes, read_configurations
+from shapelex.spaces import Space
+from shapelex.spaces.base import PlainRows
+from shapelex.store.schema import Array, Count, Number, Schema
+
+__all__ = ["RiemannianDictionary"]
+
+# Weights are solved for so many entries of Gram matrices at a time, to this share of the largest entry.
+_BLOCK_ENTRIES = 2_000_000
+_WEIGHT_TOL = 1e-9
+_MOST_WEIGHT_STEPS = 1_000
+# Added to the diagonal of Gram matrices, as a share of the largest entry: it keeps a matrix definite that is singular
+# to rounding, and settles which of many solutions is taken. It is far below the tolerance.
+_WEIGHT_RIDGE = 1e-12
+# Steps of the atoms between two codings: more of them gain next to nothing, as the curvature is nearly right.
+_STEPS = 3
+# A step must gain this share of what the gradient promises (Armijo), or it is halved, so often at most.
+_LEAST_GAIN = 1e-4
+_HALVINGS = 30
+_RIDGE = 1e-6
+# Below this angle the slope of angle / sin(angle) is taken from its series, which is then exact to 1e-11.
+_SMALL_ANGLE = 3e-3
+
+_logger = logging.getLogger(__name__)
+
+
+class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
+    """Dictionary whose atoms are combined in the tangent space of each shape.
+
+    Learns pre-shape atoms ``d_j`` and real weights that minimize the mean over shapes ``z_k`` of
+    ``|Σ_j a_kj log_{z_k}(d_j)|² + alpha |a_k|₁``, subject to ``Σ_j a_kj = 1``: seen from the shape itself, the atoms
+    balance (Xie et al. 2013, Ben Tanfous et al. 2018).
+
+    A code does not give its shape back. The logarithms are taken at the shape, so a reconstruction from the code needs
+    the very shape that is to be reconstructed: :meth:`reconstruct` takes shapes, and :meth:`inverse_transform` raises.
+    :class:`ShapeDictionary` has no such limit.
+
+    Parameters
+    ----------
+    n_atoms : int, default 20
+        Number of atoms.
+    alpha : float, default 0.01
+        Price of the absolute values, a squared geodesic distance. Weights of sum one have ``|a|₁ ≥ 1``, so a large one
+        gives convex combinations, not ever sparser codes.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    init : {"spread", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "spread"
+        First dictionary: shapes far from each other, shapes at random, or given configurations.
+    max_iter : int, default 100
+        Most updates of the dictionary: each is a few steps down the Riemannian gradient with a line search, then all
+        shapes are coded again.
+    tol : float, default 1e-3
+        Ends when an update lowers the objective by no more than this share.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of the first dictionary.
+
+    Attributes
+    ----------
+    atoms_ : ndarray of complex, shape (n_atoms, n_coordinates)
+        The atoms: pre-shapes.
+    objective_ : float
+        The mean that was minimized.
+    loss_curve_ : ndarray of float, shape (n_losses,)
+        Objective of every dictionary on the way, the first one included. It never rises.
+    n_iter_ : int
+        Updates made.
+    space_ : Space
+        Space of the configurations.
+    n_features_in_ : int
+        Number of coordinates.
+
+    Notes
+    -----
+    The codes are the exact minimum, to rounding. They are seldom sparse: the atoms move outwards until shapes are
+    convex combinations of them, and those cost ``alpha`` however many atoms they use. At geodesic distance ``π / 2``
+    the logarithm is not unique, see :func:`shapelex.log`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(12) / 12)
+    >>> X = circle + 0.3 * rng.uniform(size=(50, 2)) @ [circle**-1, circle**2]
+    >>> model = sx.RiemannianDictionary(n_atoms=4, alpha=1e-4, tol=0.01, random_state=0).fit(X)
+    >>> codes = model.transform(X)
+    >>> codes.shape, bool(np.allclose(codes.sum(axis=1), 1))
+    ((50, 4), True)
+    >>> float(model.errors(X).max()) < 0.05
+    True
+    """
+
+    _schema = Schema(
+        (
+            Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
+            Array("loss_curve_", "float", ("n_losses",)),
+            Number("objective_"),
+            Count("n_iter_"),
+        )
+    )
+
+    def __init__(
+        self,
+        n_atoms: int = 20,
+        *,
+        alpha: float = 0.01,
+        space: Space | None = None,
+        init: str | ArrayLike = "spread",
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        random_state: Any = None,
+    ) -> None:
+        self.n_atoms = n_atoms
+        self.alpha = alpha
+        self.space = space
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @all_or_nothing
+    @single_blas_thread()
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,  # noqa: ARG002
+        sample_weight: ArrayLike | None = None,
+    ) -> "RiemannianDictionary":
+        """Learn the atoms.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+        sample_weight : array_like of float, shape (n_shapes,), optional
+            How much each shape counts.
+
+        Returns
+        -------
+        RiemannianDictionary
+            The estimator itself.
+
+        Raises
+        ------
+        ShapeInputError
+            If there are fewer shapes than atoms.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the objective still fell after `max_iter` updates.
+        """
+        self._check_parameters()
+        configurations = self._read_fit_input(X)
+        rows = self._as_rows(configurations)
+        shares = check_weights(sample_weight, len(rows), np.dtype(np.float64), "sample_weight")
+        init = self.init if isinstance(self.init, str) else self.space_.whitened_preshapes(self.init, "init")
+        shapes = as_shapes(rows, PlainRows(rows.shape[1]), sample_weight)
+        atoms = initial_atoms(shapes, self.n_atoms, init, as_generator(self.random_state))
+        atoms, curve, converged = _learn(rows, shares, atoms.astype(np.complex128), self.alpha, self.max_iter, self.tol)
+        self.atoms_ = self.space_.unwhiten(atoms.astype(configurations.dtype))
+        self.loss_curve_ = np.array(curve)
+        self.objective_ = curve[-1]
+        self.n_iter_ = len(curve) - 1
+        if not converged and self.max_iter > 0:
+            warnings.warn(
+                Message(
+                    f"The objective still fell after {parameter('max_iter', self.max_iter)} iterations, by more than "
+                    f"{self.tol:g} of it: raise {parameter('max_iter')}, or {parameter('tol')}."
+                ),
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return self
+
+    @single_blas_thread()
+    @keeps_array_kind
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Code shapes over the atoms.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes, n_atoms)
+            Real weights that sum to one, some of them zero. They do not depend on the pose of a shape.
+        """
+        configurations = read_configurations(self._open_new_input(X))[0]
+        codes = self._code(self._as_rows(configurations))
+        return codes.astype(configurations.real.dtype, copy=False)
+
+    def inverse_transform(self, codes: ArrayLike) -> NoReturn:
+        """Raise: codes alone do not determine shapes here.
+
+        Parameters
+        ----------
+        codes : array_like of float, shape (n_shapes, n_atoms)
+            Codes.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        raise NotImplementedError(
+            "RiemannianDictionary cannot turn codes into shapes: its weights combine atoms in the tangent space of the "
+            "shape that was coded, which the code does not hold. Use reconstruct(X) with the shapes themselves, or "
+            "ShapeDictionary."
+        )
+
+    @single_blas_thread()
+    @keeps_array_kind
+    def reconstruct(self, X: ArrayLike) -> ComplexArray:
+        """Approximate shapes by combining the atoms in the tangent spaces of these very shapes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            ``exp_z(Σ_j a_j log_z(d_j))``: pre-shapes, in the poses of ``space_.preshape(X)``.
+        """
+        configurations = read_configurations(self._open_new_input(X))[0]
+        rows = self._as_rows(configurations)
+        atoms = self._atom_rows()
+        sums = _tangent_sums(rows, atoms, self._code(rows), _logarithm_parts(rows, atoms))
+        return self.space_.unwhiten(exp_rows(rows, sums).astype(configurations.dtype))
+
+    @single_blas_thread()
+    @keeps_array_kind
+    def errors(self, X: ArrayLike) -> FloatArray:
+        """Full Procrustes distance of each shape to its reconstruction, which has seen the shape itself.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes,)
+            Distances between 0 and 1: the sine of ``|Σ_j a_j log_z(d_j)|``.
+        """
+        configurations = read_configurations(self._open_new_input(X))[0]
+        rows = self._as_rows(configurations)
+        angles = np.sqrt(_tangent_energy(rows, self._atom_rows(), self._code(rows)))
+        return np.abs(np.sin(angles)).astype(configurations.real.dtype)
+
+    def _as_rows(self, configurations: ComplexArray) -> ComplexArray:
+        # Angles and their ratios lose half the digits near zero: single precision would leave too few.
+        return self.space_.whitened_preshapes(configurations.astype(np.complex128), "X")
+
+    def _atom_rows(self) -> ComplexArray:
+        return self.space_.whitened_preshapes(self.atoms_.astype(np.complex128), "atoms_")
+
+    def _code(self, rows: ComplexArray) -> FloatArray:
+        return _solve_codes(rows, self._atom_rows(), float(self.alpha))
+
+    def _check_parameters(self) -> None:
+        check_count(self.n_atoms, 1, "n_atoms")
+        if isinstance(self.init, str):
+            check_choice(self.init, ("spread", "random"), "init")
+        check_count(self.max_iter, 0, "max_iter")
+        check_not_negative(self.alpha, "alpha")
+        check_not_negative(self.tol, "tol")
+
+    def _check_loaded(self) -> None:
+        self._check_parameters()
+        self.errors(self.atoms_[:1])
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.atoms_)
+
+
+def _learn(
+    rows: ComplexArray, shares: FloatArray, atoms: ComplexArray, alpha: float, max_iter: int, tol: float
+) -> tuple[ComplexArray, list[float], bool]:
+    """Minimize ``Σ_k share_k (|Σ_j a_kj log_{z_k}(d_j)|² + alpha |a_k|₁)`` over codes of sum one and atoms.
+
+    Returns the atoms, the loss on the way, and whether it converged.
+    """
+    codes = _solve_codes(rows, atoms, alpha)
+    losses = _losses(rows, atoms, codes, alpha)
+    curve = [float(shares @ losses)]
+    converged = False
+    while not converged and len(curve) <= max_iter:
+        atoms = _descend(rows, atoms, codes, shares)
+        losses = _losses(rows, atoms, codes, alpha)
+        new = _solve_codes(rows, atoms, alpha, codes)
+        new_losses = _losses(rows, atoms, new, alpha)
+        # The old codes are still allowed; where the solver stopped early they may be better.
+        codes = np.where((new_losses < losses)[:, None], new, codes)
+        curve.append(float(shares @ np.minimum(losses, new_losses)))
+        converged = curve[-2] - curve[-1] <= tol * curve[-2]
+        _logger.debug("intrinsic dictionary: iteration %d, loss %.6g", len(curve) - 1, curve[-1])
+    return atoms, curve, converged
+
+
+def _losses(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, alpha: float) -> FloatArray:
+    losses: FloatArray = _tangent_energy(rows, atoms, codes) + alpha * np.abs(codes).sum(axis=1)
+    return losses
+
+
+def _descend(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares: FloatArray) -> ComplexArray:
+    """Move the atoms down the gradient for fixed codes, by steps that each lower the loss."""
+    length = 1.0
+    for _ in range(_STEPS):
+        value, gradient = _atom_gradient(rows, atoms, codes, shares)
+        direction = -remove_along(atoms, np.linalg.solve(_curvature(rows, atoms, codes, shares), gradient))
+        slope = float(np.vdot(gradient, direction).real)
+        for _ in range(_HALVINGS):
+            moved = exp_rows(atoms, length * direction)
+            # Rounding of the norms would add up over the steps.
+            moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+            if float(shares @ _tangent_energy(rows, moved, codes)) <= value + _LEAST_GAIN * length * slope:
+                break
+            length /= 2
+        else:
+            return atoms
+        atoms = moved
+        length = min(2 * length, 1.0)
+    return atoms
+
+
+def _curvature(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares: FloatArray) -> ComplexArray:
+    """Return the second derivatives as if the space were flat: steps of length 1 are then the natural ones."""
+    parts = _logarithm_parts(rows, atoms)
+    weights = codes * parts.ratios * parts.rotations.conj()
+    curvature: ComplexArray = 2 * (weights.conj().T * shares) @ weights
+    # Atoms that no shape uses would make it singular.
+    curvature[np.diag_indices(len(atoms))] += _RIDGE * np.trace(curvature).real / len(atoms)
+    return curvature
+
+
+def _solve_codes(rows: ComplexArray, atoms: ComplexArray, alpha: float, start: FloatArray | None = None) -> FloatArray:
+    """Return the weights ``a`` of sum one of least ``|Σ_j a_j log_z(d_j)|² + alpha |a|₁``, for each row ``z``."""
+    codes = np.empty((len(rows), len(atoms)))
+    rows_per_block = max(1, _BLOCK_ENTRIES // len(atoms) ** 2)
+    for first in range(0, len(rows), rows_per_block):
+        block = slice(first, first + rows_per_block)
+        grams = _tangent_grams(atoms, _logarithm_parts(rows[block], atoms))
+        codes[block] = _affine_lasso(grams, alpha, None if start is None else start[block])
+    return codes
+
+
+def _affine_lasso(grams: FloatArray, alpha: float, start: FloatArray | None) -> FloatArray:
+    """Return weights that solve ``min a' G a + alpha |a|₁  subject to  Σ_j a_j = 1``, for each Gram matrix ``G``.
+
+    An active set method, for all samples side by side, from the best single atom or from given weights. For given
+    signs the minimum is a linear system. On the way there atoms leave one by one, where a weight would change its sign;
+    at the minimum they enter one by one, where the optimality conditions are missed. No step raises the objective.
+    """
+    sizes = 2 * np.abs(grams).max(axis=(1, 2)) + alpha
+    scales = np.where(sizes > 0, sizes, 1)
+    all_quadratic, all_prices = 2 * grams / scales[:, None, None], alpha / scales
+    if start is None:
+        nearest = np.einsum("kjj->kj", grams).argmin(axis=1)
+        start = np.eye(grams.shape[1])[nearest]
+    all_weights, all_signs = start.copy(), np.sign(start)
+    remaining = np.arange(len(grams))
+    for _ in range(_MOST_WEIGHT_STEPS):
+        quadratic, prices = all_quadratic[remaining], all_prices[remaining]
+        weights, signs = all_weights[remaining], all_signs[remaining]
+        every = np.arange(len(remaining))
+        target = _solve_for_signs(quadratic, prices, signs)
+        crosses = (signs != 0) & (target * signs <= 0)
+        distance = np.where(crosses, np.abs(weights - target), 1)
+        ways = np.where(crosses, np.abs(weights) / np.where(distance > 0, distance, 1), np.inf)
+        leaving = np.argmin(ways, axis=1)
+        is_blocked = crosses.any(axis=1)
+        step = np.where(is_blocked, ways[every, leaving], 1)[:, None]
+        weights = np.where(is_blocked[:, None], (1 - step) * weights + step * target, target)
+        weights[is_blocked, leaving[is_blocked]] = signs[is_blocked, leaving[is_blocked]] = 0
+        # Optimal where, for some number, slopes less this number are −price sign(a) on the support, and at most the
+        # price elsewhere.
+        is_used = weights != 0
+        slopes = np.einsum("kij,kj->ki", quadratic, weights)
+        priced = slopes + prices[:, None] * np.sign(weights)
+        level = np.sum(priced, axis=1, where=is_used) / np.maximum(is_used.sum(axis=1), 1)
+        slopes, priced = slopes - level[:, None], priced - level[:, None]
+        gaps = np.where(is_used, np.abs(priced), np.abs(slopes) - prices[:, None]).max(axis=1)
+        is_done = ~is_blocked & (gaps <= _WEIGHT_TOL)
+        # The atom that misses its condition most gets the sign that lowers the objective.
+        entering = np.argmax(np.where(signs == 0, np.abs(slopes), 0), axis=1)
+        enters = ~is_blocked & ~is_done
+        signs[enters, entering[enters]] = -np.sign(slopes[enters, entering[enters]])
+        all_weights[remaining], all_signs[remaining] = weights, signs
+        remaining = remaining[~is_done]
+        if not len(remaining):
+            return all_weights
+    warnings.warn(
+        f"The weights of {len(remaining)} of {len(grams)} shapes did not converge in {_MOST_WEIGHT_STEPS} steps: "
+        "raise alpha, or take fewer atoms.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return all_weights
+
+
+def _solve_for_signs(quadratic: FloatArray, prices: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return the minimum over weights of the support of `signs`, as if they kept these signs: a linear system."""
+    n_samples, n_atoms = signs.shape
+    is_used = signs != 0
+    pairs = is_used[:, :, None] & is_used[:, None, :]
+    system = np.zeros((n_samples, n_atoms + 1, n_atoms + 1))
+    diagonal = np.where(is_used, _WEIGHT_RIDGE, 1)[:, :, None] * np.eye(n_atoms)
+    system[:, :n_atoms, :n_atoms] = np.where(pairs, quadratic, 0) + diagonal
+    system[:, :n_atoms, n_atoms] = system[:, n_atoms, :n_atoms] = is_used
+    right = np.zeros((n_samples, n_atoms + 1, 1))
+    right[:, :n_atoms, 0] = -prices[:, None] * signs
+    right[:, n_atoms, 0] = 1
+    return np.where(is_used, np.linalg.solve(system, right)[:, :n_atoms, 0], 0)
+
+
+@dataclass(frozen=True)
+class _LogarithmParts:
+    """What the logarithms ``ratio (d_j / rotation − cosine z_k)`` are made of, for all pairs ``(k, j)``.
+
+    `slopes` are the derivatives of `ratios` (geodesic distance over its sine) with respect to `cosines`.
+    """
+
+    rotations: ComplexArray
+    cosines: FloatArray
+    ratios: FloatArray
+    slopes: FloatArray
+
+
+def _logarithm_parts(rows: ComplexArray, atoms: ComplexArray) -> _LogarithmParts:
+    """Parts of the logarithms of all atoms at all rows."""
+    products = rows.conj() @ atoms.T
+    cosines = np.minimum(np.abs(products), 1)
+    sines = np.sqrt((1 - cosines) * (1 + cosines))
+    angles = np.arctan2(sines, cosines)
+    is_small = angles < _SMALL_ANGLE
+    safe = np.where(is_small, 1, sines)
+    slopes = np.where(is_small, -1 / 3 - 2 / 15 * angles**2, -(sines - angles * cosines) / safe**3)
+    return _LogarithmParts(phases(products), cosines, np.where(is_small, 1 + angles**2 / 6, angles / safe), slopes)
+
+
+def _tangent_grams(atoms: ComplexArray, parts: _LogarithmParts) -> FloatArray:
+    """Real products of the logarithms of all atoms, for each row."""
+    turned = parts.rotations[:, :, None] * parts.rotations.conj()[:, None, :]
+    products = (turned * (atoms.conj() @ atoms.T)).real
+    products -= parts.cosines[:, :, None] * parts.cosines[:, None, :]
+    grams: FloatArray = parts.ratios[:, :, None] * parts.ratios[:, None, :] * products
+    return grams
+
+
+def _tangent_sums(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, parts: _LogarithmParts) -> ComplexArray:
+    """Weighted sums of the logarithms of the atoms."""
+    weights = codes * parts.ratios
+    along = np.einsum("kj,kj->k", weights, parts.cosines)
+    return remove_along(rows, (weights * parts.rotations.conj()) @ atoms - along[:, None] * rows)
+
+
+def _atom_gradient(
+    rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares: FloatArray
+) -> tuple[float, ComplexArray]:
+    """Weighted sum of the squared norms of the tangent sums, and its Riemannian gradient with respect to the atoms.
+
+    With ``f`` the ratio, ``c`` the cosine, ``e`` the rotation and ``w = d_j / e``, a change ``h`` of the atom changes
+    ``<v, log_z(d_j)>`` by ``Re(g* h)`` for ``g = e (f v + (f' Re(v* w) + i f / c Im(v* w)) z)``. At ``c = 0``, the
+    cut locus, the last term has no limit and is left out.
+    """
+    parts = _logarithm_parts(rows, atoms)
+    sums = _tangent_sums(rows, atoms, codes, parts)
+    value = float(shares @ np.einsum("kn,kn->k", sums.conj(), sums).real)
+    products = parts.rotations.conj() * (sums.conj() @ atoms.T)
+    reachable = parts.cosines > 4 * np.finfo(parts.cosines.dtype).eps
+    inverse = np.where(reachable, 1, 0) / np.where(reachable, parts.cosines, 1)
+    along = parts.slopes * products.real + 1j * parts.ratios * inverse * products.imag
+    weights = 2 * shares[:, None] * codes * parts.rotations
+    gradient = (weights * parts.ratios).T @ sums + (weights * along).T @ rows
+    return value, remove_along(atoms, gradient)
+
+
+def _tangent_energy(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray) -> FloatArray:
+    """Squared norms of the tangent sums."""
+    sums = _tangent_sums(rows, atoms, codes, _logarithm_parts(rows, atoms))
+    energy: FloatArray = np.einsum("kn,kn->k", sums.conj(), sums).real
+    return energy

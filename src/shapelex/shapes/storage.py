@@ -1,0 +1,385 @@
+"""Store configurations in memory, in files, in lists, in streams and in tensors, and read them in blocks."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from shapelex._arrays import to_numpy
+from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._validation import as_complex_rows, as_numeric_array
+from shapelex.exceptions import CoordinateCountError, EmptySetError, ShapeInputError, ShapelexError
+from shapelex.shapes.files import BLOCK_ROWS, FileArray, is_mapped, take_from_blocks
+from shapelex.spaces import Landmarks, Space
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Result = TypeVar("Result")
+
+Change = Callable[[ComplexArray, str, int], ComplexArray]
+"""Function that makes other configurations of the same space of some; name and first row are for error messages."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive shapes of a collection.
+
+    `scales` are those of :meth:`~shapelex.spaces.base.Space.scaled_parts` where they are known; the configurations are
+    then those of the same method. `name` and `first_row` are for error messages.
+    """
+
+    start: int
+    configurations: ComplexArray
+    weights: FloatArray
+    scales: FloatArray | None
+    name: str
+    first_row: int
+
+    def __len__(self) -> int:
+        return len(self.configurations)
+
+
+class Shapes(ABC):
+    """Configurations of one space with their weights, as they were given: neither centered nor scaled.
+
+    `weights` is None where all are 1, `first_row` the number of the first shape in error messages, and `kept` holds
+    data that a backend keeps between two passes, such as tensors on a device.
+    """
+
+    stretch_rows = 1
+    """Number of consecutive shapes, from a multiple of it on, that cost no more to read than one of them."""
+    is_sequential = False
+    """Whether a shape can only be read after all shapes before it."""
+    is_remote = False
+    """Whether passes are made by other processes."""
+    allows_missing = False
+    """Whether NaN stands for missing landmarks; else it is an error."""
+
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any], space: Space | None, name: str) -> None:
+        self.shape, self.dtype, self.name = shape, dtype, name
+        self.space = Landmarks(shape[1]) if space is None else space
+        self.weights: FloatArray | None = None
+        self.first_row = 0
+        self.kept: dict[Any, Any] = {}
+
+    @abstractmethod
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return the configurations of shapes `start` to `stop`; the same numbers every time."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, stretch: slice) -> ComplexArray:
+        start, stop, step = stretch.indices(len(self))
+        return self.read(start, stop) if step == 1 else self.take(np.arange(start, stop, step))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.asarray(self.read(0, len(self)), dtype=dtype)
+
+    def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
+        """Yield all shapes in order, `n_rows` at a time; the default depends on the collection."""
+        step = BLOCK_ROWS if n_rows is None else n_rows
+        for start in range(0, len(self), step):
+            stop = min(start + step, len(self))
+            weights = self.weights_of(slice(start, stop))
+            yield Block(start, self.read(start, stop), weights, None, self.name, self.first_row + start)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return copies of configurations by number, in ascending order; no block is read twice."""
+        return take_from_blocks(self.read, indices, len(self))
+
+    def preshape_rows(self, indices: IntArray) -> ComplexArray:
+        """Return the whitened pre-shapes of shapes by number, in ascending order."""
+        try:
+            return self.space.whitened_preshapes(self.take(indices), self.name)
+        except ShapeInputError:
+            self.check_all()
+            raise
+
+    def check_all(self) -> None:
+        """Refuse rows that are no shapes by their numbers in the collection, once an error was found in some of it."""
+        for block in self.blocks(BLOCK_ROWS):
+            self.space.whitened_preshapes(block.configurations, self.name, self.first_row + block.start)
+
+    def weights_of(self, rows: "slice | IntArray") -> FloatArray:
+        """Return the weights of some shapes."""
+        if self.weights is not None:
+            return self.weights[rows]
+        return np.ones(len(range(*rows.indices(len(self)))) if isinstance(rows, slice) else len(rows))
+
+    def in_space(self, space: Space) -> "Shapes":
+        """Return the same configurations as shapes of another space."""
+        other = copy(self)
+        other.space, other.kept = space, {}
+        return other
+
+    def changed(self, change: Change) -> "Shapes":
+        """Return the shapes that a function makes of these, computed when they are read."""
+        return ChangedShapes(self, change)
+
+    def stretches(self) -> list[int]:
+        """Return the bounds of stretches that are best read as a whole: first shapes, and the number of shapes."""
+        n_rows = self.stretch_rows * -(-BLOCK_ROWS // self.stretch_rows)
+        return [*range(0, len(self), n_rows), len(self)]
+
+    @property
+    def chunk_sizes(self) -> list[int]:
+        """Number of shapes of each part that :meth:`map` works on."""
+        return [len(self)]
+
+    def map(self, work: "Callable[[Shapes], Any]") -> list[Any]:
+        """Return the result of a function of each part of the collection; remote parts give results to be computed."""
+        return [work(self)]
+
+    def reduce(self, sum_part: "Callable[[Shapes], Result]", merge: Callable[[list[Result]], Result]) -> Result:
+        """Apply a function to all parts of the collection and merge the results in order; remote parts stay remote."""
+        del merge  # there is one part
+        return sum_part(self)
+
+    def digest(self) -> str:
+        """Return a hash of all configurations, which identifies the collection."""
+        parts = self.reduce(_hash_part, lambda digests: [one for part in digests for one in part])
+        return parts[0] if len(parts) == 1 else hashlib.blake2b("".join(parts).encode(), digest_size=16).hexdigest()
+
+
+class ArrayShapes(Shapes):
+    """Configurations in memory: one block."""
+
+    def __init__(
+        self,
+        configurations: ComplexArray,
+        space: Space | None = None,
+        weights: FloatArray | None = None,
+        name: str = "X",
+        scales: FloatArray | None = None,
+    ) -> None:
+        n_shapes, n_coordinates = configurations.shape
+        super().__init__((n_shapes, n_coordinates), configurations.dtype, space, name)
+        self.configurations = configurations
+        self.weights = weights
+        self._parts: tuple[ComplexArray, FloatArray | None] = configurations, scales
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return a view of some configurations."""
+        return self.configurations[start:stop]
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return copies of configurations by number."""
+        return self.configurations[indices]
+
+    def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
+        """Yield all shapes in order, with their scales where these are kept; by default they are one block."""
+        configurations, scales = self._parts
+        step = max(len(self), 1) if n_rows is None else n_rows
+        for start in range(0, max(len(self), 1), step):
+            rows = slice(start, start + step)
+            some_scales, first_row = None if scales is None else scales[rows], self.first_row + start
+            yield Block(start, configurations[rows], self.weights_of(rows), some_scales, self.name, first_row)
+
+    def in_space(self, space: Space) -> "Shapes":
+        """Return the same configurations as shapes of another space."""
+        other = copy(self)
+        other.space, other.kept, other._parts = space, {}, (self.configurations, None)
+        return other
+
+    def changed(self, change: Change) -> "Shapes":
+        """Return the shapes that a function makes of these."""
+        rows = change(self.configurations, self.name, self.first_row)
+        other = ArrayShapes(rows, self.space, self.weights, self.name)
+        other.first_row = self.first_row
+        return other
+
+    def keep_scales(self) -> None:
+        """Compute and keep the scales of all shapes, for the repeated passes of a fit."""
+        self._parts = self.space.scaled_parts(self.configurations, self.name, self.first_row)
+
+
+class ChangedShapes(Shapes):
+    """What a function makes of the shapes of another collection, block by block."""
+
+    def __init__(self, source: Shapes, change: Change) -> None:
+        super().__init__(source.shape, source.dtype, source.space, source.name)
+        self._source, self._change = source, change
+        self.weights, self.first_row = source.weights, source.first_row
+        self.stretch_rows, self.is_sequential = source.stretch_rows, source.is_sequential
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return changed configurations."""
+        return self._change(self._source.read(start, stop), self.name, self.first_row + start)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return changed configurations by number."""
+        return self._change(self._source.take(indices), self.name, 0)
+
+
+class FileShapes(Shapes):
+    """Configurations in a file that gives arrays when sliced: a memory map, a Zarr array, an HDF5 dataset."""
+
+    def __init__(self, array: Any, space: Space | None = None, name: str = "X") -> None:
+        if array.shape[:1] == (0,):
+            raise EmptySetError(f"{name} holds no shape: its shape is {array.shape}; give at least one.")
+        self.file = FileArray(array, name)
+        first = np.asarray(array[:1])
+        try:
+            first = as_complex_rows(first, name=name)
+        except ShapelexError:
+            if first.size:
+                # The error names the shape of the whole array.
+                as_complex_rows(np.broadcast_to(first, array.shape), name=name)
+            raise
+        super().__init__((int(array.shape[0]), first.shape[1]), first.dtype, space, name)
+        self.stretch_rows = self.file.rows or 1
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return configurations, read now."""
+        if stop <= start:
+            return np.empty((0, self.shape[1]), dtype=self.dtype)
+        return as_complex_rows(self.file.read(start, stop), name=self.name)
+
+    def take(self, indices: IntArray) -> ComplexArray:
+        """Return configurations by number; from a memory map only these are read."""
+        if isinstance(self.file.array, np.ndarray) and len(indices):
+            return as_complex_rows(self.file.array[indices], name=self.name)
+        return super().take(indices)
+
+
+class ListShapes(Shapes):
+    """A list of arrays, each of them some of the shapes."""
+
+    def __init__(self, arrays: list[Any], space: Space | None = None, name: str = "X") -> None:
+        # A Zarr array has no length.
+        numbered = [(number, array) for number, array in enumerate(arrays) if array.shape[0]]
+        if not numbered:
+            raise EmptySetError(f"{name} holds {len(arrays)} empty blocks: give at least one shape.")
+        self._parts: list[Shapes] = []
+        for number, array in numbered:
+            part_name = f"{name}[{number}]"
+            in_memory = isinstance(array, np.ndarray) and not is_mapped(array)
+            self._parts.append(
+                ArrayShapes(as_complex_rows(array, name=part_name), name=part_name)
+                if in_memory
+                else FileShapes(array, name=part_name)
+            )
+            _check_width(self._parts[-1].shape[1], self._parts[0].shape[1], part_name)
+        self._starts = np.cumsum([0, *map(len, self._parts)]).tolist()
+        self._last_part = self._parts[0]
+        shape = int(self._starts[-1]), self._parts[0].shape[1]
+        super().__init__(shape, np.result_type(*(part.dtype for part in self._parts)), space, name)
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return configurations, concatenated where they are in several arrays."""
+        number = bisect_right(self._starts, start) - 1
+        parts = [np.empty((0, self.shape[1]), dtype=self.dtype)]
+        while start < stop:
+            end, first, part = min(stop, self._starts[number + 1]), self._starts[number], self._parts[number]
+            # Only the file that was read last keeps chunks in memory.
+            if part is not self._last_part and isinstance(self._last_part, FileShapes):
+                self._last_part.file.forget()
+            self._last_part = part
+            parts.append(part.read(start - first, end - first))
+            start, number = end, number + 1
+        return np.concatenate(parts).astype(self.dtype, copy=False)
+
+    def stretches(self) -> list[int]:
+        """Return the bounds of the stretches of all arrays."""
+        pairs = zip(self._starts[:-1], self._parts, strict=True)
+        return [*(start + bound for start, part in pairs for bound in part.stretches()[:-1]), len(self)]
+
+
+class StreamShapes(Shapes):
+    """Blocks that can only be read in order from the first one, any number of times."""
+
+    is_sequential = True
+    _block: ComplexArray
+
+    def __init__(self, start_over: Callable[[], Iterator[Any]], space: Space | None = None, name: str = "X") -> None:
+        self._start_over, self.name = start_over, name
+        dtypes: set[np.dtype[Any]] = set()
+        n_shapes = width = 0
+        for number, rows in self._numbered_blocks():
+            width = width or rows.shape[1]
+            _check_width(rows.shape[1], width, f"block {number} of {name}")
+            n_shapes += len(rows)
+            dtypes.add(rows.dtype)
+        if not n_shapes:
+            raise EmptySetError(f"{name} gives no block: give at least one shape.")
+        super().__init__((n_shapes, width), np.result_type(*dtypes), space, name)
+        self._rewind()
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return configurations; reading earlier shapes than the last ones starts again from the first block."""
+        if start < self._first:
+            self._rewind()
+        parts = [np.empty((0, self.shape[1]), dtype=self.dtype)]
+        while start < stop:
+            while start >= self._first + len(self._block):
+                self._first += len(self._block)
+                _, block = next(self._iterator, (0, None))
+                if block is None:
+                    raise ShapeInputError(
+                        f"{self.name} gave {len(self)} shapes at first, but only {self._first} later: it must give "
+                        "the same blocks every time."
+                    )
+                self._block = block
+            part = self._block[start - self._first : stop - self._first]
+            parts.append(part)
+            start += len(part)
+        return np.concatenate(parts).astype(self.dtype, copy=False)
+
+    def __copy__(self) -> "StreamShapes":
+        # Each copy reads the stream by itself.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._rewind()
+        return other
+
+    def _numbered_blocks(self) -> Iterator[tuple[int, ComplexArray]]:
+        for number, block in enumerate(self._start_over()):
+            array = as_numeric_array(block, f"block {number} of {self.name}")
+            if len(array):
+                yield number, as_complex_rows(array, name=f"block {number} of {self.name}")
+
+    def _rewind(self) -> None:
+        self._iterator = self._numbered_blocks()
+        self._first = 0
+        self._block = np.empty((0, self.shape[1]), dtype=self.dtype)
+
+
+class TensorShapes(Shapes):
+    """Configurations in a torch tensor on a GPU, which passes on the same device read without a copy to the host."""
+
+    def __init__(self, tensor: "Tensor", space: Space | None, name: str) -> None:
+        import torch
+
+        # One row has the layout of all; its checks are those of ordinary arrays.
+        first = as_complex_rows(to_numpy(tensor[:1]), name=name)
+        rows = tensor.detach()
+        if not rows.is_complex():
+            rows = rows if rows.dtype in (torch.float32, torch.float64) else rows.to(torch.float64)
+            rows = torch.view_as_complex(rows.contiguous())
+        self.tensor: Tensor = rows.resolve_conj()
+        super().__init__((len(rows), first.shape[1]), np.dtype(first.dtype), space, name)
+
+    def read(self, start: int, stop: int) -> ComplexArray:
+        """Return some configurations in the memory of the host."""
+        return to_numpy(self.tensor[start:stop]).astype(self.dtype, copy=False)
+
+
+def _check_width(width: int, expected: int, name: str) -> None:
+    if width != expected:
+        raise CoordinateCountError(
+            f"{name} has {width} coordinates per shape, but the first block has {expected}: all blocks need the same."
+        )
+
+
+def _hash_part(part: Shapes) -> list[str]:
+    hashed = hashlib.blake2b(digest_size=16)
+    for start in range(0, len(part), BLOCK_ROWS):
+        hashed.update(np.ascontiguousarray(part[start : start + BLOCK_ROWS]).data)
+    return [hashed.hexdigest()]

@@ -1,0 +1,240 @@
+"""Define spaces of spline curves: B-splines and cubic Hermite splines (section 2.2 of the paper)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import comb, factorial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shapelex._messages import parameter
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray
+from shapelex._validation import check_count
+from shapelex.exceptions import SpaceError
+from shapelex.spaces.base import PointSpace, check_parameter_range, read_only
+
+# Beyond it double precision holds no basis; the exact Gram matrix would only take long.
+_MAX_DEGREE = 50
+
+# 420 times the integrals over one knot interval of the four cubics that carry, in this order,
+# position and tangent at its start and position and tangent at its end.
+_INTERVAL_GRAM = np.array([[156, 22, 54, -13], [22, 4, 13, -3], [54, 13, 156, -22], [-13, -3, -22, 4]])
+
+
+@dataclass(frozen=True)
+class BSpline(PointSpace):
+    """Curves given by the control points of uniform B-splines.
+
+    Parameters
+    ----------
+    n_points : int
+        Number of control points ``M``, which is the number of coordinates.
+    degree : int, default 3
+        Degree of the polynomial pieces, from 1 to 50.
+    closed : bool, default True
+        A closed curve is ``r(t) = Σ z[n] Σ_k beta(M t − n − k M)`` with the centered B-spline ``beta``: near its
+        control point ``n`` at ``t = n / M``. An open curve has equispaced knots that repeat at the ends, so it
+        starts at the first control point and ends at the last.
+
+    Notes
+    -----
+    Phi is exact: in closed form for closed curves, a circulant whose cubic entries are ``151/315, 397/1680,
+    1/42, 1/5040`` over M; by Gauss-Legendre quadrature on each knot span for open ones.
+
+    Examples
+    --------
+    >>> space = BSpline(40)
+    >>> bool(space.gram[0, 0] == 151 / 315 / 40)
+    True
+    >>> round(float(space.norm(space.shift + 0j)), 12)
+    1.0
+    """
+
+    n_points: int
+    degree: int = 3
+    closed: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "degree", check_count(self.degree, 1, "degree"))
+        if self.degree > _MAX_DEGREE:
+            raise SpaceError(f"{parameter('degree')} must be at most {_MAX_DEGREE}, got {self.degree}.")
+        if self.closed:
+            check_count(self.n_points, 3, f"{parameter('n_points')} of a closed B-spline")
+        elif self.n_points <= self.degree:
+            raise SpaceError(
+                f"{parameter('n_points')} of an open B-spline of degree {self.degree} must be at least "
+                f"{self.degree + 1}, got {self.n_points}."
+            )
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """Matrix ``Phi`` of the Hermitian product: the Gram matrix of the basis functions."""
+        gram = periodic_gram(self.n_points, self.degree) if self.closed else self._clamped_gram()
+        return read_only(gram)
+
+    def basis(self, t: ArrayLike) -> FloatArray:
+        """Evaluate the basis functions.
+
+        Parameters
+        ----------
+        t : array_like of float, shape (n_parameters,)
+            Curve parameters in [0, 1]; any real number on a closed curve.
+
+        Returns
+        -------
+        ndarray of float, shape (n_parameters, n_points)
+            Values ``phi_n(t_p)``.
+        """
+        parameters = check_parameter_range(t, self.closed)
+        evaluate = periodic_basis if self.closed else clamped_basis
+        return evaluate(parameters, self.n_points, self.degree)
+
+    def _clamped_gram(self) -> FloatArray:
+        breakpoints = np.linspace(0.0, 1.0, self.n_points - self.degree + 1)
+        nodes, weights = piecewise_gauss_legendre(breakpoints, self.degree + 1)
+        values = clamped_basis(nodes, self.n_points, self.degree)
+        gram = values.T @ (weights[:, None] * values)
+        return (gram + gram.T) / 2
+
+
+@dataclass(frozen=True)
+class HermiteSpline(PointSpace):
+    """Curves given by positions and tangents at equispaced knots.
+
+    Parameters
+    ----------
+    n_points : int
+        Number of knots ``M``; a configuration holds M positions, then M tangents.
+    closed : bool, default False
+        Whether the last knot joins the first.
+
+    Notes
+    -----
+    ``r(t) = Σ_k c_k f1(m t − k) + d_k f2(m t − k)`` with ``m = M`` for closed curves and ``M − 1`` for open ones, so a
+    tangent is a derivative per knot interval. Phi is exact, put together from the integrals of one interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = HermiteSpline(3)
+    >>> line = np.array([0, 1, 2, 1, 1, 1], dtype=complex)
+    >>> space.sample(line, [0.25])
+    array([0.5+0.j])
+    >>> round(float(space.center(line).real), 12)
+    1.0
+    """
+
+    coordinates_per_point: ClassVar[int] = 2
+
+    n_points: int
+    closed: bool = False
+
+    @property
+    def n_intervals(self) -> int:
+        """Number ``m`` of knot intervals."""
+        return self.n_points if self.closed else self.n_points - 1
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """Matrix ``Phi`` of the Hermitian product: the Gram matrix of the basis functions."""
+        integrals = np.zeros((self.n_coordinates, self.n_coordinates), dtype=np.int64)
+        for start in range(self.n_intervals):
+            end = (start + 1) % self.n_points
+            indices = np.array([start, self.n_points + start, end, self.n_points + end])
+            np.add.at(integrals, (indices[:, None], indices), _INTERVAL_GRAM)
+        gram: FloatArray = integrals / (420 * self.n_intervals)
+        return read_only(gram)
+
+    def basis(self, t: ArrayLike) -> FloatArray:
+        """Evaluate the basis functions.
+
+        Parameters
+        ----------
+        t : array_like of float, shape (n_parameters,)
+            Curve parameters in [0, 1]; any real number on a closed curve.
+
+        Returns
+        -------
+        ndarray of float, shape (n_parameters, 2 * n_points)
+            Values of the position functions, then of the tangent functions.
+        """
+        scaled = check_parameter_range(t, self.closed) * self.n_intervals
+        start = np.minimum(scaled.astype(np.int64), self.n_intervals - 1)
+        end = (start + 1) % self.n_points
+        x = scaled - start
+        values = np.zeros((len(x), self.n_coordinates))
+        parameter = np.arange(len(x))
+        np.add.at(values, (parameter, start), (1 + 2 * x) * (1 - x) ** 2)
+        np.add.at(values, (parameter, end), x**2 * (3 - 2 * x))
+        np.add.at(values, (parameter, self.n_points + start), x * (1 - x) ** 2)
+        np.add.at(values, (parameter, self.n_points + end), x**2 * (x - 1))
+        return values
+
+    def _reverse(self, configurations: ComplexArray) -> ComplexArray:
+        turned = super()._reverse(configurations)
+        turned[:, self.n_points :] *= -1
+        return turned
+
+
+def periodic_basis(t: FloatArray, n_functions: int, degree: int) -> FloatArray:
+    """Return ``phi_n(t) = Σ_k beta(M t − n − k M)``, the periodized centered B-splines."""
+    # Functions one support beyond both ends reach into [0, M]; folding their numbers modulo M periodizes.
+    margin = degree // 2 + 1
+    n_unfolded = n_functions + 2 * margin + 1
+    knots = np.arange(n_unfolded + degree + 1) - (margin + (degree + 1) / 2)
+    unfolded = _design_matrix(t * n_functions, knots, degree)
+    unfolded.indices = (unfolded.indices - margin) % n_functions
+    unfolded.resize(len(t), n_functions)
+    unfolded.has_sorted_indices = False
+    unfolded.sum_duplicates()
+    values: FloatArray = unfolded.toarray()
+    return values
+
+
+def clamped_basis(t: FloatArray, n_functions: int, degree: int) -> FloatArray:
+    """Return the B-splines on equispaced knots whose end knots repeat, so curves start and end at control points."""
+    inner = np.linspace(0.0, 1.0, n_functions - degree + 1)
+    knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
+    values: FloatArray = _design_matrix(t, knots, degree).toarray()
+    return values
+
+
+def _design_matrix(t: FloatArray, knots: FloatArray, degree: int) -> Any:
+    # scipy.interpolate takes longer to import than all the rest together, and landmarks never need it.
+    from scipy.interpolate import BSpline
+    from scipy.sparse import csr_array
+
+    # SciPy asks for at least one parameter.
+    return BSpline.design_matrix(t, knots, degree) if t.size else csr_array((0, len(knots) - degree - 1))
+
+
+def periodic_gram(n_functions: int, degree: int) -> FloatArray:
+    """Return the exact Gram matrix of :func:`periodic_basis`, a circulant.
+
+    ``<phi_n, phi_m> = Σ_k beta_{2d+1}(n − m + k M) / M``, because two B-splines of degree d
+    convolve to one of degree 2d + 1. Integers hold every term, so the entries are rounded once.
+    """
+    from scipy.linalg import circulant
+
+    column = [Fraction(0)] * n_functions
+    for lag in range(-degree, degree + 1):
+        column[lag % n_functions] += _bspline_at_integer(2 * degree + 1, lag)
+    gram: FloatArray = circulant([float(value / n_functions) for value in column])
+    return gram
+
+
+def _bspline_at_integer(degree: int, x: int) -> Fraction:
+    """Return the centered B-spline of odd degree at an integer, exactly."""
+    half = (degree + 1) // 2
+    terms = ((-1) ** j * comb(degree + 1, j) * (x + half - j) ** degree for j in range(x + half + 1))
+    return Fraction(sum(terms), factorial(degree))
+
+
+def piecewise_gauss_legendre(breakpoints: FloatArray, n_nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Return nodes and weights that integrate piecewise polynomials of degree below ``2 n_nodes`` exactly."""
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    starts, lengths = breakpoints[:-1, None], np.diff(breakpoints)[:, None]
+    points: FloatArray = (starts + lengths * (nodes + 1) / 2).ravel()
+    return points, (lengths * weights / 2).ravel()

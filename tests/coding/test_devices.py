@@ -1,0 +1,220 @@
+"""Coding on torch devices: the same codes as the compiled kernels, whatever the size, the precision or the block."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.coding import encode_rows, residual_norms
+from shapelex.coding.coders import UNSURE_ROUNDINGS
+from shapelex.exceptions import CoordinateCountError, DeviceError
+from tests.coding_oracles import best_error, ormp_support, random_rows
+from tests.devices import on_all_devices, on_devices
+
+# (n_coordinates, n_atoms, n_nonzero): several rows a warp, one row a warp, one warp and a bit, several warps.
+SIZES = [(12, 10, 5), (40, 20, 5), (9, 3, 3), (30, 33, 9), (50, 120, 12)]
+# One warp, one warp with columns beside the atoms in a second slot, several warps.
+POLISHED_SIZES = [(8, 7, 3), (12, 20, 4), (20, 33, 6), (40, 120, 8)]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def problem(seed, n_rows, n_coordinates, n_atoms, dtype=np.complex128):
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng, n_rows, n_coordinates) * rng.uniform(0.5, 2, (n_rows, 1))
+    atoms = random_rows(rng, n_atoms, n_coordinates) * rng.uniform(0.5, 2, (n_atoms, 1))
+    return rows.astype(dtype), atoms.astype(dtype)
+
+
+def assert_same_codes(ours, theirs, rows, atoms, dtype):
+    tolerance = 1e-10 if dtype == np.complex128 else 1e-5
+    errors, expected = residual_norms(rows, atoms, theirs), residual_norms(rows, atoms, ours)
+    norms = np.linalg.norm(rows, axis=1)
+    assert np.abs(errors - expected).max() <= tolerance * norms.max()
+    same = (np.sort(ours.support, axis=1) == np.sort(theirs.support, axis=1)).all(axis=1)
+    # Rows whose supports differ must be ties; random rows hardly ever are.
+    assert same.mean() >= 0.98
+    assert np.abs(ours.toarray() - theirs.toarray())[same].max() <= 100 * tolerance
+    assert theirs.coefs.dtype == dtype
+    assert theirs.support.dtype == np.int32
+
+
+@on_devices
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
+def test_codes_are_those_of_the_compiled_kernels(method, size, dtype, device):
+    n_coordinates, n_atoms, n_nonzero = size
+    if method in ("beam", "exact") and n_atoms > 30:
+        n_nonzero = 2
+    rows, atoms = problem(0, 150, n_coordinates, n_atoms, dtype)
+    ours = encode_rows(rows, atoms, n_nonzero, method=method)
+    theirs = encode_rows(rows, atoms, n_nonzero, method=method, device=device)
+    assert_same_codes(ours, theirs, rows, atoms, dtype)
+
+
+@on_devices
+@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
+@pytest.mark.parametrize("tol", [0.3, 0.8, 0.95])
+def test_codes_stop_at_the_target_as_the_compiled_kernels_do(method, tol, device):
+    rows, atoms = problem(1, 60, 8, 10)
+    ours = encode_rows(rows, atoms, 6, method=method, tol=tol)
+    theirs = encode_rows(rows, atoms, 6, method=method, tol=tol, device=device)
+    assert np.array_equal(ours.support >= 0, theirs.support >= 0)
+    assert_same_codes(ours, theirs, rows, atoms, np.complex128)
+
+
+@on_devices
+@pytest.mark.parametrize("method", ["ormp", "omp"])
+def test_paths_are_those_of_the_compiled_kernels(method, device):
+    rows, atoms = problem(2, 40, 9, 12)
+    ours = sx.encode(rows, atoms, 5, method, path=True)
+    theirs = sx.encode(rows, atoms, 5, method, path=True, device=device)
+    for n_nonzero in range(1, 6):
+        assert np.array_equal(ours[n_nonzero].support, theirs[n_nonzero].support)
+        np.testing.assert_allclose(ours[n_nonzero].coefs, theirs[n_nonzero].coefs, atol=1e-12)
+
+
+@on_devices
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds, n_nonzero=st.integers(1, 4))
+def test_pursuit_and_exact_agree_with_the_obvious_code(device, seed, n_nonzero):
+    rows, atoms = problem(seed, 3, 7, 8)
+    pursuit = encode_rows(rows, atoms, n_nonzero, method="ormp", device=device)
+    exact = encode_rows(rows, atoms, n_nonzero, method="exact", device=device)
+    beam = residual_norms(rows, atoms, encode_rows(rows, atoms, n_nonzero, method="beam", device=device))
+    errors = residual_norms(rows, atoms, exact)
+    assert (errors <= beam + 1e-7).all()
+    assert (beam <= residual_norms(rows, atoms, pursuit) + 1e-7).all()
+    for k, row in enumerate(rows):
+        assert [j for j in pursuit.support[k] if j >= 0] == ormp_support(row, atoms, n_nonzero)
+        assert errors[k] == pytest.approx(best_error(row, atoms, n_nonzero), abs=1e-9)
+
+
+@on_devices
+@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
+def test_zero_repeated_and_dependent_atoms_are_passed_over(method, device):
+    rows, atoms = problem(3, 30, 9, 7)
+    atoms[2] = 1j * atoms[0]
+    atoms[4] = 0
+    atoms[5] = atoms[0] + atoms[1]
+    codes = encode_rows(rows, atoms, 5, method=method, device=device)
+    expected = encode_rows(rows, atoms, 5, method=method)
+    assert not np.isin(codes.support, [2, 4]).any()
+    assert np.abs(codes.coefs).max() < 1e3
+    np.testing.assert_allclose(
+        residual_norms(rows, atoms, codes),
+        residual_norms(rows, atoms, expected),
+        atol=1e-8 if method == "omp" else 1e-7,
+    )
+
+
+@on_devices
+@pytest.mark.parametrize("method", ["ormp", "beam", "exact"])
+def test_rows_do_not_depend_on_each_other(method, device):
+    rows, atoms = problem(5, 57, 9, 8)
+    whole = encode_rows(rows, atoms, 3, method=method, device=device).toarray()
+    parts = [encode_rows(rows[i : i + 10], atoms, 3, method=method, device=device).toarray() for i in range(0, 57, 10)]
+    np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-13)
+
+
+@on_devices
+def test_what_does_not_fit_is_refused(device):
+    rows, atoms = problem(6, 5, 6, 8)
+    with pytest.raises(CoordinateCountError, match="coordinates"):
+        encode_rows(rows[:, :-1].copy(), atoms, 2, device=device)
+    with pytest.raises(ValueError, match="n_nonzero"):
+        encode_rows(rows, atoms, 9, device=device)
+    with pytest.raises(ValueError, match="width"):
+        encode_rows(rows, atoms, 2, method="beam", width=0, device=device)
+    for name in ("cuda:9", "toaster"):
+        with pytest.raises(DeviceError, match=name):
+            encode_rows(rows, atoms, 2, device=name)
+
+
+@on_devices
+def test_public_encode_whitens_and_codes_curves(device):
+    rng = np.random.default_rng(9)
+    space = sx.BSpline(8)
+    shapes = rng.normal(size=(30, 8)) + 1j * rng.normal(size=(30, 8)) + 5
+    ours = sx.encode(shapes, shapes[:6], 2, space=space)
+    theirs = sx.encode(shapes, shapes[:6], 2, space=space, device=device)
+    assert np.array_equal(np.sort(ours.support, axis=1), np.sort(theirs.support, axis=1))
+    np.testing.assert_allclose(ours.toarray(), theirs.toarray(), atol=1e-12)
+
+
+@on_all_devices
+def test_exact_prefers_the_pursuit_only_where_residuals_are_unsure(device):
+    # The supports (0, 1) and (1, 2) are equal to rounding, and a pursuit takes the second.
+    atoms = np.zeros((3, 6), complex)
+    atoms[0, 1] = atoms[1, 0] = 1
+    atoms[2, [1, 3]] = np.array([1, 1e-4]) / np.hypot(1, 1e-4)
+    row = np.array([[1, 1e-4, 0, 1e-8, 1e-4, 0]], complex)
+    eps = np.finfo(float).eps
+    codes = encode_rows(row, atoms, 2, method="exact", device=device)
+    assert residual_norms(row, atoms, codes)[0] ** 2 > 2 * UNSURE_ROUNDINGS * eps
+    assert sorted(codes.support[0]) == [0, 1]
+    row[0, 4] = 0
+    codes = encode_rows(row, atoms, 2, method="exact", device=device)
+    assert residual_norms(row, atoms, codes)[0] ** 2 < UNSURE_ROUNDINGS * eps / 2
+    assert sorted(codes.support[0]) == [1, 2]
+
+
+@on_all_devices
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("nearness", [1e-1, 1e-2])
+def test_exact_is_not_beaten_by_a_pursuit_by_more_than_is_unsure(nearness, dtype, device):
+    rng = np.random.default_rng(0)
+    atoms = random_rows(rng, 9, 8)
+    atoms[4:8] = atoms[:4] + nearness * atoms[4:8]
+    rows = random_rows(rng, 200, 3) @ atoms[[0, 4, 8]] + 1e-2 * random_rows(rng, 200, 8)
+    rows, atoms = (np.asarray(part / np.linalg.norm(part, axis=1, keepdims=True), dtype) for part in (rows, atoms))
+    exact, pursuit = (encode_rows(rows, atoms, 3, method=name, device=device) for name in ("exact", "ormp"))
+    excess = residual_norms(rows, atoms, exact) ** 2 - residual_norms(rows, atoms, pursuit) ** 2
+    assert excess.max() <= UNSURE_ROUNDINGS * np.finfo(dtype).eps
+
+
+def least_error(row, atoms, support):
+    chosen = atoms[list(support)]
+    weights = np.linalg.lstsq(chosen.T, row)[0]
+    return np.linalg.norm(row - weights @ chosen)
+
+
+def unit_rows(rng, n_rows, n_coordinates):
+    rows = random_rows(rng, n_rows, n_coordinates)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@on_devices
+@pytest.mark.parametrize("size", POLISHED_SIZES, ids=str)
+@pytest.mark.parametrize("method", ["ormp", "omp", "beam"])
+def test_no_exchange_improves_a_polished_code(size, method, device):
+    n_coordinates, n_atoms, n_nonzero = size
+    rng = np.random.default_rng(n_atoms)
+    rows, atoms = unit_rows(rng, 12, n_coordinates), unit_rows(rng, n_atoms, n_coordinates)
+    codes = encode_rows(rows, atoms, n_nonzero, method=method, width=2, polish=True, device=device)
+    plain = encode_rows(rows, atoms, n_nonzero, method=method, width=2, device=device)
+    errors = residual_norms(rows, atoms, codes)
+    assert (errors <= residual_norms(rows, atoms, plain) + 1e-12).all()
+    for row, support, error in zip(rows, codes.support, errors, strict=True):
+        assert error == pytest.approx(least_error(row, atoms, support), abs=1e-10)
+        for place, atom in product(range(n_nonzero), range(n_atoms)):
+            if atom not in support:
+                other = support.copy()
+                other[place] = atom
+                assert least_error(row, atoms, other) >= error - 1e-10
+
+
+@on_devices
+def test_polish_with_dependent_and_zero_atoms_and_rows_that_need_few_atoms(device):
+    rng = np.random.default_rng(1)
+    rows, atoms = unit_rows(rng, 20, 9), unit_rows(rng, 12, 9)
+    atoms[2], atoms[4], atoms[5] = 1j * atoms[0], 0, (atoms[0] + atoms[1]) / np.linalg.norm(atoms[0] + atoms[1])
+    rows[3], rows[4] = atoms[6], (atoms[6] + atoms[7]) / np.linalg.norm(atoms[6] + atoms[7])
+    codes = encode_rows(rows, atoms, 5, method="ormp", polish=True, device=device)
+    assert not np.isin(codes.support, [2, 4]).any()
+    assert np.abs(codes.coefs).max() < 1e3
+    assert residual_norms(rows, atoms, codes)[3:5].max() < 1e-10
+    assert (codes.support[3] >= 0).sum() == 1

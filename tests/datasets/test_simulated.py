@@ -1,0 +1,308 @@
+"""Shapes made in code."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import shapelex as sx
+from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, ShapeInputError
+
+SPACES = [
+    sx.Landmarks(15),
+    sx.Landmarks(30, closed=True),
+    sx.BSpline(20),
+    sx.BSpline(14, closed=False),
+    sx.HermiteSpline(6),
+    sx.HermiteSpline(8, closed=True),
+]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_the_truth_gives_back_the_shapes(space):
+    sample = sx.datasets.make_from_dictionary(50, 7, 3, space=space, random_state=0)
+    shapes = np.asarray(sample.shapes)
+    assert sample.shapes.space == space
+    np.testing.assert_allclose(space.norm(sample.atoms), 1)
+    np.testing.assert_allclose(space.norm(shapes), 1)
+    np.testing.assert_allclose(np.abs(space.center(shapes)), 0, atol=1e-12)
+    np.testing.assert_allclose(sx.decode(sample.codes, sample.atoms), shapes, atol=1e-12)
+    assert sample.codes.support.shape == (50, 3)
+    assert (np.diff(np.sort(sample.codes.support, axis=1), axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_noise_has_the_size_asked_for(space):
+    clean, noisy = (
+        sx.datasets.make_from_dictionary(4000, 5, 2, space=space, noise=noise, random_state=1) for noise in (0.0, 0.1)
+    )
+    np.testing.assert_array_equal(clean.atoms, noisy.atoms)
+    rest = np.asarray(noisy.shapes) - np.asarray(clean.shapes)
+    assert np.sqrt(np.mean(space.norm(rest) ** 2)) == pytest.approx(0.1, rel=0.03)
+
+
+def test_every_atom_is_used_alike():
+    sample = sx.datasets.make_from_dictionary(5000, 10, 3, random_state=2)
+    counts = np.bincount(sample.codes.support.ravel(), minlength=10)
+    assert counts.min() > 0.9 * 1500
+    assert counts.max() < 1.1 * 1500
+
+
+def test_a_dictionary_finds_the_atoms():
+    sample = sx.datasets.make_from_dictionary(1500, 6, 2, space=sx.BSpline(16), random_state=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sx.ShapeDictionary(6, 2, random_state=0, max_iter=60).fit(sample.shapes)
+    nearest = sx.pairwise_distances(sample.atoms, model.atoms_, space=sample.shapes.space).min(axis=1)
+    assert nearest.max() < 0.05
+
+
+def test_own_atoms():
+    atoms = np.array([[0, 1, 1 + 1j, 1j], [0, 2, 2 + 1j, 1j], [0, 1, 0.5 + 2j, 1 - 1j]])
+    sample = sx.datasets.make_from_dictionary(10, n_nonzero=1, atoms=atoms, space=sx.Landmarks(4), random_state=0)
+    np.testing.assert_allclose(sample.atoms, sx.Landmarks(4).preshape(atoms))
+    used = sample.atoms[sample.codes.support[:, 0]]
+    assert sx.distance(np.asarray(sample.shapes), used).max() < 1e-12
+    with pytest.raises(CoordinateCountError, match="atoms has 4"):
+        sx.datasets.make_from_dictionary(10, atoms=atoms)
+
+
+@pytest.mark.parametrize("n_postures", [1, 2, 4, 8])
+def test_the_true_weights_are_in_the_angles(n_postures):
+    worms = sx.datasets.make_worms(60, 2, 24, n_postures=n_postures, random_state=3)
+    postures = sx.datasets.worm_postures(24, n_postures)
+    angles = np.unwrap(np.angle(np.diff(np.asarray(worms), axis=1)), axis=1)
+    found = angles @ postures.T / 23
+    told = np.stack([worms.metadata[f"posture_{k + 1}"] for k in range(n_postures)], axis=1)
+    np.testing.assert_allclose(found, told, atol=1e-10)
+    # Nothing but the heading is left.
+    rest = angles - told @ postures
+    np.testing.assert_allclose(rest, np.broadcast_to(rest[:, :1], rest.shape), atol=1e-10)
+
+
+@pytest.mark.parametrize("n_points", [12, 20, 101])
+def test_postures_are_orthonormal_and_turn_nothing(n_points):
+    postures = sx.datasets.worm_postures(n_points, 8)
+    np.testing.assert_allclose(postures @ postures.T / (n_points - 1), np.eye(8), atol=1e-12)
+    np.testing.assert_allclose(postures.mean(axis=1), 0, atol=1e-13)
+
+
+def test_midlines_have_length_one_and_equal_steps():
+    worms = sx.datasets.make_worms(30, 2, 15, random_state=1)
+    np.testing.assert_allclose(np.abs(np.diff(np.asarray(worms), axis=1)), 1 / 14)
+    assert worms.space == sx.Landmarks(15)
+
+
+def test_time_series():
+    worms = sx.datasets.make_worms(200, 3, random_state=2)
+    assert worms.sequence.tolist() == [0] * 200 + [1] * 200 + [2] * 200
+    assert worms.metadata["frame"].tolist() == [*range(200)] * 3
+    assert len(set(worms.ids)) == 600
+    shapes = np.asarray(worms)
+    steps = sx.distance(shapes[:-1], shapes[1:])
+    within = np.diff(worms.sequence) == 0
+    anywhere = sx.distance(shapes[:200], shapes[400:])
+    # A worm moves little from frame to frame, and a lot over time.
+    assert np.median(steps[within]) < 0.5 * np.median(anywhere)
+    first, second = (worms.metadata[f"posture_{k}"] for k in (1, 2))
+    turned = np.diff(np.angle(first + 1j * second)[:200])
+    np.testing.assert_allclose(np.abs((turned + np.pi) % (2 * np.pi) - np.pi), 2 * np.pi / 24, atol=1e-9)
+
+
+def test_worms_crawl_head_first():
+    ahead = []
+    for seed in range(20):
+        worms = np.asarray(sx.datasets.make_worms(60, random_state=seed))
+        moved = worms[12:].mean(axis=1) - worms[:-12].mean(axis=1)
+        facing = worms[6:-6, 0] - worms[6:-6, -1]
+        ahead.append(np.mean(np.real(np.conj(facing) * moved)))
+    assert np.mean(np.array(ahead) > 0) > 0.7
+
+
+def test_states_last_and_all_occur():
+    shapes = sx.datasets.make_behavior(2000, 2, n_states=5, dwell=25, random_state=0)
+    states = shapes.metadata["state"]
+    assert set(states.tolist()) == set(range(5))
+    for series in (0, 1):
+        labels = states[shapes.sequence == series]
+        bounds = np.flatnonzero(np.diff(labels)) + 1
+        lengths = np.diff(bounds)
+        assert lengths.min() >= 5
+        assert lengths.mean() == pytest.approx(25, rel=0.35)
+
+
+def test_frames_and_times():
+    shapes = sx.datasets.make_behavior(10, 2, fps=20, random_state=0)
+    np.testing.assert_allclose(shapes.metadata["time"], np.tile(np.arange(10) / 20, 2))
+    assert shapes.metadata["frame"].tolist() == [*range(10), *range(10)]
+
+
+def crossings(outline: np.ndarray) -> int:
+    """Count pairs of edges that cross."""
+    following = np.roll(outline, -1)
+    n_edges, found = len(outline), 0
+    for i in range(n_edges):
+        for j in range(i + 2, n_edges - (i == 0)):
+            a, b, c, d = outline[i], following[i], outline[j], following[j]
+
+            def side(p: complex, q: complex, r: complex) -> float:
+                return float(np.imag(np.conj(q - p) * (r - p)))
+
+            found += side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+    return found
+
+
+def test_species_follow_each_other_with_labels_and_ids():
+    leaves = sx.datasets.make_leaves(5, 6, 60, random_state=0)
+    assert leaves.shape == (30, 60)
+    assert leaves.space == sx.Landmarks(60, closed=True)
+    assert len(set(leaves.labels)) == 6
+    assert leaves.labels[:6].tolist() == leaves.labels[6:12].tolist()
+    assert len(set(leaves.ids)) == 30
+    assert leaves.ids[7] == f"{leaves.labels[7]}-1"
+
+
+def test_outlines_are_simple_and_counter_clockwise():
+    leaves = np.asarray(sx.datasets.make_leaves(4, 6, 80, random_state=1))
+    assert (np.imag(np.conj(leaves) * np.roll(leaves, -1, axis=1)).sum(axis=1) > 0).all()
+    assert [crossings(leaf) for leaf in leaves] == [0] * 24
+
+
+def test_species_can_be_told_apart():
+    leaves = sx.datasets.make_leaves(12, 6, random_state=2)
+    distances = sx.pairwise_distances(leaves)
+    np.fill_diagonal(distances, np.inf)
+    assert np.mean(leaves.labels[distances.argmin(axis=1)] == leaves.labels) > 0.9
+
+
+def test_without_variation_leaves_of_a_species_are_one_shape():
+    leaves = sx.datasets.make_leaves(3, 6, variation=0, random_state=3)
+    for label in set(leaves.labels):
+        alike = leaves[leaves.labels == label]
+        assert sx.pairwise_distances(alike).max() < 1e-7
+    assert np.ptp(sx.Landmarks(100).norm(np.asarray(leaves))) > 0.1
+
+
+def test_a_random_start_is_told():
+    fixed = sx.datasets.make_leaves(4, 3, 400, random_state=4)
+    moved = sx.datasets.make_leaves(4, 3, 400, random_start=True, random_state=4)
+    assert (fixed.metadata["start"] == 0).all()
+    assert np.ptp(moved.metadata["start"]) > 0.5
+    for leaf, other, start in zip(fixed, moved, moved.metadata["start"], strict=True):
+        back = np.roll(other, round(start * 400))
+        assert sx.distance(leaf, back) < 0.02
+        assert sx.distance(leaf, other) > 0.05
+
+
+def test_a_space_to_fit_in():
+    space = sx.BSpline(60)
+    splines = sx.datasets.make_leaves(2, 6, space=space, random_state=5)
+    assert splines.space == space
+    points = np.asarray(sx.datasets.make_leaves(2, 6, 300, random_state=5))
+    curves = space.sample(splines, space.parameters(300))
+    assert np.median(np.abs(curves - points)) < 0.02
+
+
+def test_columns_tell_the_width():
+    leaves = sx.datasets.make_leaves(20, 2, 300, variation=0.1, random_state=6)
+    lanceolate = leaves[leaves.labels == "lanceolate"]
+    for leaf, width, curl in zip(lanceolate, lanceolate.metadata["width"], lanceolate.metadata["curl"], strict=True):
+        if abs(curl) > 0.05:
+            continue
+        tip = np.abs(leaf - leaf[0]).argmax()
+        upright = (leaf - leaf[0]) / (leaf[tip] - leaf[0])
+        assert upright.imag.max() == pytest.approx(width, abs=0.02)
+
+
+def test_deformations_are_those_of_the_kernel_of_the_paper(rng):
+    """The kernel of squared distances has rank 4: it adds ``a_0 + a_1 x + a_2 y + a_3 |z|²``."""
+    X = rng.normal(size=(1, 9, 2))
+    (shape,) = sx.Landmarks(9).preshape(X)
+    span = np.stack([shape, np.ones(9), shape.real, shape.imag, np.abs(shape) ** 2], axis=1)
+    copies = sx.datasets.deform(X, 4000, amplitude=0.02, random_state=0)
+    rest = copies.T - span @ np.linalg.lstsq(span, copies.T, rcond=None)[0]
+    np.testing.assert_allclose(rest, 0, atol=1e-13)
+    # Of the vectors K g, what moves, turns or scales the shape is lost.
+    kernel = np.abs(shape[:, None] - shape) ** 2
+    lost = np.linalg.qr(span[:, :2])[0]
+    share = np.linalg.norm(kernel - lost @ (lost.conj().T @ kernel)) / np.linalg.norm(kernel)
+    moved = copies / (copies @ shape.conj())[:, None] - shape
+    assert np.sqrt(np.mean(np.sum(np.abs(moved) ** 2, axis=1))) == pytest.approx(0.02 * share, rel=0.05)
+
+
+def test_deformed_copies_follow_each_other_and_are_preshapes(rng):
+    X = rng.normal(size=(4, 9, 2))
+    copies = sx.datasets.deform(X, 6, amplitude=0.05, random_state=1)
+    assert copies.shape == (24, 9)
+    np.testing.assert_allclose(np.linalg.norm(copies, axis=1), 1)
+    np.testing.assert_allclose(copies.mean(axis=1), 0, atol=1e-15)
+    nearest = sx.pairwise_distances(copies, X).argmin(axis=1)
+    assert nearest.tolist() == [k for k in range(4) for _ in range(6)]
+    unchanged = sx.datasets.deform(X, 2, amplitude=0)
+    np.testing.assert_allclose(unchanged, np.repeat(sx.Landmarks(9).preshape(X), 2, axis=0), atol=1e-15)
+    assert sx.datasets.deform(X.astype(np.float32), 2).dtype == np.complex64
+
+
+SIMULATIONS = {
+    "worms": lambda seed: sx.datasets.make_worms(20, 2, noise=0.01, random_state=seed),
+    "behavior": lambda seed: sx.datasets.make_behavior(30, 1, random_state=seed),
+    "leaves": lambda seed: sx.datasets.make_leaves(2, 3, random_state=seed),
+    "dictionary": lambda seed: sx.datasets.make_from_dictionary(20, noise=0.1, random_state=seed).shapes,
+    "deformations": lambda seed: sx.ShapeSet(sx.datasets.deform([[0, 1, 1 + 1j, 1j]], random_state=seed)),
+}
+
+
+@pytest.mark.parametrize("make", SIMULATIONS.values(), ids=SIMULATIONS)
+def test_seeds_decide(make):
+    first = make(5)
+    assert first.equals(make(5))
+    assert not first.equals(make(6))
+    generator = np.random.default_rng(5)
+    assert first.equals(make(generator))
+    assert not first.equals(make(generator))
+
+
+def test_noise_of_midlines_has_the_size_asked_for():
+    clean, noisy = (sx.datasets.make_worms(500, noise=noise, random_state=5) for noise in (0, 0.01))
+    rest = np.asarray(noisy) - np.asarray(clean)
+    assert rest.real.std() == pytest.approx(0.01, rel=0.05)
+    assert rest.imag.std() == pytest.approx(0.01, rel=0.05)
+
+
+SQUARE = {"X": [[0, 1, 1 + 1j, 1j]]}
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "error", "word"),
+    [
+        ("make_from_dictionary", {"n_nonzero": 11}, ValueError, "n_nonzero"),
+        ("make_from_dictionary", {"n_nonzero": 0}, ValueError, "n_nonzero"),
+        ("make_from_dictionary", {"n_samples": 0}, ValueError, "n_samples"),
+        ("make_from_dictionary", {"n_atoms": 0}, ValueError, "n_atoms"),
+        ("make_from_dictionary", {"noise": -0.1}, ValueError, "noise"),
+        ("make_worms", {"n_frames": 0}, ValueError, "n_frames"),
+        ("make_worms", {"n_points": 5}, ValueError, "n_points"),
+        ("make_worms", {"n_postures": 9}, ValueError, "n_postures"),
+        ("make_worms", {"noise": -1}, ValueError, "noise"),
+        ("make_worms", {"noise": "much"}, TypeError, "noise"),
+        ("make_worms", {"n_worms": 1.5}, TypeError, "n_worms"),
+        ("make_behavior", {"n_states": 13}, ValueError, "n_states"),
+        ("make_behavior", {"dwell": 3}, ValueError, "dwell"),
+        ("make_behavior", {"noise": -1}, ValueError, "noise"),
+        ("make_behavior", {"fps": 0}, ValueError, "fps"),
+        ("make_leaves", {"n_species": 7}, ValueError, "n_species"),
+        ("make_leaves", {"n_species": 0}, ValueError, "n_species"),
+        ("make_leaves", {"n_per_species": 0}, ValueError, "n_per_species"),
+        ("make_leaves", {"variation": np.nan}, ValueError, "variation"),
+        ("make_leaves", {"n_points": 2}, ValueError, "n_points"),
+        ("make_leaves", {"space": sx.Landmarks(50)}, TypeError, "closed=True"),
+        ("deform", {**SQUARE, "n_deformations": 0}, ValueError, "n_deformations"),
+        ("deform", {**SQUARE, "amplitude": -1}, ValueError, "amplitude"),
+        ("deform", {**SQUARE, "amplitude": "large"}, TypeError, "amplitude"),
+        ("deform", {"X": np.eye(7)}, ShapeInputError, "X"),
+        ("deform", {"X": np.ones((1, 5), dtype=complex)}, CollapsedShapeError, "row 0"),
+    ],
+)
+def test_what_is_refused(function, options, error, word):
+    with pytest.raises(error, match=word):
+        getattr(sx.datasets, function)(**options)

@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import shapelex as sx
+from shapelex.exceptions import ConvergenceWarning, NonFiniteError, UnsupportedBySpaceError
+from tests import strategies
+from tests.geometry.test_means import cluster
+
+KINDS = ["full", "partial", "geodesic"]
+
+
+def with_holes(Z, seed, share=0.2, least=5):
+    """Return landmarks of which some are NaN; every shape keeps `least`, and the first one all."""
+    rng = np.random.default_rng(seed)
+    keys = rng.random(Z.shape)
+    hidden = (keys < share) & (np.argsort(np.argsort(-keys, axis=1), axis=1) >= least)
+    hidden[0] = False
+    return np.where(hidden, np.nan, Z)
+
+
+def slow_distance(z, w, kind):
+    """Compare on the landmarks that both have."""
+    shared = ~np.isnan(z) & ~np.isnan(w)
+    return sx.distance(z[shared], w[shared], kind)
+
+
+@given(strategies.seeds, strategies.kinds, strategies.phases, strategies.sizes, strategies.offsets)
+def test_distances_are_those_of_the_shared_landmarks(seed, kind, phase, size, offset):
+    Z = with_holes(strategies.random_configurations(sx.Landmarks(11), 4, seed), seed, least=8)
+    W = with_holes(strategies.random_configurations(sx.Landmarks(11), 4, seed + 1), seed + 1, least=8)
+    moved = size * (phase * W + offset)
+    expected = [slow_distance(z, w, kind) for z, w in zip(Z, W, strict=True)]
+    np.testing.assert_allclose(sx.distance(Z, moved, kind, missing="allow"), expected, atol=1e-9)
+    expected = [[slow_distance(z, w, kind) for w in W] for z in Z]
+    np.testing.assert_allclose(sx.pairwise_distances(Z, moved, kind, missing="allow"), expected, atol=1e-9)
+    assert np.ndim(sx.distance(Z[0], W[1], kind, missing="allow")) == 0
+
+
+def test_pairwise_distances_of_a_set():
+    Z = with_holes(cluster(sx.Landmarks(9), 1, n_shapes=800), 1, least=8)
+    distances, rows = sx.pairwise_distances(Z, missing="allow"), [5, 630, 799]
+    np.testing.assert_array_equal(distances, distances.T)
+    np.testing.assert_array_equal(np.diag(distances), 0)
+    np.testing.assert_allclose(sx.pairwise_distances(Z[rows], Z, missing="allow"), distances[rows], atol=1e-12)
+
+
+def test_near_shapes_are_measured_without_cancellation():
+    z = strategies.random_configurations(sx.Landmarks(9), 1, 0)[0]
+    near = z.copy()
+    near[3] += 1e-9
+    near[5] = np.nan
+    kept = np.arange(9) != 5
+    expected = sx.distance(z[kept], near[kept])
+    assert 1e-11 < expected < 1e-8
+    assert sx.distance(z, near, missing="allow") == pytest.approx(expected, rel=1e-4)
+    assert sx.pairwise_distances(z[None], near[None], missing="allow")[0, 0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_nothing_missing_gives_what_it_always_gave():
+    Z = cluster(sx.Landmarks(8), 2)
+    for kind in KINDS:
+        np.testing.assert_allclose(
+            sx.pairwise_distances(Z, kind=kind, missing="allow"), sx.pairwise_distances(Z, kind=kind), atol=1e-12
+        )
+        np.testing.assert_allclose(sx.mean_shape(Z, kind, missing="allow"), sx.mean_shape(Z, kind), atol=1e-12)
+        np.testing.assert_allclose(sx.align_to_mean(Z, kind, missing="allow"), sx.align_to_mean(Z, kind), atol=1e-12)
+
+
+@settings(max_examples=15)
+@given(strategies.seeds, strategies.kinds)
+def test_the_mean_is_that_of_shapes_completed_by_it(seed, kind):
+    Z = with_holes(cluster(sx.Landmarks(9), seed, n_shapes=7), seed)
+    mean = sx.mean_shape(Z, kind, missing="allow")
+    completed = []
+    for z in Z:
+        known = ~np.isnan(z)
+        base, goal = mean[known] - mean[known].mean(), z[known] - z[known].mean()
+        laid = np.vdot(base, goal) / np.vdot(base, base) * (mean - mean[known].mean()) + z[known].mean()
+        completed.append(np.where(known, z, laid))
+    assert sx.distance(sx.mean_shape(completed, kind), mean) < 1e-10
+    aligned = sx.align_to_mean(Z, kind, missing="allow")
+    np.testing.assert_array_equal(np.isnan(aligned), np.isnan(Z))
+    np.testing.assert_allclose(aligned, np.where(np.isnan(Z), np.nan, sx.rotate_onto(completed, mean)), atol=1e-10)
+
+
+@given(strategies.seeds, strategies.phases, strategies.sizes, strategies.offsets)
+def test_the_mean_does_not_depend_on_poses(seed, phase, size, offset):
+    Z = with_holes(cluster(sx.Landmarks(9), seed), seed)
+    moved = Z.copy()
+    moved[1] = size * (phase * Z[1] + offset)
+    np.testing.assert_allclose(sx.mean_shape(moved, missing="allow"), sx.mean_shape(Z, missing="allow"), atol=1e-7)
+
+
+def test_copies_of_one_shape_complete_each_other():
+    z = strategies.random_configurations(sx.Landmarks(7), 1, 3)[0]
+    Z = np.repeat(z[None], 7, axis=0)
+    Z[np.arange(7), np.arange(7)] = np.nan
+    assert sx.distance(sx.mean_shape(Z, missing="allow"), z) < 1e-9
+
+
+def test_real_points_and_weights():
+    Z = with_holes(cluster(sx.Landmarks(9), 4), 4)
+    points = np.stack([Z.real, Z.imag], axis=-1)
+    points[np.isnan(Z), 1] = 5.0  # one NaN of the two is enough
+    weights = [1, 2, 0, 1, 1, 3]
+    np.testing.assert_array_equal(
+        sx.mean_shape(points, weights=weights, missing="allow"), sx.mean_shape(Z, weights=weights, missing="allow")
+    )
+
+
+def test_says_when_it_did_not_converge():
+    Z = with_holes(cluster(sx.Landmarks(9), 6), 6, share=0.4)
+    with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
+        sx.mean_shape(Z, missing="allow", max_iter=2)
+
+
+class TestErrors:
+    Z = with_holes(cluster(sx.Landmarks(9), 7), 7)
+
+    @pytest.mark.parametrize("function", [sx.pairwise_distances, sx.mean_shape, sx.align_to_mean])
+    def test_nan_stays_an_error_unless_allowed(self, function):
+        with pytest.raises(NonFiniteError, match="NaN"):
+            function(self.Z)
+        with pytest.raises(ValueError, match="missing must be one of 'error', 'allow', got 'drop'"):
+            function(self.Z, missing="drop")
+
+    def test_infinite_is_never_allowed(self):
+        Z = self.Z.copy()
+        Z[2, 2] = np.inf
+        with pytest.raises(NonFiniteError, match="infinite coordinates in row 2"):
+            sx.mean_shape(Z, missing="allow")
+
+    def test_too_few_landmarks(self):
+        Z = self.Z.copy()
+        Z[3, 2:] = np.nan
+        with pytest.raises(NonFiniteError, match="fewer than three landmarks in row 3"):
+            sx.mean_shape(Z, missing="allow")
+        z, w = np.ones(6, complex) * np.arange(6), np.arange(6) + 1j
+        with pytest.raises(NonFiniteError, match="z and w share fewer than three landmarks in row 0"):
+            sx.distance(np.where(np.arange(6) < 3, z, np.nan), np.where(np.arange(6) >= 2, w, np.nan), missing="allow")
+        pair = np.array([np.where(np.arange(6) < 3, z, np.nan), np.where(np.arange(6) >= 2, w, np.nan)])
+        with pytest.raises(NonFiniteError, match="shapes 0 and 1 share fewer than three landmarks"):
+            sx.pairwise_distances(pair, missing="allow")
+
+    def test_a_pair_in_a_later_block_is_named_by_its_rows(self):
+        Z = np.array([np.arange(6) + 1j * np.arange(6) ** 2] * 800)
+        Z[798, 3:], Z[799, :2] = np.nan, np.nan
+        with pytest.raises(NonFiniteError, match="shapes 798 and 799 share fewer than three landmarks"):
+            sx.pairwise_distances(Z, missing="allow")
+
+    def test_a_landmark_that_no_shape_has(self):
+        Z = self.Z.copy()
+        Z[:, 4] = np.nan
+        with pytest.raises(NonFiniteError, match="for landmark 4: leave these columns out"):
+            sx.mean_shape(Z, missing="allow")
+
+    def test_curves_have_no_landmarks_to_leave_out(self):
+        with pytest.raises(UnsupportedBySpaceError, match=r"space\.fit\(points, t\)"):
+            sx.mean_shape(self.Z, space=sx.BSpline(9), missing="allow")
+
+
+def test_two_landmarks_are_a_shape_of_two():
+    assert sx.distance([0, 1 + 0j], [0, 1j], missing="allow") < 1e-15

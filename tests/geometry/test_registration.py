@@ -1,0 +1,329 @@
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.exceptions import ShapeInputError, UnsupportedBySpaceError
+from tests import strategies
+from tests.conftest import FOURIER, custom_space
+
+CLOSED_SPACES = [
+    sx.Landmarks(3, closed=True),
+    sx.Landmarks(20, closed=True),
+    sx.Landmarks(21, closed=True),
+    sx.BSpline(7),
+    sx.BSpline(6, degree=2),
+    sx.HermiteSpline(5, closed=True),
+    sx.HermiteSpline(2, closed=True),
+]
+closed_spaces = st.sampled_from(CLOSED_SPACES)
+
+
+def changed(z, space, shift, is_reversed, is_mirrored):
+    """Return one changed configuration, point by point."""
+    n_points = space.n_points
+    blocks = (z.conj() if is_mirrored else z).reshape(-1, n_points)
+    order = [(-n if is_reversed else n) % n_points for n in range(n_points)]
+    order = [order[(n + shift) % n_points] for n in range(n_points)]
+    signs = [1, -1 if is_reversed else 1]
+    return np.concatenate([sign * block[order] for sign, block in zip(signs, blocks, strict=False)])
+
+
+def all_changes(space, direction=True, reflection=True):
+    return [
+        (shift, is_reversed, is_mirrored)
+        for is_mirrored in ([False, True] if reflection else [False])
+        for is_reversed in ([False, True] if direction else [False])
+        for shift in range(space.n_points)
+    ]
+
+
+def outlines(space, seed, n_shapes=6, spread=0.3):
+    """Return noisy copies of one configuration, at angles and places of their own."""
+    rng = np.random.default_rng(seed)
+    shape = (n_shapes, space.n_coordinates)
+    center = rng.normal(size=shape[1]) + 1j * rng.normal(size=shape[1])
+    noise = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    poses = rng.normal(size=(n_shapes, 2)) + 1j * rng.normal(size=(n_shapes, 2))
+    return (center + spread * noise) * poses[:, :1] + poses[:, 1:] * space.shift
+
+
+@given(closed_spaces, strategies.seeds, st.booleans(), st.booleans())
+def test_finds_the_least_distance_of_all_changes(space, seed, direction, reflection):
+    Z = strategies.random_configurations(space, 3, seed)
+    target = strategies.random_configurations(space, 1, seed + 1)[0]
+    found = sx.register(Z, space, to=target, direction=direction, reflection=reflection)
+    for number, z in enumerate(Z):
+        candidates = [changed(z, space, *change) for change in all_changes(space, direction, reflection)]
+        least = sx.distance(np.array(candidates), target, space=space).min()
+        assert found.distance_after[number] == pytest.approx(least, abs=1e-12)
+        choice = int(found.shift[number]), bool(found.is_reversed[number]), bool(found.is_mirrored[number])
+        np.testing.assert_array_equal(found.configurations[number], changed(z, space, *choice))
+    np.testing.assert_allclose(found.distance_after, sx.distance(found.configurations, target, space=space))
+    np.testing.assert_allclose(found.distance_before, sx.distance(Z, target, space=space))
+
+
+@given(closed_spaces, strategies.seeds, st.integers(0, 1000), st.booleans(), st.booleans(), strategies.phases)
+def test_a_changed_copy_comes_back_exactly(space, seed, shift, is_reversed, is_mirrored, phase):
+    z = strategies.random_configurations(space, 1, seed)[0]
+    copy = changed(z, space, shift, is_reversed, is_mirrored)
+    found = sx.register(copy, space, to=phase * z + 3 * space.shift, reflection=True)
+    if space.n_coordinates > 4:
+        np.testing.assert_array_equal(found.configurations[0], z)
+    assert found.distance_after[0] < 1e-12
+    np.testing.assert_allclose(np.exp(1j * found.rotation[0]), phase, atol=1e-8)
+
+
+@given(strategies.seeds, st.integers(1, 19))
+def test_tells_apart_what_products_cannot(seed, shift):
+    # A shape that is 1e-8 from being the same after half a turn.
+    half = strategies.random_configurations(sx.Landmarks(10), 1, seed)[0]
+    z = np.concatenate([half, -half])
+    z[0] += 1e-8
+    space = sx.Landmarks(20, closed=True)
+    np.testing.assert_array_equal(sx.register(space.roll(z, shift), space, to=z).configurations[0], z)
+
+
+def test_equally_good_changes_settle_for_the_first():
+    square = np.exp(0.5j * np.pi * np.arange(4))
+    space = sx.Landmarks(4, closed=True)
+    stack = np.array([space.roll(square * np.exp(0.1j * s), s) for s in range(4)])
+    found = sx.register(stack, space, to=square, reflection=True)
+    assert not found.shift.any()
+    assert not found.is_reversed.any()
+    assert not found.is_mirrored.any()
+
+
+@settings(max_examples=20)
+@given(st.sampled_from([s for s in CLOSED_SPACES if s.n_coordinates > 5]), strategies.seeds)
+def test_shapes_register_to_their_mean_whatever_their_start(space, seed):
+    Z = outlines(space, seed, spread=0.05)
+    rng = np.random.default_rng(seed)
+    changes = [(int(rng.integers(space.n_points)), bool(rng.random() < 0.4), False) for _ in Z]
+    changes[:4] = [(shift, False, False) for shift, _, _ in changes[:4]]
+    moved = np.array([changed(z, space, *change) for z, change in zip(Z, changes, strict=True)])
+    found = sx.register(moved, space)
+    assert found.converged
+    expected = space.roll(Z, changes[0][0])
+    np.testing.assert_array_equal(found.configurations, expected)
+    assert found.shift[0] == 0
+    np.testing.assert_array_equal(found.is_reversed, [change[1] for change in changes])
+    mean = sx.mean_shape(expected, space=space)
+    assert sx.distance(found.target, mean, space=space) < 1e-12
+
+
+@given(closed_spaces, strategies.seeds)
+def test_no_single_change_improves_the_mean(space, seed):
+    Z = outlines(space, seed)
+    found = sx.register(Z, space, reflection=True)
+    assert found.converged
+    again = sx.register(found.configurations, space, to=found.target, reflection=True)
+    np.testing.assert_allclose(again.distance_after, found.distance_after, atol=1e-12)
+    mean = sx.mean_shape(found.configurations, space=space)
+    assert np.sum(found.distance_after**2) <= np.sum(sx.distance(found.configurations, mean, space=space) ** 2) + 1e-12
+    before = sx.mean_shape(Z, space=space)
+    assert np.sum(found.distance_after**2) <= np.sum(sx.distance(Z, before, space=space) ** 2) + 1e-12
+
+
+def test_most_shapes_keep_direction_and_handedness():
+    space = sx.Landmarks(12, closed=True)
+    Z = outlines(space, 5, n_shapes=9, spread=0.05)
+    Z[0] = changed(Z[0], space, 4, True, True)
+    found = sx.register(Z, space, reflection=True)
+    np.testing.assert_array_equal(np.flatnonzero(found.is_reversed), [0])
+    np.testing.assert_array_equal(np.flatnonzero(found.is_mirrored), [0])
+    assert found.shift[0] == 0
+
+
+def test_a_mirrored_copy_stays_apart_unless_asked():
+    space = sx.Landmarks(12, closed=True)
+    z = outlines(space, 6)[0]
+    assert sx.register(z.conj(), space, to=z).distance_after[0] > 0.1
+    assert sx.register(z.conj(), space, to=z, reflection=True).distance_after[0] < 1e-12
+
+
+def test_only_what_is_asked_for_is_changed():
+    space = sx.Landmarks(12, closed=True)
+    Z = outlines(space, 7)
+    rolled = space.roll(Z, np.arange(6))
+    np.testing.assert_array_equal(sx.register(rolled, space, to=Z, start=False).shift, 0)
+    assert not sx.register(space.reverse(Z), space, to=Z, direction=False).is_reversed.any()
+    nothing = sx.register(rolled, space, to=Z, start=False, direction=False)
+    np.testing.assert_array_equal(nothing.configurations, rolled)
+
+
+@pytest.mark.parametrize("space", [sx.Landmarks(9), sx.BSpline(9, closed=False), sx.HermiteSpline(6)], ids=repr)
+def test_open_curves_have_a_direction_only(space):
+    Z = outlines(space, 8, spread=0.05)
+    mixed = Z.copy()
+    mixed[[1, 4]] = space.reverse(Z[[1, 4]])
+    with pytest.raises(
+        UnsupportedBySpaceError, match=r"is open: if the outlines are closed give a space with closed=T"
+    ):
+        sx.register(mixed, space)
+    found = sx.register(mixed, space, start=False)
+    np.testing.assert_array_equal(found.configurations, Z)
+    np.testing.assert_array_equal(np.flatnonzero(found.is_reversed), [1, 4])
+
+
+def test_a_set_brings_its_space():
+    space = sx.BSpline(7)
+    Z = outlines(space, 0)
+    found = sx.register(sx.ShapeSet(Z, space=space))
+    np.testing.assert_array_equal(found.configurations, sx.register(Z, space).configurations)
+    with pytest.raises(UnsupportedBySpaceError, match="is open"):
+        sx.register(Z)
+
+
+def test_one_target_a_shape():
+    space = sx.Landmarks(12, closed=True)
+    Z = strategies.random_configurations(space, 5, 1)
+    found = sx.register(space.roll(Z, [1, 5, 2, 0, 11]), space, to=Z)
+    np.testing.assert_array_equal(found.configurations, Z)
+    np.testing.assert_array_equal(found.target, space.preshape(Z))
+
+
+@pytest.mark.parametrize("reflection", [False, True])
+def test_large_sets_are_registered_like_their_parts(reflection):
+    space = sx.Landmarks(200, closed=True)
+    rng = np.random.default_rng(2)
+    Z = outlines(space, 2, n_shapes=3000, spread=0.2)
+    Z = space.roll(Z, rng.integers(200, size=len(Z)))
+    found = sx.register(Z, space, reflection=reflection)
+    again = sx.register(Z, space, to=found.target, reflection=reflection)
+    assert found.converged
+    np.testing.assert_array_equal(again.configurations, found.configurations)
+    last = sx.register(Z[-5:], space, to=found.target, reflection=reflection)
+    np.testing.assert_array_equal(last.configurations, found.configurations[-5:])
+    mean = sx.mean_shape(found.configurations, space=space)
+    assert sx.distance(found.target, mean, space=space) < 1e-12
+    np.testing.assert_allclose(found.distance_after, sx.distance(found.configurations, found.target, space=space))
+    np.testing.assert_allclose(found.distance_before, sx.distance(Z, found.target, space=space))
+    with pytest.raises(ShapeInputError, match="row 2990"):
+        sx.register(np.where(np.arange(3000)[:, None] == 2990, 1, Z), space)
+
+
+def test_single_precision():
+    space = sx.Landmarks(12, closed=True)
+    Z = outlines(space, 10, spread=0.05).astype(np.complex64)
+    found = sx.register(space.roll(Z, np.arange(6)), space)
+    assert found.configurations.dtype == np.complex64
+    np.testing.assert_array_equal(found.configurations, Z)
+
+
+class TestSubsample:
+    space = sx.Landmarks(31, closed=True)
+
+    def smooth(self, seed=0, n_shapes=5):
+        rng = np.random.default_rng(seed)
+        self.amplitudes = (rng.normal(size=(n_shapes, 9)) + 1j * rng.normal(size=(n_shapes, 9))) / (
+            1 + np.arange(-4, 5) ** 2
+        )
+        self.amplitudes[:, 5] += 4
+        return self.at(np.zeros(n_shapes))
+
+    def at(self, shifts):
+        t = (np.arange(31) + np.asarray(shifts)[:, None]) / 31
+        return np.einsum("kf,knf->kn", self.amplitudes, np.exp(2j * np.pi * t[:, :, None] * np.arange(-4, 5)))
+
+    @given(strategies.seeds, st.floats(-40, 40))
+    # Midway between two points, another whole shift is closer than those beside the true one.
+    @example(2295217618, 1.5)
+    def test_a_smooth_curve_comes_back(self, seed, shift):
+        Z = self.smooth(seed)
+        found = sx.register(self.at(np.full(5, shift)), self.space, to=Z, subsample=True)
+        np.testing.assert_allclose(found.configurations, Z, atol=1e-6)
+        offsets = (found.shift + shift + 15.5) % 31 - 15.5
+        np.testing.assert_allclose(offsets, 0, atol=1e-6)
+
+    def test_whole_shifts_stay_whole(self):
+        Z = self.smooth(1)
+        found = sx.register(self.space.roll(Z, 4), self.space, to=Z, subsample=True)
+        np.testing.assert_array_equal(found.configurations, Z)
+
+    def test_is_closer_than_whole_shifts_and_keeps_size_and_place(self):
+        self.smooth(2, n_shapes=40)
+        self.amplitudes = self.amplitudes[:1] + 0.1 * self.amplitudes
+        Z = self.at(np.random.default_rng(3).uniform(0, 31, size=40)) + 2
+        whole, fine = (sx.register(Z, self.space, subsample=subsample) for subsample in (False, True))
+        assert fine.converged
+        assert np.sum(fine.distance_after**2) < np.sum(whole.distance_after**2)
+        assert fine.shift[0] == 0
+        np.testing.assert_allclose(self.space.center(fine.configurations), self.space.center(Z))
+        np.testing.assert_allclose(self.space.norm(fine.configurations), self.space.norm(Z))
+
+    def test_is_for_closed_landmarks(self):
+        with pytest.raises(UnsupportedBySpaceError, match="its control points move as a whole"):
+            sx.register(np.ones((2, 7), complex), sx.BSpline(7), subsample=True)
+        with pytest.raises(ValueError, match="needs start=True"):
+            sx.register(self.smooth(), self.space, start=False, subsample=True)
+
+
+class TestErrors:
+    space = sx.Landmarks(5, closed=True)
+
+    def test_spaces_without_points(self):
+        with pytest.raises(UnsupportedBySpaceError, match="BasisSpace has none"):
+            sx.register(np.ones((2, 5), complex), sx.BasisSpace(FOURIER, closed=True))
+        with pytest.raises(UnsupportedBySpaceError, match="direction=True needs a space that can reverse"):
+            sx.register(np.ones((2, 5), complex), custom_space(), start=False)
+        with pytest.raises(UnsupportedBySpaceError, match="mirror images where the gram is real"):
+            sx.register(np.ones((2, 5), complex), custom_space(), start=False, direction=False, reflection=True)
+
+    def test_landmarks_by_default_are_open(self):
+        with pytest.raises(UnsupportedBySpaceError, match="closed=True"):
+            sx.register(outlines(self.space, 1), None)
+
+    @pytest.mark.parametrize(
+        ("options", "error", "words"),
+        [
+            ({"to": "median"}, ValueError, 'to must be "mean" or configurations'),
+            ({"to": np.array([[0, 1, 1j, 2, 3]] * 2)}, ShapeInputError, "same number of shapes"),
+            ({"reflection": "yes"}, TypeError, "reflection must be True or False"),
+            ({"n_starts": 0}, ValueError, "n_starts must be at least 1"),
+        ],
+    )
+    def test_bad_arguments(self, options, error, words):
+        with pytest.raises(error, match=words):
+            sx.register(outlines(self.space, 11), self.space, **options)
+
+    def test_bad_shapes(self):
+        Z = outlines(self.space, 11)
+        with pytest.raises(ValueError, match="to has 6 shapes, but Z has one"):
+            sx.register(Z[0], self.space, to=Z)
+        with pytest.raises(ShapeInputError, match="Z has NaN in row 2"):
+            sx.register(np.where(np.arange(6)[:, None] == 2, np.nan, Z), self.space)
+        with pytest.raises(ShapeInputError, match="collapsed"):
+            sx.register(np.ones((2, 5), complex), self.space)
+
+
+def test_says_when_it_did_not_converge():
+    space = sx.Landmarks(20, closed=True)
+    Z = strategies.random_configurations(space, 60, 12)
+    found = sx.register(Z, space, max_iter=1)
+    assert not found.converged
+    assert "not converged" in str(found)
+
+
+@pytest.mark.realdata
+def test_copies_of_real_leaves_come_back(load_real):
+    Z = load_real("leaves_kaggle_outlines_200")[:300]
+    space = sx.Landmarks(200, closed=True)
+    rng = np.random.default_rng(0)
+    copies = space.roll(Z, rng.integers(200, size=300))
+    copies[::2] = space.reverse(copies[::2])
+    copies[::3] = copies[::3].conj()
+    np.testing.assert_array_equal(sx.register(copies, space, to=Z, reflection=True).configurations, Z)
+
+
+@pytest.mark.realdata
+def test_real_splines_get_closer(load_real):
+    for name, space in [
+        ("100_closed_worms_10ctrlpts", sx.HermiteSpline(10, closed=True)),
+        ("leaves_Bsplines", sx.BSpline(40)),
+    ]:
+        Z = load_real(name)[:200]
+        found = sx.register(Z, space)
+        before = sx.distance(Z, sx.mean_shape(Z, space=space), space=space)
+        assert np.mean(found.distance_after**2) < 0.95 * np.mean(before**2)

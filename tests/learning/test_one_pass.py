@@ -1,0 +1,79 @@
+"""The sums of a pass over any kind of input equal the dense sums of the paper."""
+
+from itertools import combinations
+from unittest.mock import patch
+
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shapelex as sx
+from shapelex.learning import LearningOptions, one_pass
+from shapelex.shapes.opening import as_shapes
+from tests import oracles, strategies
+from tests.coding_oracles import ormp_support, project
+from tests.conftest import custom_space
+from tests.shapes.test_stored import as_memmap
+
+SPACES = [sx.Landmarks(8), sx.BSpline(8), custom_space(8)]
+INPUTS = {
+    "array": lambda X, folder: X,
+    "memory map": as_memmap,
+    "stream": lambda X, folder: lambda: (X[start : start + 11] for start in range(0, len(X), 11)),
+    "Dask": lambda X, folder: da.from_array(X, chunks=(17, X.shape[1])),
+}
+# In roundings of the coordinates of one shape.
+ROUNDING = 64
+
+
+def find_support(row, atoms, coder):
+    if coder == "ormp":
+        return ormp_support(row, atoms, 2)
+    return min(map(list, combinations(range(len(atoms)), 2)), key=lambda chosen: project(row, atoms[chosen])[1])
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+@given(
+    seed=strategies.seeds,
+    dtype=st.sampled_from([np.complex64, np.complex128]),
+    remoteness=st.floats(0, 1),
+    is_weighted=st.booleans(),
+    distance=strategies.kinds,
+    coder=st.sampled_from(["ormp", "exact"]),
+    block_rows=st.sampled_from([25, 8192]),
+)
+def test_a_pass_equals_dense_sums(
+    space, kind, tmp_path_factory, seed, dtype, remoteness, is_weighted, distance, coder, block_rows
+):
+    farthest = 1e3**remoteness if dtype == np.complex64 else 1e6**remoteness
+    Z, atoms = strategies.scattered_shapes(space, seed, farthest, (-9, 9))
+    Z, atoms = Z.astype(dtype), atoms.astype(dtype)
+    weights = np.resize([1, 0, 0.3, 2], len(Z)) if is_weighted else np.ones(len(Z))
+    shapes = as_shapes(INPUTS[kind](Z, tmp_path_factory.mktemp("pass")), space, weights)
+    if kind == "array" and seed % 2:
+        shapes.keep_scales()
+    options = LearningOptions(len(atoms), 2, coder=coder, distance=distance)
+    with patch.multiple(one_pass, BLOCK_ROWS=block_rows, MAX_PART_ROWS=10):
+        found = one_pass.one_pass(shapes, atoms, options, keeps_values=True)
+    rounding = ROUNDING * float(np.finfo(dtype).eps) * (1 + farthest)
+    rows = oracles.whitened_preshapes(Z, space)
+    supports = [find_support(row.astype(complex), atoms.astype(complex), coder) for row in rows]
+    expected = oracles.dense_pass(rows, weights, atoms, supports, distance)
+    values = expected["values"]
+    np.testing.assert_allclose(found.values, values, atol=rounding)
+    assert found.mean_loss == pytest.approx(weights @ values / weights.sum(), abs=rounding)
+    for name in ("gram", "products"):
+        np.testing.assert_allclose(getattr(found, name), expected[name], atol=rounding * weights.sum())
+    np.testing.assert_allclose(found.usage, expected["usage"], rtol=1e-12)
+    assert found.weight == pytest.approx(weights.sum())
+    # The worst are shapes of positive weight, each once.
+    differences = np.abs(found.worst_rows[:, None] - rows).max(axis=2)
+    places = differences.argmin(axis=1)
+    assert len(set(places)) == len(places)
+    np.testing.assert_allclose(differences.min(axis=1).astype(float), 0, atol=rounding)
+    assert weights[places].all()
+    largest = np.sort(values[weights > 0])[::-1][: one_pass.WORST_PER_ATOM * len(atoms)]
+    np.testing.assert_allclose(values[places], largest, atol=rounding)
