@@ -46,9 +46,10 @@ def is_small(shapes: Shapes, coding: Coding) -> bool:
 
 def sum_on_device(shapes: Shapes, coding: Coding, options: LearningOptions, keeps_values: bool) -> PassSums:
     """Code shapes on the torch device that the options name, and sum up what was found."""
+    # Refuses devices that are not there, torch's among them.
+    coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
     import torch
 
-    coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
     atom_rows = coder.to_device(coding.atom_rows)
 
     def blocks() -> Iterator[PassSums]:
