@@ -24,6 +24,8 @@ from shapelex.exceptions import (
 )
 
 _ROWS_NAMED = 5
+# Types of entries whose configurations have single precision.
+_SINGLE = (np.float16, np.float32, np.complex64)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -59,14 +61,19 @@ def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
             f"{name} must be a rectangular array of numbers, but its rows differ in length; "
             "give every shape the same number of points."
         ) from error
-    if converted.dtype == object:
+    check_number_type(converted.dtype, name)
+    return converted
+
+
+def check_number_type(dtype: np.dtype[Any], name: str) -> None:
+    """Refuse arrays of objects, text, booleans or times."""
+    if dtype.kind == "O":
         raise ArrayTypeError(
             f"{name} must be an array of numbers, got an object array (rows of different lengths, "
             "or values that are not numbers)."
         )
-    if not np.issubdtype(converted.dtype, np.number) or converted.dtype.kind == "m":
-        raise ArrayTypeError(f"{name} must be an array of numbers, got dtype {converted.dtype}.")
-    return converted
+    if not np.issubdtype(dtype, np.number) or dtype.kind == "m":
+        raise ArrayTypeError(f"{name} must be an array of numbers, got dtype {dtype}.")
 
 
 def as_configurations(
@@ -88,50 +95,50 @@ def as_complex_rows(array: ArrayLike, *, name: str = "X", n_coordinates: int | N
     """Return configurations ``(K, N)`` as :func:`as_configurations` does, NaN and infinite coordinates included."""
     is_plain = type(array) is np.ndarray and array.dtype.kind in "fc"
     numeric: Any = array if is_plain else as_numeric_array(array, name)
-    if numeric.ndim > 0 and len(numeric) == 0:
-        raise EmptySetError(f"{name} holds no shape: its shape is {numeric.shape}; give at least one.")
-    if numeric.dtype.kind != "c":
-        if numeric.ndim != 3 or numeric.shape[2] != 2:
-            raise _layout_error(numeric, name)
-        configurations = points_to_complex(numeric)
-    elif numeric.ndim not in (1, 2):
-        raise ShapeInputError(
-            f"{name} must be complex (n_shapes, n_coordinates), or one shape (n_coordinates,), "
-            f"got a complex array of shape {numeric.shape}."
-        )
-    else:
-        is_single = numeric.dtype == np.complex64
-        configurations = np.ascontiguousarray(
-            np.atleast_2d(numeric), dtype=np.complex64 if is_single else np.complex128
-        )
-    n_found = configurations.shape[1]
+    n_found, dtype = layout_of(numeric, name)
     if n_coordinates is not None:
         check_coordinate_count(n_found, n_coordinates, name)
-    if n_found == 0:
-        raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {numeric.shape}.")
-    return configurations
+    if numeric.dtype.kind != "c":
+        return points_to_complex(numeric)
+    return np.ascontiguousarray(np.atleast_2d(numeric), dtype=dtype)
 
 
-def _layout_error(array: np.ndarray[Any, Any], name: str) -> RealLayoutError:
-    if array.ndim == 2:
-        hint = (
-            f"from_points({name}) if it is one shape of {array.shape[0]} points, else " if array.shape[1] == 2 else ""
+def layout_of(array: Any, name: str) -> tuple[int, np.dtype[Any]]:
+    """Return the number of coordinates and the type of the configurations of an array of numbers, which is not read."""
+    shape = tuple(array.shape)
+    if shape[:1] == (0,):
+        raise EmptySetError(f"{name} holds no shape: its shape is {shape}; give at least one.")
+    is_complex = array.dtype.kind == "c"
+    if not is_complex and (len(shape) != 3 or shape[2] != 2):
+        raise _layout_error(shape, name)
+    if is_complex and len(shape) not in (1, 2):
+        raise ShapeInputError(
+            f"{name} must be complex (n_shapes, n_coordinates), or one shape (n_coordinates,), "
+            f"got a complex array of shape {shape}."
         )
+    n_coordinates = shape[-1] if is_complex else shape[1]
+    if n_coordinates == 0:
+        raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {shape}.")
+    return n_coordinates, np.dtype(np.complex64 if array.dtype in _SINGLE else np.complex128)
+
+
+def _layout_error(shape: tuple[int, ...], name: str) -> RealLayoutError:
+    if len(shape) == 2:
+        hint = f"from_points({name}) if it is one shape of {shape[0]} points, else " if shape[1] == 2 else ""
         return RealLayoutError(
-            f"{name} is a real array of shape {array.shape}, which does not say where x and y are. Convert it "
+            f"{name} is a real array of shape {shape}, which does not say where x and y are. Convert it "
             f'first: {hint}from_columns({name}, layout="blocks") for columns x1..xN, y1..yN, or '
             'layout="interleaved" for x1, y1, .., xN, yN.'
         )
     return RealLayoutError(
         f"{name} must be complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), "
-        f"got a real array of shape {array.shape}; from_points or from_columns convert other layouts."
+        f"got a real array of shape {shape}; from_points or from_columns convert other layouts."
     )
 
 
 def points_to_complex(points: np.ndarray[Any, Any]) -> ComplexArray:
     """Return ``x + iy`` for real points ``(…, 2)``; single precision stays single."""
-    dtype = np.complex64 if points.dtype in (np.float32, np.float16) else np.complex128
-    configurations = np.empty(points.shape[:-1], dtype=dtype)
+    configurations = np.empty(points.shape[:-1], dtype=np.complex64 if points.dtype in _SINGLE else np.complex128)
     configurations.real = points[..., 0]
     configurations.imag = points[..., 1]
     return configurations

@@ -98,14 +98,15 @@ def encode_lazily(shapes: Shapes, coding: Coding, dtype: np.dtype[Any]) -> DaskC
     """Return the codes of a Dask array, not computed."""
     blocks = shapes.map(partial(code_all, coding=_on_worker(coding)))
     assert coding.n_nonzero is not None
-    return DaskCodes(blocks, shapes.chunk_sizes, coding.n_nonzero, len(coding.atom_rows), dtype)
+    return DaskCodes(blocks, np.diff(shapes.stretches()).tolist(), coding.n_nonzero, len(coding.atom_rows), dtype)
 
 
 def map_rows(
     shapes: Shapes, work: Callable[..., Any], coding: Coding, width: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Any:
     """Return ``work(shapes, coding)`` of all chunks, one row or number per shape, as one Dask array, not computed."""
-    return stack(shapes.map(partial(work, coding=_on_worker(coding))), shapes.chunk_sizes, width, dtype)
+    sizes = np.diff(shapes.stretches()).tolist()
+    return stack(shapes.map(partial(work, coding=_on_worker(coding))), sizes, width, dtype)
 
 
 def coded_chunks(shapes: Shapes, coding: Coding, with_errors: bool) -> Iterator[CodedBlock]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice, repeat
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex.exceptions import ShapeInputError
-from shapelex.shapes.files import BLOCK_ROWS, FileArray, is_chunked, is_mapped, take_from_blocks
+from shapelex.shapes.files import FileArray, is_chunked, is_mapped
 
 Column = np.ndarray[Any, Any]
 
@@ -27,44 +26,10 @@ EXACT = 2**53
 _TEXT = np.dtype("U25")
 
 
-class FileColumn:
-    """A column in a file, of which only the entries that are asked for are read; `name` is for error messages."""
-
-    def __init__(self, array: Any, name: str, *, is_text: bool = False) -> None:
-        self._file = FileArray(array, name)
-        self.shape = tuple(array.shape)
-        self.is_text = is_text or array.dtype.kind in "OST"
-
-    @cached_property
-    def dtype(self) -> np.dtype[Any]:
-        """Type that holds all entries; for text without a length this reads the column once, block by block."""
-        dtype: np.dtype[Any] = self._file.array.dtype
-        if dtype.kind == "U" or not self.is_text:
-            return dtype
-        n_rows = self.shape[0]
-        blocks = (self[start : start + BLOCK_ROWS] for start in range(0, n_rows, BLOCK_ROWS))
-        return np.dtype(f"U{max(1, *(block.dtype.itemsize // 4 for block in blocks))}")
-
-    def __getitem__(self, rows: "slice | IntArray") -> Column:
-        n_rows = self.shape[0]
-        if isinstance(rows, slice):
-            start, stop, step = rows.indices(n_rows)
-            if step == 1:
-                return self._read(start, max(start, stop))
-            rows = np.arange(start, stop, step)
-        return take_from_blocks(self._read, rows, n_rows)
-
-    def _read(self, start: int, stop: int) -> Column:
-        values = self._file.read(start, stop)
-        if not self.is_text or values.dtype.kind == "U":
-            return values
-        return np.array([str(value) for value in values.tolist()], dtype=np.str_)
-
-
 class Columns(Mapping[str, Column]):
     """The columns of a set by their names, in memory or in a file; ``ids`` are row numbers where none were given."""
 
-    def __init__(self, n_shapes: int, columns: Mapping[str, "Column | FileColumn"]) -> None:
+    def __init__(self, n_shapes: int, columns: Mapping[str, "Column | FileArray"]) -> None:
         self.n_shapes, self.sources = n_shapes, dict(columns)
 
     def __getitem__(self, name: str) -> Column:
@@ -134,16 +99,16 @@ def make_columns(
 
 def in_file(array: Any, name: str, *, is_text: bool = False) -> Any:
     """Return an array in a file as a column that is read when asked for; other values as they are."""
-    return FileColumn(array, name, is_text=is_text) if is_mapped(array) or is_chunked(array) else array
+    return FileArray(array, name, is_text=is_text) if is_mapped(array) or is_chunked(array) else array
 
 
-def _check_column(values: Any, n_shapes: int, name: str) -> "Column | FileColumn":
+def _check_column(values: Any, n_shapes: int, name: str) -> "Column | FileArray":
     is_metadata = name.startswith(METADATA)
     told = f"metadata[{name.removeprefix(METADATA)!r}]" if is_metadata else name
     is_text = name in ("ids", "labels")
-    if not isinstance(values, FileColumn):
+    if not isinstance(values, FileArray):
         values = in_file(values, told, is_text=is_text)
-    if isinstance(values, FileColumn):
+    if isinstance(values, FileArray):
         if values.shape != (n_shapes,):
             _refuse_length(told, n_shapes, values.shape)
         if not values.is_text and values.dtype.kind not in _KINDS:

@@ -1,6 +1,7 @@
 """Dask arrays as collections of shapes, whose chunks are processed by the workers that hold them."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import dask
@@ -9,8 +10,8 @@ import numpy as np
 
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_complex_rows
-from shapelex.exceptions import ArrayTypeError, EmptySetError
+from shapelex._validation import as_complex_rows, check_number_type, layout_of, points_to_complex
+from shapelex.exceptions import ArrayTypeError
 from shapelex.shapes.storage import ArrayShapes, Change, Result, Shapes
 from shapelex.spaces import Space
 
@@ -29,24 +30,30 @@ class DaskShapes(Shapes):
                 f"{name} must be a Dask array of shapes, got {type(array).__name__}: convert a Dask bag or table of "
                 "columns by to_dask_array and from_columns on its blocks."
             )
-        if np.isnan(sum(array.chunks[0])):
+        if np.isnan(array.shape[0]):
             array = array.copy()
             array.compute_chunk_sizes()
-        self._array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-        # An array of ones with the same dtype and number of points runs the checks and gives the dtype of
-        # configurations.
-        probe = as_complex_rows(np.ones((1, *self._array.shape[1:]), dtype=array.dtype), name=name)
-        sizes = [size for size in self._array.chunks[0] if size]
-        if not sizes:
-            raise EmptySetError(f"{name} holds no shape: its shape is {array.shape}; give at least one.")
-        super().__init__((sum(sizes), probe.shape[1]), probe.dtype, space, name)
-        pairs = zip(self._array.to_delayed(optimize_graph=True).ravel(), self._array.chunks[0], strict=True)
-        self._chunks = [chunk for chunk, size in pairs if size]
-        self._starts = np.cumsum([0, *sizes])
+        check_number_type(array.dtype, name)
+        n_coordinates, dtype = layout_of(array, name)
+        array = array[np.newaxis] if array.ndim == 1 else array
+        self.array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
+        if array.ndim == 3:
+            self.array = self._map(points_to_complex, dtype=dtype, drop_axis=2)
+        super().__init__((array.shape[0], n_coordinates), dtype, space, name)
+        self._starts = np.cumsum([0, *(size for size in array.chunks[0] if size)])
+
+    @cached_property
+    def _chunks(self) -> list[Any]:
+        pairs = zip(self.array.to_delayed(optimize_graph=True).ravel(), self.array.chunks[0], strict=True)
+        return [chunk for chunk, size in pairs if size]
+
+    def _map(self, function: Callable[..., ComplexArray], *arguments: Any, dtype: np.dtype[Any], **options: Any) -> Any:
+        meta = np.empty((0, 0), dtype)
+        return self.array.map_blocks(function, *arguments, dtype=dtype, meta=meta, **options)
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return configurations, computed and transferred to this process."""
-        return as_complex_rows(self._array[start:stop].compute(), name=self.name)
+        return as_complex_rows(self.array[start:stop].compute(), name=self.name)
 
     def take(self, indices: IntArray) -> ComplexArray:
         """Return configurations by number; only these are transferred."""
@@ -60,24 +67,13 @@ class DaskShapes(Shapes):
 
     def changed(self, change: Change) -> Shapes:
         """Return the shapes that a function makes of these, computed where the chunks are."""
-        array = self._array
-        if array.ndim == 3:
-            array = array.map_blocks(
-                _as_rows, self.name, drop_axis=2, dtype=self.dtype, meta=np.empty((0, 0), self.dtype)
-            )
-        made = array.map_blocks(_change, change, self.name, dtype=self.dtype, meta=np.empty((0, 0), self.dtype))
-        other = DaskShapes(made, self.space, self.name)
+        other = DaskShapes(self._map(_change, change, self.name, dtype=self.dtype), self.space, self.name)
         other.weights = self.weights
         return other
 
-    @property
-    def chunk_sizes(self) -> list[int]:
-        """Number of shapes of each chunk."""
-        return [int(size) for size in np.diff(self._starts)]
-
     def stretches(self) -> list[int]:
         """Return the bounds of the chunks: each is computed as a whole."""
-        return [int(start) for start in self._starts]
+        return list(map(int, self._starts))
 
     def map(self, work: Callable[[Shapes], Any]) -> list[Any]:
         """Return, for each chunk, the result of a function of its shapes, not computed."""

@@ -3,6 +3,7 @@
 import mmap
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,14 @@ _KEPT_BYTES = 1 << 28
 
 
 class FileArray:
-    """An array on disk, read along its first axis; the last chunks that were unpacked are kept."""
+    """An array on disk, read along its first axis; the last chunks that were unpacked are kept.
 
-    def __init__(self, array: Any, name: str) -> None:
-        self.array, self.name = array, name
+    `name` is for error messages. Text of any type is read as NumPy's.
+    """
+
+    def __init__(self, array: Any, name: str, *, is_text: bool = False) -> None:
+        self.array, self.name, self.shape = array, name, tuple(array.shape)
+        self.is_text = is_text or array.dtype.kind in "OST"
         rows = chunk_rows(array)
         # Tiny chunks are unpacked many at a time.
         self.rows = rows * -(-_UNPACKED_ROWS // rows) if rows else 0
@@ -30,41 +35,72 @@ class FileArray:
         self._keeps = 0 < n_bytes <= _KEPT_BYTES
         self._kept: tuple[int, np.ndarray[Any, Any]] | None = None
 
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """Type that holds all entries; for text without a length this reads the array once, block by block."""
+        dtype: np.dtype[Any] = self.array.dtype
+        if dtype.kind == "U" or not self.is_text:
+            return dtype
+        blocks = (self[start : start + BLOCK_ROWS] for start in range(0, self.shape[0], BLOCK_ROWS))
+        return np.dtype(f"U{max(1, *(block.dtype.itemsize // 4 for block in blocks))}")
+
+    def __getitem__(self, rows: "slice | IntArray") -> np.ndarray[Any, Any]:
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.shape[0])
+            if step == 1:
+                return self.read(start, max(start, stop))
+            rows = np.arange(start, stop, step)
+        return take_from_blocks(self.read, rows, self.shape[0])
+
     def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         """Return entries `start` to `stop` in memory; a damaged file raises ShapeFileError."""
-        if not self._keeps:
-            return self._unpack(start, stop)
-        parts = []
-        while start < stop:
-            number = start // self.rows
-            first = number * self.rows
-            if self._kept is None or self._kept[0] != number:
-                self._kept = None
-                self._kept = number, self._unpack(first, min(first + self.rows, self.array.shape[0]))
-            part = self._kept[1][start - first : stop - first]
-            parts.append(part)
-            start += len(part)
-        return np.concatenate(parts) if parts else self._unpack(start, start)
+        if self._keeps:
+            values = read_pieces(self._chunk_of, start, stop, self._unpack(start, start))
+        else:
+            values = self._unpack(start, stop)
+        if not self.is_text or values.dtype.kind == "U":
+            return values
+        return np.array([str(value) for value in values.tolist()], dtype=np.str_)
 
     def forget(self) -> None:
         """Free the memory of the chunks that were kept."""
         self._kept = None
 
+    def _chunk_of(self, row: int) -> tuple[int, np.ndarray[Any, Any]]:
+        first = row // self.rows * self.rows
+        if self._kept is None or self._kept[0] != first:
+            self._kept = None
+            self._kept = first, self._unpack(first, min(first + self.rows, self.shape[0]))
+        return self._kept
+
     def _unpack(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        where = f"{self.name} is damaged in rows {start} to {stop - 1}"
         try:
             part = np.asarray(self.array[start:stop])
         except (MemoryError, ShapelexError):
             raise
         # Each codec raises its own errors for damaged chunks.
         except Exception as error:
-            message = f"{self.name} is damaged in rows {start} to {stop - 1}: {reason_of(error)}."
-            raise ShapeFileError(message) from error
+            raise ShapeFileError(f"{where}: {reason_of(error)}.") from error
         if not are_characters(part):
-            raise ShapeFileError(
-                f"{self.name} is damaged in rows {start} to {stop - 1}: it has characters that do not exist."
-            )
+            raise ShapeFileError(f"{where}: it has characters that do not exist.")
         # A block of a mapped file must be an array in memory, and not another mapped one.
         return part.copy() if is_mapped(part) else part
+
+
+def read_pieces(
+    piece_of: Callable[[int], tuple[int, Any]], start: int, stop: int, empty: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    """Return rows `start` to `stop` of what is in pieces.
+
+    `piece_of` gives the first row of the piece that a row is in, and this piece; `empty` is one without rows.
+    """
+    parts = [empty]
+    while start < stop:
+        first, piece = piece_of(start)
+        parts.append(piece[start - first : stop - first])
+        start += len(parts[-1])
+    return np.concatenate(parts)
 
 
 def take_from_blocks(

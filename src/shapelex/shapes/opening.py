@@ -1,7 +1,6 @@
 """Opens anything that a user may pass as shapes as a collection."""
 
 from collections.abc import Iterator
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import (
     as_complex_rows,
     as_configurations,
-    check_coordinate_count,
     check_sample_weight,
     is_data_frame,
 )
@@ -40,20 +38,11 @@ def as_shapes(X: Any, space: Space | None = None, sample_weight: ArrayLike | Non
 
         X = ShapeSet.from_dataframe(X, closed=space.closed if isinstance(space, Landmarks) else None, missing="allow")
     chosen = choose_space(space, X)
-    n_expected = None if chosen is None else chosen.n_coordinates
-    if isinstance(X, np.ndarray) and (X.base is None or X.ndim < 2 or not is_mapped(X)):
-        # Most calls: an array in memory. One shape alone, or none, is left to the checks of arrays.
-        shapes: Shapes = ArrayShapes(as_complex_rows(X, name=name, n_coordinates=n_expected), chosen, name=name)
-    else:
-        if chosen is not None:
-            chosen.check_space_of(X, name)
-        if isinstance(X, Shapes):
-            shapes = copy(X)
-        elif isinstance(getattr(X, "space", None), Space):
-            shapes = open_storage(getattr(X, "configurations", X), chosen, name)
-            shapes.allows_missing |= not is_frame and getattr(X, "missing", "error") == "allow"
-        else:
-            shapes = open_storage(X, chosen, name)
+    if chosen is not None:
+        chosen.check_space_of(X, name)
+    is_set = isinstance(getattr(X, "space", None), Space) and not isinstance(X, Shapes)
+    shapes = open_storage(getattr(X, "configurations", X) if is_set else X, chosen, name)
+    shapes.allows_missing |= not is_frame and getattr(X, "missing", "error") == "allow"
     if sample_weight is not None:
         shapes.weights = check_sample_weight(sample_weight, len(shapes))
         largest = float(shapes.weights.max())
@@ -71,22 +60,15 @@ def read_configurations(X: Any, space: Space | None = None, name: str = "X") -> 
     return as_configurations(shapes[:], name=name)[0], shapes.space
 
 
-def is_dask_collection(X: Any) -> bool:
-    """Return whether this is a Dask collection, without importing Dask."""
-    return type(X).__module__.partition(".")[0] == "dask"
-
-
 def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
     """Return anything that holds shapes as a collection; see :func:`as_shapes`."""
-    shapes = _open(X, space, name)
-    check_coordinate_count(shapes.shape[1], shapes.space.n_coordinates, name)
-    return shapes
-
-
-def _open(X: Any, space: Space | None, name: str) -> Shapes:
+    if isinstance(X, np.ndarray) and (X.ndim < 2 or not is_mapped(X)):
+        # Most calls: an array in memory. One shape alone, or none, is left to the checks of arrays.
+        return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     if isinstance(X, Shapes):
         return X.in_space(X.space if space is None else space)
-    if is_dask_collection(X):
+    # Dask is not imported to find out whether it is there.
+    if type(X).__module__.partition(".")[0] == "dask":
         from shapelex.shapes.dask import DaskShapes
 
         return DaskShapes(X, space, name)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_complex_rows, check_choice, check_count, check_finite, check_names
+from shapelex._validation import check_choice, check_count, check_finite, check_names
 from shapelex.exceptions import EmptySetError, ShapeInputError
 from shapelex.shapes.columns import METADATA, Column, Columns, join_columns, join_series, make_columns, read_only_view
-from shapelex.shapes.opening import is_dask_collection, open_storage
+from shapelex.shapes.opening import open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.shapes.storage import ArrayShapes, Shapes
@@ -265,13 +265,12 @@ class ShapeSet:
         ShapeSet
             The next shapes, in memory.
         """
-        storage: Any = self.configurations
         if n_rows is not None:
             bounds = [*range(0, len(self), check_count(n_rows, 1, "n_rows")), len(self)]
-        elif isinstance(storage, Shapes):
-            bounds = storage.stretches()
+        elif self.in_memory:
+            bounds = [0, len(self)]
         else:
-            bounds = [0, len(self)] if self.in_memory else np.cumsum([0, *storage.chunks[0]]).tolist()
+            bounds = open_storage(self.configurations, self.space, "configurations").stretches()
         for start, stop in pairwise(bounds):
             block = self[start:stop]
             # Part of a Dask array is one, too.
@@ -617,27 +616,15 @@ def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lamb
     return columns
 
 
-def _as_lazy_rows(configurations: Any, n_expected: int | None) -> Any:
-    """Return a Dask array of configurations, not computed; its chunks are checked where they are read."""
-    probe = np.ones((1, *configurations.shape[1:]), dtype=configurations.dtype)
-    as_complex_rows(probe, name="configurations", n_coordinates=n_expected)
-    if np.isnan(configurations.shape[0]):
-        configurations = configurations.compute_chunk_sizes()
-    if configurations.ndim == 3:
-        configurations = configurations[..., 0] + 1j * configurations[..., 1]
-    return configurations
-
-
 def _as_rows(configurations: Any, space: Space | None, missing: str) -> Any:
     """Return checked configurations in memory, or a storage outside it, whose rows are checked when they are read."""
-    n_expected = None if space is None else space.n_coordinates
-    if is_dask_collection(configurations):
-        return _as_lazy_rows(configurations, n_expected)
     if isinstance(configurations, np.ndarray) and configurations.dtype.kind == "c" and configurations.size == 0:
         # A part of a set may be empty; functions that need shapes check that themselves.
         return read_only_view(np.ascontiguousarray(configurations))
-    storage = open_storage(configurations, space, "configurations")
-    return _check_rows(storage.configurations, missing) if isinstance(storage, ArrayShapes) else storage
+    storage: Any = open_storage(configurations, space, "configurations")
+    if isinstance(storage, ArrayShapes):
+        return _check_rows(storage.configurations, missing)
+    return storage.array if storage.is_remote else storage
 
 
 def _check_rows(rows: ComplexArray, missing: str, name: str = "configurations", first_row: int = 0) -> ComplexArray:

@@ -12,9 +12,15 @@ import numpy as np
 
 from shapelex._arrays import to_numpy
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_complex_rows, as_numeric_array
-from shapelex.exceptions import CoordinateCountError, EmptySetError, ShapeInputError, ShapelexError
-from shapelex.shapes.files import BLOCK_ROWS, FileArray, is_mapped, take_from_blocks
+from shapelex._validation import (
+    as_complex_rows,
+    as_numeric_array,
+    check_coordinate_count,
+    check_number_type,
+    layout_of,
+)
+from shapelex.exceptions import CoordinateCountError, EmptySetError, ShapeInputError
+from shapelex.shapes.files import BLOCK_ROWS, FileArray, is_mapped, read_pieces, take_from_blocks
 from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
@@ -48,8 +54,8 @@ class Block:
 class Shapes(ABC):
     """Configurations of one space with their weights, as they were given: neither centered nor scaled.
 
-    `weights` is None where all are 1, `first_row` the number of the first shape in error messages, and `kept` holds
-    data that a backend keeps between two passes, such as tensors on a device.
+    `weights` is None where all are 1, `scales` where they are not known, `first_row` is the number of the first shape
+    in error messages, and `kept` holds data that a backend keeps between two passes, such as tensors on a device.
     """
 
     stretch_rows = 1
@@ -64,7 +70,9 @@ class Shapes(ABC):
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any], space: Space | None, name: str) -> None:
         self.shape, self.dtype, self.name = shape, dtype, name
         self.space = Landmarks(shape[1]) if space is None else space
+        check_coordinate_count(shape[1], self.space.n_coordinates, name)
         self.weights: FloatArray | None = None
+        self.scales: FloatArray | None = None
         self.first_row = 0
         self.kept: dict[Any, Any] = {}
 
@@ -74,6 +82,11 @@ class Shapes(ABC):
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def empty(self) -> ComplexArray:
+        """Configurations of no shape."""
+        return np.empty((0, self.shape[1]), dtype=self.dtype)
 
     def __getitem__(self, stretch: slice) -> ComplexArray:
         start, stop, step = stretch.indices(len(self))
@@ -85,10 +98,11 @@ class Shapes(ABC):
     def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
         """Yield all shapes in order, `n_rows` at a time; the default depends on the collection."""
         step = BLOCK_ROWS if n_rows is None else n_rows
-        for start in range(0, len(self), step):
+        for start in range(0, max(len(self), 1), step):
             stop = min(start + step, len(self))
-            weights = self.weights_of(slice(start, stop))
-            yield Block(start, self.read(start, stop), weights, None, self.name, self.first_row + start)
+            rows, first_row = slice(start, stop), self.first_row + start
+            scales = None if self.scales is None else self.scales[rows]
+            yield Block(start, self.read(start, stop), self.weights_of(rows), scales, self.name, first_row)
 
     def take(self, indices: IntArray) -> ComplexArray:
         """Return copies of configurations by number, in ascending order; no block is read twice."""
@@ -115,8 +129,9 @@ class Shapes(ABC):
 
     def in_space(self, space: Space) -> "Shapes":
         """Return the same configurations as shapes of another space."""
+        check_coordinate_count(self.shape[1], space.n_coordinates, self.name)
         other = copy(self)
-        other.space, other.kept = space, {}
+        other.space, other.kept, other.scales = space, {}, None
         return other
 
     def changed(self, change: Change) -> "Shapes":
@@ -128,19 +143,13 @@ class Shapes(ABC):
         n_rows = self.stretch_rows * -(-BLOCK_ROWS // self.stretch_rows)
         return [*range(0, len(self), n_rows), len(self)]
 
-    @property
-    def chunk_sizes(self) -> list[int]:
-        """Number of shapes of each part that :meth:`map` works on."""
-        return [len(self)]
-
     def map(self, work: "Callable[[Shapes], Any]") -> list[Any]:
         """Return the result of a function of each part of the collection; remote parts give results to be computed."""
         return [work(self)]
 
     def reduce(self, sum_part: "Callable[[Shapes], Result]", merge: Callable[[list[Result]], Result]) -> Result:
         """Apply a function to all parts of the collection and merge the results in order; remote parts stay remote."""
-        del merge  # there is one part
-        return sum_part(self)
+        return merge(self.map(sum_part))
 
     def digest(self) -> str:
         """Return a hash of all configurations, which identifies the collection."""
@@ -161,9 +170,7 @@ class ArrayShapes(Shapes):
     ) -> None:
         n_shapes, n_coordinates = configurations.shape
         super().__init__((n_shapes, n_coordinates), configurations.dtype, space, name)
-        self.configurations = configurations
-        self.weights = weights
-        self._parts: tuple[ComplexArray, FloatArray | None] = configurations, scales
+        self.configurations, self.weights, self.scales = configurations, weights, scales
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return a view of some configurations."""
@@ -174,30 +181,22 @@ class ArrayShapes(Shapes):
         return self.configurations[indices]
 
     def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
-        """Yield all shapes in order, with their scales where these are kept; by default they are one block."""
-        configurations, scales = self._parts
-        step = max(len(self), 1) if n_rows is None else n_rows
-        for start in range(0, max(len(self), 1), step):
-            rows = slice(start, start + step)
-            some_scales, first_row = None if scales is None else scales[rows], self.first_row + start
-            yield Block(start, configurations[rows], self.weights_of(rows), some_scales, self.name, first_row)
-
-    def in_space(self, space: Space) -> "Shapes":
-        """Return the same configurations as shapes of another space."""
-        other = copy(self)
-        other.space, other.kept, other._parts = space, {}, (self.configurations, None)
-        return other
+        """Yield all shapes in order; by default they are one block."""
+        return super().blocks(max(len(self), 1) if n_rows is None else n_rows)
 
     def changed(self, change: Change) -> "Shapes":
         """Return the shapes that a function makes of these."""
-        rows = change(self.configurations, self.name, self.first_row)
-        other = ArrayShapes(rows, self.space, self.weights, self.name)
-        other.first_row = self.first_row
+        other = copy(self)
+        other.configurations, other.scales, other.kept = (
+            change(self.configurations, self.name, self.first_row),
+            None,
+            {},
+        )
         return other
 
     def keep_scales(self) -> None:
         """Compute and keep the scales of all shapes, for the repeated passes of a fit."""
-        self._parts = self.space.scaled_parts(self.configurations, self.name, self.first_row)
+        self.configurations, self.scales = self.space.scaled_parts(self.configurations, self.name, self.first_row)
 
 
 class ChangedShapes(Shapes):
@@ -222,25 +221,15 @@ class FileShapes(Shapes):
     """Configurations in a file that gives arrays when sliced: a memory map, a Zarr array, an HDF5 dataset."""
 
     def __init__(self, array: Any, space: Space | None = None, name: str = "X") -> None:
-        if array.shape[:1] == (0,):
-            raise EmptySetError(f"{name} holds no shape: its shape is {array.shape}; give at least one.")
+        check_number_type(array.dtype, name)
+        n_coordinates, dtype = layout_of(array, name)
+        super().__init__((int(array.shape[0]), n_coordinates), dtype, space, name)
         self.file = FileArray(array, name)
-        first = np.asarray(array[:1])
-        try:
-            first = as_complex_rows(first, name=name)
-        except ShapelexError:
-            if first.size:
-                # The error names the shape of the whole array.
-                as_complex_rows(np.broadcast_to(first, array.shape), name=name)
-            raise
-        super().__init__((int(array.shape[0]), first.shape[1]), first.dtype, space, name)
         self.stretch_rows = self.file.rows or 1
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return configurations, read now."""
-        if stop <= start:
-            return np.empty((0, self.shape[1]), dtype=self.dtype)
-        return as_complex_rows(self.file.read(start, stop), name=self.name)
+        return as_complex_rows(self.file.read(start, stop), name=self.name) if start < stop else self.empty
 
     def take(self, indices: IntArray) -> ComplexArray:
         """Return configurations by number; from a memory map only these are read."""
@@ -274,17 +263,16 @@ class ListShapes(Shapes):
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return configurations, concatenated where they are in several arrays."""
-        number = bisect_right(self._starts, start) - 1
-        parts = [np.empty((0, self.shape[1]), dtype=self.dtype)]
-        while start < stop:
-            end, first, part = min(stop, self._starts[number + 1]), self._starts[number], self._parts[number]
-            # Only the file that was read last keeps chunks in memory.
-            if part is not self._last_part and isinstance(self._last_part, FileShapes):
-                self._last_part.file.forget()
-            self._last_part = part
-            parts.append(part.read(start - first, end - first))
-            start, number = end, number + 1
-        return np.concatenate(parts).astype(self.dtype, copy=False)
+        return read_pieces(self._part_of, start, stop, self.empty)
+
+    def _part_of(self, row: int) -> tuple[int, Shapes]:
+        number = bisect_right(self._starts, row) - 1
+        part = self._parts[number]
+        # Only the file that was read last keeps chunks in memory.
+        if part is not self._last_part and isinstance(self._last_part, FileShapes):
+            self._last_part.file.forget()
+        self._last_part = part
+        return self._starts[number], part
 
     def stretches(self) -> list[int]:
         """Return the bounds of the stretches of all arrays."""
@@ -314,23 +302,21 @@ class StreamShapes(Shapes):
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return configurations; reading earlier shapes than the last ones starts again from the first block."""
-        if start < self._first:
+        return read_pieces(self._block_of, start, stop, self.empty)
+
+    def _block_of(self, row: int) -> tuple[int, ComplexArray]:
+        if row < self._first:
             self._rewind()
-        parts = [np.empty((0, self.shape[1]), dtype=self.dtype)]
-        while start < stop:
-            while start >= self._first + len(self._block):
-                self._first += len(self._block)
-                _, block = next(self._iterator, (0, None))
-                if block is None:
-                    raise ShapeInputError(
-                        f"{self.name} gave {len(self)} shapes at first, but only {self._first} later: it must give "
-                        "the same blocks every time."
-                    )
-                self._block = block
-            part = self._block[start - self._first : stop - self._first]
-            parts.append(part)
-            start += len(part)
-        return np.concatenate(parts).astype(self.dtype, copy=False)
+        while row >= self._first + len(self._block):
+            self._first += len(self._block)
+            _, block = next(self._iterator, (0, None))
+            if block is None:
+                raise ShapeInputError(
+                    f"{self.name} gave {len(self)} shapes at first, but only {self._first} later: it must give "
+                    "the same blocks every time."
+                )
+            self._block = block
+        return self._first, self._block
 
     def __copy__(self) -> "StreamShapes":
         # Each copy reads the stream by itself.
@@ -348,7 +334,7 @@ class StreamShapes(Shapes):
     def _rewind(self) -> None:
         self._iterator = self._numbered_blocks()
         self._first = 0
-        self._block = np.empty((0, self.shape[1]), dtype=self.dtype)
+        self._block = self.empty
 
 
 class TensorShapes(Shapes):
@@ -357,14 +343,14 @@ class TensorShapes(Shapes):
     def __init__(self, tensor: "Tensor", space: Space | None, name: str) -> None:
         import torch
 
-        # One row has the layout of all; its checks are those of ordinary arrays.
-        first = as_complex_rows(to_numpy(tensor[:1]), name=name)
+        # One row has the type of all.
+        n_coordinates, dtype = layout_of(to_numpy(tensor[:1]), name)
         rows = tensor.detach()
         if not rows.is_complex():
             rows = rows if rows.dtype in (torch.float32, torch.float64) else rows.to(torch.float64)
             rows = torch.view_as_complex(rows.contiguous())
         self.tensor: Tensor = rows.resolve_conj()
-        super().__init__((len(rows), first.shape[1]), np.dtype(first.dtype), space, name)
+        super().__init__((len(rows), n_coordinates), dtype, space, name)
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return some configurations in the memory of the host."""
