@@ -171,7 +171,7 @@ def test_drawn_as_it_is(table):
         ({"methods": []}, ValueError, "at least one method"),
         ({"methods": {"r": sx.RiemannianDictionary(3)}}, TypeError, "n_nonzero and a method errors"),
         ({"methods": {"c": sx.ShapeDictionary}}, TypeError, "map names to estimators"),
-        ({"n_nonzero": []}, ValueError, "at least one number"),
+        ({"n_nonzero": []}, ValueError, "at least one and"),
         ({"n_nonzero": [0]}, ValueError, "at least 1"),
         ({"n_nonzero": [1.5]}, TypeError, "integer"),
         ({"n_nonzero": [5], "n_atoms": 4}, ValueError, "n_atoms=4"),

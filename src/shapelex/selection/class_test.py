@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.metrics import confusion_matrix
 
-from shapelex._messages import parameter
 from shapelex._typing import BoolArray, FloatArray, IntArray
-from shapelex._validation import check_count
 from shapelex.estimators.folds import check_units
 from shapelex.estimators.shape_classifier import ShapeClassifier, class_folds
-from shapelex.exceptions import ParameterError
 from shapelex.shapes import ShapeSet
 
 
@@ -51,8 +49,7 @@ class ClassTest:
     @property
     def standard_error(self) -> float:
         """Standard error of the accuracy, from its standard deviation between folds."""
-        by_fold = [float(self.is_right[self.fold == fold].mean()) for fold in np.unique(self.fold)]
-        return float(np.std(by_fold, ddof=1) / np.sqrt(len(by_fold)))
+        return float(pd.Series(self.is_right).groupby(self.fold).mean().sem())
 
     @property
     def confusion(self) -> IntArray:
@@ -68,15 +65,11 @@ def run_class_test(
     seed: int,
     tell: Callable[[int, int], None] = lambda n_done, n_all: None,  # noqa: ARG005
 ) -> ClassTest:
-    """Fit a :class:`~shapelex.ShapeClassifier` without each fold in turn, and predict the shapes of the fold."""
-    n_folds = check_count(n_folds, 2, "cv")
+    """Fit a :class:`~shapelex.ShapeClassifier` without each fold in turn, and predict the shapes of the fold.
+
+    Every class must have at least as many shapes, or groups, as there are folds.
+    """
     classes, numbers = np.unique(labels, return_inverse=True)
-    n_least = min(count_units(labels, groups).values())
-    if n_folds > n_least:
-        raise ParameterError(
-            f"{parameter('cv')} must be at most the number of {'shapes' if groups is None else 'groups'} of the "
-            f"smallest class, {n_least}, got {n_folds}: give fewer folds, or leave out small classes."
-        )
     predicted = np.empty(len(labels), dtype=classes.dtype)
     probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
     folds = class_folds(n_folds, numbers, check_units(groups, len(labels)), seed)

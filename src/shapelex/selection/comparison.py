@@ -1,13 +1,13 @@
 """Compare methods by their root mean squared error as a function of sparsity."""
 
-import logging
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,12 +21,10 @@ from shapelex.estimators.principal_components import ComplexPCA, TangentPCA
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
-from shapelex.selection.tidy_table import TidyTable, format_grid
+from shapelex.selection.tidy_table import Progress, Row, TidyTable, collect, print_percent
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.coordinates import row_norms
-
-logger = logging.getLogger("shapelex")
 
 _MOST_NUMBERS = 10_000
 
@@ -41,8 +39,6 @@ METHODS: dict[str, Any] = {
 
 # A fit with fewer modes finds the first modes of a larger fit.
 _NESTED = (ComplexPCA, TangentPCA)
-
-Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
 
 class Comparison(TidyTable):
@@ -93,35 +89,25 @@ class Comparison(TidyTable):
             ``{method: {n_nonzero: rmse}}``.
         """
         check_choice(split, ("train", "held out"), "split")
-        found: dict[str, dict[int, list[float]]] = {}
-        for row in self._rows:
-            if row["split"] == split:
-                found.setdefault(row["method"], {}).setdefault(row["n_nonzero"], []).append(row["rmse"])
-        return {
-            method: {n_nonzero: float(np.mean(rmses)) for n_nonzero, rmses in sorted(curve.items())}
-            for method, curve in found.items()
-        }
+        return {str(method): curve.dropna().to_dict() for method, curve in self._errors(split).iterrows()}
+
+    def _errors(self, split: str) -> pd.DataFrame:
+        """Return errors averaged over folds, one row per method and one column per sparsity."""
+        table = self.to_dataframe()
+        measured = table[table["split"] == split]
+        errors = measured.pivot_table("rmse", "method", "n_nonzero")
+        return errors.loc[measured["method"].unique()]
 
     def __str__(self) -> str:
         what = "RMSE" if self.measure == "loss" else "RMS full distance"
         parts = []
         for split in dict.fromkeys(self["split"].tolist()):
-            curves = self.curves(split)
-            sparsities = sorted({n_nonzero for curve in curves.values() for n_nonzero in curve})
-            n_folds = len({row["fold"] for row in self._rows if row["split"] == split})
+            n_folds = len(set(self["fold"][self["split"] == split]))
             of = f"{self.n_shapes} shapes" if split == "train" else f"held-out shapes, mean of {n_folds} folds"
-            cells = {
-                method: [f"{100 * curve[s]:.2f}" if s in curve else "" for s in sparsities]
-                for method, curve in curves.items()
-            }
-            grid = format_grid("atoms per shape", [str(s) for s in sparsities], cells)
-            parts.append(f"{what} in percent of {of}\n{grid}")
+            parts.append(f"{what} in percent of {of}\n{print_percent(self._errors(split), 'atoms per shape')}")
         if self.unconverged:
-            parts.append(
-                f"{len(self.unconverged)} fits had not converged after max_iter updates: "
-                + ", ".join(self.unconverged[:3])
-                + (", ..." if len(self.unconverged) > 3 else "")
-            )
+            named = ", ".join([*self.unconverged[:3], *(["..."] if len(self.unconverged) > 3 else [])])
+            parts.append(f"{len(self.unconverged)} fits had not converged after max_iter updates: {named}")
         return "\n\n".join(parts)
 
 
@@ -239,32 +225,31 @@ def compare(
     held_out = [] if cv is None else make_folds(cv, len(configurations), units)
     folds = [(everything, everything), *held_out]
     seeds = as_generator(random_state).integers(2**31, size=len(folds))
-    n_total = len(folds) * len(estimators) * len(sparsities)
-    rows: list[dict[str, Any]] = []
     unconverged: list[str] = []
-    cells = product(enumerate(folds, -1), estimators.items(), sparsities)
-    for (fold, (learned, measured)), (method, estimator), sparsity in cells:
-        start = time.perf_counter()
-        model = clone(estimator)
-        if model.get_params(deep=False).get("random_state", 0) is None:
-            model.set_params(random_state=int(seeds[fold + 1]))
-        if not isinstance(model, _NESTED):
-            model.set_params(n_nonzero=sparsity)
-        if not _fit(model, configurations[learned]):
-            unconverged.append(f"{method} at {sparsity}" + (f", fold {fold}" if fold >= 0 else ""))
-        errors = _errors(model, configurations[measured], sparsity, measure)
-        row = {
-            "method": method,
-            "n_nonzero": sparsity,
-            "split": "train" if fold < 0 else "held out",
-            "fold": fold,
-            "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
-            "seconds": time.perf_counter() - start,
-        }
-        rows.append(row)
-        logger.info("compare: %d/%d, %s", len(rows), n_total, row)
-        if callback is not None and callback(len(rows), n_total, dict(row)):
-            break
+
+    def measurements() -> Iterator[Row]:
+        cells = product(enumerate(folds, -1), estimators.items(), sparsities)
+        for (fold, (learned, measured)), (method, estimator), sparsity in cells:
+            start = time.perf_counter()
+            model = clone(estimator)
+            if model.get_params(deep=False).get("random_state", 0) is None:
+                model.set_params(random_state=int(seeds[fold + 1]))
+            if not isinstance(model, _NESTED):
+                model.set_params(n_nonzero=sparsity)
+            if not _fit(model, configurations[learned]):
+                unconverged.append(f"{method} at {sparsity}" + (f", fold {fold}" if fold >= 0 else ""))
+            errors = _errors(model, configurations[measured], sparsity, measure)
+            yield {
+                "method": method,
+                "n_nonzero": sparsity,
+                "split": "train" if fold < 0 else "held out",
+                "fold": fold,
+                "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
+                "seconds": time.perf_counter() - start,
+            }
+
+    n_total = len(folds) * len(estimators) * len(sparsities)
+    rows = collect(measurements(), n_total, callback, "compare")
     return Comparison(rows, len(configurations), measure, unconverged)
 
 
@@ -329,8 +314,9 @@ def check_counts(values: int | Iterable[int], name: str) -> list[int]:
     """Return the given positive integers in ascending order; refuse an empty list."""
     # Endless ranges would take all the memory.
     given = list(islice(values, _MOST_NUMBERS + 1)) if isinstance(values, Iterable) else [values]
-    if len(given) > _MOST_NUMBERS:
-        raise ParameterError(f"{parameter(name)} must hold at most {_MOST_NUMBERS} numbers, got more.")
-    if not given:
-        raise ParameterError(f"{parameter(name)} must hold at least one number, got none.")
+    if not 1 <= len(given) <= _MOST_NUMBERS:
+        found = "more" if given else "none"
+        raise ParameterError(
+            f"{parameter(name)} must hold at least one and at most {_MOST_NUMBERS} numbers, got {found}."
+        )
     return sorted({check_count(one, 1, name) for one in given})

@@ -1,13 +1,13 @@
 """Held-out errors of dictionaries of many sizes and sparsities, and the elbow beyond which they improve little."""
 
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
 from math import lgamma, log
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from shapelex._typing import FloatArray
-from shapelex.selection.tidy_table import TidyTable, format_grid
+from shapelex.selection.tidy_table import Row, TidyTable, print_percent
 
 PRECISION = 1e-3
 """Errors below this count as zero: shapes are not measured to a thousandth of their size."""
@@ -39,19 +39,24 @@ class ErrorSurface(TidyTable):
 
     columns = ("n_atoms", "n_nonzero", "fold", "rmse", "train_rmse", "energy", "seconds")
 
-    def __init__(self, rows: Any, n_dimensions: int) -> None:
+    def __init__(self, rows: Iterable[Mapping[str, Any]], n_dimensions: int) -> None:
         super().__init__(rows)
         self.n_dimensions = n_dimensions
 
-    def sizes(self) -> list[int]:
+    def sizes(self, n_nonzero: int | None = None) -> list[int]:
         """Numbers of atoms that were tried, in ascending order.
+
+        Parameters
+        ----------
+        n_nonzero : int, optional
+            Number of atoms per shape to list the sizes of; all sizes by default.
 
         Returns
         -------
         list of int
             Numbers of atoms.
         """
-        return sorted({row["n_atoms"] for row in self._rows})
+        return sorted({row["n_atoms"] for row in self._rows if n_nonzero in (None, row["n_nonzero"])})
 
     def sparsities(self, n_atoms: int | None = None) -> list[int]:
         """Numbers of atoms per shape that were tried, in ascending order.
@@ -123,15 +128,13 @@ class ErrorSurface(TidyTable):
         choices = lgamma(n_atoms + 1) - lgamma(n_nonzero + 1) - lgamma(n_atoms - n_nonzero + 1)
         return self.n_dimensions * log(mse) + n_nonzero * log(self.n_dimensions * energy / mse) + choices
 
-    def _cell(self, n_atoms: int, n_nonzero: int) -> list[dict[str, Any]]:
+    def _cell(self, n_atoms: int, n_nonzero: int) -> list[Row]:
         return [row for row in self._rows if row["n_atoms"] == n_atoms and row["n_nonzero"] == n_nonzero]
 
     def __str__(self) -> str:
-        sparsities, cells = self.sparsities(), {}
-        for n_atoms in self.sizes():
-            errors = [self.rmse(n_atoms, n_nonzero) for n_nonzero in sparsities]
-            cells[f"{n_atoms} atoms"] = ["" if np.isnan(error) else f"{100 * error:.2f}" for error in errors]
-        return format_grid("atoms per shape", [str(n_nonzero) for n_nonzero in sparsities], cells)
+        errors = {n: {size: self.rmse(size, n) for size in self.sizes(n)} for n in self.sparsities()}
+        table = pd.DataFrame(errors).sort_index()
+        return print_percent(table.set_axis([f"{size} atoms" for size in table.index]), "atoms per shape")
 
 
 class AtomStability(TidyTable):
@@ -171,16 +174,11 @@ class AtomStability(TidyTable):
         return next((row["stability"] for row in self._rows if row["n_atoms"] == n_atoms), float("nan"))
 
     def __str__(self) -> str:
-        cells = {
-            f"{row['n_atoms']} atoms": [
-                f"{row['distance']:.3f}",
-                f"{row['chance']:.3f}",
-                f"{row['n_named']} of {row['n_atoms']}",
-                f"{row['stability']:.3f}",
-            ]
-            for row in self._rows
-        }
-        return format_grid("", ["distance", "by chance", "can be named", "stability"], cells) if cells else ""
+        table = self.to_dataframe()
+        table["reproducible"] = [f"{row['n_named']} of {row['n_atoms']}" for row in self._rows]
+        table.index = [f"{size} atoms" for size in table["n_atoms"]]
+        shown = table[["distance", "chance", "reproducible", "stability"]].rename(columns={"chance": "by chance"})
+        return "" if table.empty else shown.to_string(float_format="{:.3f}".format, col_space=13)
 
 
 def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
@@ -204,26 +202,16 @@ def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
     The decrease is measured along the lower convex hull of the logarithm of the error, so that a size whose dictionary
     was learned badly does not hide the decrease at larger sizes.
     """
-    sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
+    sizes = np.array(surface.sizes(n_nonzero))
     errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
-    hull = _lower_hull(np.array(sizes, dtype=float), errors)
-    for here, beyond in pairwise(hull):
-        slope = (errors[beyond] - errors[here]) / (sizes[beyond] - sizes[here])
-        if slope > np.log1p(-min_gain):
-            return sizes[here]
-    return sizes[hull[-1]]
-
-
-def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
-    hull: list[int] = []
-    for k in range(len(x)):
-        while len(hull) > 1:
-            i, j = hull[-2], hull[-1]
-            if (y[j] - y[i]) * (x[k] - x[i]) < (y[k] - y[i]) * (x[j] - x[i]):
-                break
-            hull.pop()
-        hull.append(k)
-    return hull
+    here = 0
+    while here < len(sizes) - 1:
+        slopes = (errors[here + 1 :] - errors[here]) / (sizes[here + 1 :] - sizes[here])
+        if slopes.min() > np.log1p(-min_gain):
+            break
+        # The next point of the hull is that of the steepest descent.
+        here += 1 + int(slopes.argmin())
+    return int(sizes[here])
 
 
 def close_sizes(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[int]:

@@ -46,8 +46,8 @@ class ChangeEffect:
     between_shapes: float
     rmse: float
     weights: float
-    to_itself_registered: float | None
-    rmse_registered: float | None
+    to_itself_registered: float | None = None
+    rmse_registered: float | None = None
 
     def is_nothing(self, tol: float) -> bool:
         """Return whether no distance changed by more than `tol`; weights may change where codes are equally good."""
@@ -101,17 +101,17 @@ class InvarianceReport:
                 else "errors stay the same; other codes of equal error are found"
             )
             return f"- {effect.change}: nothing changes; distances, {codes}."
-        words = (
+        text = (
             f"- {effect.change}: a shape moves {effect.to_itself:.3f} away from itself; where some shapes are changed "
             f"and others not, distances differ by up to {effect.between_shapes:.3f}; the error goes from "
             f"{100 * self.rmse:.2f} % to {100 * effect.rmse:.2f} %."
         )
-        if effect.to_itself_registered is None or self.rmse_registered is None or effect.rmse_registered is None:
-            return words
+        if effect.to_itself_registered is None or effect.rmse_registered is None or self.rmse_registered is None:
+            return text
         if effect.to_itself_registered <= self.tol:
-            return f"{words} After register nothing changes."
+            return f"{text} After register nothing changes."
         return (
-            f"{words} After register a shape moves {effect.to_itself_registered:.3f}, and the error goes from "
+            f"{text} After register a shape moves {effect.to_itself_registered:.3f}, and the error goes from "
             f"{100 * self.rmse_registered:.2f} % to {100 * effect.rmse_registered:.2f} %."
         )
 
@@ -165,24 +165,28 @@ def invariance_report(
     n_shapes = min(len(configurations), check_count(max_shapes, 3, "max_shapes"))
     chosen = configurations[np.sort(rng.permutation(len(configurations))[:n_shapes])]
     is_changed = rng.permutation(n_shapes) % 2 == 0
-    changes = _changes(space, rng)
     distances = pairwise_distances(chosen, space=space)
     plain = _learn(chosen, space)
     weights = np.abs(plain.transform(chosen))
-    found = register(chosen, space) if space.closed and space.coordinates_per_point is not None else None
-    registered = None if found is None else _learn(found.configurations, space)
+    rmse_registered = None
+    if space.closed and space.coordinates_per_point is not None:
+        found = register(chosen, space)
+        registered = _learn(found.configurations, space)
+        rmse_registered = -registered.score(found.configurations)
     effects = []
-    for name, change in changes.items():
+    for name, change in _changes(space, rng).items():
         try:
             changed = change(chosen)
         except (UnsupportedBySpaceError, UndeterminedFitError):
             continue
         mixed = np.where(is_changed[:, None], changed, chosen)
-        to_itself_registered, rmse_registered = None, None
-        if found is not None and registered is not None:
+        after_registration = {}
+        if rmse_registered is not None:
             back = register(changed, space, to=found.target).configurations
-            to_itself_registered = float(np.median(distance(found.configurations, back, space=space)))
-            rmse_registered = -registered.score(back)
+            after_registration = {
+                "to_itself_registered": float(np.median(distance(found.configurations, back, space=space))),
+                "rmse_registered": -registered.score(back),
+            }
         effects.append(
             ChangeEffect(
                 change=name,
@@ -190,15 +194,14 @@ def invariance_report(
                 between_shapes=float(np.abs(pairwise_distances(mixed, space=space) - distances).max()),
                 rmse=-plain.score(changed),
                 weights=float(np.abs(np.abs(plain.transform(changed)) - weights).max()),
-                to_itself_registered=to_itself_registered,
-                rmse_registered=rmse_registered,
+                **after_registration,
             )
         )
     return InvarianceReport(
         effects=tuple(effects),
         spread=float(np.median(distances[np.triu_indices(n_shapes, 1)])),
         rmse=-plain.score(chosen),
-        rmse_registered=None if found is None or registered is None else -registered.score(found.configurations),
+        rmse_registered=rmse_registered,
         n_shapes=n_shapes,
         space=space,
         tol=1e3 * float(np.finfo(configurations.real.dtype).eps ** 0.75),
@@ -206,33 +209,26 @@ def invariance_report(
 
 
 def _changes(space: Space, rng: np.random.Generator) -> dict[str, Callable[[ComplexArray], ComplexArray]]:
-    """Return the changes by name; each shape is changed by a different amount."""
+    """Return the changes by name; each shape is changed by a different amount. Some spaces refuse some of them."""
 
     def moved(Z: ComplexArray) -> ComplexArray:
         steps = (rng.normal(size=(len(Z), 2)) @ [1, 1j]) * np.asarray(space.norm(Z))
         return np.asarray(Z + steps[:, None] * space.shift)
 
-    def rolled(Z: ComplexArray) -> ComplexArray:
-        if not space.closed or space.coordinates_per_point is None:
-            raise UnsupportedBySpaceError("no start point")
-        n_points = space.n_coordinates // space.coordinates_per_point
-        return space.roll(Z, rng.integers(1, n_points, size=len(Z)))
-
-    def mirrored(Z: ComplexArray) -> ComplexArray:
-        if np.iscomplexobj(space.gram):
-            raise UnsupportedBySpaceError("conjugates are not mirror images")
-        return np.ascontiguousarray(Z.conj())
-
-    return {
+    changes: dict[str, Callable[[ComplexArray], ComplexArray]] = {
         "rotation": lambda Z: Z * np.exp(2j * np.pi * rng.random((len(Z), 1))),
         "scale": lambda Z: Z * np.exp(rng.normal(size=(len(Z), 1))),
         "translation": moved,
-        "start point": rolled,
-        "direction": space.reverse,
-        "mirror image": mirrored,
-        "mirror image in the other direction": lambda Z: space.reverse(mirrored(Z)),
-        "other points on the same curve": lambda Z: _resampled(Z, space),
     }
+    if space.closed and space.coordinates_per_point is not None:
+        n_points = space.n_coordinates // space.coordinates_per_point
+        changes["start point"] = lambda Z: space.roll(Z, rng.integers(1, n_points, size=len(Z)))
+    changes["direction"] = space.reverse
+    if not np.iscomplexobj(space.gram):
+        changes["mirror image"] = np.conj
+        changes["mirror image in the other direction"] = lambda Z: space.reverse(np.conj(Z))
+    changes["other points on the same curve"] = lambda Z: _resampled(Z, space)
+    return changes
 
 
 def _resampled(Z: ComplexArray, space: Space) -> ComplexArray:

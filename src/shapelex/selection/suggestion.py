@@ -1,8 +1,7 @@
 """Suggest the number of atoms of a dictionary, and the maximum number of atoms per shape."""
 
-import logging
 import time
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,23 +21,21 @@ from shapelex.selection.suggestion_reasons import (
     describe_order,
     explain_error,
     explain_few_shapes,
+    explain_order,
     explain_size,
     explain_sparsity,
     explain_stability,
 )
+from shapelex.selection.tidy_table import Progress, Row, collect
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.thumbnails import html_text
 from shapelex.spaces import Space
 
-logger = logging.getLogger("shapelex")
-
 DEFAULT_SIZES = (3, 4, 6, 8, 11, 15, 20)
 MOST_NONZERO = 10
 
-# The neighbors of the elbow.
+# The elbow has that many neighbors.
 _N_NEIGHBORS = 4
-
-Progress = Callable[[int, int, dict[str, Any]], bool | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,12 +180,10 @@ def suggest(
     (4, 2)
     """
     configurations, space = read_configurations(X, space)
-    gain = check_number(min_gain, "min_gain")
-    if not 0 < gain < 1:
+    if not 0 < check_number(min_gain, "min_gain") < 1:
         raise ParameterError(f"{parameter('min_gain')} must be between 0 and 1, got {min_gain}.")
     n_shapes, n_used = len(configurations), min(len(configurations), check_count(max_shapes, 6, "max_shapes"))
-    chosen = np.unique(np.linspace(0, n_shapes - 1, n_used).round().astype(np.intp))
-    rows = space.whitened_preshapes(configurations, "X")
+    chosen = np.linspace(0, n_shapes - 1, n_used).round().astype(np.intp)
     units = check_units(groups, n_shapes)
     if cv is None:
         raise ParameterError(
@@ -196,78 +191,67 @@ def suggest(
             f"{parameter('cv', 3)}."
         )
     generator = as_generator(random_state)
-    order = describe_order(X, configurations, rows, generator)
+    order = describe_order(X, configurations, space, generator)
     is_shuffled = order.needs_shuffling and units is None and isinstance(cv, int | np.integer)
     fold_seed = int(generator.integers(2**31)) if is_shuffled else None
-    folds = make_folds(cv, len(chosen), None if units is None else units[chosen], seed=fold_seed)
+    folds = make_folds(cv, n_used, None if units is None else units[chosen], seed=fold_seed)
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     sizes = _check_sizes(n_atoms, most)
     sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
     seeds = generator.integers(2**31, size=len(folds) + 1).tolist()
-    measures_stability = check_flag(stability, "stability") and len(chosen) >= FEW_SHAPES
-    n_cells = sum(min(size, len(sparsities)) for size in sizes) + (_N_NEIGHBORS if n_atoms is None else 0)
-    n_at_most = n_cells * len(folds) + (measures_stability and (1 if n_atoms is None else len(sizes)))
-    search = _Search(configurations[chosen], space, folds, seeds, n_jobs, n_at_most, callback)
-    try:
+    measures_stability = check_flag(stability, "stability") and n_used >= FEW_SHAPES
+    search = _Search(configurations[chosen], space, folds, seeds, n_jobs, min_gain)
+
+    def measurements() -> Iterator[Row]:
         for size in sizes:
-            search.measure_size(size, sparsities, stops_early=n_nonzero is None)
-        search.measure_neighbors(gain, range(1, most + 1) if n_atoms is None else sizes, sparsities)
+            yield from search.measure_size(size, sparsities, stops_early=n_nonzero is None)
+        yield from search.measure_neighbors(sizes if n_atoms is not None else range(1, most + 1), sparsities)
         if measures_stability:
-            search.measure_stability(gain, None if n_atoms is None else sizes)
-    except _StoppedError:
-        logger.info("suggest: stopped after %d dictionaries", search.n_done)
-    surface = search.surface
-    elbow, sparsity = choose(surface, gain)
-    table = AtomStability(sorted(search.stability_rows, key=lambda row: row["n_atoms"]))
+            yield from search.measure_stability(None if n_atoms is None else sizes)
+
+    n_cells = sum(min(size, len(sparsities)) for size in sizes) + (_N_NEIGHBORS if n_atoms is None else 0)
+    n_stabilities = len(sizes) if n_atoms is not None else 1
+    collect(measurements(), n_cells * len(folds) + measures_stability * n_stabilities, callback, "suggest")
+    surface, table = search.surface, AtomStability(search.stability_rows)
+    elbow, sparsity = choose(surface, min_gain)
     size = most_stable(surface, table, elbow, sparsity)
     reasons = [
-        explain_few_shapes(len(chosen)),
-        explain_error(surface, size, sparsity, len(folds), units is not None, len(chosen), n_shapes),
+        explain_few_shapes(n_used),
+        explain_error(surface, size, sparsity, len(folds), units is not None, n_used, n_shapes),
         explain_sparsity(surface, size, sparsity),
-        explain_size(surface, size, sparsity, elbow, gain),
+        explain_size(surface, size, sparsity, elbow, min_gain),
         explain_stability(table, size),
-        order.explain(folds, units is not None, is_shuffled),
+        explain_order(order, folds, units is not None, is_shuffled),
     ]
     return Suggestion(size, sparsity, surface, table, [reason for reason in reasons if reason])
 
 
-class _StoppedError(Exception):
-    """The callback asked to stop."""
-
-
+@dataclass
 class _Search:
-    """The measurements so far, and the steps of the search."""
+    """The measurements so far, and the steps of the search, which yield them one by one."""
 
-    def __init__(
-        self,
-        configurations: ComplexArray,
-        space: Space,
-        folds: Sequence[Fold],
-        seeds: Sequence[int],
-        n_jobs: int | None,
-        n_at_most: int,
-        callback: Progress | None,
-    ) -> None:
-        self.n_done = 0
-        self.rows: list[dict[str, Any]] = []
-        self.stability_rows: list[dict[str, Any]] = []
-        self._configurations, self._space = configurations, space
-        self._folds, self._seeds = folds, seeds
-        self._n_jobs, self._n_at_most, self._callback = n_jobs, n_at_most, callback
+    configurations: ComplexArray
+    space: Space
+    folds: Sequence[Fold]
+    seeds: Sequence[int]
+    n_jobs: int | None
+    min_gain: float
+    rows: list[Row] = field(default_factory=list)
+    stability_rows: list[Row] = field(default_factory=list)
 
     @property
     def surface(self) -> ErrorSurface:
         """The held-out errors so far."""
-        return ErrorSurface(self.rows, self._space.n_coordinates - 1)
+        return ErrorSurface(self.rows, self.space.n_coordinates - 1)
 
-    def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> None:
+    def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> Iterator[Row]:
         """Measure one size at ascending sparsities; stop early where two in a row would not be chosen.
 
         That is where the description does not get shorter, or the error decreases by less than LEAST_STEP.
         """
         shortest, last, n_idle = np.inf, np.inf, 0
         for n_nonzero in (count for count in sparsities if count <= n_atoms):
-            self._measure(n_atoms, n_nonzero)
+            yield from self._measure(n_atoms, n_nonzero)
             length = self.surface.description_length(n_atoms, n_nonzero)
             error = self.surface.rmse(n_atoms, n_nonzero)
             improves = length < shortest and error <= (1 - LEAST_STEP) * last
@@ -275,10 +259,10 @@ class _Search:
             if stops_early and n_idle == 2:
                 break
 
-    def measure_neighbors(self, gain: float, sizes: Container[int], sparsities: Container[int]) -> None:
+    def measure_neighbors(self, sizes: Sequence[int], sparsities: Sequence[int]) -> Iterator[Row]:
         """Measure the neighbors of the elbow, which the reasons compare it with, until it does not move."""
         while True:
-            size, n_nonzero = choose(self.surface, gain)
+            size, n_nonzero = choose(self.surface, self.min_gain)
             nearby = [(size - 1, n_nonzero), (size + 1, n_nonzero), (size, n_nonzero - 1), (size, n_nonzero + 1)]
             known = {(row["n_atoms"], row["n_nonzero"]) for row in self.rows}
             missing = [
@@ -288,32 +272,31 @@ class _Search:
             ]
             if not missing:
                 return
-            self._measure(*missing[0])
+            yield from self._measure(*missing[0])
 
-    def measure_stability(self, gain: float, sizes: Sequence[int] | None) -> None:
+    def measure_stability(self, sizes: Sequence[int] | None) -> Iterator[Row]:
         """Learn sizes again from halves, at the sparsity of the elbow; by default those between which it decides."""
         surface = self.surface
-        elbow, n_nonzero = choose(surface, gain)
-        for size in close_sizes(surface, elbow, n_nonzero) if sizes is None else sizes:
-            if n_nonzero not in surface.sparsities(size):
-                continue
-            found = self._learn(self._configurations, size, n_nonzero, self._seeds[-1]).stability_
+        elbow, n_nonzero = choose(surface, self.min_gain)
+        tried = surface.sizes(n_nonzero)
+        for size in close_sizes(surface, elbow, n_nonzero) if sizes is None else [one for one in sizes if one in tried]:
+            found = self._learn(self.configurations, size, n_nonzero, self.seeds[-1]).stability_
             cell = {"n_atoms": size, "n_nonzero": n_nonzero}
             if found.is_known:
                 distance, chance = float(found.distances.mean()), float(found.chance.mean())
-                measured = {"distance": distance, "chance": chance, "n_named": int(found.can_be_named.sum())}
                 stability = float(np.clip(1 - distance / chance, 0, 1)) if chance > 0 else 1.0
+                measured = {"distance": distance, "chance": chance, "n_named": int(found.can_be_named.sum())}
                 self.stability_rows.append({**cell, **measured, "stability": stability})
-            self._report(cell)
+            yield cell
 
-    def _measure(self, n_atoms: int, n_nonzero: int) -> None:
+    def _measure(self, n_atoms: int, n_nonzero: int) -> Iterator[Row]:
         """Learn and measure one size and sparsity on all folds."""
-        for fold, ((learned_from, held_out), seed) in enumerate(zip(self._folds, self._seeds, strict=False)):
+        for fold, ((learned_from, held_out), seed) in enumerate(zip(self.folds, self.seeds, strict=False)):
             start = time.perf_counter()
-            model = self._learn(self._configurations[learned_from], n_atoms, n_nonzero, seed)
-            held = self._configurations[held_out]
+            model = self._learn(self.configurations[learned_from], n_atoms, n_nonzero, seed)
+            held = self.configurations[held_out]
             codes = model.encode(held)
-            errors = self._space.norm(self._space.preshape(held) - model.inverse_transform(codes))
+            errors = self.space.norm(self.space.preshape(held) - model.inverse_transform(codes))
             row = {
                 "n_atoms": n_atoms,
                 "n_nonzero": n_nonzero,
@@ -324,18 +307,11 @@ class _Search:
                 "seconds": time.perf_counter() - start,
             }
             self.rows.append(row)
-            self._report(row)
+            yield row
 
     def _learn(self, X: ComplexArray, n_atoms: int, n_nonzero: int, seed: int) -> ShapeDictionary:
-        model = ShapeDictionary(n_atoms, n_nonzero, space=self._space, n_jobs=self._n_jobs, random_state=seed)
+        model = ShapeDictionary(n_atoms, n_nonzero, space=self.space, n_jobs=self.n_jobs, random_state=seed)
         return model.fit(X)
-
-    def _report(self, row: dict[str, Any]) -> None:
-        self.n_done += 1
-        n_at_most = max(self._n_at_most, self.n_done)
-        logger.info("suggest: %d of at most %d dictionaries, %s", self.n_done, n_at_most, row)
-        if self._callback is not None and self._callback(self.n_done, n_at_most, dict(row)):
-            raise _StoppedError
 
 
 def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:

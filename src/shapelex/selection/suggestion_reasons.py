@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from shapelex._typing import ComplexArray, IntArray
+from shapelex.estimators.folds import Fold
 from shapelex.geometry.distances import row_distances
 from shapelex.selection.error_surface import LEAST_STEP, PRECISION, AtomStability, ErrorSurface
+from shapelex.spaces import Space
 
 FEW_SHAPES = 30
 """Sets of fewer shapes do not allow conclusions on a size or on the stability of atoms."""
@@ -24,6 +26,16 @@ _ORDERED = 0.7
 
 # A column is taken to be sorted where its value changes at most this often, relative to a random order.
 _SORTED = 0.5
+
+
+def explain_few_shapes(n_used: int) -> str:
+    """Return a sentence on a set that is too small for conclusions; empty for a larger one."""
+    if n_used >= FEW_SHAPES:
+        return ""
+    return (
+        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the "
+        f"stability of the atoms. Take the suggestion as a first guess; use at least {FEW_SHAPES} shapes to decide."
+    )
 
 
 def explain_error(
@@ -45,19 +57,15 @@ def explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> str
     here, tried = surface.rmse(n_atoms, n_nonzero), surface.sparsities(n_atoms)
     parts = []
     if n_nonzero - 1 in tried:
-        parts.append(
-            f"the last of {n_nonzero} lowers the error by {_percent(here, surface.rmse(n_atoms, n_nonzero - 1))}"
-        )
+        gain = 1 - here / surface.rmse(n_atoms, n_nonzero - 1)
+        parts.append(f"the last of {n_nonzero} lowers the error by {100 * gain:.0f} %")
     if n_nonzero + 1 in tried:
         # At this error, with n − s − 1 dimensions left, both descriptions would have the same length.
         excess = surface.description_length(n_atoms, n_nonzero + 1) - surface.description_length(n_atoms, n_nonzero)
-        there = max(surface.rmse(n_atoms, n_nonzero + 1), PRECISION)
-        even = there * exp(-excess / (2 * max(surface.n_dimensions - n_nonzero - 1, 1)))
-        needed = max(1 - even / max(here, PRECISION), LEAST_STEP)
-        parts.append(
-            f"one more would lower it by {_percent(surface.rmse(n_atoms, n_nonzero + 1), here)}, where "
-            f"{100 * needed:.0f} % would be needed to justify the longer code"
-        )
+        error = surface.rmse(n_atoms, n_nonzero + 1)
+        even = max(error, PRECISION) * exp(-excess / (2 * max(surface.n_dimensions - n_nonzero - 1, 1)))
+        threshold = max(1 - even / max(here, PRECISION), LEAST_STEP)
+        parts.append(f"one more would gain only {100 * (1 - error / here):.0f} % (threshold: {100 * threshold:.0f} %)")
     elif n_nonzero == max(surface.sparsities()) and n_nonzero < n_atoms:
         parts.append("more were not tried, and may be better: give a longer range of n_nonzero")
     return f"Atoms per shape: {', '.join(parts)}." if parts else ""
@@ -65,55 +73,33 @@ def explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> str
 
 def explain_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, gain: float) -> str:
     """Return a sentence on fewer and more atoms."""
-    sizes = [size for size in surface.sizes() if n_nonzero in surface.sparsities(size)]
-    here = surface.rmse(n_atoms, n_nonzero)
-    smaller, larger = [size for size in sizes if size < n_atoms], [size for size in sizes if size > n_atoms]
-    parts = []
-    if smaller:
-        parts.append(f"with {smaller[-1]}, the error is {100 * surface.rmse(smaller[-1], n_nonzero):.2f} %")
-    parts.append(f"with {n_atoms}, {100 * here:.2f} %")
-    if larger:
-        parts.append(f"with {larger[-1]}, {100 * surface.rmse(larger[-1], n_nonzero):.2f} %")
-        last = f"beyond {elbow} a further atom lowers it by less than {100 * gain:.0f} %"
-    else:
+    sizes = surface.sizes(n_nonzero)
+    smaller = [size for size in sizes if size < n_atoms]
+    shown = sorted({*smaller[-1:], n_atoms, sizes[-1]})
+    errors = ", ".join(f"{100 * surface.rmse(size, n_nonzero):.2f} % with {size}" for size in shown)
+    if n_atoms == sizes[-1]:
         last = "no larger size was tried, and more atoms may be better: give larger n_atoms"
+    else:
+        last = f"beyond {elbow} a further atom lowers it by less than {100 * gain:.0f} %"
     if elbow != n_atoms:
         last += f", and {n_atoms} atoms are more stable than {elbow}"
-    return f"Atoms: {', '.join(parts)}; {last}."
-
-
-def explain_few_shapes(n_used: int) -> str:
-    """Return a sentence on a set that is too small for conclusions; empty for a larger one."""
-    if n_used >= FEW_SHAPES:
-        return ""
-    return (
-        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the "
-        f"stability of the atoms. Take the suggestion as a first guess; use at least {FEW_SHAPES} shapes to decide."
-    )
+    return f"Atoms: the error is {errors}; {last}."
 
 
 def explain_stability(stability: AtomStability, n_atoms: int) -> str:
-    """Return a sentence on which atoms can be named; empty where it was not measured."""
+    """Return a sentence on which atoms are reproducible; empty where it was not measured."""
     row = next((row for row in stability.rows() if row["n_atoms"] == n_atoms), None)
     if row is None:
         return ""
-    if row["n_named"] == n_atoms:
-        verdict = "the same atoms are found again: they can be named and interpreted"
-    elif row["n_named"]:
-        verdict = (
-            f"{row['n_named']} of {n_atoms} atoms are found again, at most half as far as by chance; stability_ of "
-            "the final dictionary tells which of its atoms can be named"
-        )
-    else:
-        verdict = "no atom is found again: use the codes and reconstructions, but do not name or interpret single atoms"
-    return (
-        f"Stability: learned again from random halves of the shapes, an atom is {row['distance']:.3f} from its match "
-        f"on average, where it would be {row['chance']:.3f} from random shapes; {verdict}."
+    text = (
+        f"Stability: {row['n_named']} of {n_atoms} atoms are reproducible (found again in both halves of the data); on "
+        f"average an atom is {row['distance']:.3f} from its match, and {row['chance']:.3f} from random shapes."
     )
-
-
-def _percent(value: float, before: float) -> str:
-    return f"{100 * (1 - value / before):.0f} %"
+    if row["n_named"] == 0:
+        return f"{text} Use the codes and reconstructions, but do not interpret single atoms."
+    if row["n_named"] < n_atoms:
+        return f"{text} stability_ of the final dictionary shows which of its atoms are reproducible."
+    return text
 
 
 @dataclass(frozen=True)
@@ -136,7 +122,7 @@ class RowOrder:
     n_shapes: int
     neighbor_distance: float
     pair_distance: float
-    sorted_by: str = ""
+    sorted_by: str
 
     @property
     def is_ordered(self) -> bool:
@@ -148,57 +134,55 @@ class RowOrder:
         """Whether blocks of rows differ by their kinds of shapes, and not because neighboring rows are similar."""
         return bool(self.sorted_by) and not self.is_ordered
 
-    def explain(self, folds: Sequence[Any], has_groups: bool, is_shuffled: bool) -> str:
-        """Return the consequence for the folds, or an empty string where rows are not ordered."""
-        parts = []
-        if self.n_copies:
-            parts.append(f"{self.n_copies} of {self.n_shapes} rows are copies of others")
-        if self.is_ordered:
-            parts.append(
-                f"consecutive rows are similar (median distance {self.neighbor_distance:.3f}, random pairs "
-                f"{self.pair_distance:.3f}), as in a recording or a sorted set"
-            )
-        if is_shuffled:
-            parts.append(f"the rows are sorted by {self.sorted_by}")
-        if not parts:
-            return ""
-        is_block = all(bool(np.all(np.diff(np.sort(held_out)) == 1)) for _, held_out in folds)
-        if has_groups:
-            advice = "whole groups were held out, so that no held-out shape had a near copy among the others"
-        elif is_shuffled:
-            advice = (
-                "blocks of rows would differ in their kinds of shapes, so the rows were shuffled and held out at "
-                "random; where several shapes come from one recording or specimen, give these as groups"
-            )
-        elif is_block:
-            advice = (
-                "a random split would hold out near copies of shapes learned from, so whole blocks of rows were held "
-                "out; where recordings or specimens are known, give them as groups"
-            )
-        else:
-            advice = (
-                "the given folds separate such rows, so these errors are too small: hold out blocks of rows (cv=3), or "
-                "recordings or specimens as groups"
-            )
-        return f"Order: {', and '.join(parts)}: {advice}."
+
+def explain_order(order: RowOrder, folds: Sequence[Fold], has_groups: bool, is_shuffled: bool) -> str:
+    """Return a sentence on what the order of rows means for the folds; empty where rows are not ordered."""
+    parts = []
+    if order.n_copies:
+        parts.append(f"{order.n_copies} of {order.n_shapes} rows are copies of others")
+    if order.is_ordered:
+        parts.append(
+            f"consecutive rows are similar (median distance {order.neighbor_distance:.3f}, random pairs "
+            f"{order.pair_distance:.3f}), as in a recording or a sorted set"
+        )
+    if is_shuffled:
+        parts.append(f"the rows are sorted by {order.sorted_by}")
+    if not parts:
+        return ""
+    if has_groups:
+        advice = "whole groups were held out, so that no held-out shape had a near copy among the others"
+    elif is_shuffled:
+        advice = (
+            "blocks of rows would differ in their kinds of shapes, so the rows were shuffled and held out at random; "
+            "where several shapes come from one recording or specimen, give these as groups"
+        )
+    elif all((np.diff(np.sort(held_out)) == 1).all() for _, held_out in folds):
+        advice = (
+            "a random split would hold out near copies of shapes learned from, so whole blocks of rows were held out; "
+            "where recordings or specimens are known, give them as groups"
+        )
+    else:
+        advice = (
+            "the given folds separate such rows, so these errors are too small: hold out blocks of rows (cv=3), or "
+            "recordings or specimens as groups"
+        )
+    return f"Order: {', and '.join(parts)}: {advice}."
 
 
-def describe_order(
-    X: Any, configurations: ComplexArray, rows: ComplexArray, generator: np.random.Generator
-) -> RowOrder:
+def describe_order(X: Any, configurations: ComplexArray, space: Space, generator: np.random.Generator) -> RowOrder:
     """Compare consecutive rows with random pairs; only exact copies of configurations count as copies.
 
     `X` is what was given: where it has labels or files, and the rows are sorted by these, pairs are of the same kind.
     """
-    sorted_by, kinds = next(
-        ((name, kinds) for name, kinds in _columns(X) if _is_sorted(kinds)), ("", np.zeros(len(rows), dtype=np.intp))
-    )
-    shuffled = np.lexsort((generator.random(len(rows)), kinds))
+    preshapes = space.whitened_preshapes(configurations, "X")
+    unsorted = "", np.zeros(len(preshapes), dtype=np.intp)
+    sorted_by, kinds = next(((name, kinds) for name, kinds in _columns(X) if _is_sorted(kinds)), unsorted)
+    shuffled = np.lexsort((generator.random(len(preshapes)), kinds))
     return RowOrder(
-        n_copies=len(rows) - len({configuration.tobytes() for configuration in configurations}),
-        n_shapes=len(rows),
-        neighbor_distance=_consecutive_distance(rows, kinds),
-        pair_distance=_consecutive_distance(rows[shuffled], kinds[shuffled]),
+        n_copies=len(preshapes) - len({configuration.tobytes() for configuration in configurations}),
+        n_shapes=len(preshapes),
+        neighbor_distance=_consecutive_distance(preshapes, kinds),
+        pair_distance=_consecutive_distance(preshapes[shuffled], kinds[shuffled]),
         sorted_by=sorted_by,
     )
 
@@ -215,12 +199,10 @@ def _columns(X: Any) -> Iterator[tuple[str, IntArray]]:
     metadata = getattr(X, "metadata", None)
     if not isinstance(metadata, Mapping) or (X.sequence is not None and len(np.unique(X.sequence)) > 1):
         return
-    columns = {"label": X.labels}
-    files = metadata.get("file")
-    if files is not None:
+    columns = {"label": X.labels, "file": metadata.get("file")}
+    if columns["file"] is not None:
         # Files of one kind often differ only by a number: control_01.png, control_02.png.
-        columns["file"] = files
-        columns["name of file"] = np.array([re.sub(r"\d+", "", str(file)) for file in files])
+        columns["name of file"] = np.array([re.sub(r"\d+", "", str(file)) for file in columns["file"]])
     for name, column in columns.items():
         if column is not None:
             yield name, np.unique(np.asarray(column).astype(str), return_inverse=True)[1]
@@ -228,8 +210,6 @@ def _columns(X: Any) -> Iterator[tuple[str, IntArray]]:
 
 def _is_sorted(kinds: IntArray) -> bool:
     """Return whether equal values follow each other much more often than in a random order."""
-    counts = np.bincount(kinds).astype(float)
-    n_rows = counts.sum()
-    expected_changes = (n_rows**2 - (counts**2).sum()) / n_rows
-    n_changes = np.count_nonzero(np.diff(kinds))
-    return bool(0 < n_changes <= _SORTED * expected_changes)
+    counts = np.bincount(kinds)
+    expected_changes = len(kinds) - float(counts @ counts) / len(kinds)
+    return bool(0 < np.count_nonzero(np.diff(kinds)) <= _SORTED * expected_changes)

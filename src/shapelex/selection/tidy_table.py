@@ -1,15 +1,19 @@
 """Tidy tables: one measurement per row, columns by name."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from shapelex.shapes.thumbnails import html_text
 
-if TYPE_CHECKING:
-    import pandas as pd
+logger = logging.getLogger("shapelex")
+
+Row = dict[str, Any]
+Progress = Callable[[int, int, Row], bool | None]
 
 
 class TidyTable:
@@ -56,7 +60,7 @@ class TidyTable:
         """
         return self.columns
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """Rows as dictionaries.
 
         Returns
@@ -66,7 +70,7 @@ class TidyTable:
         """
         return [dict(row) for row in self._rows]
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> pd.DataFrame:
         """Table as a pandas data frame.
 
         Returns
@@ -74,8 +78,6 @@ class TidyTable:
         pandas.DataFrame
             One measurement per row.
         """
-        import pandas as pd
-
         return pd.DataFrame(self._rows, columns=list(self.columns))
 
     def to_csv(self, path: str | Path | None = None) -> str:
@@ -115,12 +117,19 @@ class TidyTable:
         return html_text(str(self))
 
 
-def format_grid(corner: str, heads: Sequence[str], named_cells: Mapping[str, Sequence[str]]) -> str:
-    """Return lines of equal width: names on the left under `corner`, cells aligned to the right under `heads`."""
-    first = max(len(corner), *(len(name) for name in named_cells))
-    lines = [heads, *named_cells.values()]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
-    return "\n".join(
-        "  ".join([name.ljust(first), *(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))])
-        for name, cells in [(corner, heads), *named_cells.items()]
-    )
+def print_percent(table: pd.DataFrame, corner: str) -> str:
+    """Return a table of errors in percent, with `corner` above the names of its rows; empty where nothing is known."""
+    named = (100 * table).rename_axis(index=None, columns=corner)
+    return str(named.to_string(float_format="{:.2f}".format, na_rep="", col_space=6))
+
+
+def collect(measurements: Iterator[Row], n_at_most: int, callback: Progress | None, task: str) -> list[Row]:
+    """Return the rows that are measured one after the other, until the callback, which is told of each, says stop."""
+    rows: list[Row] = []
+    for row in measurements:
+        rows.append(row)
+        n_at_most = max(n_at_most, len(rows))
+        logger.info("%s: %d of at most %d, %s", task, len(rows), n_at_most, row)
+        if callback is not None and callback(len(rows), n_at_most, dict(row)):
+            break
+    return rows
