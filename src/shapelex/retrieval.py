@@ -179,28 +179,30 @@ def _nearest_shapes(queries: ComplexArray, shapes: Shapes, k: int, mirror: bool)
 
     Queries are pre-shapes. Of shapes at equal distances, up to rounding, the one of the smaller number comes first.
     """
-    space, changes = shapes.space, _free_changes(shapes.space, mirror)
+    space, search = shapes.space, CyclicSearch(shapes.space, **_free_changes(shapes.space, mirror))
     if isinstance(shapes, TensorShapes):
-        return _measure_exactly(queries, shapes, _nearest_on_device(queries, shapes, k, changes), changes)
+        return _measure_exactly(queries, shapes, _nearest_on_device(queries, shapes, k, search), search)
     found: list[IntArray] = [np.empty(0, dtype=np.int64)] * len(queries)
     largest: list[FloatArray] = [np.empty(0)] * len(queries)
     for block in shapes.blocks(_BLOCK_ROWS):
         preshapes = space.unwhiten(space.whitened_preshapes(block.configurations, block.name, block.first_row))
-        search = CyclicSearch(preshapes, space, **changes)
+        spectra = search.spectra(preshapes)
         numbers_of_block = block.start + np.arange(len(block))
 
-        def compare(start: int, stop: int, search: CyclicSearch = search, own: IntArray = numbers_of_block) -> None:
+        def compare(start: int, stop: int, spectra: ComplexArray = spectra, own: IntArray = numbers_of_block) -> None:
             for number in range(start, stop):
-                squares = np.concatenate([largest[number], search.largest(queries[number])])
+                products = search.squared_products(spectra, queries[number, None])
+                squares = np.concatenate([largest[number], products.max(axis=1)])
                 numbers = np.concatenate([found[number], own])
                 best = _first_smallest(-squares, k)
                 found[number], largest[number] = numbers[best], squares[best]
 
-        run_blocks(compare, len(queries), 1, count_threads(None, len(queries) * search.n_products * _NS_PER_PRODUCT))
-    return _measure_exactly(queries, shapes, np.stack(found), changes)
+        n_products = len(queries) * len(block) * search.n_changes
+        run_blocks(compare, len(queries), 1, count_threads(None, n_products * _NS_PER_PRODUCT))
+    return _measure_exactly(queries, shapes, np.stack(found), search)
 
 
-def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, changes: dict[str, bool]) -> IntArray:
+def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, search: CyclicSearch) -> IntArray:
     """Return the numbers of the nearest shapes in a tensor, which are compared on its device."""
     import torch
 
@@ -212,7 +214,6 @@ def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, chan
         return torch.from_numpy(np.array(array)).to(tensor)
 
     rows = DeviceWhitening(space, to_device, shapes.name).preshapes(tensor, shapes.dtype)
-    search = CyclicSearch(queries, space, **changes)
     spectra = rows @ to_device(space.unwhiten(np.eye(space.n_coordinates, dtype=np.complex128)))
     spectra = spectra.reshape(len(rows), -1, search.n_points if search.start else space.n_coordinates)
     if search.start:
@@ -220,8 +221,8 @@ def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, chan
     n_rows = max(1, _MOST_PRODUCTS // (spectra.shape[2] * _BLOCK_QUERIES))
     found = []
     for start in range(0, len(queries), _BLOCK_QUERIES):
-        duals, is_reversed = search.duals(queries[start : start + _BLOCK_QUERIES])
-        variants = [(to_device(dual), reverse) for dual, reverse in zip(duals, is_reversed, strict=True)]
+        duals = search.duals(queries[start : start + _BLOCK_QUERIES])
+        variants = [(to_device(dual), reverse) for dual, (reverse, _) in zip(duals, search.variants, strict=True)]
         largest = []
         for row in range(0, len(spectra), n_rows):
             part = spectra[row : row + n_rows]
@@ -239,16 +240,15 @@ def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, chan
 
 
 def _measure_exactly(
-    queries: ComplexArray, shapes: Shapes, found: IntArray, changes: dict[str, bool]
+    queries: ComplexArray, shapes: Shapes, found: IntArray, search: CyclicSearch
 ) -> tuple[IntArray, FloatArray]:
     """Measure the distances of the shapes found by their residuals, which are exact for close shapes, too."""
     space = shapes.space
     used, places = np.unique(found, return_inverse=True)
     preshapes = space.preshape(shapes.take(used))
-    search = CyclicSearch(preshapes, space, **changes)
     numbers, distances = np.empty_like(found), np.empty(found.shape, dtype=queries.real.dtype)
     for number, (query, members) in enumerate(zip(queries, places.reshape(found.shape), strict=True)):
-        settled = search.of(members).settle(query[None])
+        settled = search.changes(search.settle(preshapes[members], query[None]))
         closest = settled.apply(preshapes[members], space)
         measured = row_distances(space.whiten(query)[None], np.atleast_2d(space.whiten(closest)))
         order = np.lexsort((found[number], _rounded(measured)))

@@ -268,7 +268,7 @@ class TestStartPoint:
         np.testing.assert_allclose(space.norm(space.roll(Z, shifts)), space.norm(Z), rtol=1e-13)
 
     def test_reverse_runs_the_other_way(self, space, rng):
-        if isinstance(space, sx.CustomSpace):
+        if type(space) is sx.CustomSpace:
             with pytest.raises(UnsupportedBySpaceError, match="does not know its points"):
                 space.reverse(space.shift + 0j)
             return
@@ -360,7 +360,7 @@ class TestValues:
             (lambda: sx.BasisSpace([np.ones_like, np.sin, np.sin]), SpaceError, "linearly dependent"),
             (lambda: sx.BasisSpace([np.ones_like, lambda t: np.abs(t - 0.3)]), SpaceError, "breakpoints"),
             (lambda: sx.BasisSpace([np.ones_like, lambda t: t[:3]]), SpaceError, "as many values"),
-            (lambda: sx.BasisSpace([np.ones_like, lambda t: t + np.inf]), SpaceError, "functions\\[1\\] is not finite"),
+            (lambda: sx.BasisSpace([np.ones_like, lambda t: t + np.inf]), SpaceError, "functions\\[1\\].* finite"),
             (lambda: sx.BasisSpace([np.ones_like, np.sin], [2.0]), SpaceError, "between 0 and 1"),
             (lambda: sx.Landmarks(3.0), TypeError, "n_points must be an integer"),
             (lambda: sx.Landmarks("3"), TypeError, "n_points must be an integer"),

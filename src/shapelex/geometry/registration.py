@@ -1,7 +1,7 @@
 """Register outlines: give them a common start point, direction and, if wanted, handedness."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -194,23 +194,32 @@ def register(
     True
     """
     configurations, space = read_configurations(Z, space, "Z")
-    start, direction = check_flag(start, "start"), check_flag(direction, "direction")
-    reflection, subsample = check_flag(reflection, "reflection"), check_flag(subsample, "subsample")
+    changeable = {"start": start, "direction": direction, "reflection": reflection}
+    changeable = {name: check_flag(value, name) for name, value in changeable.items()}
+    subsample = check_flag(subsample, "subsample")
     if subsample:
         _check_subsample(start, space)
     n_starts, max_iter = check_count(n_starts, 1, "n_starts"), check_count(max_iter, 1, "max_iter")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
-    targets = None if _is_mean(to) else _given_targets(to, len(configurations), space)
-    curves = _Curves(configurations, space, {"start": start, "direction": direction, "reflection": reflection})
+    to_mean = isinstance(to, str)
+    if to_mean and to != "mean":
+        raise ParameterError(f'{parameter("to")} must be "mean" or configurations to register to, got {to!r}.')
+    targets = None if to_mean else _given_targets(to, len(configurations), space)
+    curves = _Curves(configurations, space, CyclicSearch(space, **changeable))
+    n_iter, converged = 0, True
     if targets is None:
-        changes, n_iter, converged = curves.register_to_mean(n_starts, max_iter, generator)
+        mean, n_iter, converged = curves.register_to_mean(n_starts, max_iter, generator)
+        n_points = space.n_coordinates // (space.coordinates_per_point or 1)
+        changes = curves.settle(mean[None]).as_most_are(n_points)
         targets = curves.mean(changes)[None]
     else:
-        changes, n_iter, converged = curves.settle(targets), 0, True
-    registered = curves.changed(changes)
+        changes = curves.settle(targets)
+    registered = np.empty_like(configurations)
+    for rows in _row_blocks(configurations):
+        registered[rows] = changes.of(rows).apply(configurations[rows], space)
     shift: IntArray | FloatArray = changes.shift
     if subsample:
-        if _is_mean(to):
+        if to_mean:
             fractions, mean, n_more, converged = _refine_with_mean(registered, targets[0], space, max_iter, converged)
             targets, n_iter = mean[None], n_iter + n_more
         else:
@@ -219,7 +228,8 @@ def register(
         moved = fractions != 0
         registered[moved] = _shift_landmarks(registered[moved], fractions[moved])
     rotation, before, after = _compare(configurations, registered, targets, space)
-    preparation = getattr(Z, "preparation", None)
+    given = getattr(Z, "preparation", None)
+    resampling = None if given is None else given.resampling
     return Registration(
         configurations=registered,
         target=targets[0] if len(targets) == 1 else targets,
@@ -232,27 +242,14 @@ def register(
         n_iter=n_iter,
         converged=converged,
         space=space,
-        preparation=None
-        if len(targets) > 1
-        else Preparation(
-            None if preparation is None else preparation.resampling,
-            targets[0],
-            start,
-            direction,
-            reflection,
-            subsample,
-        ),
+        preparation=Preparation(resampling, targets[0], **changeable, subsample=subsample)
+        if len(targets) == 1
+        else None,
     )
 
 
 def _plural(count: int) -> str:
     return "" if count == 1 else "s"
-
-
-def _is_mean(to: str | ArrayLike) -> bool:
-    if isinstance(to, str) and to != "mean":
-        raise ParameterError(f'{parameter("to")} must be "mean" or configurations to register to, got {to!r}.')
-    return isinstance(to, str)
 
 
 def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
@@ -263,7 +260,7 @@ def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
         raise ParameterError(
             f"{parameter('to')} has {len(targets)} shapes, but Z has one: give one target, or one for each shape of Z."
         )
-    return space.preshape(targets)
+    return space.preshapes(targets, "to")
 
 
 def _check_subsample(start: bool, space: Space) -> None:
@@ -285,74 +282,69 @@ class _Curves:
 
     configurations: ComplexArray
     space: Space
-    allowed: dict[str, bool]
+    search: CyclicSearch
 
     def register_to_mean(
         self, n_starts: int, max_iter: int, generator: np.random.Generator
-    ) -> tuple[Changes, int, bool]:
-        """Register to the common mean; return the changes, the iterations over all shapes, and whether they settled.
+    ) -> tuple[ComplexArray, int, bool]:
+        """Return the mean of the registered shapes, the iterations over all shapes, and whether they settled.
 
         Of `n_starts` first means, which `generator` draws, the best goes on with all shapes.
         """
         mean, n_shapes = self.mean(), len(self.configurations)
         if n_starts > 1 and n_shapes > 1:
             drawn = generator.permutation(n_shapes)
-            trial = self if n_shapes <= _MAX_TRIAL_SHAPES else self._of(np.sort(drawn[:_MAX_TRIAL_SHAPES]))
-            singles = self.space.preshape(self.configurations[drawn[: n_starts - 1]])
-            means = [trial._descend(first, max_iter)[0] for first in (mean, *singles)]
-            losses = [trial._loss(one) for one in means]
+            trial = self
+            if n_shapes > _MAX_TRIAL_SHAPES:
+                trial = replace(self, configurations=self.configurations[np.sort(drawn[:_MAX_TRIAL_SHAPES])])
+            singles = self.space.preshapes(self.configurations[drawn[: n_starts - 1]])
+            means, losses = [], []
+            for first in (mean, *singles):
+                means.append(trial._descend(first, max_iter)[0])
+                losses.append(trial._loss(means[-1]))
             # The first of equals, so that shapes that are registered already stay.
             mean = means[np.argmax(np.array(losses) <= min(losses) * (1 + 1e-9) + 1e-15)]
-        mean, n_iter, converged = self._descend(mean, max_iter)
-        n_points = self.space.n_coordinates // (self.space.coordinates_per_point or 1)
-        return self.settle(mean[None]).as_most_are(n_points), n_iter, converged
+        return self._descend(mean, max_iter)
 
     def settle(self, targets: ComplexArray) -> Changes:
         """Return the closest changes to one target, or to one per shape."""
         found = [
-            search.settle(targets[numbers] if len(targets) > 1 else targets) for numbers, search in self._searches()
+            self.search.settle(preshapes, targets[numbers] if len(targets) > 1 else targets)
+            for numbers, preshapes in self._blocks()
         ]
-        return Changes.joined(found)
-
-    def changed(self, changes: Changes) -> ComplexArray:
-        """Return the changed configurations."""
-        registered = np.empty_like(self.configurations)
-        for rows in self._rows():
-            registered[rows] = changes.of(rows).apply(self.configurations[rows], self.space)
-        return registered
+        return self.search.changes(np.concatenate(found))
 
     def mean(self, changes: Changes | None = None) -> ComplexArray:
         """Return the full mean pre-shape of the changed shapes, or of the shapes as they came."""
-        preshapes = (self.space.preshapes(self.configurations[rows], first_row=rows.start) for rows in self._rows())
-        if changes is not None:
-            preshapes = (
-                changes.of(rows).apply(block, self.space) for rows, block in zip(self._rows(), preshapes, strict=True)
-            )
-        return mean_preshape(preshapes, len(self.configurations), self.space)
+        blocks = (
+            preshapes if changes is None else changes.of(numbers).apply(preshapes, self.space)
+            for numbers, preshapes in self._blocks()
+        )
+        return mean_preshape(blocks, len(self.configurations), self.space)
 
-    def _rows(self) -> Iterator[slice]:
-        return _row_blocks(self.configurations)
-
-    def _of(self, numbers: IntArray) -> "_Curves":
-        return _Curves(self.configurations[numbers], self.space, self.allowed)
-
-    def _searches(self, numbers: IntArray | None = None) -> Iterator[tuple[IntArray, CyclicSearch]]:
-        """Yield blocks of the shapes of some numbers, all by default, with the search over their changes."""
+    def _blocks(self, numbers: IntArray | None = None) -> Iterator[tuple[IntArray, ComplexArray]]:
+        """Yield blocks of the shapes of some numbers, all by default, as pre-shapes."""
         numbers = np.arange(len(self.configurations)) if numbers is None else numbers
-        n_rows = _rows_per_block(self.configurations)
+        n_rows = max(1, _BLOCK_ENTRIES // max(self.space.n_coordinates, self.search.n_changes))
         for start in range(0, len(numbers), n_rows):
             block = numbers[start : start + n_rows]
-            preshapes = self.space.preshapes(self.configurations[block], first_row=int(block[0]))
-            yield block, CyclicSearch(preshapes, self.space, **self.allowed)
+            yield block, self.space.preshapes(self.configurations[block], first_row=int(block[0]))
 
     def _loss(self, mean: ComplexArray) -> float:
-        return 1 - float(np.concatenate([search.largest(mean) for _, search in self._searches()]).mean())
+        largest = [
+            self.search.squared_products(self.search.spectra(preshapes), mean[None]).max(axis=1)
+            for _, preshapes in self._blocks()
+        ]
+        return 1 - float(np.concatenate(largest).mean())
 
     def _descend(self, mean: ComplexArray, max_iter: int) -> tuple[ComplexArray, int, bool]:
         """Register and average in turn; return the mean, the iterations, and whether nothing changed any more.
 
         Both halves of a turn lower ``Σ_k d_F(m, g_k(z_k))²``. When the mean moves by δ, no product changes by more, so
         shapes whose best product leads by more than 2 δ keep their change and are not looked at.
+
+        The more shapes, the smaller the steps in which the mean moves on. The means of many shapes are therefore moved
+        further in the direction of the last step (Nesterov's method, started again where the sum has risen).
         """
         space, n_shapes = self.space, len(self.configurations)
         chosen = np.full(n_shapes, -1)
@@ -360,25 +352,37 @@ class _Curves:
         # Σ_k z_k z_k* of the changed pre-shapes.
         moments = np.zeros((space.n_coordinates, space.n_coordinates), dtype=np.complex128)
         exact = converged = False
+        largest, n_steps, last = 0.0, 0, mean
         for n_iter in range(max_iter + 1):
-            settled = n_iter > 0
-            for numbers, search in self._searches(np.flatnonzero(gaps <= 0)):
-                closest, gaps[numbers] = search.closest(mean)
-                gaps[numbers] -= search.least_gap
+            settled = True
+            for numbers, preshapes in self._blocks(np.flatnonzero(gaps <= 0)):
+                closest, gaps[numbers] = self.search.closest(preshapes, mean)
                 moved = np.flatnonzero(closest != chosen[numbers])
                 if len(moved):
                     settled = False
-                    before, after = chosen[numbers[moved]], closest[moved]
-                    part = search.Z[moved]
+                    part = preshapes[moved]
                     if n_iter:
-                        _add_products(moments, search.changes(before).apply(part, space), -1)
-                    _add_products(moments, search.changes(after).apply(part, space), 1)
+                        before = self.search.changes(chosen[numbers[moved]]).apply(part, space)
+                        moments -= before.T @ before.conj()
+                    after = self.search.changes(closest[moved]).apply(part, space)
+                    moments += after.T @ after.conj()
                     chosen[numbers] = closest
             converged = settled and exact and n_iter < max_iter
             if converged or n_iter == max_iter:
                 break
-            # One step of the power method already lowers the loss, at a small part of the price of an eigenvector.
-            following = self.mean(search.changes(chosen)) if settled else _power_step(moments, mean, space)
+            if settled:
+                following = self.mean(self.search.changes(chosen))
+            else:
+                # One step of the power method already lowers the loss, at a small part of the price of an eigenvector.
+                raised = moments @ (space.gram @ mean)
+                size = space.norm(raised)
+                following = step = raised / size
+                if n_shapes > _MAX_TRIAL_SHAPES:
+                    n_steps = n_steps + 1 if size >= largest else 0
+                    following = step + max(0, n_steps - 1) / (n_steps + 2) * (step - last)
+                    following /= space.norm(following)
+                    largest, last = size, step
+                following = following.astype(mean.dtype)
             gaps -= 2 * _distance_moved(mean, following, space)
             mean, exact = following, settled
         return mean, n_iter, converged
@@ -393,28 +397,14 @@ def mean_preshape(blocks: Iterable[ComplexArray], n_shapes: int, space: Space) -
     return np.asarray(space.unwhiten(turned_along(mean, first[0]).astype(first.dtype)))
 
 
-def _add_products(moments: ComplexArray, preshapes: ComplexArray, sign: int) -> None:
-    moments += sign * (preshapes.T @ preshapes.conj())
-
-
-def _power_step(moments: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
-    """Return ``Σ_k z_k (z_k* Phi m)``, of norm 1."""
-    raised = moments @ (space.gram @ mean)
-    return np.asarray(raised / space.norm(raised)).astype(mean.dtype)
-
-
 def _distance_moved(first: ComplexArray, second: ComplexArray, space: Space) -> float:
     rows = space.whiten_rows(np.stack([first, second]))
     return float(row_distances(rows[:1], rows[1:], "partial")[0])
 
 
-def _rows_per_block(Z: ComplexArray, n_entries: int = 1) -> int:
-    return max(1, _BLOCK_ENTRIES // (n_entries * int(Z.shape[1])))
-
-
 def _row_blocks(Z: ComplexArray, n_entries: int = 1) -> Iterator[slice]:
     """Yield consecutive rows of which each needs memory for `n_entries` numbers per coordinate."""
-    n_rows = _rows_per_block(Z, n_entries)
+    n_rows = max(1, _BLOCK_ENTRIES // (n_entries * int(Z.shape[1])))
     return (slice(start, min(start + n_rows, len(Z))) for start in range(0, len(Z), n_rows))
 
 

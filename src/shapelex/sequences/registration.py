@@ -157,15 +157,15 @@ def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes
     """Move the start points of outlines that were registered one by one so that they follow each other."""
     order, starts = time.order, time.steps == 0
     preshapes = space.preshape(found.configurations[order])
-    search = CyclicSearch(preshapes, space, start=True, direction=False, reflection=False)
-    n_points = search.n_points
+    search = CyclicSearch(space, start=True, direction=False, reflection=False)
+    n_points, spectra = search.n_points, search.spectra(preshapes)
     before = np.concatenate([preshapes[:1], preshapes[:-1]])
-    to_previous = _all_distances(search, before) / np.maximum(time.steps, 1)[:, None]
+    to_previous = _all_distances(search, spectra, before) / np.maximum(time.steps, 1)[:, None]
     target, shift = space.preshape(found.target), np.zeros(len(order), dtype=np.int64)
     n_iter, converged = found.n_iter, False
     for _ in range(_MAX_ITER):
         n_iter += 1
-        to_target = _all_distances(search, target[None])
+        to_target = _all_distances(search, spectra, target[None])
         followed = np.empty(len(order), dtype=np.int64)
         follow_shifts(ANCHOR * to_target, to_previous, starts, followed)
         target = mean_preshape([space.roll(preshapes, followed)], len(preshapes), space)
@@ -173,7 +173,7 @@ def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes
         shift = followed
         if converged:
             break
-    alone = _all_distances(search, target[None]).argmin(axis=1)
+    alone = _all_distances(search, spectra, target[None]).argmin(axis=1)
     whole = np.empty(len(order), dtype=np.int64)
     whole[order] = shift
     slipped = np.empty(len(order))
@@ -187,10 +187,9 @@ def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes
     )
 
 
-def _all_distances(search: CyclicSearch, targets: ComplexArray) -> FloatArray:
+def _all_distances(search: CyclicSearch, spectra: ComplexArray, targets: ComplexArray) -> FloatArray:
     """Return the squared full distances for all start points, shape (n_shapes, n_points)."""
-    squares = np.concatenate([block for _, block in search.squared_products(targets)])
-    return np.maximum(1 - squares.astype(np.float64), 0)
+    return np.maximum(1 - search.squared_products(spectra, targets).astype(np.float64), 0)
 
 
 def _mend_swaps(configurations: ComplexArray, time: TimeOrder, space: Space) -> tuple[BoolArray, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from shapelex._messages import parameter
-from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import (
     as_configurations,
     as_numeric_array,
@@ -194,11 +194,8 @@ class Space(ABC):
 
     def preshapes(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
         """Return the pre-shapes of stacked configurations that are known to be finite; see :meth:`preshape`."""
-        centers = self._centers(configurations)
-        moved = self._remove_centers(configurations, centers)
-        sizes = row_norms(self._multiply_factor(moved))
-        self._check_sizes(sizes, centers, name, first_row)
-        moved /= sizes[:, None]
+        moved, _, sizes = self._center_and_measure(configurations, name, first_row)
+        moved /= sizes
         return moved
 
     @one_or_many
@@ -230,11 +227,8 @@ class Space(ABC):
 
     def unit_rows(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
         """Return pre-shapes as whitened rows, of stacked configurations that are known to be finite."""
-        centers = self._centers(configurations)
-        rows = self._multiply_factor(self._remove_centers(configurations, centers))
-        sizes = row_norms(rows)
-        self._check_sizes(sizes, centers, name, first_row)
-        rows /= sizes[:, None]
+        _, rows, sizes = self._center_and_measure(configurations, name, first_row)
+        rows /= sizes
         return rows
 
     def unwhiten(self, X: ArrayLike) -> ComplexArray:
@@ -251,7 +245,13 @@ class Space(ABC):
             Centered configurations, when the rows come from :meth:`whiten`.
         """
         rows, is_single = self._check(X, "X")
-        configurations = self._solve_factor(rows)
+        if self._is_plain:
+            configurations = rows.copy()
+        else:
+            from scipy.linalg import solve_triangular
+
+            solution = solve_triangular(self._factor.astype(rows.dtype), rows.T, lower=False, check_finite=False)
+            configurations = np.ascontiguousarray(solution.T)
         return configurations[0] if is_single else configurations
 
     def scaled_parts(
@@ -295,7 +295,7 @@ class Space(ABC):
     def _unit_shift(self) -> FloatArray:
         """Unit vector ``R u / |R u|`` along which translations move whitened rows, as interleaved reals."""
         moved = self._multiply_factor(np.asarray(self.shift, dtype=np.complex128)[None, :])[0]
-        return read_only(np.ascontiguousarray(moved / np.linalg.norm(moved)).view(np.float64))
+        return read_only(np.ascontiguousarray(moved / (np.linalg.norm(moved) or 1)).view(np.float64))
 
     @one_or_many
     def sample(self, Z: ComplexArray, t: ArrayLike) -> ComplexArray:
@@ -379,7 +379,8 @@ class Space(ABC):
         Z : array_like of complex, shape (n_shapes, n_coordinates) or (n_coordinates,)
             Configurations.
         s : int or array_like of int, shape (n_shapes,)
-            Number of the point to start at, modulo the number of points; one for all or one per shape.
+            Number of the point to start at, modulo the number of points; one for all or one per shape. In a
+            `BasisSpace`, which has no points, one curve parameter for all shapes: the new curve is ``r(t + s)``.
 
         Returns
         -------
@@ -389,11 +390,11 @@ class Space(ABC):
         Raises
         ------
         UnsupportedBySpaceError
-            If the space is open.
+            If the space is open, does not know its points, or does not hold the curves that start at `s`.
         """
         if not self.closed:
             raise UnsupportedBySpaceError(f"roll moves the start point of a closed curve, but {self} is open.")
-        return self._roll(Z, _as_shifts(s, len(Z)))
+        return self.roll_rows(Z, s)
 
     @one_or_many
     def reverse(self, Z: ComplexArray) -> ComplexArray:
@@ -409,7 +410,7 @@ class Space(ABC):
         ndarray of complex, same shape
             The same curves in the other direction.
         """
-        return self._reverse(Z)
+        return self.reverse_rows(Z)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is computed again: copies of arrays would be writable.
@@ -422,10 +423,12 @@ class Space(ABC):
                 read_only(value)
         self.__dict__.update(state)
 
-    def _roll(self, configurations: ComplexArray, shifts: IntArray) -> ComplexArray:  # noqa: ARG002
+    def roll_rows(self, configurations: ComplexArray, s: ArrayLike) -> ComplexArray:  # noqa: ARG002
+        """Start stacked configurations at their point `s`; see :meth:`roll`."""
         raise UnsupportedBySpaceError(f"{type(self).__name__} does not know its points, so it cannot roll them.")
 
-    def _reverse(self, configurations: ComplexArray) -> ComplexArray:  # noqa: ARG002
+    def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:  # noqa: ARG002
+        """Reverse stacked configurations; see :meth:`reverse`."""
         raise UnsupportedBySpaceError(f"{type(self).__name__} does not know its points, so it cannot reverse them.")
 
     def check_space_of(self, Z: ArrayLike, name: str = "Z") -> None:
@@ -445,9 +448,16 @@ class Space(ABC):
         self.check_space_of(Z, name)
         return as_configurations(Z, name=name, n_coordinates=self.n_coordinates, first_row=first_row)
 
-    def _check_sizes(self, sizes: FloatArray, centers: ComplexArray, name: str = "Z", first_row: int = 0) -> None:
-        offsets = np.abs(centers) * sizes.dtype.type(self._shift_norm)
-        check_not_collapsed(sizes, np.maximum(sizes, offsets), name, first_row)
+    def _center_and_measure(
+        self, configurations: ComplexArray, name: str, first_row: int
+    ) -> tuple[ComplexArray, ComplexArray, FloatArray]:
+        """Return centered configurations, the same whitened, and their norms as a column; refuse collapsed shapes."""
+        centers = self._centers(configurations)
+        moved = self._remove_centers(configurations, centers)
+        rows = self._multiply_factor(moved)
+        sizes = row_norms(rows)
+        check_not_collapsed(sizes, np.abs(centers) * sizes.dtype.type(self._shift_norm), name, first_row)
+        return moved, rows, sizes[:, None]
 
     @cached_property
     def _factor(self) -> ComplexArray | FloatArray:
@@ -469,7 +479,7 @@ class Space(ABC):
 
     @cached_property
     def _center_weights(self) -> ComplexArray | FloatArray:
-        weights: ComplexArray | FloatArray = (self.gram @ self.shift).conj() / self._shift_norm**2
+        weights: ComplexArray | FloatArray = (self.gram @ self.shift).conj() / (self._shift_norm**2 or 1)
         return weights
 
     def _centers(self, configurations: ComplexArray) -> ComplexArray:
@@ -489,14 +499,6 @@ class Space(ABC):
             return configurations
         product: ComplexArray = configurations @ self._factor.astype(configurations.dtype).T
         return product
-
-    def _solve_factor(self, rows: ComplexArray) -> ComplexArray:
-        if self._is_plain:
-            return rows.copy()
-        from scipy.linalg import solve_triangular
-
-        factor = self._factor.astype(rows.dtype)
-        return np.ascontiguousarray(solve_triangular(factor, rows.T, lower=False, check_finite=False).T)
 
 
 class PointSpace(Space):
@@ -521,12 +523,20 @@ class PointSpace(Space):
         shift[: self.n_points] = 1
         return read_only(shift)
 
-    def _roll(self, configurations: ComplexArray, shifts: IntArray) -> ComplexArray:
+    def roll_rows(self, configurations: ComplexArray, s: ArrayLike) -> ComplexArray:
+        """Start stacked configurations at their point `s`, one for all or one per shape."""
+        shifts = as_numeric_array(s, "s")
+        if not np.issubdtype(shifts.dtype, np.integer) or shifts.shape not in ((), (len(configurations),)):
+            raise ShapeInputError(
+                f"s must be an integer, or one integer for each of the {len(configurations)} shapes, got shape "
+                f"{shifts.shape}, dtype {shifts.dtype}."
+            )
         by_point = configurations.reshape(len(configurations), -1, self.n_points)
-        order = (np.arange(self.n_points) + shifts[:, None]) % self.n_points
+        order = (np.arange(self.n_points) + np.atleast_1d(shifts.astype(np.int64))[:, None]) % self.n_points
         return np.take_along_axis(by_point, order[:, None], axis=2).reshape(configurations.shape)
 
-    def _reverse(self, configurations: ComplexArray) -> ComplexArray:
+    def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:
+        """Reverse the order of the points of stacked configurations."""
         by_point = configurations.reshape(len(configurations), -1, self.n_points)
         last = self.n_points if self.closed else self.n_points - 1
         order = (last - np.arange(self.n_points)) % self.n_points
@@ -560,20 +570,6 @@ class PlainRows(Space):
         """Refuse, because plain rows are not curves."""
         raise UnsupportedBySpaceError("PlainRows are not curves.")
 
-    @cached_property
-    def _unit_shift(self) -> FloatArray:
-        return read_only(np.zeros(2 * self.n_columns))
-
-    @cached_property
-    def _shift_norm(self) -> float:
-        return 0.0
-
-    def _centers(self, configurations: ComplexArray) -> ComplexArray:
-        return np.zeros(len(configurations), dtype=configurations.dtype)
-
-    def _remove_centers(self, configurations: ComplexArray, centers: ComplexArray) -> ComplexArray:  # noqa: ARG002
-        return configurations.copy()
-
 
 def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
     """Return `space`, or that of a set of shapes `Z` when none is given; None leaves it to the caller."""
@@ -604,16 +600,6 @@ def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
     return values
 
 
-def _as_shifts(s: ArrayLike, n_shapes: int) -> IntArray:
-    shifts = as_numeric_array(s, "s")
-    if not np.issubdtype(shifts.dtype, np.integer) or shifts.shape not in ((), (n_shapes,)):
-        raise ShapeInputError(
-            f"s must be an integer, or one integer for each of the {n_shapes} shapes, got shape {shifts.shape}, "
-            f"dtype {shifts.dtype}."
-        )
-    return np.broadcast_to(shifts.astype(np.int64), (n_shapes,))
-
-
 def read_only(array: AnyArray) -> AnyArray:
     """Make the array read-only, and return it."""
     array.flags.writeable = False
@@ -642,23 +628,22 @@ def _fit_least_squares(space: Space, points: ComplexArray, parameters: FloatArra
 
     `parameters` has shape ``(P,)`` when all curves share them, else ``(K, P)``.
     """
-    (n_curves, n_points), n_coordinates = points.shape, space.n_coordinates
-    if parameters.ndim == 1:
-        matrix = space.basis(parameters)
-        orthogonal, triangular = np.linalg.qr(matrix)
-        _check_rank(triangular[None], "all rows")
-        projected = points @ orthogonal.conj()
-        return np.ascontiguousarray(np.linalg.solve(triangular, projected.T).T, dtype=points.dtype)
-    coefficients = np.empty((n_curves, n_coordinates), dtype=points.dtype)
+    n_points, n_coordinates = points.shape[1], space.n_coordinates
+    is_shared = parameters.ndim == 1
+    parameters = np.atleast_2d(parameters)
+    # All curves that share their parameters are columns of one problem.
+    columns = points.T[None] if is_shared else points[:, :, None]
+    solutions = []
     block = max(1, _BLOCK_ENTRIES // (n_points * n_coordinates))
-    for start in range(0, n_curves, block):
-        part = slice(start, min(start + block, n_curves))
+    for start in range(0, len(parameters), block):
+        part = slice(start, start + block)
         matrices = space.basis(parameters[part].ravel()).reshape(-1, n_points, n_coordinates)
         orthogonal, triangular = np.linalg.qr(matrices)
-        _check_rank(triangular, None, first_row=start)
-        projected = np.einsum("kpn,kp->kn", orthogonal.conj(), points[part])
-        coefficients[part] = np.linalg.solve(triangular, projected[:, :, None])[:, :, 0]
-    return coefficients
+        _check_rank(triangular, start, is_shared)
+        projected = orthogonal.conj().swapaxes(1, 2) @ columns[part]
+        solutions.append(np.linalg.solve(triangular, projected))
+    coefficients = np.concatenate(solutions).swapaxes(1, 2).reshape(-1, n_coordinates)
+    return np.ascontiguousarray(coefficients, dtype=points.dtype)
 
 
 def _check_parameters(t: ArrayLike, points: ComplexArray) -> FloatArray:
@@ -675,13 +660,13 @@ def _check_parameters(t: ArrayLike, points: ComplexArray) -> FloatArray:
     return given.astype(np.float64)
 
 
-def _check_rank(triangular: ComplexArray | FloatArray, where: str | None, first_row: int = 0) -> None:
+def _check_rank(triangular: ComplexArray | FloatArray, first_row: int, is_shared: bool) -> None:
     diagonal = np.abs(np.diagonal(triangular, axis1=1, axis2=2))
     precision = np.finfo(diagonal.dtype).eps * triangular.shape[1] * 100
     deficient = diagonal.min(axis=1) <= precision * diagonal.max(axis=1)
     if deficient.any():
-        padded = np.concatenate([np.zeros(first_row, dtype=bool), deficient])
+        rows = "all rows" if is_shared else name_rows(deficient, first_row)
         raise UndeterminedFitError(
-            f"points leave some coefficients undetermined in {where or name_rows(padded)}: parts of the curve hold too "
-            "few points; sample it more evenly, or use fewer coordinates."
+            f"points leave some coefficients undetermined in {rows}: parts of the curve hold too few points; sample it "
+            "more evenly, or use fewer coordinates."
         )

@@ -8,7 +8,7 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_flag
 from shapelex.exceptions import ShapeInputError, SpaceError, UnsupportedBySpaceError
-from shapelex.spaces.base import Space, check_parameter_range, one_or_many, read_only
+from shapelex.spaces.base import Space, check_parameter_range, read_only
 from shapelex.spaces.splines import piecewise_gauss_legendre
 
 # Exact for polynomial pieces of degree 31; the check with more nodes tells when that was not enough.
@@ -17,38 +17,7 @@ _NODES_TO_CHECK = 47
 _TOLERANCE = 1e-10
 
 
-class _MatrixSpace(Space):
-    """A space that holds its Gram matrix and its shift as arrays."""
-
-    _gram: ComplexArray | FloatArray
-    _shift: ComplexArray | FloatArray
-    _closed: bool
-
-    @property
-    def n_coordinates(self) -> int:
-        """Dimension ``N`` of a configuration."""
-        return len(self._gram)
-
-    @property
-    def gram(self) -> ComplexArray | FloatArray:
-        """Matrix ``Phi`` of the Hermitian product."""
-        return self._gram
-
-    @property
-    def shift(self) -> ComplexArray | FloatArray:
-        """Configuration ``u`` that translations add; of curves, the one of the constant 1."""
-        return self._shift
-
-    @property
-    def closed(self) -> bool:  # type: ignore[override]
-        """Whether the last point joins the first."""
-        return self._closed
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
-
-
-class CustomSpace(_MatrixSpace):
+class CustomSpace(Space):
     """Configurations with any Hermitian product and any shift.
 
     Parameters
@@ -79,16 +48,61 @@ class CustomSpace(_MatrixSpace):
         basis: Callable[[FloatArray], Any] | None = None,
         closed: bool = False,
     ) -> None:
-        self._gram = _as_hermitian(gram)
-        self._shift = _as_shift(shift, len(self._gram))
-        self._basis = basis
+        matrix, vector = _as_finite(gram, "gram"), _as_finite(shift, "shift")
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+            raise SpaceError(f"gram must be a square matrix of at least 2 rows, got shape {matrix.shape}.")
+        if not np.allclose(matrix, matrix.conj().T, rtol=0, atol=_scale(matrix)):
+            raise SpaceError("gram must be Hermitian: equal to its conjugate transpose.")
+        if vector.shape != matrix.shape[:1]:
+            raise SpaceError(f"shift must have shape {matrix.shape[:1]} like the rows of gram, got {vector.shape}.")
+        if not vector.any():
+            raise SpaceError("shift must have an entry that is not zero.")
+        self._gram = read_only((matrix + matrix.conj().T) / 2)
+        self._shift = read_only(vector)
+        self._functions: Any = basis
         self._closed = check_flag(closed, "closed")
         _ = self._factor  # refuses a gram that is not positive definite
 
     @property
+    def n_coordinates(self) -> int:
+        """Dimension ``N`` of a configuration."""
+        return len(self._gram)
+
+    @property
+    def gram(self) -> ComplexArray | FloatArray:
+        """Matrix ``Phi`` of the Hermitian product."""
+        return self._gram
+
+    @property
+    def shift(self) -> ComplexArray | FloatArray:
+        """Configuration ``u`` that translations add; of curves, the one of the constant 1."""
+        return self._shift
+
+    @property
+    def closed(self) -> bool:  # type: ignore[override]
+        """Whether the last point joins the first."""
+        return self._closed
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_coordinates={self.n_coordinates}, closed={self.closed})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, type(self))
+            and self.closed == other.closed
+            and self._functions == other._functions
+            and np.array_equal(self._gram, other._gram)
+            and np.array_equal(self._shift, other._shift)
+        )
+
+    def __hash__(self) -> int:
+        # Equal numbers may have unequal bytes (1 and 1+0j, 0 and −0), so the arrays stay out.
+        return hash((self.n_coordinates, self.closed))
+
+    @property
     def has_basis(self) -> bool:
         """Whether the space knows its basis functions, so that its configurations are curves."""
-        return self._basis is not None
+        return self._functions is not None
 
     def basis(self, t: ArrayLike) -> ComplexArray | FloatArray:
         """Evaluate the basis functions, where they were given.
@@ -108,34 +122,21 @@ class CustomSpace(_MatrixSpace):
         UnsupportedBySpaceError
             If the space was made without basis functions.
         """
-        if self._basis is None:
+        if self._functions is None:
             raise UnsupportedBySpaceError(
                 "This CustomSpace has no basis functions, so its configurations are not curves; "
                 "give CustomSpace a basis, or use BasisSpace."
             )
         parameters = check_parameter_range(t, self.closed)
-        values = as_numeric_array(self._basis(parameters), "basis(t)")
+        values = as_numeric_array(self._functions(parameters), "basis(t)")
         if values.shape != (len(parameters), self.n_coordinates):
             raise ShapeInputError(
                 f"basis(t) must have shape ({len(parameters)}, {self.n_coordinates}), got {values.shape}."
             )
         return values
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, CustomSpace)
-            and np.array_equal(self._gram, other._gram)
-            and np.array_equal(self._shift, other._shift)
-            and self._basis == other._basis
-            and self.closed == other.closed
-        )
 
-    def __hash__(self) -> int:
-        # Equal numbers may have unequal bytes (1 and 1+0j, 0 and −0), so the arrays stay out.
-        return hash((self.n_coordinates, self.closed))
-
-
-class BasisSpace(_MatrixSpace):
+class BasisSpace(CustomSpace):
     """Curves in the span of the user's own basis functions.
 
     Parameters
@@ -175,17 +176,20 @@ class BasisSpace(_MatrixSpace):
         self._functions = tuple(functions)
         if len(self._functions) < 2:
             raise SpaceError(f"functions must hold at least two basis functions, got {len(self._functions)}.")
-        self._breakpoints = _as_breakpoints(breakpoints)
-        self._gram, self._shift = self._integrate()
+        given = _as_finite(breakpoints, "breakpoints")
+        if np.iscomplexobj(given) or given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+            raise SpaceError(f"breakpoints must be a list of numbers between 0 and 1, got {given}.")
+        self._breakpoints = read_only(np.unique(np.concatenate([[0.0, 1.0], given])))
+        gram, shift = self._integrate()
         ends = self._evaluate(np.array([0.0, 1.0]))
         if closed is None:
             closed = bool(np.allclose(ends[0], ends[1], rtol=0, atol=_TOLERANCE * max(1.0, np.abs(ends).max())))
-        self._closed = check_flag(closed, "closed")
+        super().__init__(gram, shift, basis=self._functions, closed=closed)
 
     @property
     def functions(self) -> tuple[Callable[[FloatArray], Any], ...]:
         """The basis functions."""
-        return self._functions
+        return tuple(self._functions)
 
     @property
     def breakpoints(self) -> FloatArray:
@@ -207,37 +211,17 @@ class BasisSpace(_MatrixSpace):
         """
         return self._evaluate(check_parameter_range(t, self.closed))
 
-    @one_or_many
-    def roll(self, Z: ComplexArray, s: ArrayLike) -> ComplexArray:
-        """Move the start point of closed curves to the parameter `s`.
-
-        Parameters
-        ----------
-        Z : array_like of complex, shape (n_shapes, n_coordinates) or (n_coordinates,)
-            Configurations.
-        s : float
-            Parameter to start at: the new curve is ``r(t + s)``. Spaces with control points count points here.
-
-        Returns
-        -------
-        ndarray of complex, same shape
-            The same closed curves, started at `s`.
-
-        Raises
-        ------
-        UnsupportedBySpaceError
-            If the curves are open, or started at `s` are no longer in the span of the functions.
-        """
-        if not self.closed:
-            raise UnsupportedBySpaceError(f"roll moves the start point of a closed curve, but {self} is open.")
+    def roll_rows(self, configurations: ComplexArray, s: ArrayLike) -> ComplexArray:
+        """Start stacked configurations at the curve parameter `s`."""
         start = as_numeric_array(s, "s")
         if start.ndim or np.iscomplexobj(start) or not np.isfinite(start):
             raise ShapeInputError("s must be one finite real parameter for all shapes of a BasisSpace.")
         offset = float(start) % 1.0
         pieces = np.unique(np.concatenate([self.breakpoints, (self.breakpoints - offset) % 1.0]))
-        return self._reparametrize(Z, pieces, lambda t: (t + offset) % 1.0, f"roll by {offset:g}")
+        return self._reparametrize(configurations, pieces, lambda t: (t + offset) % 1.0, f"roll by {offset:g}")
 
-    def _reverse(self, configurations: ComplexArray) -> ComplexArray:
+    def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:
+        """Run through the curves of stacked configurations the other way."""
         pieces = np.unique(np.concatenate([self.breakpoints, 1.0 - self.breakpoints]))
         return self._reparametrize(configurations, pieces, lambda t: 1.0 - t, "reverse")
 
@@ -273,7 +257,7 @@ class BasisSpace(_MatrixSpace):
         shift = np.linalg.lstsq(values, roots, rcond=None)[0]
         if not np.allclose(values @ shift, roots, rtol=0, atol=1e-8):
             raise SpaceError("No linear combination of the functions is constant, so translations have no meaning.")
-        return read_only((gram + gram.conj().T) / 2), read_only(shift)
+        return gram, shift
 
     def _weighted_values(self, n_nodes: int) -> tuple[ComplexArray | FloatArray, FloatArray]:
         """Return the functions at the nodes of a quadrature, times the square roots of its weights, and these."""
@@ -284,58 +268,22 @@ class BasisSpace(_MatrixSpace):
     def _evaluate(self, parameters: FloatArray) -> ComplexArray | FloatArray:
         columns = []
         for number, function in enumerate(self.functions):
-            values = as_numeric_array(function(parameters), f"functions[{number}](t)")
+            values = _as_finite(function(parameters), f"functions[{number}](t)")
             if values.shape not in ((), parameters.shape):
                 raise SpaceError(
                     f"functions[{number}] must take {len(parameters)} parameters to as many values, got {values.shape}."
                 )
-            if not np.isfinite(values).all():
-                raise SpaceError(f"functions[{number}] is not finite on [0, 1].")
             columns.append(np.broadcast_to(values, parameters.shape))
-        stacked = np.stack(columns, axis=1)
-        return stacked.astype(np.result_type(stacked.dtype, np.float64), copy=False)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, BasisSpace)
-            and self.functions == other.functions
-            and np.array_equal(self.breakpoints, other.breakpoints)
-            and self.closed == other.closed
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.functions, self.closed))
+        return np.stack(columns, axis=1)
 
 
 def _scale(gram: ComplexArray | FloatArray) -> float:
     return _TOLERANCE * float(np.abs(np.diagonal(gram)).max())
 
 
-def _as_hermitian(gram: ArrayLike) -> ComplexArray | FloatArray:
-    matrix = as_numeric_array(gram, "gram")
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        raise SpaceError(f"gram must be a square matrix of at least 2 rows, got shape {matrix.shape}.")
-    matrix = matrix.astype(np.result_type(matrix.dtype, np.float64))
-    if not np.isfinite(matrix).all():
-        raise SpaceError("gram must be finite, got NaN or infinite entries.")
-    if not np.allclose(matrix, matrix.conj().T, rtol=0, atol=_scale(matrix)):
-        raise SpaceError("gram must be Hermitian: equal to its conjugate transpose.")
-    hermitian: ComplexArray | FloatArray = (matrix + matrix.conj().T) / 2
-    return read_only(hermitian)
-
-
-def _as_shift(shift: ArrayLike, n_coordinates: int) -> ComplexArray | FloatArray:
-    vector = as_numeric_array(shift, "shift")
-    if vector.shape != (n_coordinates,):
-        raise SpaceError(f"shift must have shape ({n_coordinates},) like the rows of gram, got {vector.shape}.")
-    vector = vector.astype(np.result_type(vector.dtype, np.float64))
-    if not np.isfinite(vector).all() or not vector.any():
-        raise SpaceError(f"shift must be finite and not zero, got {vector}.")
-    return read_only(vector)
-
-
-def _as_breakpoints(breakpoints: ArrayLike) -> FloatArray:
-    values = as_numeric_array(breakpoints, "breakpoints")
-    if np.iscomplexobj(values) or values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
-        raise SpaceError(f"breakpoints must be a list of numbers between 0 and 1, got {values}.")
-    return read_only(np.unique(np.concatenate([[0.0, 1.0], values])))
+def _as_finite(values: ArrayLike, name: str) -> ComplexArray | FloatArray:
+    """Return a copy in double precision."""
+    array = as_numeric_array(values, name)
+    if not np.isfinite(array).all():
+        raise SpaceError(f"{name} must be finite, got NaN or infinite entries.")
+    return array.astype(np.result_type(array.dtype, np.float64))

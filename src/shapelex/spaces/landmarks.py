@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex.spaces.base import PointSpace, Space, check_parameter_range, read_only
-from shapelex.spaces.splines import clamped_basis, periodic_basis
+from shapelex.spaces.base import PointSpace, Space, read_only
+from shapelex.spaces.splines import spline_basis
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,7 @@ class Landmarks(PointSpace):
         ndarray of float, shape (n_parameters, n_points)
             Values of the hat functions.
         """
-        parameters = check_parameter_range(t, self.closed)
-        evaluate = periodic_basis if self.closed else clamped_basis
-        return evaluate(parameters, self.n_points, 1)
+        return spline_basis(t, self.n_points, 1, self.closed)
 
     # Whether outlines are closed changes neither the product nor the shift.
     def _has_product_of(self, other: Space) -> bool:
@@ -79,5 +77,5 @@ class Landmarks(PointSpace):
 
     def _remove_centers(self, configurations: ComplexArray, centers: ComplexArray) -> ComplexArray:
         moved = configurations - centers[:, None]
-        moved -= self._centers(moved)[:, None]
+        moved -= moved.mean(axis=1)[:, None]
         return moved

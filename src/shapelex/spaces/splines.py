@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import comb, factorial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -71,8 +71,13 @@ class BSpline(PointSpace):
     @cached_property
     def gram(self) -> FloatArray:
         """Matrix ``Phi`` of the Hermitian product: the Gram matrix of the basis functions."""
-        gram = periodic_gram(self.n_points, self.degree) if self.closed else self._clamped_gram()
-        return read_only(gram)
+        if self.closed:
+            return read_only(_periodic_gram(self.n_points, self.degree))
+        breakpoints = np.linspace(0.0, 1.0, self.n_points - self.degree + 1)
+        nodes, weights = piecewise_gauss_legendre(breakpoints, self.degree + 1)
+        values = self.basis(nodes)
+        gram = values.T @ (weights[:, None] * values)
+        return read_only((gram + gram.T) / 2)
 
     def basis(self, t: ArrayLike) -> FloatArray:
         """Evaluate the basis functions.
@@ -87,16 +92,7 @@ class BSpline(PointSpace):
         ndarray of float, shape (n_parameters, n_points)
             Values ``phi_n(t_p)``.
         """
-        parameters = check_parameter_range(t, self.closed)
-        evaluate = periodic_basis if self.closed else clamped_basis
-        return evaluate(parameters, self.n_points, self.degree)
-
-    def _clamped_gram(self) -> FloatArray:
-        breakpoints = np.linspace(0.0, 1.0, self.n_points - self.degree + 1)
-        nodes, weights = piecewise_gauss_legendre(breakpoints, self.degree + 1)
-        values = clamped_basis(nodes, self.n_points, self.degree)
-        gram = values.T @ (weights[:, None] * values)
-        return (gram + gram.T) / 2
+        return spline_basis(t, self.n_points, self.degree, self.closed)
 
 
 @dataclass(frozen=True)
@@ -165,53 +161,46 @@ class HermiteSpline(PointSpace):
         end = (start + 1) % self.n_points
         x = scaled - start
         values = np.zeros((len(x), self.n_coordinates))
-        parameter = np.arange(len(x))
-        np.add.at(values, (parameter, start), (1 + 2 * x) * (1 - x) ** 2)
-        np.add.at(values, (parameter, end), x**2 * (3 - 2 * x))
-        np.add.at(values, (parameter, self.n_points + start), x * (1 - x) ** 2)
-        np.add.at(values, (parameter, self.n_points + end), x**2 * (x - 1))
+        row = np.arange(len(x))
+        values[row, start] = (1 + 2 * x) * (1 - x) ** 2
+        values[row, end] = x**2 * (3 - 2 * x)
+        values[row, self.n_points + start] = x * (1 - x) ** 2
+        values[row, self.n_points + end] = x**2 * (x - 1)
         return values
 
-    def _reverse(self, configurations: ComplexArray) -> ComplexArray:
-        turned = super()._reverse(configurations)
+    def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:
+        """Reverse stacked configurations, and with them the signs of their tangents."""
+        turned = super().reverse_rows(configurations)
         turned[:, self.n_points :] *= -1
         return turned
 
 
-def periodic_basis(t: FloatArray, n_functions: int, degree: int) -> FloatArray:
-    """Return ``phi_n(t) = Σ_k beta(M t − n − k M)``, the periodized centered B-splines."""
-    # Functions one support beyond both ends reach into [0, M]; folding their numbers modulo M periodizes.
-    margin = degree // 2 + 1
-    n_unfolded = n_functions + 2 * margin + 1
-    knots = np.arange(n_unfolded + degree + 1) - (margin + (degree + 1) / 2)
-    unfolded = _design_matrix(t * n_functions, knots, degree)
-    unfolded.indices = (unfolded.indices - margin) % n_functions
-    unfolded.resize(len(t), n_functions)
-    unfolded.has_sorted_indices = False
-    unfolded.sum_duplicates()
-    values: FloatArray = unfolded.toarray()
+def spline_basis(t: ArrayLike, n_functions: int, degree: int, closed: bool) -> FloatArray:
+    """Return uniform B-splines at parameters: centered and periodic where closed, else clamped at both ends.
+
+    Closed: ``phi_n(t) = Σ_k beta(M t − n − k M)``. Open: the knots at the ends repeat, so that curves start and end at
+    control points.
+    """
+    # scipy.interpolate takes longer to import than all the rest together.
+    from scipy.interpolate import BSpline as PiecewisePolynomial
+
+    parameters = check_parameter_range(t, closed)
+    numbers = np.arange(n_functions)
+    if closed:
+        # Functions one support beyond both ends reach into [0, M]; they count as those of their numbers modulo M.
+        margin = degree // 2 + 1
+        numbers = np.arange(-margin, n_functions + margin + 1) % n_functions
+        knots = np.arange(len(numbers) + degree + 1) - (margin + (degree + 1) / 2)
+        parameters = parameters * n_functions
+    else:
+        inner = np.linspace(0.0, 1.0, n_functions - degree + 1)
+        knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
+    values: FloatArray = PiecewisePolynomial(knots, np.eye(n_functions)[numbers], degree)(parameters)
     return values
 
 
-def clamped_basis(t: FloatArray, n_functions: int, degree: int) -> FloatArray:
-    """Return the B-splines on equispaced knots whose end knots repeat, so curves start and end at control points."""
-    inner = np.linspace(0.0, 1.0, n_functions - degree + 1)
-    knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
-    values: FloatArray = _design_matrix(t, knots, degree).toarray()
-    return values
-
-
-def _design_matrix(t: FloatArray, knots: FloatArray, degree: int) -> Any:
-    # scipy.interpolate takes longer to import than all the rest together, and landmarks never need it.
-    from scipy.interpolate import BSpline
-    from scipy.sparse import csr_array
-
-    # SciPy asks for at least one parameter.
-    return BSpline.design_matrix(t, knots, degree) if t.size else csr_array((0, len(knots) - degree - 1))
-
-
-def periodic_gram(n_functions: int, degree: int) -> FloatArray:
-    """Return the exact Gram matrix of :func:`periodic_basis`, a circulant.
+def _periodic_gram(n_functions: int, degree: int) -> FloatArray:
+    """Return the exact Gram matrix of the closed :func:`spline_basis`, a circulant.
 
     ``<phi_n, phi_m> = Σ_k beta_{2d+1}(n − m + k M) / M``, because two B-splines of degree d
     convolve to one of degree 2d + 1. Integers hold every term, so the entries are rounded once.
