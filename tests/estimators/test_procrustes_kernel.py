@@ -189,7 +189,7 @@ def test_bad_input(classes):
     kernel.fit(X)
     with pytest.raises(ValueError, match="n_nonzero must be between 1 and n_atoms=60, got 61"):
         kernel.encode(X, 61)
-    with pytest.raises(CodesError, match=r"shape \(60, 60\)"):
+    with pytest.raises(CodesError, match="60"):
         kernel.coding_errors(X, np.zeros((60, 3)))
     with pytest.raises(NonFiniteError):
         kernel.coding_errors(X, np.full((60, 60), np.nan))

@@ -1,6 +1,7 @@
 """The dictionary that the paper compares with: shapes are rotated onto their mean, then coded with real weights."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from shapelex.spaces.base import PlainRows
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
+@dataclass(eq=False, repr=False)
 class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstructor):
     """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
 
@@ -116,6 +118,21 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
     dtype('float64')
     """
 
+    n_atoms: int = 20
+    n_nonzero: int = 5
+    _: KW_ONLY
+    space: Space | None = None
+    coder: str = "auto"
+    init: str | ArrayLike = "auto"
+    tie: float | None = None
+    n_swaps: int | None = None
+    n_restarts: int = 1
+    max_iter: int = 100
+    tol: float = 1e-5
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool | int = False
+
     _schema = Schema(
         (
             Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
@@ -127,37 +144,6 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         ),
         renewed={name: RENEWED_PARAMETERS[name] for name in ("init", "tie")},
     )
-
-    def __init__(
-        self,
-        n_atoms: int = 20,
-        n_nonzero: int = 5,
-        *,
-        space: Space | None = None,
-        coder: str = "auto",
-        init: str | ArrayLike = "auto",
-        tie: float | None = None,
-        n_swaps: int | None = None,
-        n_restarts: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.n_nonzero = n_nonzero
-        self.space = space
-        self.coder = coder
-        self.init = init
-        self.tie = tie
-        self.n_swaps = n_swaps
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @with_callbacks
     @single_blas_thread()

@@ -1,5 +1,8 @@
 """Turn scores of classes into probabilities, and pool the probabilities of several methods."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
@@ -12,14 +15,47 @@ _SCALE_PENALTY = 12.0
 _POOL_PENALTY = 50.0
 # Share of equal probabilities that is mixed in, so that one method cannot exclude a class for all.
 _UNIFORM_SHARE = 1e-3
+# Digits of a mean log loss that count: beyond them rounding would choose where all classes are told apart.
+_LOSS_DIGITS = 9
 
 
-def calibrate(
-    scores: FloatArray, numbers: IntArray, weights: FloatArray | None = None, *, by_class: bool = False
-) -> tuple[FloatArray, FloatArray]:
-    """Return the factor and the offset of each class whose scores, times factor plus offset, are log-odds.
+@dataclass(frozen=True)
+class Calibration:
+    """The factor and the offset of each class whose scores, times factor plus offset, are log-odds."""
 
-    They maximize the likelihood of the labels less ``6 |t|² + 3/2 |offsets|²``, where the ``t`` are the differences of
+    factors: FloatArray
+    offsets: FloatArray
+
+    def log_probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the logarithms of the probabilities of all classes."""
+        logarithms: FloatArray = log_softmax(self.factors * scores + self.offsets, axis=1)
+        return logarithms
+
+
+def choose_scores(
+    candidates: Iterable[FloatArray], numbers: IntArray, weights: FloatArray | None = None, *, by_class: bool
+) -> tuple[int, Calibration, FloatArray]:
+    """Calibrate the scores that each setting gives held-out shapes, and find the setting of least log loss.
+
+    Returns its number, its calibration, and the log-probabilities of the held-out shapes.
+    """
+    found = []
+    for scores in candidates:
+        calibration = calibrate(scores, numbers, weights, by_class=by_class)
+        found.append((calibration, calibration.log_probabilities(scores)))
+    best = int(np.argmin([log_loss(logarithms, numbers, weights) for _, logarithms in found]))
+    return best, *found[best]
+
+
+def log_loss(logarithms: FloatArray, numbers: IntArray, weights: FloatArray | None = None) -> float:
+    """Return the mean log loss, rounded such that settings that tell all classes apart are equally good."""
+    return round(-float(np.average(logarithms[np.arange(len(numbers)), numbers], weights=weights)), _LOSS_DIGITS)
+
+
+def calibrate(scores: FloatArray, numbers: IntArray, weights: FloatArray | None, *, by_class: bool) -> Calibration:
+    """Return the calibration of the scores of shapes whose classes have these numbers.
+
+    It maximizes the likelihood of the labels less ``6 |t|² + 3/2 |offsets|²``, where the ``t`` are the differences of
     the logarithms of the factors from a common one. Without `by_class`, all factors are equal.
     """
     n_shapes, n_classes = scores.shape
@@ -49,8 +85,7 @@ def calibrate(
     bounds = [(-10, 10)] + [(limit, limit)] * n_classes + [(None, None)] * n_classes
     start = np.concatenate([[np.log(4.0)], np.zeros(2 * n_classes)])
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    factors = np.exp(found[0] + found[1 : 1 + n_classes]) / unit
-    return factors, found[1 + n_classes :]
+    return Calibration(np.exp(found[0] + found[1 : 1 + n_classes]) / unit, found[1 + n_classes :])
 
 
 def pool(logarithms: FloatArray, weights: FloatArray) -> FloatArray:

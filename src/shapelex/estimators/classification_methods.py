@@ -11,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex.estimators.calibration import Calibration, choose_scores
+from shapelex.estimators.folds import Fold
 from shapelex.estimators.outline_convolutions import OutlineConvolutions
 from shapelex.estimators.principal_components import TangentPCA
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
@@ -24,23 +26,28 @@ _COSTS = (1.0, 10.0, 100.0, 1000.0)
 _PENALTIES = tuple(np.logspace(-1, 5, 13).tolist())
 _MIN_DEVIATION = 1e-6
 _BLOCK_ROWS = 2048
-_QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 10, "tol": 1e-2}
+_QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 3, "tol": 1e-2}
 
 
 class Method(ABC):
     """A method with several settings, of which the folds choose one; the name and settings are shown to the user.
 
-    It is made of all shapes that it may learn from, without their labels.
+    `view` names the registration of the shapes that it sees. What the folds choose are ``setting``, the ``calibration``
+    of its scores, and its ``weight`` in the prediction; ``held_out`` are its log-probabilities of the held-out shapes.
     """
 
-    name: str
+    name: ClassVar[str]
     settings: Sequence[Any]
-    setting_names: str
+    setting_names: ClassVar[str]
     learns_from_sample: ClassVar[bool] = False
+    calibrates_classes: ClassVar[bool] = False
+    setting: Any = None
+    calibration: Calibration
+    held_out: FloatArray
+    weight: float = 0.0
 
-    @abstractmethod
-    def __init__(self, X: ComplexArray, space: Space, seed: int) -> None:
-        """Compute what does not depend on labels."""
+    def __init__(self, space: Space, seed: int, view: str) -> None:
+        self.space, self.seed, self.view = space, seed, view
 
     @classmethod
     def can_learn(cls, counts: IntArray) -> bool:
@@ -49,16 +56,41 @@ class Method(ABC):
         return True
 
     @abstractmethod
+    def prepare(self, X: ComplexArray) -> None:
+        """Compute what does not depend on labels, from all shapes that the method may learn from."""
+
+    @abstractmethod
     def held_out_scores(self, numbers: IntArray, kept: IntArray, held: IntArray) -> list[FloatArray]:
         """Return the scores of held-out rows in the classes of the kept ones, sorted, for every setting."""
 
     @abstractmethod
-    def fit(self, numbers: IntArray, setting: Any) -> None:
-        """Fit to all shapes, and forget what only held-out scores need."""
+    def fit(self, numbers: IntArray) -> None:
+        """Fit the chosen setting to all shapes, and forget what only held-out scores need."""
 
     @abstractmethod
     def scores(self, X: ComplexArray) -> FloatArray:
         """Return the scores of new shapes in all classes."""
+
+    def choose(self, numbers: IntArray, folds: list[Fold]) -> None:
+        """Choose the setting of least log loss of held-out shapes."""
+        scores = np.zeros((len(self.settings), len(numbers), int(numbers.max()) + 1))
+        for kept, held in folds:
+            known = np.unique(numbers[kept])
+            for number, found in enumerate(self.held_out_scores(numbers, kept, held)):
+                # A class that had no shape to learn from is as unlikely as the least likely one.
+                scores[number, held] = found.min(axis=1, keepdims=True)
+                scores[number][np.ix_(held, known)] = found
+        best, self.calibration, self.held_out = choose_scores(scores, numbers, by_class=self.calibrates_classes)
+        self.setting = self.settings[best]
+
+    def log_probabilities(self, X: ComplexArray) -> FloatArray:
+        """Return the log-probabilities of new shapes."""
+        return self.calibration.log_probabilities(self.scores(X))
+
+    def described_setting(self) -> str:
+        """Return the setting in words."""
+        parts = self.setting if isinstance(self.setting, tuple) else (self.setting,)
+        return self.setting_names.format(*parts)
 
 
 class _Learner(Method):
@@ -71,9 +103,9 @@ class _Learner(Method):
     def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Return a fitted estimator."""
 
+    @abstractmethod
     def features(self, X: ComplexArray) -> Any:
         """Return the features of new shapes, or their kernel values with the training shapes."""
-        return X
 
     def decide(self, model: Any, rows: Any) -> FloatArray:
         """Return a column of scores for each class."""
@@ -86,9 +118,9 @@ class _Learner(Method):
         known, new = self.rows[kept][:, columns], self.rows[held][:, columns]
         return [self.decide(self.learn(setting, known, numbers[kept]), new) for setting in self.settings]
 
-    def fit(self, numbers: IntArray, setting: Any) -> None:
+    def fit(self, numbers: IntArray) -> None:
         """Fit one setting."""
-        self.model = self.learn(setting, self.rows, numbers)
+        self.model = self.learn(self.setting, self.rows, numbers)
         del self.rows
 
     def scores(self, X: ComplexArray) -> FloatArray:
@@ -103,10 +135,9 @@ class TangentDiscriminant(_Learner):
     settings: Sequence[Any] = (0.01, 0.03, 0.1, 0.3, 0.7)
     setting_names = "shrinkage={:g}"
 
-    def __init__(self, X: ComplexArray, space: Space, seed: int) -> None:
+    def prepare(self, X: ComplexArray) -> None:
         """Map shapes to the tangent space at their mean."""
-        del seed
-        self._tangent = TangentPCA(space=space).fit(X)
+        self._tangent = TangentPCA(space=self.space).fit(X)
         self.rows = self.features(X)
 
     @classmethod
@@ -116,7 +147,8 @@ class TangentDiscriminant(_Learner):
 
     def features(self, X: ComplexArray) -> FloatArray:
         """Return tangent coordinates."""
-        return self._tangent.transform(X)
+        coordinates: FloatArray = self._tangent.transform(X)
+        return coordinates
 
     def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Fit one shrinkage."""
@@ -134,9 +166,9 @@ class TangentMachine(TangentDiscriminant):
     setting_names = "C={:g}"
     learns_from_sample = True
 
-    def __init__(self, X: ComplexArray, space: Space, seed: int) -> None:
-        """Map shapes to the tangent space at their mean."""
-        super().__init__(X, space, seed)
+    def prepare(self, X: ComplexArray) -> None:
+        """Map shapes to the tangent space, and choose the width of the kernel."""
+        super().prepare(X)
         # As gamma="scale" of scikit-learn, for all shapes.
         self._gamma = 1 / (self.rows.shape[1] * float(self.rows.var()))
 
@@ -154,10 +186,9 @@ class ProcrustesMachine(_Learner):
     learns_from_sample = True
     is_kernel = True
 
-    def __init__(self, X: ComplexArray, space: Space, seed: int) -> None:
+    def prepare(self, X: ComplexArray) -> None:
         """Compute the kernel of all pairs."""
-        del seed
-        self._kernel = ProcrustesKernel(space=space)
+        self._kernel = ProcrustesKernel(space=self.space)
         self.rows = self._kernel.fit_transform(X)
 
     def features(self, X: ComplexArray) -> FloatArray:
@@ -176,10 +207,15 @@ class ClassDictionaries(_Learner):
     # Atoms per class, maximum number per shape, and weight of the product of the space against the learned one.
     settings = ((1, 1, 0.1), (8, 3, 0.3))
     setting_names = "n_atoms={}, n_nonzero={}, shrinkage={:g}"
+    calibrates_classes = True
 
-    def __init__(self, X: ComplexArray, space: Space, seed: int) -> None:
+    def prepare(self, X: ComplexArray) -> None:
         """Keep the shapes."""
-        self.rows, self._space, self._seed = X, space, seed
+        self.rows = X
+
+    def features(self, X: ComplexArray) -> Any:
+        """Return the shapes."""
+        return X
 
     @classmethod
     def can_learn(cls, counts: IntArray) -> bool:
@@ -190,7 +226,7 @@ class ClassDictionaries(_Learner):
         """Learn the dictionaries of one size and product."""
         n_atoms, n_nonzero, shrinkage = setting
         model = ShapeDictionaryClassifier(
-            n_atoms, n_nonzero, space=self._space, shrinkage=shrinkage, random_state=self._seed, **_QUICK
+            n_atoms, n_nonzero, space=self.space, shrinkage=shrinkage, random_state=self.seed, **_QUICK
         )
         with warnings.catch_warnings():
             # More updates would hardly change which class is nearest.
@@ -209,9 +245,9 @@ class ConvolutionRidge(Method):
     settings = tuple((mirror, penalty) for mirror in (False, True) for penalty in _PENALTIES)
     setting_names = "mirror={}, alpha={:.3g}"
 
-    def __init__(self, X: ComplexArray, space: Space, seed: int) -> None:
+    def prepare(self, X: ComplexArray) -> None:
         """Keep the shapes; features are computed where they are needed."""
-        self._X, self._space, self._seed = X, space, seed
+        self._X = X
         self._grams: dict[bool, FloatArray] = {}
 
     def held_out_scores(self, numbers: IntArray, kept: IntArray, held: IntArray) -> list[FloatArray]:
@@ -230,9 +266,9 @@ class ConvolutionRidge(Method):
             found += [left @ (projected / (np.maximum(values, 0) + one)[:, None]) + average for one in _PENALTIES]
         return found
 
-    def fit(self, numbers: IntArray, setting: Any) -> None:
+    def fit(self, numbers: IntArray) -> None:
         """Solve for one penalty: in the space of shapes, or of features where there are fewer of them."""
-        mirror, penalty = setting
+        mirror, penalty = self.setting
         targets = _targets(numbers)
         self._average = targets.mean(axis=0)
         targets -= self._average
@@ -256,7 +292,7 @@ class ConvolutionRidge(Method):
 
     def _standardize(self, mirror: bool) -> FloatArray:
         """Learn features and their scales, and return those of at most MAX_COMPARED_SHAPES shapes."""
-        self._convolutions = OutlineConvolutions(self._space, mirror, self._seed).fit(self._X)
+        self._convolutions = OutlineConvolutions(self.space, mirror, self.seed).fit(self._X)
         step = -(-len(self._X) // MAX_COMPARED_SHAPES)
         features = np.asarray(self._convolutions.transform(self._X[::step]), dtype=np.float64)
         self._means = features.mean(axis=0)

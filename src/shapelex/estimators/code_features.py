@@ -1,5 +1,6 @@
 """Real features from codes over a dictionary, for ordinary classifiers and regressors."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from shapelex.geometry.means import leading_row
 _KINDS = ("auto", "modulus", "phase", "similarity", "tangent")
 
 
+@dataclass(eq=False, repr=False)
 class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
     """Convert codes over a dictionary to real columns that do not depend on the rotation of a shape.
 
@@ -84,16 +86,10 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
            [1. , 0.4]])
     """
 
-    def __init__(
-        self,
-        kind: Literal["auto", "modulus", "phase", "similarity", "tangent"] = "auto",
-        *,
-        dictionary: ShapeDictionary | AlignFirstDictionary | None = None,
-        atoms: ArrayLike | None = None,
-    ) -> None:
-        self.kind = kind
-        self.dictionary = dictionary
-        self.atoms = atoms
+    kind: Literal["auto", "modulus", "phase", "similarity", "tangent"] = "auto"
+    _: KW_ONLY
+    dictionary: ShapeDictionary | AlignFirstDictionary | None = None
+    atoms: ArrayLike | None = None
 
     def fit(self, X: SparseCodes | ArrayLike, y: Any = None) -> "CodeFeatures":
         """Learn the dictionary, where one was given, and the mean onto which shapes are rotated.

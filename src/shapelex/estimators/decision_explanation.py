@@ -10,7 +10,7 @@ from shapelex._validation import check_choice
 from shapelex.estimators.calibration import pool
 from shapelex.estimators.classification_methods import ClassDictionaries
 from shapelex.exceptions import ShapeInputError
-from shapelex.geometry import register
+from shapelex.geometry import align_onto, register
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.plotting.decisions import draw_decision
 from shapelex.spaces import Space
@@ -164,7 +164,7 @@ def explain_decision(model: "ShapeClassifier", shape: ComplexArray, rival: Any) 
     tiled = np.tile(windows, model.space_.coordinates_per_point or 1)
     replaced = shape * (1 - tiled) + examples[other] * tiled
     falls = margins(shape[None])[0] - margins(replaced)
-    centers = np.argmax(windows, axis=1)
+    centers, n_points = np.argmax(windows, axis=1), windows.shape[1]
     return Explanation(
         label=model.classes_[own],
         rival=model.classes_[other],
@@ -173,7 +173,7 @@ def explain_decision(model: "ShapeClassifier", shape: ComplexArray, rival: Any) 
         methods=list(model.candidates_),
         weights=model.weights_,
         by_method=np.exp(by_method[:, 0]),
-        effects=_spread(falls, centers, windows.shape[1], model.space_.closed),
+        effects=np.interp(np.arange(n_points), centers, falls, period=n_points if model.space_.closed else None),
         shape=shape,
         example=examples[own],
         rival_example=examples[other],
@@ -188,20 +188,16 @@ def _used_atoms(model: "ShapeClassifier", shape: ComplexArray, numbers: tuple[in
     """Return the atoms that approximate a shape in some classes, where class dictionaries are used."""
     rows: list[dict[str, Any]] = []
     for member in model._members:
-        if not isinstance(member.method, ClassDictionaries):
+        if not isinstance(member, ClassDictionaries):
             continue
-        seen, dictionaries = model._views(shape[None])[member.view], member.method.model
+        seen, dictionaries = model._views(shape[None])[member.view], member.model
         errors = dictionaries.class_errors(seen)[0]
         for number in numbers:
             codes = np.abs(dictionaries.dictionaries_[number].encode(seen).toarray()[0])
+            name, used = model.classes_[number], np.argsort(-codes, kind="stable")[: np.count_nonzero(codes)]
             rows += [
-                {
-                    "class": model.classes_[number],
-                    "atom": int(atom),
-                    "weight": float(codes[atom]),
-                    "error": errors[number],
-                }
-                for atom in np.argsort(-codes, kind="stable")[: np.count_nonzero(codes)]
+                {"class": name, "atom": int(atom), "weight": float(codes[atom]), "error": errors[number]}
+                for atom in used
             ]
     return rows
 
@@ -232,15 +228,8 @@ def _nearest_examples(
     for number in range(len(model.classes_)):
         members = np.flatnonzero(model._numbers[model._sample] == number)
         nearest.append(members[np.argmin(apart[members])])
-    return _fit_onto(candidates[nearest], shape, space), apart[nearest]
-
-
-def _fit_onto(configurations: ComplexArray, shape: ComplexArray, space: Space) -> ComplexArray:
-    """Return configurations moved, scaled and rotated as close as possible to the shape."""
-    preshapes = space.preshape(configurations)
-    factors = space.inner(preshapes, space.centered(shape))
-    fitted: ComplexArray = factors[:, None] * preshapes + space.center(shape) * space.shift
-    return fitted
+    aligned = space.norm(space.centered(shape)) * align_onto(candidates[nearest], shape, space)
+    return aligned + space.center(shape) * space.shift, apart[nearest]
 
 
 def _windows(space: Space, is_curve: bool) -> FloatArray:
@@ -256,8 +245,3 @@ def _windows(space: Space, is_curve: bool) -> FloatArray:
     half = max(_STRETCH_SHARE * n_points / 2, 1.0)
     # A smooth window leaves no corners where the stretch ends.
     return np.where(apart < 2 * half, 0.5 + 0.5 * np.cos(np.pi * apart / (2 * half)), 0.0)
-
-
-def _spread(values: FloatArray, centers: np.ndarray[Any, Any], n_points: int, closed: bool) -> FloatArray:
-    """Return a value for every point, interpolated between the centers of stretches."""
-    return np.interp(np.arange(n_points), centers, values, period=n_points if closed else None)

@@ -1,5 +1,6 @@
 """Features of outlines by circular convolutions, as a scikit-learn transformer."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from shapelex._arrays import is_tensor, keeps_array_kind, to_numpy
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_flag
 from shapelex.coding.cpu import count_threads, run_blocks
-from shapelex.estimators.base import ShapeEstimator, all_or_nothing, as_generator
+from shapelex.estimators.base import all_or_nothing, as_generator
+from shapelex.estimators.outline_registration import OutlineEstimator
 from shapelex.kernels.convolutions import KERNELS, N_TAPS, convolve_batch
-from shapelex.shapes.storage import Shapes, TensorShapes
-from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
+from shapelex.shapes.storage import TensorShapes
+from shapelex.spaces import Space
 
 # Distances, in samples, of the points between which turning angles are measured.
 _TURNING_STEPS = (1, 3, 6)
@@ -32,7 +33,8 @@ _TENSOR_ROWS = 256
 _NS_PER_RESPONSE = 0.5
 
 
-class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class OutlineConvolutions(TransformerMixin, OutlineEstimator):  # type: ignore[misc]
     """Features of outlines by convolutions with fixed kernels, pooled over the whole outline.
 
     Four signals are computed along each curve: the distance to the centroid, and the turning angle at three scales.
@@ -102,10 +104,9 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
     True
     """
 
-    def __init__(self, space: Space | None = None, mirror: bool = False, random_state: Any = None) -> None:
-        self.space = space
-        self.mirror = mirror
-        self.random_state = random_state
+    space: Space | None = None
+    mirror: bool = False
+    random_state: Any = None
 
     @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "OutlineConvolutions":  # noqa: ARG002
@@ -126,13 +127,11 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
         check_flag(self.mirror, "mirror")
         generator = as_generator(self.random_state)
         configurations = self._read_fit_input(X)
+        self.space_.whitened_preshapes(configurations, "X")
         self.n_samples_ = _count_samples(self.space_)
         drawn = generator.integers(len(configurations), size=(len(_SIGNAL_NAMES), len(_DILATIONS), len(KERNELS)))
         used, numbers = np.unique(drawn, return_inverse=True)
-        # All shapes are checked, not only those that thresholds are taken from.
-        self.space_.whitened_preshapes(configurations, "X")
-        signals = self._signals(configurations[used], "X", 0)
-        self._learn_thresholds(signals, numbers.reshape(drawn.shape))
+        self._learn_thresholds(self._signals(configurations[used]), numbers.reshape(drawn.shape))
         return self
 
     def transform(self, X: ArrayLike) -> Any:
@@ -182,8 +181,8 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
         shapes = self._open_new_input(X)
         features = np.empty((len(shapes), self.thresholds_.size), dtype=np.empty(0, shapes.dtype).real.dtype)
         for block in shapes.blocks():
-            signals = self._signals(block.configurations, block.name, block.first_row)
-            features[block.start : block.start + len(block)] = self._convolve(signals)
+            self.space_.whitened_preshapes(block.configurations, block.name, block.first_row)
+            features[block.start : block.start + len(block)] = self._convolve(self._signals(block.configurations))
         return features
 
     def _transform_tensor(self, X: Any) -> Any:
@@ -204,9 +203,7 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
             self.space_.whitened_preshapes(to_numpy(rows), "X")
         return result
 
-    def _signals(self, configurations: ComplexArray, name: str, first_row: int) -> FloatArray:
-        """Return the signals of configurations, refusing those that are collapsed or not finite."""
-        self.space_.whitened_preshapes(configurations, name, first_row)
+    def _signals(self, configurations: ComplexArray) -> FloatArray:
         preshapes = self.space_.preshape(configurations).astype(np.complex128, copy=False)
         signals: FloatArray = _outline_signals(preshapes @ self._samples_matrix().T, self.space_.closed)
         return signals.astype(np.float32)
@@ -248,19 +245,6 @@ class OutlineConvolutions(TransformerMixin, ShapeEstimator):  # type: ignore[mis
                 self.thresholds_[signal, place] = quantiles
                 widths = np.maximum(_RAMP_SHARE * (quantiles[:, -1] - quantiles[:, 0]), _MIN_RAMP)
                 self.slopes_[signal, place] = 1 / widths
-
-    def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
-        shapes = super()._open_input(X, space, sample_weight)
-        if choose_space(space, X) is None:
-            return shapes.in_space(Landmarks(shapes.shape[1], closed=True))
-        return shapes
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.thresholds_.size)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "thresholds_")
 
 
 def _count_samples(space: Space) -> int:

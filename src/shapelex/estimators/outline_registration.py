@@ -1,6 +1,6 @@
 """Registration of outlines to a fitted mean, as a scikit-learn transformer."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -16,7 +16,18 @@ from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
 
-class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShapeEstimator):  # type: ignore[misc]
+class OutlineEstimator(ShapeEstimator):
+    """An estimator whose default space is that of closed outlines."""
+
+    def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
+        shapes = super()._open_input(X, space, sample_weight)
+        if choose_space(space, X) is None:
+            return shapes.in_space(Landmarks(shapes.shape[1], closed=True))
+        return shapes
+
+
+@dataclass(eq=False, repr=False)
+class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlineEstimator):  # type: ignore[misc]
     """Choose the start point and direction of outlines such that they are closest to the mean of the fitted outlines.
 
     Fitting registers the outlines to their own mean, see :func:`shapelex.register`, and keeps that mean; new
@@ -71,26 +82,15 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     True
     """
 
-    def __init__(
-        self,
-        *,
-        space: Space | None = None,
-        start: bool = True,
-        direction: bool = True,
-        reflection: bool = False,
-        subsample: bool = False,
-        n_starts: int = 6,
-        max_iter: int = 100,
-        random_state: int = 0,
-    ) -> None:
-        self.space = space
-        self.start = start
-        self.direction = direction
-        self.reflection = reflection
-        self.subsample = subsample
-        self.n_starts = n_starts
-        self.max_iter = max_iter
-        self.random_state = random_state
+    _: KW_ONLY
+    space: Space | None = None
+    start: bool = True
+    direction: bool = True
+    reflection: bool = False
+    subsample: bool = False
+    n_starts: int = 6
+    max_iter: int = 100
+    random_state: int = 0
 
     @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "OutlineRegistration":  # noqa: ARG002
@@ -160,15 +160,6 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         options = self.get_params(deep=False)
         return register(X, **{**options, "space": self.space_, "to": to})
 
-    def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
-        shapes = super()._open_input(X, space, sample_weight)
-        if choose_space(space, X) is None:
-            return shapes.in_space(Landmarks(shapes.shape[1], closed=True))
-        return shapes
-
     @property
     def _n_features_out(self) -> int:
         return len(self.mean_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "mean_")

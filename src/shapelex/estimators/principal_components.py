@@ -1,5 +1,7 @@
 """Principal component analyses of shapes: complex, of pre-shapes, and real, of tangent vectors at the mean."""
 
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -24,11 +26,33 @@ _ROUNDING = 1e-3
 
 
 class _PrincipalComponents(ShapeReconstructor):
-    """An estimator whose codes are the weights of nested principal modes."""
+    """An estimator whose codes are the weights of nested principal modes of deviations from an average.
+
+    Deviations are whitened rows; subclasses say how shapes become such rows, and shapes of sums of modes.
+    """
 
     n_components: int | None
     n_components_: int
     components_: ComplexArray
+    average_: ComplexArray
+
+    @keeps_array_kind
+    def transform(self, X: ArrayLike) -> Any:
+        """Code shapes by the modes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray, shape (n_shapes, n_components)
+            :class:`ComplexPCA`: ``w_j* Phi z`` for pre-shapes ``z``, from which the average is subtracted with
+            `subtract_average`. :class:`TangentPCA`: ``Re(w_j* Phi (v − average))`` for the tangent vectors ``v`` of the
+            shapes, real.
+        """
+        return self._code(self._read_new_rows(X), self.n_components_)
 
     @keeps_array_kind
     def reconstruct(self, X: ArrayLike, n_components: int | None = None) -> ComplexArray:
@@ -47,10 +71,43 @@ class _PrincipalComponents(ShapeReconstructor):
             Approximations of the pre-shapes ``space_.preshape(X)``, in their poses; pre-shapes too for
             :class:`TangentPCA`.
         """
-        return self._reconstruct(self._read_new_rows(X), self._count_modes(n_components))
+        return self.space_.unwhiten(self._reconstruct(self._read_new_rows(X), self._count_modes(n_components)))
 
+    @keeps_array_kind
+    def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
+        """Norms of the differences between pre-shapes and their reconstructions.
+
+        They are the full Procrustes distances, except for :class:`ComplexPCA` with `subtract_average`.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        n_components : int, optional
+            Number of modes to use; all by default. A fit with fewer modes finds the first of these.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes,)
+            :class:`ComplexPCA`: ``|z − average − Σ_j (w_j* Phi (z − average)) w_j|_Phi``. :class:`TangentPCA`:
+            distances between 0 and 1.
+        """
+        return self._errors(self._read_new_rows(X), self._count_modes(n_components))
+
+    @abstractmethod
+    def _deviations(self, rows: ComplexArray) -> ComplexArray:
+        """Return what the modes approximate of whitened pre-shapes."""
+
+    @abstractmethod
     def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
-        raise NotImplementedError
+        """Return whitened approximations by the first modes."""
+
+    @abstractmethod
+    def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
+        """Return the errors of approximations by the first modes."""
+
+    def _code(self, rows: ComplexArray, count: int) -> Any:
+        return self._deviations(rows) @ self._mode_rows(count).conj().T
 
     def _count_modes(self, n_components: int | None) -> int:
         """Return the number of modes to use; None means all that were fitted."""
@@ -77,6 +134,7 @@ class _PrincipalComponents(ShapeReconstructor):
         return self.n_components_
 
 
+@dataclass(eq=False, repr=False)
 class ComplexPCA(_PrincipalComponents):
     """Find the orthonormal modes whose sums, each mode scaled and rotated, approximate pre-shapes best.
 
@@ -143,6 +201,12 @@ class ComplexPCA(_PrincipalComponents):
     True
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    space: Space | None = None
+    subtract_average: bool = False
+    align: bool = True
+
     _schema = Schema(
         (
             Count("n_components_"),
@@ -154,19 +218,6 @@ class ComplexPCA(_PrincipalComponents):
             Number("loss_"),
         )
     )
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        space: Space | None = None,
-        subtract_average: bool = False,
-        align: bool = True,
-    ) -> None:
-        self.n_components = n_components
-        self.space = space
-        self.subtract_average = subtract_average
-        self.align = align
 
     @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "ComplexPCA":  # noqa: ARG002
@@ -204,23 +255,6 @@ class ComplexPCA(_PrincipalComponents):
         return self
 
     @keeps_array_kind
-    def transform(self, X: ArrayLike) -> ComplexArray:
-        """Code shapes by the modes.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_shapes, n_components)
-            ``w_j* Phi z`` for pre-shapes ``z``, from which the average is subtracted with `subtract_average`.
-        """
-        rows = self._read_new_rows(X)
-        return self._code(self._rotations(rows) * rows, self.n_components_)
-
-    @keeps_array_kind
     def inverse_transform(self, codes: ArrayLike) -> ComplexArray:
         """Compute the configurations of codes.
 
@@ -245,46 +279,25 @@ class ComplexPCA(_PrincipalComponents):
         configurations: ComplexArray = self.average_ + dense @ self.components_
         return configurations
 
-    @keeps_array_kind
-    def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
-        """Norms of the differences between pre-shapes and their reconstructions.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-        n_components : int, optional
-            Number of modes to use; all by default. A fit with fewer modes finds the first of these.
-
-        Returns
-        -------
-        ndarray of float, shape (n_shapes,)
-            ``|z − average − Σ_j (w_j* Phi (z − average)) w_j|_Phi``; without `subtract_average` the full distances
-            from the shapes to their reconstructions.
-        """
-        rows = self._read_new_rows(X)
-        count = self._count_modes(n_components)
-        rotated = self._rotations(rows) * rows
-        modes = self._mode_rows(count)
-        remaining = rotated - self.space_.whiten(self.average_)
-        remaining -= (remaining @ modes.conj().T) @ modes
-        # A second projection removes the rounding errors of the first, where little of a row remains.
-        remaining -= (remaining @ modes.conj().T) @ modes
-        return row_norms(remaining)
-
     def _rotations(self, rows: ComplexArray) -> ComplexArray:
         """Return the phases that rotate whitened pre-shapes onto the mean; 1 where they keep their poses."""
         if not hasattr(self, "mean_"):
             return np.ones((len(rows), 1), dtype=rows.dtype)
         return rotations_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
 
-    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
-        rotations = self._rotations(rows)
-        return np.conj(rotations) * (self.average_ + self._code(rotations * rows, count) @ self.components_[:count])
+    def _deviations(self, rows: ComplexArray) -> ComplexArray:
+        return self._rotations(rows) * rows - self.space_.whiten(self.average_)
 
-    def _code(self, rotated: ComplexArray, count: int) -> ComplexArray:
-        codes: ComplexArray = (rotated - self.space_.whiten(self.average_)) @ self._mode_rows(count).conj().T
-        return codes
+    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
+        reached: ComplexArray = self.space_.whiten(self.average_) + self._code(rows, count) @ self._mode_rows(count)
+        return np.conj(self._rotations(rows)) * reached
+
+    def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
+        modes, remaining = self._mode_rows(count), self._deviations(rows)
+        remaining -= (remaining @ modes.conj().T) @ modes
+        # A second projection removes the rounding errors of the first, where little of a row remains.
+        remaining -= (remaining @ modes.conj().T) @ modes
+        return row_norms(remaining)
 
     def _check_loaded(self) -> None:
         subtracts, aligns = check_flag(self.subtract_average, "subtract_average"), check_flag(self.align, "align")
@@ -293,6 +306,7 @@ class ComplexPCA(_PrincipalComponents):
         super()._check_loaded()
 
 
+@dataclass(eq=False, repr=False)
 class TangentPCA(_PrincipalComponents):
     """Principal component analysis of shapes as vectors tangent to the shape space at their mean.
 
@@ -360,6 +374,12 @@ class TangentPCA(_PrincipalComponents):
     True
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    space: Space | None = None
+    projection: Literal["log", "orthogonal"] = "log"
+    mean: DistanceKind = "full"
+
     _schema = Schema(
         (
             Count("n_components_"),
@@ -370,19 +390,6 @@ class TangentPCA(_PrincipalComponents):
             Array("explained_variance_ratio_", "float", ("n_components_",)),
         )
     )
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        space: Space | None = None,
-        projection: Literal["log", "orthogonal"] = "log",
-        mean: DistanceKind = "full",
-    ) -> None:
-        self.n_components = n_components
-        self.space = space
-        self.projection = projection
-        self.mean = mean
 
     @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "TangentPCA":  # noqa: ARG002
@@ -420,22 +427,6 @@ class TangentPCA(_PrincipalComponents):
         return self
 
     @keeps_array_kind
-    def transform(self, X: ArrayLike) -> FloatArray:
-        """Scores of shapes.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of float, shape (n_shapes, n_components)
-            ``Re(w_j* Phi (v − average))`` for the tangent vectors ``v`` of the shapes.
-        """
-        return self._score_rows(self._read_new_rows(X), self.n_components_)
-
-    @keeps_array_kind
     def inverse_transform(self, scores: ArrayLike) -> ComplexArray:
         """Compute the shapes of scores.
 
@@ -460,25 +451,6 @@ class TangentPCA(_PrincipalComponents):
         dense = check_dense_codes(scores, self.n_components_, "scores", is_real=True)
         return self.space_.unwhiten(self._shape_rows(dense))
 
-    @keeps_array_kind
-    def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
-        """Full Procrustes distance from each shape to its reconstruction.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-        n_components : int, optional
-            Number of modes to use; all by default. A fit with fewer modes finds the first of these.
-
-        Returns
-        -------
-        ndarray of float, shape (n_shapes,)
-            Distances between 0 and 1.
-        """
-        rows = self._read_new_rows(X)
-        return row_distances(self._reconstruct_rows(rows, self._count_modes(n_components)), rows)
-
     def _base(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.mean_, "mean_")
 
@@ -489,18 +461,19 @@ class TangentPCA(_PrincipalComponents):
             return log_rows(base, rows)
         return remove_along(base, rotations_onto(rows, base) * rows)
 
-    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
-        return self.space_.unwhiten(self._reconstruct_rows(rows, count))
+    def _deviations(self, rows: ComplexArray) -> ComplexArray:
+        return self._vectors(rows) - self.space_.whiten(self.average_)
 
-    def _reconstruct_rows(self, rows: ComplexArray, count: int) -> ComplexArray:
-        """Return whitened pre-shapes in the poses of `rows`."""
-        reached: ComplexArray = self._shape_rows(self._score_rows(rows, count), shortens=True)
+    def _code(self, rows: ComplexArray, count: int) -> FloatArray:
+        scores: FloatArray = _as_reals(self._deviations(rows)) @ _as_reals(self._mode_rows(count)).T
+        return scores
+
+    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
+        reached: ComplexArray = self._shape_rows(self._code(rows, count), shortens=True)
         return np.conj(rotations_onto(rows, self._base())) * reached
 
-    def _score_rows(self, rows: ComplexArray, count: int) -> FloatArray:
-        deviations = _as_reals(self._vectors(rows) - self.space_.whiten(self.average_))
-        scores: FloatArray = deviations @ _as_reals(self._mode_rows(count)).T
-        return scores
+    def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
+        return row_distances(self._reconstruct(rows, count), rows)
 
     def _shape_rows(self, scores: FloatArray, shortens: bool = False) -> ComplexArray:
         """Return whitened pre-shapes of scores of the first modes; too long vectors are shortened or refused."""

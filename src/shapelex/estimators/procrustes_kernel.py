@@ -1,5 +1,6 @@
 """The Gaussian kernel of the full distance, for scikit-learn's kernel methods, and sparse coding over it."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -10,8 +11,8 @@ from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, check_number, check_positive
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
-from shapelex.estimators.base import SavedEstimator, all_or_nothing
-from shapelex.exceptions import CodesError, NonFiniteError, ParameterError
+from shapelex.estimators.base import SavedEstimator, all_or_nothing, check_dense_codes
+from shapelex.exceptions import CodesError, ParameterError
 from shapelex.geometry.alignment import resolve_space
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes.storage import Shapes
@@ -19,6 +20,7 @@ from shapelex.spaces import Space, from_columns
 from shapelex.store.schema import Array, Count, Number, Schema
 
 
+@dataclass(eq=False, repr=False)
 class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedEstimator):  # type: ignore[misc]
     """Gaussian kernel of the full Procrustes distance, ``k(z, w) = exp(−gamma d_F²(z, w))`` (Jayasumana et al. 2013).
 
@@ -71,6 +73,11 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
     array(['round', 'long'], dtype='<U5')
     """
 
+    gamma: float | Literal["scale"] = "scale"
+    _: KW_ONLY
+    space: Space | None = None
+    layout: ColumnLayout | None = None
+
     _schema = Schema(
         (
             Count("n_samples_fit_"),
@@ -78,17 +85,6 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
             Number("gamma_"),
         )
     )
-
-    def __init__(
-        self,
-        gamma: float | Literal["scale"] = "scale",
-        *,
-        space: Space | None = None,
-        layout: ColumnLayout | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.space = space
-        self.layout = layout
 
     def fit(self, X: ArrayLike, y: Any = None) -> "ProcrustesKernel":  # noqa: ARG002
         """Store the shapes with which others will be compared.
@@ -124,7 +120,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         ndarray of float, shape (n_shapes, n_shapes)
             The Gram matrix: symmetric, with ones on its diagonal.
         """
-        return _from_distances(self._fit(X), self.gamma_)
+        return _gaussian(self._fit(X), self.gamma_)
 
     @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
@@ -140,7 +136,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         ndarray of float, shape (n_shapes, n_fitted)
             Values between 0 and 1.
         """
-        return _gaussian_kernel(self._read_new_rows(X), self._fitted_rows(), gamma=self.gamma_)
+        return _gaussian(pairwise_row_distances(self._read_new_rows(X), self._fitted_rows()), self.gamma_)
 
     @keeps_array_kind
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
@@ -172,7 +168,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         space = resolve_space(getattr(self, "space_", self.space), configurations, "X")
         first = space.whitened_preshapes(configurations, "X")
         second = None if Y is None else space.whitened_preshapes(self._read(Y, "Y"), "Y")
-        values = _gaussian_kernel(first, second, gamma=gamma)
+        values = _gaussian(pairwise_row_distances(first, second), gamma)
         is_single = np.ndim(X) == 1 and (Y is None or np.ndim(Y) == 1)
         return values[0, 0] if is_single else values
 
@@ -226,12 +222,9 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
             If there is not one real weight for each shape and each fitted shape.
         """
         atom_rows, rows = self._feature_rows(X)
-        weights = as_numeric_array(codes, "codes")
-        expected = (len(rows), len(atom_rows))
-        if weights.shape != expected or np.iscomplexobj(weights):
-            raise CodesError(f"codes must be real and have shape {expected}, got {weights.dtype} of {weights.shape}.")
-        if not np.isfinite(weights).all():
-            raise NonFiniteError("codes must be finite.")
+        weights = check_dense_codes(codes, len(atom_rows), is_real=True)
+        if len(weights) != len(rows):
+            raise CodesError(f"codes must have one row per shape: X has {len(rows)} shapes, codes {len(weights)} rows.")
         return residual_norms(rows, atom_rows, SparseCodes.from_dense(weights.astype(np.complex128)))
 
     @all_or_nothing
@@ -247,7 +240,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
 
     def _feature_rows(self, X: ArrayLike) -> tuple[ComplexArray, ComplexArray]:
         cross = self.transform(X)
-        gram = _gaussian_kernel(self._fitted_rows(), gamma=self.gamma_)
+        gram = _gaussian(pairwise_row_distances(self._fitted_rows()), self.gamma_)
         return _rows_of_features(gram, cross)
 
     def _fitted_rows(self) -> ComplexArray:
@@ -285,17 +278,12 @@ def _check_gamma(gamma: float | str) -> float | None:
     return check_positive(check_number(gamma, "gamma", 'a positive number or "scale"'), "gamma")
 
 
-def _gaussian_kernel(rows: ComplexArray, other: ComplexArray | None = None, *, gamma: float) -> FloatArray:
-    """Return kernel values ``exp(−gamma d_F²)`` between all shapes of one set and all shapes of another.
+def _gaussian(distances: FloatArray, gamma: float) -> FloatArray:
+    """Return the kernel values ``exp(−gamma d_F²)`` of full distances.
 
-    It is positive definite for every ``gamma > 0``: ``d_F² = 1 − |x* y|²`` for whitened pre-shapes, and ``|x* y|²`` is
-    the product of the matrices ``x x*`` and ``y y*``.
+    The kernel is positive definite for every ``gamma > 0``: ``d_F² = 1 − |x* y|²`` for whitened pre-shapes, and
+    ``|x* y|²`` is the product of the matrices ``x x*`` and ``y y*``.
     """
-    return _from_distances(pairwise_row_distances(rows, other), gamma)
-
-
-def _from_distances(distances: FloatArray, gamma: float) -> FloatArray:
-    """Return the kernel values of full distances."""
     values: FloatArray = np.exp(-gamma * distances**2)
     return values
 

@@ -1,18 +1,16 @@
 """One classifier of shapes that chooses its methods by itself."""
 
-import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
-from shapelex.estimators.calibration import calibrate, pool, pooling_weights
+from shapelex.estimators.calibration import Calibration, log_loss, pool, pooling_weights
 from shapelex.estimators.classification_methods import (
     MAX_COMPARED_SHAPES,
     METHODS,
@@ -26,13 +24,10 @@ from shapelex.estimators.classification_methods import (
 from shapelex.estimators.decision_explanation import Explanation, explain_decision
 from shapelex.estimators.folds import Fold, check_units, make_folds
 from shapelex.estimators.outline_registration import OutlineRegistration
-from shapelex.estimators.shape_dictionary_classifier import check_class_sizes, check_labels
+from shapelex.estimators.shape_dictionary_classifier import check_labels, number_classes
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Landmarks, Space
-from shapelex.store.archive import as_plain
 from shapelex.store.schema import Array, Fields, Labels, Part, Schema
-
-_log = logging.getLogger(__name__)
 
 _BLOCK_ROWS = 2048
 # Landmarks of an open space with at least so many points are taken for a curve.
@@ -46,33 +41,6 @@ _N_FOLDS_OF_MANY = 3
 _VIEWS = ("", "start", "start, reflection")
 _SCORES = ("method", "registration", "setting", "accuracy", "log_loss", "weight")
 _METHOD_OF = {method.name: method for method in METHODS}
-
-
-@dataclass(eq=False)
-class Member:
-    """A method with its best setting, the log-odds of its scores, and its weight in the prediction.
-
-    `logarithms` are the log-probabilities of shapes while they were held out, and `method` is fitted where it is used.
-    """
-
-    name: str
-    view: int
-    setting: Any
-    factors: FloatArray
-    offsets: FloatArray
-    method: Any = None
-    logarithms: Any = None
-    weight: float = 0.0
-
-    def log_probabilities(self, X: ComplexArray) -> FloatArray:
-        """Return the log-probabilities of new shapes."""
-        found: FloatArray = log_softmax(self.factors * self.method.scores(X) + self.offsets, axis=1)
-        return found
-
-    def described(self) -> str:
-        """Return the setting in words."""
-        parts = self.setting if isinstance(self.setting, tuple) else (self.setting,)
-        return _METHOD_OF[self.name].setting_names.format(*parts)
 
 
 class _Decisions(Part):
@@ -92,20 +60,20 @@ class _Decisions(Part):
         """Put them among the fields."""
         for part in self._arrays:
             part.write(owner, fields)
-        fields.results["seed"], fields.results["view"] = owner._seed, _VIEWS[owner._view]
+        fields.results["seed"], fields.results["view"] = owner._seed, owner._view
         fields.results["members"] = [
             {
                 "method": one.name,
-                "view": _VIEWS[one.view],
+                "view": one.view,
                 "setting": list(one.setting) if isinstance(one.setting, tuple) else one.setting,
-                "factors": one.factors.tolist(),
-                "offsets": one.offsets.tolist(),
+                "factors": one.calibration.factors.tolist(),
+                "offsets": one.calibration.offsets.tolist(),
                 "weight": one.weight,
             }
             for one in owner._members
         ]
-        rows = owner.scores_.astype(object).where(owner.scores_.notna(), None).to_dict("records")
-        fields.results["scores"] = [{name: as_plain(value) for name, value in row.items()} for row in rows]
+        scores = owner.scores_.astype(object)
+        fields.results["scores"] = scores.where(scores.notna(), None).to_dict("records")
 
     def read(self, owner: Any, fields: Fields) -> None:
         """Check them."""
@@ -118,36 +86,36 @@ class _Decisions(Part):
             raise ValueError(f"_numbers must be those of {n_classes} classes, at least 2")
         if not np.array_equal(np.intersect1d(sample, np.arange(n_shapes)), sample) or len(sample) == 0:
             raise ValueError(f"_sample must be rows of {n_shapes} shapes in order")
-        owner._seed, view = fields.result("seed"), fields.result("view")
-        if isinstance(owner._seed, bool) or not isinstance(owner._seed, int) or view not in _VIEWS:
-            raise ValueError(f"seed {owner._seed!r} or view {view!r} is unknown")
-        owner._view = _VIEWS.index(view)
-        owner._members = [_read_member(entry, view, n_classes) for entry in fields.result("members")]
+        owner._seed, owner._view = fields.result("seed"), fields.result("view")
+        if isinstance(owner._seed, bool) or not isinstance(owner._seed, int) or owner._view not in _VIEWS:
+            raise ValueError(f"seed {owner._seed!r} or view {owner._view!r} is unknown")
+        owner._members = [_read_member(entry, owner) for entry in fields.result("members")]
         owner.weights_ = np.array([one.weight for one in owner._members])
-        owner.scores_ = pd.DataFrame(
-            fields.result("scores"),
-            columns=list(_SCORES),
-        ).astype(dict.fromkeys(_SCORES[3:], float))
+        scores = pd.DataFrame(fields.result("scores"), columns=list(_SCORES))
+        owner.scores_ = scores.astype(dict.fromkeys(_SCORES[3:], float))
 
 
-def _read_member(entry: dict[str, Any], chosen_view: str, n_classes: int) -> Member:
-    name, setting = entry["method"], entry["setting"]
+def _read_member(entry: dict[str, Any], owner: Any) -> Method:
+    name, view, setting = entry["method"], entry["view"], entry["setting"]
     setting = tuple(setting) if isinstance(setting, list) else setting
-    if name not in _METHOD_OF or entry["view"] not in ("", chosen_view) or setting not in _METHOD_OF[name].settings:
-        raise ValueError(f"its method {name!r} of {entry['view']!r} with setting {setting!r} is unknown")
+    if name not in _METHOD_OF or view not in ("", owner._view) or setting not in _METHOD_OF[name].settings:
+        raise ValueError(f"its method {name!r} of {view!r} with setting {setting!r} is unknown")
+    method = _METHOD_OF[name](owner.space_, owner._seed, view)
     if "factors" in entry:
         factors = np.asarray(entry["factors"], dtype=np.float64)
     else:  # files of 0.1.0 hold the temperatures of class dictionaries
         factors = np.asarray(entry["scale"], dtype=np.float64)
-        factors = 1 / factors if name == ClassDictionaries.name else factors
-    offsets, weight = np.asarray(entry["offsets"], dtype=np.float64), float(entry["weight"])
+        factors = 1 / factors if method.calibrates_classes else factors
+    offsets, n_classes = np.asarray(entry["offsets"], dtype=np.float64), len(owner.classes_)
     if factors.shape != (n_classes,) or offsets.shape != (n_classes,) or not np.isfinite([factors, offsets]).all():
         raise ValueError(f"the log-odds of {name!r} must be {n_classes} finite numbers")
-    if not (factors.min() > 0 and 0 <= weight < np.inf):
+    method.setting, method.calibration, method.weight = setting, Calibration(factors, offsets), float(entry["weight"])
+    if not (factors.min() > 0 and 0 <= method.weight < np.inf):
         raise ValueError(f"the factors of {name!r} must be positive, and its weight must not be negative")
-    return Member(name, _VIEWS.index(entry["view"]), setting, factors, offsets, weight=weight)
+    return method
 
 
+@dataclass(eq=False, repr=False)
 class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     """Classify shapes by the methods that are accurate on held-out training shapes.
 
@@ -224,14 +192,13 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     ['tangent LDA', 'tangent SVM', 'class dictionaries']
     """
 
+    space: Space | None = None
+    random_state: Any = None
+
     _schema = Schema((Labels("classes_", "n_classes"), _Decisions("members")))
 
     # Methods that compare shapes point by point, besides the two that choose the registration.
-    _pointwise: tuple[type[Method], ...] = (TangentMachine, ClassDictionaries)
-
-    def __init__(self, space: Space | None = None, random_state: Any = None) -> None:
-        self.space = space
-        self.random_state = random_state
+    _pointwise: ClassVar[tuple[type[Method], ...]] = (TangentMachine, ClassDictionaries)
 
     @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> "ShapeClassifier":
@@ -262,13 +229,12 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         configurations = self._read_fit_input(X)
         self.space_.whitened_preshapes(configurations, "X")
         labels = check_labels(X, y, len(configurations), type(self).__name__)
-        self.classes_, numbers = np.unique(labels, return_inverse=True)
-        if len(self.classes_) == 1:
+        if len(np.unique(labels)) == 1:
             raise ShapeInputError(
-                f"y must hold at least 2 classes to tell apart, got one class, {self.classes_.tolist()[0]!r}: add "
-                "shapes of another class."
+                f"y must hold at least 2 classes to tell apart, got one class, {labels.tolist()[0]!r}: add shapes of "
+                "another class."
             )
-        check_class_sizes(self.classes_, numbers)
+        self.classes_, numbers = number_classes(labels)
         units = check_units(groups, len(configurations))
         self._seed, fold_seed = (int(number) for number in generator.integers(2**31, size=2))
         self._shapes, self._numbers, self._sample = configurations, numbers, _sample_rows(numbers, generator)
@@ -277,9 +243,9 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         n_folds = _N_FOLDS if len(sampled) < _MANY_SHAPES else _N_FOLDS_OF_MANY
         n_folds = min(n_folds, int(np.bincount(sampled).max()), len(sampled if units is None else np.unique(units)))
         folds = class_folds(n_folds, sampled, units, fold_seed)
-        tried = self._compare(configurations[self._sample], sampled, folds)
-        self._choose(tried, sampled, folds)
-        self._fit_members()
+        compared = self._compare(configurations[self._sample], sampled, folds)
+        self._choose(compared, sampled, folds)
+        self._fit_members(are_prepared=True)
         return self
 
     @keeps_array_kind
@@ -359,15 +325,14 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         views = self._views(configurations)
         return np.stack([one.log_probabilities(views[one.view]) for one in self._members])
 
-    def _views(self, configurations: ComplexArray) -> dict[int, ComplexArray]:
-        """Return shapes as they are, and registered, by the number of the view."""
-        views = {0: configurations}
+    def _views(self, configurations: ComplexArray) -> dict[str, ComplexArray]:
+        """Return shapes as they are, and registered where methods need it."""
+        views = {"": configurations}
         if self.registration_ is not None and any(one.view for one in self._members):
             views[self._view] = np.asarray(self.registration_.transform(configurations))
         return views
 
     def _log_probabilities(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
         shapes = self._open_new_input(X)
         parts = []
         for block in shapes.blocks(_BLOCK_ROWS):
@@ -380,77 +345,73 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         """Whether coordinates follow a curve, so that neighbors in order are neighbors in space."""
         return self.space_.closed or not isinstance(self.space_, Landmarks) or self.n_features_in_ >= _MIN_CURVE_POINTS
 
-    def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold]) -> list[Member]:
+    def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold]) -> list[Method]:
         """Return all methods with their best settings, by registration, and choose the registration."""
-        n_views = len(_VIEWS) if self.space_.closed and self.space_.coordinates_per_point is not None else 1
-        registrations = [self._registration(view, X) for view in range(n_views)]
-        views = [X if found is None else np.asarray(found.transform(X)) for found in registrations]
+        is_registered = self.space_.closed and self.space_.coordinates_per_point is not None
+        registrations = {view: self._registration(view, X) for view in (_VIEWS if is_registered else _VIEWS[:1])}
+        views = {name: X if found is None else found.transform(X) for name, found in registrations.items()}
+        class_sizes = [np.unique(numbers[kept], return_counts=True)[1] for kept, _ in folds]
 
-        def judge(tried: list[tuple[type[Method], int]]) -> list[Member]:
-            found = []
-            for kind, view in tried:
-                if all(kind.can_learn(np.unique(numbers[kept], return_counts=True)[1]) for kept, _ in folds):
-                    found.append(_judge(kind(views[view], self.space_, self._seed), view, numbers, folds))
-                else:
-                    _log.info("%s is left out: a fold has too few shapes of a class", kind.name)
-            return found
+        def judge(kinds: Iterable[type[Method]], view: str) -> list[Method]:
+            methods = [kind(self.space_, self._seed, view) for kind in kinds if all(map(kind.can_learn, class_sizes))]
+            for method in methods:
+                method.prepare(views[view])
+                method.choose(numbers, folds)
+            return methods
 
-        members = judge([(kind, view) for kind in (TangentDiscriminant, ProcrustesMachine) for view in range(n_views)])
-        self._view = min(members, key=lambda one: _accuracy_and_loss(one.logarithms, numbers)[1]).view
+        methods = [method for view in views for method in judge((TangentDiscriminant, ProcrustesMachine), view)]
+        self._view = _best(methods, numbers).view
         self.registration_ = registrations[self._view]
-        members += judge([(kind, self._view) for kind in self._pointwise])
-        members += judge([(ConvolutionRidge, 0)] if self._is_curve else [])
-        return sorted(members, key=lambda one: list(_METHOD_OF).index(one.name))
+        methods += judge(self._pointwise, self._view) + judge((ConvolutionRidge,) if self._is_curve else (), "")
+        return sorted(methods, key=lambda one: list(_METHOD_OF).index(one.name))
 
-    def _registration(self, view: int, X: ComplexArray) -> OutlineRegistration | None:
+    def _registration(self, view: str, X: ComplexArray) -> OutlineRegistration | None:
         """Return the registration of a view, fitted to the shapes; None for shapes as they come."""
-        if view == 0:
+        if view == "":
             return None
-        return OutlineRegistration(space=self.space_, reflection="reflection" in _VIEWS[view]).fit(X)
+        return OutlineRegistration(space=self.space_, reflection="reflection" in view).fit(X)
 
-    def _choose(self, members: list[Member], numbers: IntArray, folds: list[Fold]) -> None:
+    def _choose(self, methods: list[Method], numbers: IntArray, folds: list[Fold]) -> None:
         """Learn the weights of the methods, keep those that matter, and note the scores of all."""
         import pandas as pd
 
-        used = [one for one in members if one.view == self._view or one.name == ConvolutionRidge.name]
-        machines = [one for one in used if one.name in (TangentMachine.name, ProcrustesMachine.name)]
+        used = [one for one in methods if one.view == self._view or isinstance(one, ConvolutionRidge)]
+        machines = [one for one in used if isinstance(one, TangentMachine | ProcrustesMachine)]
         # Their distances are almost the same: both together would count twice.
-        best = min(machines, key=lambda one: _accuracy_and_loss(one.logarithms, numbers)[1])
-        used = [one for one in used if one is best or one not in machines]
-        weights = pooling_weights(np.stack([one.logarithms for one in used]), numbers)
-        used = [one for one, weight in zip(used, weights, strict=True) if weight >= _MIN_WEIGHT * weights.sum()]
-        logarithms = np.stack([one.logarithms for one in used])
-        self._members, self.weights_ = used, pooling_weights(logarithms, numbers)
-        for one, weight in zip(used, self.weights_.tolist(), strict=True):
-            one.weight = weight
-        held_out = np.empty(logarithms.shape[1:])
-        for kept, held in folds:
-            held_out[held] = pool(logarithms[:, held], pooling_weights(logarithms[:, kept], numbers[kept]))
-        rows = [
-            [one.name, _VIEWS[one.view], one.described(), *_accuracy_and_loss(one.logarithms, numbers), one.weight]
-            for one in members
+        used = [one for one in used if one not in machines or one is _best(machines, numbers)]
+        weights = pooling_weights(np.stack([one.held_out for one in used]), numbers)
+        self._members = [
+            one for one, weight in zip(used, weights, strict=True) if weight >= _MIN_WEIGHT * weights.sum()
         ]
-        rows.append(["all by weight", "", "", *_accuracy_and_loss(held_out, numbers), np.nan])
-        self.scores_ = pd.DataFrame(rows, columns=list(_SCORES))
+        logarithms = np.stack([one.held_out for one in self._members])
+        self.weights_ = pooling_weights(logarithms, numbers)
+        for one, weight in zip(self._members, self.weights_.tolist(), strict=True):
+            one.weight = weight
+        pooled = np.empty(logarithms.shape[1:])
+        for kept, held in folds:
+            pooled[held] = pool(logarithms[:, held], pooling_weights(logarithms[:, kept], numbers[kept]))
+        rows = [(one.name, one.view, one.described_setting(), one.held_out, one.weight) for one in methods]
+        self.scores_ = pd.DataFrame(
+            [
+                (*names, np.mean(held_out.argmax(axis=1) == numbers), log_loss(held_out, numbers), weight)
+                for *names, held_out, weight in [*rows, ("all by weight", "", "", pooled, np.nan)]
+            ],
+            columns=list(_SCORES),
+        )
 
-    def _fit_members(self) -> None:
-        """Fit the chosen settings to the shapes that the methods can learn from."""
+    def _fit_members(self, *, are_prepared: bool) -> None:
+        """Fit the chosen settings to the shapes that methods can learn from; they may be prepared for the sample."""
         for one in self._members:
-            kind = _METHOD_OF[one.name]
-            is_sampled = kind.learns_from_sample or len(self._sample) == len(self._shapes)
+            is_sampled = one.learns_from_sample or len(self._sample) == len(self._shapes)
             rows = self._sample if is_sampled else np.arange(len(self._shapes))
-            if one.method is None or not is_sampled:
-                one.method = kind(self._views(self._shapes[rows])[one.view], self.space_, self._seed)
-            one.method.fit(self._numbers[rows], one.setting)
-            one.logarithms = None
+            if not (are_prepared and is_sampled):
+                one.prepare(self._views(self._shapes[rows])[one.view])
+            one.fit(self._numbers[rows])
 
     def _check_loaded(self) -> None:
         self.registration_ = self._registration(self._view, self._shapes[self._sample])
-        self._fit_members()
+        self._fit_members(are_prepared=False)
         self.predict(self._shapes[:1])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_members")
 
 
 def class_folds(n_folds: int, numbers: IntArray, units: IntArray | None, seed: int) -> list[Fold]:
@@ -476,24 +437,6 @@ def _sample_rows(numbers: IntArray, generator: np.random.Generator) -> IntArray:
     return np.sort(np.concatenate(chosen))
 
 
-def _judge(method: Method, view: int, numbers: IntArray, folds: list[Fold]) -> Member:
-    """Return a method with the setting of least log loss of held-out shapes."""
-    scores = np.zeros((len(method.settings), len(numbers), int(numbers.max()) + 1))
-    for kept, held in folds:
-        known = np.unique(numbers[kept])
-        for number, found in enumerate(method.held_out_scores(numbers, kept, held)):
-            # A class that had no shape to learn from is as unlikely as the least likely one.
-            scores[number, held] = found.min(axis=1, keepdims=True)
-            scores[number][np.ix_(held, known)] = found
-    members = []
-    for setting, found in zip(method.settings, scores, strict=True):
-        factors, offsets = calibrate(found, numbers, by_class=isinstance(method, ClassDictionaries))
-        logarithms = log_softmax(factors * found + offsets, axis=1)
-        members.append(Member(method.name, view, setting, factors, offsets, method, logarithms))
-    return min(members, key=lambda one: _accuracy_and_loss(one.logarithms, numbers)[1])
-
-
-def _accuracy_and_loss(logarithms: FloatArray, numbers: IntArray) -> tuple[float, float]:
-    """Return the share of most probable classes that are true, and the mean log loss."""
-    accuracy = float(np.mean(np.argmax(logarithms, axis=1) == numbers))
-    return accuracy, -float(np.mean(logarithms[np.arange(len(numbers)), numbers]))
+def _best(methods: Sequence[Method], numbers: IntArray) -> Method:
+    """Return the method of least log loss of held-out shapes."""
+    return min(methods, key=lambda one: log_loss(one.held_out, numbers))

@@ -1,25 +1,26 @@
 """Sparse representation classification: one dictionary per class, and the class of least error is predicted."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from shapelex._arrays import keeps_array_kind
-from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
-from shapelex.estimators.calibration import calibrate
-from shapelex.estimators.folds import make_folds
+from shapelex.estimators.calibration import choose_scores
+from shapelex.estimators.folds import Fold, make_folds
 from shapelex.estimators.progress import check_verbose, write_progress
 from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS, ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.geometry.means import full_mean_row
+from shapelex.learning import LearningOptions
 from shapelex.spaces import CustomSpace, Space
 from shapelex.store.model_file import EstimatorList
 from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema
@@ -32,6 +33,7 @@ _SHRINKAGES = (0.03, 0.1, 0.3, 1.0)
 _SHARED_PARAMETERS = ("coder", "tie", "n_swaps", "n_restarts", "max_iter", "tol", "n_jobs")
 
 
+@dataclass(eq=False, repr=False)
 class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     """Classify shapes by the class whose dictionary reconstructs them best.
 
@@ -122,6 +124,23 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
     (40, 2)
     """
 
+    n_atoms: int = 8
+    n_nonzero: int = 3
+    _: KW_ONLY
+    space: Space | None = None
+    shrinkage: float | Literal["auto"] = "auto"
+    cv: int | None = None
+    coder: str = "auto"
+    tie: float | None = None
+    n_swaps: int | None = None
+    temperature: float | None = None
+    n_restarts: int = 1
+    max_iter: int = 100
+    tol: float = 1e-5
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool = False
+
     _schema = Schema(
         (
             Labels("classes_", "n_classes"),
@@ -143,41 +162,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         removed=("update",),
         renewed={"tie": RENEWED_PARAMETERS["tie"]},
     )
-
-    def __init__(
-        self,
-        n_atoms: int = 8,
-        n_nonzero: int = 3,
-        *,
-        space: Space | None = None,
-        shrinkage: float | Literal["auto"] = "auto",
-        cv: int | None = None,
-        coder: str = "auto",
-        tie: float | None = None,
-        n_swaps: int | None = None,
-        temperature: float | None = None,
-        n_restarts: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.n_nonzero = n_nonzero
-        self.space = space
-        self.shrinkage = shrinkage
-        self.cv = cv
-        self.coder = coder
-        self.tie = tie
-        self.n_swaps = n_swaps
-        self.temperature = temperature
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -211,30 +195,32 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         UserWarning
             If a class has too few shapes for `cv` folds.
         """
-        self._check_sizes()
+        self._check_parameters()
         configurations = self._read_fit_input(X)
         labels = check_labels(X, y, len(configurations), type(self).__name__)
         weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
         counts = weights > 0
-        configurations, labels, weights = configurations[counts], labels[counts], weights[counts]
-        self.classes_, numbers = np.unique(labels, return_inverse=True)
-        check_class_sizes(self.classes_, numbers)
+        configurations, weights = configurations[counts], weights[counts]
+        self.classes_, numbers = number_classes(labels[counts])
         n_folds = _count_folds(self.cv, self.temperature, np.bincount(numbers))
         shrinkages = _check_shrinkage(self.shrinkage, chooses=n_folds > 0)
         generator = as_generator(self.random_state)
         shares = None if sample_weight is None else weights
         if n_folds == 0:
             self._learn(configurations, numbers, shares, shrinkages[0], generator)
-            temperature = self._find_temperature(configurations, numbers, weights)
-            temperatures: FloatArray = np.full(len(self.classes_), temperature)
-            offsets: FloatArray = np.zeros(len(self.classes_))
+            self.temperatures_: FloatArray = np.full(
+                len(self.classes_), self._find_temperature(configurations, numbers, weights)
+            )
+            self.offsets_: FloatArray = np.zeros(len(self.classes_))
         else:
-            splits = make_folds(n_folds, len(numbers), classes=numbers, seed=int(generator.integers(2**31)))
-            found = [self._calibrate(configurations, numbers, shares, value, splits, generator) for value in shrinkages]
-            best = int(np.argmax([likelihood for *_, likelihood in found]))
-            temperatures, offsets, _ = found[best]
+            folds = make_folds(n_folds, len(numbers), classes=numbers, seed=int(generator.integers(2**31)))
+            scores = [
+                -(self._held_out_errors(configurations, numbers, shares, value, folds, generator) ** 2)
+                for value in shrinkages
+            ]
+            best, calibration, _ = choose_scores(scores, numbers, weights, by_class=True)
+            self.temperatures_, self.offsets_ = 1 / calibration.factors, calibration.offsets
             self._learn(configurations, numbers, shares, shrinkages[best], generator)
-        self.temperatures_, self.offsets_ = temperatures, offsets
         self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
         return self
 
@@ -268,9 +254,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         ndarray of shape (n_shapes,)
             Labels; a tie goes to the first class.
         """
-        errors = self.class_errors(X)
-        scores = -errors if self.cv is None else _log_odds(errors, self.temperatures_, self.offsets_)
-        labels: np.ndarray[Any, Any] = self.classes_[np.argmax(scores, axis=1)]
+        numbers = np.argmax(self._log_odds(X), axis=1)
+        labels: np.ndarray[Any, Any] = self.classes_[numbers]
         return labels
 
     @keeps_array_kind
@@ -292,8 +277,7 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         ndarray of float64, shape (n_shapes, n_classes)
             Rows sum to 1, classes as in ``classes_``.
         """
-        errors = self.class_errors(X)
-        probabilities: FloatArray = softmax(_log_odds(errors, self.temperatures_, self.offsets_), axis=1)
+        probabilities: FloatArray = softmax(self._log_odds(X), axis=1)
         return probabilities
 
     def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
@@ -303,18 +287,20 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         named = zip(self.classes_, self.dictionaries_, strict=True)
         return rows, [f"{name}: atom {atom}" for name, found in named for atom in range(len(found.atoms_))]
 
-    def _check_sizes(self) -> None:
-        """Refuse a number of atoms, a sparsity or a shrinkage that no set of shapes could be fitted with."""
+    def _log_odds(self, X: ArrayLike) -> FloatArray:
+        """Return ``offset_c − d_c² / temperature_c``, the logarithms of probabilities up to a constant."""
+        errors = np.asarray(self.class_errors(X), dtype=np.float64)
+        scores: FloatArray = self.offsets_ - errors**2 / np.maximum(self.temperatures_, np.finfo(np.float64).tiny)
+        return scores
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that no set of shapes could be fitted with."""
         check_verbose(self.verbose)
-        n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
-        if n_nonzero > check_count(self.n_atoms, 1, "n_atoms"):
-            raise ParameterError(
-                f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', self.n_atoms)}, got {n_nonzero}."
-            )
+        LearningOptions.of(self)
         _check_shrinkage(self.shrinkage, chooses=False)
 
     def _check_loaded(self) -> None:
-        self._check_sizes()
+        self._check_parameters()
         if not (min(self.temperature_, *self.temperatures_) > 0 and 0 < self.shrinkage_ <= 1):
             raise ValueError("its temperatures must be positive, its shrinkage_ above 0 and at most 1")
         if self.cv is not None:
@@ -359,27 +345,24 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
     def _class_errors(self, configurations: Any) -> FloatArray:
         return np.stack([np.asarray(dictionary.errors(configurations)) for dictionary in self.dictionaries_], axis=1)
 
-    def _calibrate(
+    def _held_out_errors(
         self,
         configurations: ComplexArray,
         numbers: IntArray,
         weights: FloatArray | None,
         shrinkage: float,
-        splits: list[tuple[IntArray, IntArray]],
+        folds: list[Fold],
         generator: np.random.Generator,
-    ) -> tuple[FloatArray, FloatArray, float]:
-        """Return temperatures and offsets learned from held-out shapes, and the log-likelihood of their labels."""
+    ) -> FloatArray:
+        """Return the errors of shapes by dictionaries that were learned without them."""
         errors = np.empty((len(numbers), len(self.classes_)))
-        for kept, held in splits:
+        for kept, held in folds:
             model = clone(self)
             model.space_, model.classes_ = self.space_, self.classes_
             shares = None if weights is None else weights[kept]
             model._learn(configurations[kept], numbers[kept], shares, shrinkage, generator)
             errors[held] = model._class_errors(configurations[held])
-        counts = np.ones(len(numbers)) if weights is None else weights
-        factors, offsets = calibrate(-(errors**2), numbers, counts, by_class=True)
-        logarithms = log_softmax(_log_odds(errors, 1 / factors, offsets), axis=1)[np.arange(len(numbers)), numbers]
-        return 1 / factors, offsets, float(counts @ logarithms)
+        return errors
 
     def _find_temperature(self, configurations: ComplexArray, numbers: IntArray, weights: FloatArray) -> float:
         if self.temperature is not None:
@@ -392,14 +375,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         squares[np.arange(len(numbers)), numbers] = np.inf
         mean = float(weights @ squares.min(axis=1) / weights.sum())
         return max(_TEMPERATURE_SHARE * mean, float(np.finfo(np.float64).tiny))
-
-
-def _log_odds(errors: FloatArray, temperatures: FloatArray, offsets: FloatArray) -> FloatArray:
-    """Return ``offset_c − d_c² / temperature_c``, the logarithms of probabilities up to a constant."""
-    # Errors are at most 1, so only a temperature that is no normal number gives infinite scores.
-    with np.errstate(over="ignore"):
-        scores: FloatArray = offsets - errors.astype(np.float64) ** 2 / temperatures
-    return np.maximum(scores, -0.25 * np.finfo(np.float64).max)
 
 
 def check_labels(X: Any, y: ArrayLike | None, n_shapes: int, estimator: str) -> np.ndarray[Any, Any]:
@@ -423,15 +398,17 @@ def check_labels(X: Any, y: ArrayLike | None, n_shapes: int, estimator: str) -> 
     return labels
 
 
-def check_class_sizes(classes: np.ndarray[Any, Any], numbers: IntArray) -> None:
-    """Refuse classes of a single shape."""
-    is_single = np.bincount(numbers) < 2
+def number_classes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], IntArray]:
+    """Return the sorted classes, and the number of the class of each shape; refuse classes of a single shape."""
+    classes, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    is_single = sizes < 2
     if is_single.any():
         named = ", ".join(repr(label) for label in classes[is_single].tolist()[:5])
         raise ShapeInputError(
             f"every class needs at least 2 shapes to learn from, but {is_single.sum()} of {len(classes)} have a single "
             f"one ({named}): add shapes, or leave these classes out."
         )
+    return classes, numbers
 
 
 def _within_class_space(
