@@ -14,12 +14,14 @@ from shapelex.shapes.files import FileArray, is_chunked, is_mapped
 Column = np.ndarray[Any, Any]
 
 METADATA = "metadata:"
-"""Beginning of the names of metadata among all columns; the others are ``ids``, ``labels`` and ``sequence``."""
+"""Beginning of the names of metadata among all columns; the others are :data:`ROLES`."""
+
+ROLES = ("ids", "labels", "sequence")
+"""Columns that have a meaning of their own."""
 
 FPS = "fps"
 """Column of the metadata with the number of frames per second; NaN where it is not known."""
 
-_KINDS = "biufcU"
 # From here on, integers are not all numbers of double precision.
 EXACT = 2**53
 # A number never has more characters.
@@ -59,10 +61,8 @@ class Columns(Mapping[str, Column]):
         """Return the columns of some shapes, in memory; numbers of rows are ascending where columns are in a file."""
         numbers = np.arange(self.n_shapes)[rows]
         wanted = rows if isinstance(rows, slice) else numbers
-        sources: dict[str, Any] = {"ids": numbers.astype(np.str_)}
-        for name, source in self.sources.items():
-            sources[name] = source[wanted] if isinstance(source, np.ndarray) else _as_role(name, source[wanted])
-        return Columns(len(numbers), {name: read_only_view(column) for name, column in sources.items()})
+        taken = {name: read_only_view(_as_role(name, source[wanted])) for name, source in self.sources.items()}
+        return Columns(len(numbers), {"ids": read_only_view(numbers.astype(np.str_)), **taken})
 
 
 class _Metadata(Mapping[str, Column]):
@@ -103,23 +103,13 @@ def in_file(array: Any, name: str, *, is_text: bool = False) -> Any:
 
 
 def _check_column(values: Any, n_shapes: int, name: str) -> "Column | FileArray":
-    is_metadata = name.startswith(METADATA)
-    told = f"metadata[{name.removeprefix(METADATA)!r}]" if is_metadata else name
-    is_text = name in ("ids", "labels")
-    if not isinstance(values, FileArray):
-        values = in_file(values, told, is_text=is_text)
-    if isinstance(values, FileArray):
-        if values.shape != (n_shapes,):
-            _refuse_length(told, n_shapes, values.shape)
-        if not values.is_text and values.dtype.kind not in _KINDS:
-            _refuse_kind(told, values.dtype)
-        return values
-    if is_text:
-        column = np.asarray(values)
-        if column.dtype.kind != "U":
-            column = np.asarray([str(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
-        return as_column(column, n_shapes, told)
-    return read_only_view(_as_role(name, as_column(values, n_shapes, told)))
+    own = name.removeprefix(METADATA)
+    told, is_text = name if own == name else f"metadata[{own!r}]", name in ("ids", "labels")
+    column = in_file(values, told, is_text=is_text)
+    if isinstance(column, FileArray):
+        _check_entries(column.shape, _TEXT if column.is_text else column.dtype, n_shapes, told)
+        return column
+    return read_only_view(_as_role(name, as_column(column, n_shapes, told, is_text=is_text)))
 
 
 def _as_role(name: str, column: Column) -> Column:
@@ -131,24 +121,22 @@ def _as_role(name: str, column: Column) -> Column:
     return column.astype(np.int64, copy=False)
 
 
-def as_column(values: ArrayLike, n_shapes: int, name: str) -> Column:
+def as_column(values: ArrayLike, n_shapes: int, name: str, *, is_text: bool = False) -> Column:
     """Return a read-only column of text, numbers or booleans, one entry per shape."""
     column = np.asarray(values)
-    if column.dtype.kind in "SO":
-        column = column_from_values(column.ravel().tolist()) if column.ndim == 1 else column
-    if column.shape != (n_shapes,):
-        _refuse_length(name, n_shapes, column.shape)
-    if n_shapes and column.dtype.kind not in _KINDS:
-        _refuse_kind(name, column.dtype)
+    if is_text and column.dtype.kind != "U":
+        column = np.asarray([str(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
+    elif column.dtype.kind in "SO" and column.ndim == 1:
+        column = column_from_values(column.tolist())
+    _check_entries(column.shape, column.dtype, n_shapes, name)
     return read_only_view(column)
 
 
-def _refuse_kind(name: str, dtype: np.dtype[Any]) -> None:
-    raise ShapeInputError(f"{name} must be text, numbers or booleans, got dtype {dtype}.")
-
-
-def _refuse_length(name: str, n_shapes: int, shape: tuple[int, ...]) -> None:
-    raise ShapeInputError(f"{name} must have one entry for each of the {n_shapes} shapes, got shape {shape}.")
+def _check_entries(shape: tuple[int, ...], dtype: np.dtype[Any], n_shapes: int, name: str) -> None:
+    if shape != (n_shapes,):
+        raise ShapeInputError(f"{name} must have one entry for each of the {n_shapes} shapes, got shape {shape}.")
+    if n_shapes and dtype.kind not in "biufcU":
+        raise ShapeInputError(f"{name} must be text, numbers or booleans, got dtype {dtype}.")
 
 
 def read_only_view(array: Column) -> Column:
@@ -166,15 +154,14 @@ def column_from_values(values: Sequence[Any]) -> Column:
     """
     present = [value for value in values if not _is_absent(value)]
     is_complete = len(present) == len(values)
-    kinds = {_kind_of(one) for one in set(map(type, present))}
-    if kinds == {"bool"} and is_complete:
+    kinds = {np.dtype(one).kind for one in set(map(type, present))}
+    integers = [one for one in present if isinstance(one, int | np.integer)]
+    if kinds == {"b"} and is_complete:
         return np.array(values, dtype=np.bool_)
-    if kinds == {"int"} and is_complete and min(present) >= -(2**63) and max(present) < 2**63:
+    if kinds and kinds <= set("iu") and is_complete and min(integers) >= -(2**63) and max(integers) < 2**63:
         return np.array(values, dtype=np.int64)
-    if kinds and kinds <= {"int", "float"}:
-        is_exact = "int" not in kinds or all(abs(one) < EXACT for one in present if _kind_of(type(one)) == "int")
-        if is_exact:
-            return np.array([np.nan if _is_absent(value) else float(value) for value in values], dtype=np.float64)
+    if kinds and kinds <= set("iuf") and all(abs(one) < EXACT for one in integers):
+        return np.array([np.nan if _is_absent(value) else float(value) for value in values], dtype=np.float64)
     if not kinds and any(value != value for value in values):
         return np.full(len(values), np.nan)
     return np.array([_as_text(value) for value in values], dtype=np.str_)
@@ -256,14 +243,6 @@ def join_columns(columns: Sequence[Column | None], sizes: Sequence[int], absent:
         return None
     dtype = kind.dtype_of(sum(sizes), absent)
     return np.concatenate([cast_column(one, dtype, size, absent) for one, size in zip(columns, sizes, strict=True)])
-
-
-def _kind_of(one: type) -> str:
-    if issubclass(one, bool | np.bool_):
-        return "bool"
-    if issubclass(one, int | np.integer):
-        return "int"
-    return "float" if issubclass(one, float | np.floating) else "text"
 
 
 def frame_rates(metadata: Mapping[str, Column]) -> FloatArray | None:

@@ -4,7 +4,7 @@ A set of shapes carries its preparation, a model that of the shapes that it was 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,18 @@ from shapelex._typing import ComplexArray
 from shapelex.exceptions import PreparationError
 from shapelex.shapes.columns import read_only_view
 
-_RESAMPLINGS = {
-    "as given": "the points are those of the file",
-    "arc length": "resampled at equal steps of arc length",
-    "least squares": "curves fitted by least squares",
-}
 _POINTS = {
     "as given": "the points of the file as they are",
     "arc length": "points at equal steps of arc length",
     "least squares": "curves fitted by least squares",
 }
 _SAME_MEAN = 1e-6
-_FLAGS = ("start", "direction", "reflection", "subsample")
+_FLAGS = {
+    "start": "start point",
+    "direction": "direction",
+    "reflection": "reflection",
+    "subsample": "fractions of a point",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,27 +84,25 @@ class Preparation:
     def __str__(self) -> str:
         if not self.is_recorded:
             return "preparation not recorded"
-        parts = [] if self.resampling is None else [_RESAMPLINGS[self.resampling]]
+        parts = [] if self.resampling is None else [_POINTS[self.resampling]]
         return ", ".join([*parts, self._registration_words()])
 
     def _registration_words(self) -> str:
         """Return whether the outlines were registered, and what that could change, in words."""
         if not self.is_recorded:
             return "prepared in a way that is not recorded"
-        if not self.is_registered:
-            return "not registered"
-        names = {"start": "start point", "direction": "direction", "reflection": "reflection",
-                 "subsample": "fractions of a point"}  # fmt: skip
-        free = ", ".join(names[name] for name in _FLAGS if getattr(self, name))
-        return f"registered to a mean ({free})"
+        free = ", ".join(words for name, words in _FLAGS.items() if getattr(self, name))
+        return f"registered to a mean ({free})" if self.is_registered else "not registered"
 
-    def difference(self, other: "Preparation") -> str:
+    def difference(self, other: "Preparation", *, is_unknown_other: bool = False) -> str:
         """Return how another preparation differs, in words; nothing where both are the same or one is not known.
 
         Parameters
         ----------
         other : Preparation
             Preparation of other outlines of the same space.
+        is_unknown_other : bool, default False
+            Whether one that is not known counts as not registered.
 
         Returns
         -------
@@ -113,11 +111,13 @@ class Preparation:
         """
         if self.resampling is not None and other.resampling not in (None, self.resampling):
             return f"expected {_POINTS[self.resampling]}, got {_POINTS[other.resampling]}"
-        if not (self.is_recorded and other.is_recorded):
-            return ""
-        if self.is_registered != other.is_registered:
-            return self._registration_difference(other)
-        if not self.is_registered:
+        is_known = self.is_recorded and other.is_recorded
+        if self.is_registered != other.is_registered and (is_known or is_unknown_other):
+            return (
+                f"expected outlines that are {self._registration_words()}, got outlines that are "
+                f"{other._registration_words()}"
+            )
+        if self.mean is None or other.mean is None:
             return ""
         changed = [name for name in _FLAGS if getattr(self, name) != getattr(other, name)]
         if changed:
@@ -125,14 +125,8 @@ class Preparation:
                 f"{name}={getattr(self, name)}, got {name}={getattr(other, name)}" for name in changed
             )
         # Means are pre-shapes, of size 1; a mean that was scaled again differs by rounding.
-        is_same = np.allclose(self.mean, other.mean, rtol=0, atol=_SAME_MEAN)  # type: ignore[arg-type]
+        is_same = np.allclose(self.mean, other.mean, rtol=0, atol=_SAME_MEAN)
         return "" if is_same else "they were registered to another mean"
-
-    def _registration_difference(self, other: "Preparation") -> str:
-        return (
-            f"expected outlines that are {self._registration_words()}, got outlines that are "
-            f"{other._registration_words()}"
-        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the preparation as JSON values.
@@ -169,7 +163,7 @@ def preparation_of_header(header: Any, n_coordinates: int) -> Preparation | None
         return None
     try:
         resampling, registration = value["resampling"], value["registration"]
-        if resampling is not None and resampling not in _RESAMPLINGS:
+        if resampling is not None and resampling not in _POINTS:
             raise ValueError(f"resampling {resampling!r} is not known")
         if registration is None:
             return Preparation(resampling)
@@ -194,15 +188,11 @@ def join_preparations(preparations: Iterable[Preparation | None]) -> Preparation
         return None
     first = known[0]
     for other in known[1:]:
-        difference = first.difference(other)
-        if not (first.is_recorded and other.is_recorded) and first.is_registered != other.is_registered:
-            difference = difference or first._registration_difference(other)
-        if difference:
+        if difference := first.difference(other, is_unknown_other=True):
             raise PreparationError(
                 f"Sets that become one must be prepared in the same way: {difference}. Read the outlines again without "
                 "registering them, join them, and register the whole."
             )
     if not all(one.is_recorded for one in known):
         return UNRECORDED
-    is_one_kind = all(one.resampling == first.resampling for one in known)
-    return first if is_one_kind else Preparation(None, first.mean, **{name: getattr(first, name) for name in _FLAGS})
+    return first if all(one.resampling == first.resampling for one in known) else replace(first, resampling=None)

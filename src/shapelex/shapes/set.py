@@ -1,6 +1,7 @@
 """A set of shapes: configurations in memory or elsewhere, their space, and what is known of each shape."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,16 @@ import numpy as np
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_finite, check_names
 from shapelex.exceptions import EmptySetError, ShapeInputError
-from shapelex.shapes.columns import METADATA, Column, Columns, join_columns, join_series, make_columns, read_only_view
+from shapelex.shapes.columns import (
+    METADATA,
+    ROLES,
+    Column,
+    Columns,
+    join_columns,
+    join_series,
+    make_columns,
+    read_only_view,
+)
 from shapelex.shapes.opening import open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, label_by
@@ -19,6 +29,7 @@ from shapelex.shapes.summary import Summary
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
+from shapelex.spaces.coordinates import row_norms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +134,7 @@ class ShapeSet:
                 f"preparation has a mean of shape {mean.shape}, but the shapes are in {used!r}: give the preparation "
                 "of these shapes, or leave it out."
             )
-        self._store(
+        self.__dict__.update(
             configurations=rows,
             space=used,
             columns=make_columns(rows.shape[0], ids, labels, sequence, metadata),
@@ -132,10 +143,6 @@ class ShapeSet:
             provenance={} if provenance is None else dict(provenance),
             preparation=preparation,
         )
-
-    def _store(self, **parts: Any) -> None:
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
 
     @property
     def ids(self) -> Column:
@@ -200,14 +207,8 @@ class ShapeSet:
         ----------
         .. [1] F. L. Bookstein, Morphometric Tools for Landmark Data, Cambridge University Press, 1991.
         """
-        sizes, start = np.full(len(self), np.nan), 0
-        for block in self.blocks():
-            rows, part = block.configurations, sizes[start : start + len(block)]
-            is_whole = ~np.isnan(rows).any(axis=1)
-            if is_whole.any():
-                part[is_whole] = self.space.norm(self.space.centered(rows[is_whole]))
-            start += len(block)
-        return sizes
+        sizes = [row_norms(self.space.whiten_rows(block.configurations)) for block in self.blocks()]
+        return np.concatenate(sizes).astype(np.float64)
 
     def __len__(self) -> int:
         return self.columns.n_shapes
@@ -235,21 +236,20 @@ class ShapeSet:
     def _read(self, rows: "slice | IntArray") -> "ShapeSet":
         """Return some shapes of a set that is outside memory, in memory."""
         numbers = np.arange(len(self))[rows]
-        if len(numbers) and (np.diff(numbers) <= 0).any():
+        if (np.diff(numbers) <= 0).any():
             # Storages are read in ascending order.
             ascending, places = np.unique(numbers, return_inverse=True)
             found: ShapeSet = self._read(ascending)[places]
             return found
         source: Any = self.configurations
-        is_stretch = isinstance(rows, slice) and rows.step in (None, 1)
-        given = source[rows] if is_stretch else source.take(numbers)
-        name, first_row = f"a selection of {source.name}", 0
-        if is_stretch and len(numbers):
-            name, first_row = source.name, int(numbers[0])
-        return self._with(
-            configurations=_check_rows(given, self.missing, name, first_row),
-            columns=self.columns.take(rows if is_stretch else numbers),
-        )
+        first, last = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (0, -1)
+        if last - first == len(numbers) - 1:
+            rows, name = slice(first, last + 1), source.name
+            given = source[rows]
+        else:
+            rows, name, first = numbers, f"a selection of {source.name}", 0
+            given = source.take(rows)
+        return self._with(configurations=_check_rows(given, self.missing, name, first), columns=self.columns.take(rows))
 
     def blocks(self, n_rows: int | None = None) -> Iterator["ShapeSet"]:
         """Go through the set in order, reading what is not in memory.
@@ -339,8 +339,8 @@ class ShapeSet:
 
     def _with(self, **parts: Any) -> "ShapeSet":
         """Return a set with other parts, which are known to fit."""
-        other = object.__new__(ShapeSet)
-        other._store(**{**self.__dict__, **parts})
+        other = copy(self)
+        other.__dict__.update(parts)
         return other
 
     def equals(self, other: object) -> bool:
@@ -358,9 +358,12 @@ class ShapeSet:
         """
         if not isinstance(other, ShapeSet) or self.space != other.space or list(self.columns) != list(other.columns):
             return False
-        pairs = [(np.asarray(self.configurations), np.asarray(other.configurations))]
-        pairs += [(self.columns[name], other.columns[name]) for name in self.columns]
-        return all(_same_values(mine, theirs) for mine, theirs in pairs)
+        pairs = [(self.columns[name], other.columns[name]) for name in self.columns]
+        pairs.append((np.asarray(self.configurations), np.asarray(other.configurations)))
+        return all(
+            mine.dtype.kind == theirs.dtype.kind and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc")
+            for mine, theirs in pairs
+        )
 
     @staticmethod
     def concatenate(sets: Iterable["ShapeSet"]) -> "ShapeSet":
@@ -396,35 +399,7 @@ class ShapeSet:
         >>> sx.ShapeSet.concatenate([one, one]).ids.tolist()
         ['wing', 'wing']
         """
-        parts: list[ShapeSet] = [part[:] for part in sets]
-        if not parts:
-            raise EmptySetError("sets is empty: give at least one set.")
-        first = parts[0]
-        for number, part in enumerate(parts):
-            if part.space != first.space:
-                raise ShapeInputError(
-                    f"Sets must be in the same space, but set 0 is in {first.space!r} and set {number} in "
-                    f"{part.space!r}: read them with the same n_points or space."
-                )
-        sizes = [len(part) for part in parts]
-        names = dict.fromkeys(name for part in parts for name in part.metadata)
-        return ShapeSet(
-            np.concatenate([part.configurations for part in parts]),
-            first.space,
-            ids=np.concatenate([part.ids for part in parts]),
-            labels=join_columns([part.labels for part in parts], sizes),
-            sequence=join_series([part.sequence for part in parts], sizes),
-            metadata={
-                name: join_columns([part.metadata.get(name) for part in parts], sizes, -1 if name == "frame" else None)
-                for name in names
-            },
-            missing="allow" if any(part.missing == "allow" for part in parts) else "error",
-            notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-            provenance=first.provenance
-            if all(part.provenance == first.provenance for part in parts)
-            else {"parts": [dict(part.provenance) for part in parts]},
-            preparation=join_preparations(part.preparation for part in parts),
-        )
+        return join_sets(sets, join_series)
 
     @staticmethod
     def from_dataframe(
@@ -595,13 +570,42 @@ class ShapeSet:
         return plot_shapes(shown, color=color, overlay=overlay, max_shapes=most, **options)
 
 
+def join_sets(sets: Iterable[ShapeSet], join_series: Callable[..., Column]) -> ShapeSet:
+    """Return one set with the shapes of several in the same space, their time series joined by a function."""
+    parts: list[ShapeSet] = [part[:] for part in sets]
+    if not parts:
+        raise EmptySetError("sets is empty: give at least one set.")
+    first = parts[0]
+    for number, part in enumerate(parts):
+        if part.space != first.space:
+            raise ShapeInputError(
+                f"Sets must be in the same space, but set 0 is in {first.space!r} and set {number} in "
+                f"{part.space!r}: read them with the same n_points or space."
+            )
+    sizes = [len(part) for part in parts]
+    columns: dict[str, Column] = {}
+    for name in dict.fromkeys([*ROLES, *(name for part in parts for name in part.columns)]):
+        given = [part.columns.get(name) for part in parts]
+        if any(column is not None for column in given):
+            absent = -1 if name == f"{METADATA}frame" else None
+            joined = join_series(given, sizes) if name == "sequence" else join_columns(given, sizes, absent)
+            columns[name] = read_only_view(joined)
+    has_one_origin = all(part.provenance == first.provenance for part in parts)
+    return first._with(
+        configurations=read_only_view(np.concatenate([part.configurations for part in parts])),
+        columns=Columns(sum(sizes), columns),
+        missing="allow" if any(part.missing == "allow" for part in parts) else "error",
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        provenance=first.provenance if has_one_origin else {"parts": [dict(part.provenance) for part in parts]},
+        preparation=join_preparations(part.preparation for part in parts),
+    )
+
+
 def join_blocks(blocks: Sequence[ShapeSet]) -> ShapeSet:
     """Return neighboring blocks of one set as one; unlike those of different sets, their time series go on."""
     if len(blocks) == 1:
         return blocks[0]
-    joined = ShapeSet.concatenate(blocks)
-    series = [block.sequence for block in blocks if block.sequence is not None]
-    return joined.replace(sequence=np.concatenate(series)) if series else joined
+    return join_sets(blocks, lambda series, _: np.concatenate(series))
 
 
 def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lambda _: False) -> dict[str, Column]:
@@ -647,9 +651,3 @@ def _as_rows_wanted(key: Any, n_shapes: int) -> Column:
     if wanted.dtype.kind == "b" and len(wanted) != n_shapes:
         raise IndexError(f"The mask has {len(wanted)} entries, but the set has {n_shapes} shapes.")
     return wanted
-
-
-def _same_values(mine: Column, theirs: Column) -> bool:
-    if mine.shape != theirs.shape or mine.dtype.kind != theirs.dtype.kind:
-        return False
-    return bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))

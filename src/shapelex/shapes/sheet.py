@@ -51,35 +51,41 @@ class Sheet:
         twice = [str(column) for column in df.columns[df.columns.duplicated()]]
         if twice:
             raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
-        keys = [as_text(key) for key in df[on].tolist()]
         self.name, self.on = name, on
         self.columns = [str(column) for column in df.columns if column != on]
-        values = [_as_values(df[column].tolist()) for column in df.columns if column != on]
-        self._rows: dict[str, dict[str, Any]] = {}
-        for key, *cells in zip(keys, *values, strict=True):
+        self._cells = {str(column): _as_values(df[column].tolist()) for column in df.columns if column != on}
+        self._rows: dict[str, int] = {}
+        for row, key in enumerate(map(as_text, df[on].tolist())):
             if key in self._rows:
                 raise ShapeInputError(f"{name} has several rows with {on}={key!r}: keep one of them.")
             if key:
-                self._rows[key] = dict(zip(self.columns, cells, strict=True))
+                self._rows[key] = row
         # Names of files without endings, where they are of one row only; a folder says which file is meant.
-        self._short_names: dict[str, str] = {}
+        self._short_names: dict[str, int] = {}
         if on == "file":
-            pairs = [(short, key) for key in self._rows if PurePath(key).name == key for short in keys_of(key, on)[1:]]
+            names = [key for key in self._rows if PurePath(key).name == key]
+            pairs = [(short, self._rows[key]) for key in names for short in keys_of(key, on)[1:]]
             counts = Counter(short for short, _ in pairs)
-            self._short_names = {short: key for short, key in pairs if counts[short] == 1}
-        self._used: set[str] = set()
+            self._short_names = {short: row for short, row in pairs if counts[short] == 1}
+        self._used: set[int] = set()
         self._alone: dict[str, None] = {}
         self._n_alone = 0
 
     def join(self, shapes: "ShapeSet") -> "ShapeSet":
-        """Return a set with the columns of the sheet."""
+        """Return a set with the columns of the sheet; refuse columns that shapes have, or that only files may say."""
         if self.on != "id" and self.on not in shapes.metadata:
             known = ", ".join(["id", *shapes.metadata])
             raise ShapeInputError(f"{parameter('on', self.on)} is no column of the shapes, which have {known}.")
-        self._check_free(list(shapes.metadata))
+        taken = [name for name in self.columns if name in (*shapes.metadata, "id", "sequence", "closed")]
+        if taken:
+            why = "the shapes have too" if taken[0] in shapes.metadata else "means something else in tables of shapes"
+            raise ShapeInputError(f"{self.name} has a column {taken[0]!r}, which {why}: rename it in the sheet.")
         keys = shapes.ids if self.on == "id" else shapes.metadata[self.on]
         rows = [self._row(keys_of(key, self.on)) for key in keys.tolist()]
-        joined = {name: column_from_values([row.get(name) for row in rows]) for name in self.columns}
+        joined = {
+            name: column_from_values([None if row is None else cells[row] for row in rows])
+            for name, cells in self._cells.items()
+        }
         return shapes.replace(metadata={**shapes.metadata, **joined})
 
     def notes(self) -> list[str]:
@@ -95,30 +101,23 @@ class Sheet:
             alone = _name_some(list(self._alone))
             subject = "1 shape has" if self._n_alone == 1 else f"{self._n_alone} shapes have"
             notes.append(f"{subject} no row in {self.name}: {alone}")
-        unused = [key for key in self._rows if key not in self._used]
+        unused = [key for key, row in self._rows.items() if row not in self._used]
         if unused:
             subject = f"1 row of {self.name} fits" if len(unused) == 1 else f"{len(unused)} rows of {self.name} fit"
             notes.append(f"{subject} no shape: {_name_some(unused)}")
         return notes
 
-    def _row(self, keys: Sequence[str]) -> dict[str, Any]:
-        """Return the row of a shape, by the first of its keys that there is; nothing where there is none."""
+    def _row(self, keys: Sequence[str]) -> int | None:
+        """Return the number of the row of a shape, by the first of its keys that there is; None where there is none."""
         for key in keys:
-            own = key if key in self._rows else self._short_names.get(key)
-            if own is not None:
-                self._used.add(own)
-                return self._rows[own]
+            row = self._rows.get(key, self._short_names.get(key))
+            if row is not None:
+                self._used.add(row)
+                return row
         self._n_alone += 1
         if len(self._alone) < _MOST_COUNTED:
             self._alone[keys[0]] = None
-        return {}
-
-    def _check_free(self, names: Sequence[str]) -> None:
-        """Refuse a sheet with columns that shapes have already, or that say what only their file can."""
-        taken = [name for name in self.columns if name in (*names, "id", "sequence", "closed")]
-        if taken:
-            why = "the shapes have too" if taken[0] in names else "means something else in tables of shapes"
-            raise ShapeInputError(f"{self.name} has a column {taken[0]!r}, which {why}: rename it in the sheet.")
+        return None
 
 
 def label_by(shapes: "ShapeSet", name: str) -> "ShapeSet":
