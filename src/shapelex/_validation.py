@@ -161,13 +161,11 @@ def as_incomplete_configurations(
     A landmark is missing where a coordinate is NaN. Every shape must have three, since fewer have no shape.
     """
     numeric = as_numeric_array(array, name)
-    # Everything but the missing landmarks is checked as always.
-    is_nan = np.isnan(numeric) if numeric.dtype.kind in "fc" else np.zeros(numeric.shape, dtype=bool)
-    rows, is_single = as_configurations(np.where(is_nan, 0, numeric), name=name, n_coordinates=n_coordinates)
-    present = ~np.atleast_2d(is_nan if np.iscomplexobj(numeric) else is_nan.any(axis=-1))
+    rows = as_complex_rows(numeric, name=name, n_coordinates=n_coordinates)
+    check_finite(rows, name, allows_missing=True)
+    present = ~np.isnan(rows)
     check_present(present, name)
-    rows[~present] = 0
-    return rows, present, is_single
+    return np.where(present, rows, 0), present, numeric.ndim == 1
 
 
 def check_present(present: BoolArray, name: str, first_row: int = 0) -> None:

@@ -58,7 +58,7 @@ class Columns(Mapping[str, Column]):
         return found | {name: source.dtype for name, source in self.sources.items()}
 
     def take(self, rows: "slice | IntArray") -> "Columns":
-        """Return the columns of some shapes, in memory; numbers of rows are ascending where columns are in a file."""
+        """Return the columns of some shapes, in memory."""
         numbers = np.arange(self.n_shapes)[rows]
         wanted = rows if isinstance(rows, slice) else numbers
         taken = {name: read_only_view(_as_role(name, source[wanted])) for name, source in self.sources.items()}
@@ -155,7 +155,7 @@ def column_from_values(values: Sequence[Any]) -> Column:
     present = [value for value in values if not _is_absent(value)]
     is_complete = len(present) == len(values)
     kinds = {np.dtype(one).kind for one in set(map(type, present))}
-    integers = [one for one in present if isinstance(one, int | np.integer)]
+    integers: list[Any] = [one for one in present if isinstance(one, int | np.integer)]
     if kinds == {"b"} and is_complete:
         return np.array(values, dtype=np.bool_)
     if kinds and kinds <= set("iu") and is_complete and min(integers) >= -(2**63) and max(integers) < 2**63:
@@ -234,13 +234,11 @@ def cast_column(column: Column | None, dtype: np.dtype[Any], n_shapes: int, abse
     return column.astype(dtype, copy=False)
 
 
-def join_columns(columns: Sequence[Column | None], sizes: Sequence[int], absent: int | None = None) -> Any:
-    """Return the columns of several sets as one column; None where no set has it."""
+def join_columns(columns: Sequence[Column | None], sizes: Sequence[int], absent: int | None = None) -> Column:
+    """Return the columns of several sets as one column; None for a set that does not have it."""
     kind = ColumnKind()
     for column in columns:
         kind = kind if column is None else kind.see(column)
-    if all(column is None for column in columns):
-        return None
     dtype = kind.dtype_of(sum(sizes), absent)
     return np.concatenate([cast_column(one, dtype, size, absent) for one, size in zip(columns, sizes, strict=True)])
 
@@ -301,10 +299,8 @@ class SeriesNumbers:
         self._next = max({-1} | self._taken) + 1
 
 
-def join_series(series: Sequence[Column | None], sizes: Sequence[int]) -> Column | None:
-    """Return the time series of several sets as one column; None where no set has any."""
-    if all(numbers is None for numbers in series):
-        return None
+def join_series(series: Sequence[Column | None], sizes: Sequence[int]) -> Column:
+    """Return the time series of several sets as one column; None for a set that has none."""
     joined = SeriesNumbers()
     return np.concatenate(
         [

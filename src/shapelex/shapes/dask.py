@@ -57,13 +57,8 @@ class DaskShapes(Shapes):
 
     def take(self, indices: IntArray) -> ComplexArray:
         """Return configurations by number; only these are transferred."""
-        owners = np.searchsorted(self._starts, indices, side="right") - 1
-        take = dask.delayed(_take, pure=False)
-        parts = [
-            take(self._chunks[owner], indices[owners == owner] - self._starts[owner], self.name)
-            for owner in np.unique(owners)
-        ]
-        return np.concatenate(dask.compute(*parts))
+        (rows,) = dask.compute(self.array[indices])
+        return as_complex_rows(rows, name=self.name)
 
     def changed(self, change: Change) -> Shapes:
         """Return the shapes that a function makes of these, computed where the chunks are."""
@@ -111,7 +106,3 @@ def _as_rows(chunk: Any, name: str) -> ComplexArray:
 def _change(chunk: Any, change: Change, name: str, block_info: Any = None) -> ComplexArray:
     with single_blas_thread():
         return change(_as_rows(chunk, name), name, int(block_info[0]["array-location"][0][0]))
-
-
-def _take(chunk: Any, rows: IntArray, name: str) -> ComplexArray:
-    return _as_rows(chunk, name)[rows]

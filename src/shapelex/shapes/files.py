@@ -2,6 +2,7 @@
 
 import mmap
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,40 @@ _UNPACKED_ROWS = 1 << 12
 _KEPT_BYTES = 1 << 28
 
 
-class FileArray:
+class StoredRows(ABC):
+    """Rows that are read when they are asked for, by a slice or by their numbers."""
+
+    shape: tuple[int, ...]
+
+    @abstractmethod
+    def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        """Return rows `start` to `stop` in memory; the same every time."""
+
+    def take(self, indices: IntArray) -> np.ndarray[Any, Any]:
+        """Return copies of rows by number, in ascending order; no block is read twice."""
+        parts = [self.read(0, 0)]
+        for chosen in np.split(indices, np.flatnonzero(np.diff(indices // BLOCK_ROWS)) + 1):
+            if len(chosen):
+                start = int(chosen[0]) // BLOCK_ROWS * BLOCK_ROWS
+                parts.append(self.read(start, min(start + BLOCK_ROWS, len(self)))[chosen - start])
+        return np.concatenate(parts)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: "slice | IntArray") -> np.ndarray[Any, Any]:
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if step == 1:
+                return self.read(start, max(start, stop))
+            rows = np.arange(start, stop, step)
+        if (np.diff(rows) > 0).all():
+            return self.take(rows)
+        ascending, places = np.unique(rows, return_inverse=True)
+        return self.take(ascending)[places]
+
+
+class FileArray(StoredRows):
     """An array on disk, read along its first axis; the last chunks that were unpacked are kept.
 
     `name` is for error messages. Text of any type is read as NumPy's.
@@ -43,14 +77,6 @@ class FileArray:
             return dtype
         blocks = (self[start : start + BLOCK_ROWS] for start in range(0, self.shape[0], BLOCK_ROWS))
         return np.dtype(f"U{max(1, *(block.dtype.itemsize // 4 for block in blocks))}")
-
-    def __getitem__(self, rows: "slice | IntArray") -> np.ndarray[Any, Any]:
-        if isinstance(rows, slice):
-            start, stop, step = rows.indices(self.shape[0])
-            if step == 1:
-                return self.read(start, max(start, stop))
-            rows = np.arange(start, stop, step)
-        return take_from_blocks(self.read, rows, self.shape[0])
 
     def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         """Return entries `start` to `stop` in memory; a damaged file raises ShapeFileError."""
@@ -100,18 +126,6 @@ def read_pieces(
         first, piece = piece_of(start)
         parts.append(piece[start - first : stop - first])
         start += len(parts[-1])
-    return np.concatenate(parts)
-
-
-def take_from_blocks(
-    read: Callable[[int, int], np.ndarray[Any, Any]], indices: IntArray, n_rows: int
-) -> np.ndarray[Any, Any]:
-    """Return entries by number, in ascending order, through a function that reads stretches; none is read twice."""
-    parts = []
-    for chosen in np.split(indices, np.flatnonzero(np.diff(indices // BLOCK_ROWS)) + 1):
-        start = int(chosen[0]) // BLOCK_ROWS * BLOCK_ROWS if len(chosen) else 0
-        stop = min(start + BLOCK_ROWS, n_rows) if len(chosen) else 0
-        parts.append(read(start, stop)[chosen - start])
     return np.concatenate(parts)
 
 

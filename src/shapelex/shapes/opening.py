@@ -77,29 +77,26 @@ def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
     is_in_file = is_mapped(X) or (is_chunked(X) and not is_foreign(X))
     if is_in_file and len(X.shape) > 1:
         return FileShapes(X, space, name)
-    if is_in_file or is_foreign(X) or hasattr(X, "__array__") or hasattr(X, "__array_interface__"):
-        return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
+    is_array = is_in_file or is_foreign(X) or hasattr(X, "__array__") or hasattr(X, "__array_interface__")
     if isinstance(X, list | tuple) and X and all(map(_is_block, X)):
         return ListShapes([to_numpy(block) if is_foreign(block) else block for block in X], space, name)
-    if isinstance(X, Iterator):
+    if isinstance(X, Iterator) and not is_array:
         raise ArrayTypeError(
             f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed repeatedly: "
             f"give the function that makes it, an object with an __iter__ that starts again, or a list of arrays."
         )
-    if callable(X) and not isinstance(X, type):
+    if callable(X) and not is_array and not isinstance(X, type):
         return StreamShapes(lambda: iter(X()), space, name)
-    if _gives_blocks(X):
+    if not is_array and _gives_blocks(X):
         return StreamShapes(lambda: iter(X), space, name)
     return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
 
 
 def _is_block(block: Any) -> bool:
     """Return whether this is an array of several shapes, and not a row or a shape of one array."""
-    if is_foreign(block):
-        return len(block.shape) == (2 if "complex" in str(block.dtype) else 3)
-    if not isinstance(block, np.ndarray) and not is_chunked(block):
+    if not (isinstance(block, np.ndarray) or is_chunked(block) or is_foreign(block)):
         return False
-    return len(block.shape) == (2 if block.dtype.kind == "c" else 3)
+    return len(block.shape) == (2 if "complex" in str(block.dtype) else 3)
 
 
 def _gives_blocks(X: Any) -> bool:

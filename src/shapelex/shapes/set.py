@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
+from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count, check_finite, check_names
 from shapelex.exceptions import EmptySetError, ShapeInputError
 from shapelex.shapes.columns import (
@@ -229,27 +229,16 @@ class ShapeSet:
             return self.configurations[key] if self.in_memory else self[[key]].configurations[0]
         rows = key if isinstance(key, slice) else _as_rows_wanted(key, len(self))
         source: Any = self.configurations
-        if isinstance(source, Shapes):
-            return self._read(rows)
-        return self._with(configurations=source[rows], columns=self.columns.take(rows))
-
-    def _read(self, rows: "slice | IntArray") -> "ShapeSet":
-        """Return some shapes of a set that is outside memory, in memory."""
+        if not isinstance(source, Shapes):
+            return self._with(configurations=source[rows], columns=self.columns.take(rows))
         numbers = np.arange(len(self))[rows]
-        if (np.diff(numbers) <= 0).any():
-            # Storages are read in ascending order.
-            ascending, places = np.unique(numbers, return_inverse=True)
-            found: ShapeSet = self._read(ascending)[places]
-            return found
-        source: Any = self.configurations
-        first, last = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (0, -1)
-        if last - first == len(numbers) - 1:
-            rows, name = slice(first, last + 1), source.name
-            given = source[rows]
-        else:
-            rows, name, first = numbers, f"a selection of {source.name}", 0
-            given = source.take(rows)
-        return self._with(configurations=_check_rows(given, self.missing, name, first), columns=self.columns.take(rows))
+        wanted: Any = numbers
+        name, first = f"a selection of {source.name}", 0
+        if len(numbers) and (np.diff(numbers) == 1).all():
+            first, name = int(numbers[0]), source.name
+            wanted = slice(first, first + len(numbers))
+        found = _check_rows(source[wanted], self.missing, name, first)
+        return self._with(configurations=found, columns=self.columns.take(wanted))
 
     def blocks(self, n_rows: int | None = None) -> Iterator["ShapeSet"]:
         """Go through the set in order, reading what is not in memory.

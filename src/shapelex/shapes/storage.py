@@ -1,7 +1,6 @@
 """Store configurations in memory, in files, in lists, in streams and in tensors, and read them in blocks."""
 
 import hashlib
-from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -20,7 +19,7 @@ from shapelex._validation import (
     layout_of,
 )
 from shapelex.exceptions import CoordinateCountError, EmptySetError, ShapeInputError
-from shapelex.shapes.files import BLOCK_ROWS, FileArray, is_mapped, read_pieces, take_from_blocks
+from shapelex.shapes.files import BLOCK_ROWS, FileArray, StoredRows, is_mapped, read_pieces
 from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Block:
         return len(self.configurations)
 
 
-class Shapes(ABC):
+class Shapes(StoredRows):
     """Configurations of one space with their weights, as they were given: neither centered nor scaled.
 
     `weights` is None where all are 1, `scales` where they are not known, `first_row` is the number of the first shape
@@ -67,6 +66,8 @@ class Shapes(ABC):
     allows_missing = False
     """Whether NaN stands for missing landmarks; else it is an error."""
 
+    shape: tuple[int, int]
+
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any], space: Space | None, name: str) -> None:
         self.shape, self.dtype, self.name = shape, dtype, name
         self.space = Landmarks(shape[1]) if space is None else space
@@ -76,21 +77,10 @@ class Shapes(ABC):
         self.first_row = 0
         self.kept: dict[Any, Any] = {}
 
-    @abstractmethod
-    def read(self, start: int, stop: int) -> ComplexArray:
-        """Return the configurations of shapes `start` to `stop`; the same numbers every time."""
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
     @property
     def empty(self) -> ComplexArray:
         """Configurations of no shape."""
         return np.empty((0, self.shape[1]), dtype=self.dtype)
-
-    def __getitem__(self, stretch: slice) -> ComplexArray:
-        start, stop, step = stretch.indices(len(self))
-        return self.read(start, stop) if step == 1 else self.take(np.arange(start, stop, step))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.asarray(self.read(0, len(self)), dtype=dtype)
@@ -103,10 +93,6 @@ class Shapes(ABC):
             rows, first_row = slice(start, stop), self.first_row + start
             scales = None if self.scales is None else self.scales[rows]
             yield Block(start, self.read(start, stop), self.weights_of(rows), scales, self.name, first_row)
-
-    def take(self, indices: IntArray) -> ComplexArray:
-        """Return copies of configurations by number, in ascending order; no block is read twice."""
-        return take_from_blocks(self.read, indices, len(self))
 
     def preshape_rows(self, indices: IntArray) -> ComplexArray:
         """Return the whitened pre-shapes of shapes by number, in ascending order."""

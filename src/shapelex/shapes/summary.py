@@ -35,13 +35,11 @@ class Summary:
 
     def __init__(self, blocks: Iterable["ShapeSet"]) -> None:
         self.labels: Counter[str] = Counter()
-        self._has_labels = False
         self._series: Counter[int] = Counter()
         self._rates: set[float] = set()
         self._rows: set[int] = set()
         self._ids: set[int] = set()
-        self._n_shapes = self._n_gone = self._n_incomplete = self._n_collapsed = 0
-        self._n_left = self._n_right = self._n_whole = self._n_joined = 0
+        self._counts: Counter[str] = Counter()
         self._last: ShapeSet | None = None
         for block in blocks:
             self._see(block)
@@ -50,11 +48,15 @@ class Summary:
         shapes = self._last
         if shapes is None:
             return "0 shapes"
-        n_shapes = self._n_shapes
-        lines = [_count(n_shapes, "shape") + f" in {shapes.space!r}" + (", closed" if shapes.closed else ", open")]
+        lines = [
+            _count(self._counts["shapes"], "shape")
+            + f" in {shapes.space!r}"
+            + (", closed" if shapes.closed else ", open")
+        ]
         if shapes.preparation is not None and (shapes.closed or shapes.preparation.is_registered):
             lines.append(str(shapes.preparation))
-        lines += self._name_labels() + self._name_series()
+        lines += ["no labels"] if shapes.labels is None else self._name_labels()
+        lines += self._name_series()
         lines += [f"metadata: {', '.join(map(on_one_line, shapes.metadata))}"] if shapes.metadata else []
         lines += self._name_troubles(shapes)
         skipped = [note for note in shapes.notes if note.startswith("left out: ")]
@@ -69,39 +71,31 @@ class Summary:
 
     def _see(self, shapes: "ShapeSet") -> None:
         self._last = shapes
-        self._n_shapes += len(shapes)
+        self._counts["shapes"] += len(shapes)
         if shapes.labels is not None:
-            self._has_labels = True
             self.labels.update(shapes.labels.tolist())
         if shapes.sequence is not None:
             self._series.update(shapes.sequence[shapes.sequence != -1].tolist())
         rates = shapes.metadata.get(FPS)
         if rates is not None and rates.dtype.kind in "iuf":
             self._rates.update(rates[rates > 0].tolist())
-        if not len(shapes):
-            return
-        gone = shapes.is_missing
-        self._n_gone += int(gone.sum())
-        self._n_incomplete += int(gone.any(axis=1).sum())
-        if self._n_shapes <= _MAX_HASHED:
+        if self._counts["shapes"] <= _MAX_HASHED:
             self._rows.update(hash(row.tobytes()) for row in shapes.configurations)
             self._ids.update(map(hash, shapes.ids.tolist()))
-        whole = shapes.configurations[~gone.any(axis=1)]
-        if not len(whole):
+        is_gone = np.isnan(shapes.configurations)
+        is_whole = ~is_gone.any(axis=1)
+        self._counts.update(gone=int(is_gone.sum()), incomplete=int((~is_whole).sum()), whole=int(is_whole.sum()))
+        if not is_whole.any():
             return
-        self._n_whole += len(whole)
-        points = _outline_points(shapes, whole)
-        self._n_collapsed += int((np.abs(points - points[:, :1]).max(axis=1) == 0).sum())
+        points = _outline_points(shapes, shapes.configurations[is_whole])
+        self._counts["collapsed"] += int((np.abs(points - points[:, :1]).max(axis=1) == 0).sum())
         if shapes.closed:
             areas = signed_areas(points)
-            self._n_left += int((areas > 0).sum())
-            self._n_right += int((areas < 0).sum())
+            self._counts.update(left=int((areas > 0).sum()), right=int((areas < 0).sum()))
         elif points.shape[1] > 2:
-            self._n_joined += int((points[:, 0] == points[:, -1]).sum())
+            self._counts["joined"] += int((points[:, 0] == points[:, -1]).sum())
 
     def _name_labels(self) -> list[str]:
-        if not self._has_labels:
-            return ["no labels"]
         n_without = self.labels[""]
         order = sorted(((name, n) for name, n in self.labels.items() if name), key=lambda item: (-item[1], item[0]))
         named = ", ".join(f"{on_one_line(name)} {count}" for name, count in order[:_NAMED])
@@ -126,26 +120,23 @@ class Summary:
         return f", {named} seconds per frame" if is_slow else f", {named} frames per second"
 
     def _name_troubles(self, shapes: "ShapeSet") -> list[str]:
-        lines = []
-        if self._n_gone:
-            lines.append(f"missing: {_count(self._n_gone, 'landmark')} in {_count(self._n_incomplete, 'shape')}")
-        if self._n_shapes <= _MAX_HASHED:
-            n_repeated = self._n_shapes - len(self._rows)
-            if n_repeated:
-                lines.append(
-                    f"{_count(n_repeated, 'shape')} exactly repeat{'s' if n_repeated == 1 else ''} another one"
-                )
-            n_same_id = self._n_shapes - len(self._ids)
-            if n_same_id:
+        counts, lines = self._counts, []
+        if counts["gone"]:
+            lines.append(f"missing: {_count(counts['gone'], 'landmark')} in {_count(counts['incomplete'], 'shape')}")
+        if counts["shapes"] <= _MAX_HASHED:
+            if n_repeated := counts["shapes"] - len(self._rows):
+                verb = "repeats" if n_repeated == 1 else "repeat"
+                lines.append(f"{_count(n_repeated, 'shape')} exactly {verb} another one")
+            if n_same_id := counts["shapes"] - len(self._ids):
                 lines.append(f"{_count(n_same_id, 'id')} used more than once")
-        if self._n_collapsed:
-            lines.append(f"{_count(self._n_collapsed, 'shape')} collapsed to a point: remove before fitting")
-        if shapes.closed and self._n_whole:
-            if self._n_left and self._n_right:
-                lines.append(f"direction: {self._n_left} turn counter-clockwise, {self._n_right} clockwise")
+        if counts["collapsed"]:
+            lines.append(f"{_count(counts['collapsed'], 'shape')} collapsed to a point: remove before fitting")
+        if shapes.closed and counts["whole"]:
+            if counts["left"] and counts["right"]:
+                lines.append(f"direction: {counts['left']} turn counter-clockwise, {counts['right']} clockwise")
             else:
-                lines.append(f"direction: all turn {'counter-clockwise' if self._n_left else 'clockwise'}")
-        elif self._n_whole and self._n_joined == self._n_whole:
+                lines.append(f"direction: all turn {'counter-clockwise' if counts['left'] else 'clockwise'}")
+        elif counts["whole"] and counts["joined"] == counts["whole"]:
             lines.append("first and last point coincide in every shape: outlines? Then read them with closed=True")
         return lines
 

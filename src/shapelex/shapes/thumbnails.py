@@ -13,29 +13,23 @@ from shapelex._typing import ComplexArray
 from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.spaces import Landmarks, Space
 
-MAX_THUMBNAILS = 24
-"""Maximum number of shapes that are drawn; of a larger set, shapes spread evenly over it are."""
-
+# Of a larger set, shapes spread evenly over it are drawn.
+_MAX_THUMBNAILS = 24
 _SIZE, _MARGIN = 72, 4
 _CURVE_POINTS = 96
 _CAPTION_LETTERS = 24
 
 
-def html_with_thumbnails(
-    text: str, configurations: ComplexArray, space: Space, captions: Sequence[str] | None = None
-) -> str:
-    """Return text, as it is, above pictures of at most :data:`MAX_THUMBNAILS` shapes with their captions."""
+def html_with_thumbnails(text: str, configurations: ComplexArray, space: Space, captions: Sequence[str]) -> str:
+    """Return text, as it is, above pictures of at most 24 shapes with their captions."""
     n_shapes = len(configurations)
-    chosen = np.unique(np.linspace(0, n_shapes - 1, min(n_shapes, MAX_THUMBNAILS)).round().astype(int))
+    chosen = np.unique(np.linspace(0, n_shapes - 1, min(n_shapes, _MAX_THUMBNAILS)).round().astype(int))
     try:
         curves, closed = _as_curves(np.asarray(configurations[chosen]), space)
     except UnsupportedBySpaceError:
         # A space given by its matrices alone does not say where its points are.
         return html_text(text)
-    drawn = [
-        _draw(curve, closed, "" if captions is None else captions[number])
-        for curve, number in zip(curves, chosen.tolist(), strict=True)
-    ]
+    drawn = [_draw(curve, closed, captions[number]) for curve, number in zip(curves, chosen.tolist(), strict=True)]
     more = f"{len(chosen)} of {n_shapes} shapes" if len(chosen) < n_shapes else ""
     return (
         f'<div>{html_text(text)}<div style="display:flex;flex-wrap:wrap;gap:6px">{"".join(drawn)}</div>'

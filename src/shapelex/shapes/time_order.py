@@ -74,10 +74,7 @@ class TimeOrder:
             )
         for start in range(0, len(self.order), n_rows):
             rows = self.order[start : start + n_rows]
-            ascending = np.argsort(rows)
-            taken = np.empty((len(rows), shapes.shape[1]), dtype=shapes.dtype)
-            taken[ascending] = shapes.take(rows[ascending])
-            yield rows, Block(start, taken, shapes.weights_of(rows), None, shapes.name, 0)
+            yield rows, Block(start, shapes[rows], shapes.weights_of(rows), None, shapes.name, 0)
 
 
 def steps_between(order: IntArray, series: IntArray, moments: np.ndarray[Any, Any], usual: float) -> FloatArray:
