@@ -138,13 +138,6 @@ def test_the_public_address_is_that_of_the_commit(monkeypatch):
     )
 
 
-def test_another_number_of_columns_is_refused(server, cache, monkeypatch):
-    server.serve("worms", table(42), monkeypatch=monkeypatch)
-    with pytest.raises(DatasetUnavailableError, match="what came has 42 columns, but should have 40"):
-        sx.datasets.fetch("worms")
-    assert list(cache.iterdir()) == []
-
-
 def test_an_interrupted_download_leaves_nothing(cache, hands, monkeypatch):
     def interrupt(downloader, url, target, manager):
         Path(target).write_bytes(b"half")

@@ -115,7 +115,7 @@ def test_a_folder_alone_says_what_to_download_into_it(tmp_path):
 def test_files_of_the_source_in_a_folder(cache, tmp_path, monkeypatch):
     content = b"0,1,1,0,0,1\n0,2,2,0,0,2\n"
     entry = REGISTRY["hands"]
-    file = replace(entry.files[0], blob=blob_id(content), n_bytes=len(content), n_columns=6)
+    file = replace(entry.files[0], blob=blob_id(content), n_bytes=len(content))
     space = {"kind": "Landmarks", "size": 3, "closed": True}
     monkeypatch.setitem(REGISTRY, "hands", replace(entry, files=(file,), space=space))
     (tmp_path / "hands.csv").write_bytes(content)

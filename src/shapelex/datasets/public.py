@@ -1,20 +1,20 @@
 """Find public sets of shapes by name, in a folder, the cache or at a public address, and verify their checksums."""
 
-import csv
 import hashlib
 import logging
 import os
 import sys
-import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files as package_files
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 
 from shapelex import spaces
 from shapelex._validation import check_choice
@@ -44,23 +44,11 @@ class SourceFile:
     path: str
     blob: str
     n_bytes: int | None = None
-    n_columns: int | None = None
 
     @property
     def name(self) -> str:
         """Name that the file keeps in the cache, or in a folder of the user."""
         return PurePosixPath(self.path).name
-
-    def difference(self, content: bytes) -> str:
-        """Return in what `content` differs from that of the file; nothing where it is the same."""
-        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-        if blob != self.blob:
-            size = "" if self.n_bytes is None else f" and {self.n_bytes} bytes"
-            return f"has the git blob id {blob} and {len(content)} bytes, but should have {self.blob}{size}"
-        n_columns = content.partition(b"\n")[0].count(b",") + 1
-        if self.n_columns not in (None, n_columns):
-            return f"has {n_columns} columns, but should have {self.n_columns}"
-        return ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +89,19 @@ class Dataset:
         """Return the public address of a file, or its address on the mirror that ``SHAPELEX_DATA_URL`` names."""
         base = os.environ.get(_MIRROR_VARIABLE) or _PUBLIC_ADDRESS
         return f"{base.rstrip('/')}/{self.source}/{self.commit}/{quote(file.path)}"
+
+
+def _difference(path: Path, checksum: str, n_bytes: int | None) -> str:
+    """Return how a file differs from the one of a checksum, SHA-256 or git blob id; nothing where it is the same."""
+    content = path.read_bytes()
+    kind, found = "SHA-256 checksum", hashlib.sha256(content).hexdigest()
+    if len(checksum) != len(found):
+        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+        kind, found = "git blob id", blob.hexdigest()
+    if found == checksum:
+        return ""
+    size = "" if n_bytes is None else f" and {n_bytes} bytes"
+    return f"has the {kind} {found} and {len(content)} bytes, but should have {checksum}{size}"
 
 
 def _read_registry() -> dict[str, Dataset]:
@@ -176,45 +177,29 @@ def fetch(name: str, *, folder: str | Path | None = None) -> ShapeSet:
 
 
 def _open(name: str, entry: Dataset, folder: str | Path | None) -> ShapeSet:
+    import pooch
+
     given = (os.environ.get(_FOLDER_VARIABLE) or None) if folder is None else folder
-    cache = _cache_folder() if folder is None else None
-    places = [place for place in (None if given is None else Path(given), cache) if place is not None]
+    cache = Path(pooch.os_cache("shapelex")) if folder is None else None
+    places = [Path(place) for place in (given, cache) if place is not None]
     for place in places:
-        archive = place / f"{name}.npz"
+        archive, paths = place / f"{name}.npz", [place / file.name for file in entry.files]
         if entry.sha256 is not None and archive.is_file():
-            _verify(archive, entry)
+            _refuse_another(archive, entry.sha256, entry.n_bytes)
             return read(archive)
-        paths = [place / file.name for file in entry.files]
         # Files in the cache are ours: a damaged one is downloaded again.
-        if paths and place is not cache and all(path.is_file() for path in paths):
+        if paths and place != cache and all(path.is_file() for path in paths):
             for path, file in zip(paths, entry.files, strict=True):
-                if difference := file.difference(path.read_bytes()):
-                    raise _another_file(path, difference)
+                _refuse_another(path, file.blob, file.n_bytes)
             return entry.convert(paths)
     if entry.files and cache is not None:
-        return entry.convert(_download_files(name, entry, cache))
+        return entry.convert(_download(name, entry, cache))
     raise DatasetUnavailableError(_advice(name, entry, places, cache is not None))
 
 
-def _cache_folder() -> Path:
-    import pooch
-
-    return Path(pooch.os_cache("shapelex"))
-
-
-def _verify(path: Path, entry: Dataset) -> None:
-    content = path.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != entry.sha256:
-        raise _another_file(
-            path,
-            f"has the SHA-256 checksum {found} and {len(content)} bytes, but should have {entry.sha256} and "
-            f"{entry.n_bytes} bytes",
-        )
-
-
-def _another_file(path: Path, difference: str) -> ShapeFileError:
-    return ShapeFileError(f"{path} {difference}: it is damaged or another file; replace it, or open it with read.")
+def _refuse_another(path: Path, checksum: str, n_bytes: int | None) -> None:
+    if difference := _difference(path, checksum, n_bytes):
+        raise ShapeFileError(f"{path} {difference}: it is damaged or another file; replace it, or open it with read.")
 
 
 def _advice(name: str, entry: Dataset, places: list[Path], may_set_folder: bool) -> str:
@@ -232,59 +217,53 @@ def _advice(name: str, entry: Dataset, places: list[Path], may_set_folder: bool)
     return f"{' or '.join(wanted)} is not in {' nor in '.join(map(str, places))}: {step}."
 
 
-def _download_files(name: str, entry: Dataset, folder: Path) -> list[Path]:
+def _download(name: str, entry: Dataset, folder: Path) -> list[Path]:
     """Return the files of a set in the cache; say where they come from, and their license, before any download."""
     import pooch
 
     paths = [folder / file.name for file in entry.files]
-    wanted = [
-        file
-        for path, file in zip(paths, entry.files, strict=True)
-        if not path.is_file() or file.difference(path.read_bytes())
-    ]
-    if wanted:
+    missing = []
+    for path, file in zip(paths, entry.files, strict=True):
+        if not path.is_file() or _difference(path, file.blob, file.n_bytes):
+            path.unlink(missing_ok=True)
+            missing.append(file)
+    if missing:
         # pooch's logger writes to standard error unless it is told otherwise.
         pooch.get_logger().info(f"{name}: from https://github.com/{entry.source}, license: {entry.license}.")
-    for file in wanted:
-        _download(entry.address_of(file), file, folder)
+    for file in missing:
+        address = entry.address_of(file)
+        # pooch cannot check git blob ids, so the check is part of the download, which it repeats after network errors
+        # and ValueError; it moves complete files into the folder.
+        urls = {file.name: address}
+        manager = pooch.create(folder, "", registry=dict.fromkeys(urls), urls=urls, retry_if_failed=_N_RETRIES)
+        try:
+            manager.fetch(file.name, downloader=partial(_load_and_check, file))
+        except (OSError, ValueError) as error:
+            raise DatasetUnavailableError(
+                f"{file.name} could not be downloaded from {address} ({_reason(error)}): try again, or save the file "
+                f"from that address by other means, such as a browser, into {folder} or the folder that "
+                f"{_FOLDER_VARIABLE} names."
+            ) from error
     return paths
 
 
-def _download(address: str, file: SourceFile, folder: Path) -> None:
+def _load_and_check(file: SourceFile, address: str, target: str, manager: Any) -> None:
+    """Download a file for pooch; raise what makes it try again, or not."""
     import pooch
 
     is_watched = sys.stderr.isatty() and pooch.get_logger().isEnabledFor(logging.INFO)
-    load = pooch.HTTPDownloader(progressbar=is_watched, timeout=_TIMEOUT)
-
-    def load_and_check(url: str, target: str, manager: Any) -> None:
-        try:
-            load(url, target, manager)
-        except OSError as error:
-            response = getattr(error, "response", None)
-            if response is not None:
-                response.close()  # pooch leaves it open
-                # Time-outs and too many requests pass; for the rest the server would answer the same again.
-                if response.status_code < 500 and response.status_code not in (408, 429):
-                    raise FileNotFoundError(_reason(error)) from error
-            raise
-        if difference := file.difference(Path(target).read_bytes()):
-            raise ValueError(f"what came {difference}")
-
-    # pooch cannot check git blob ids, so the check is part of the download, which it repeats after network errors and
-    # ValueError. The folder is temporary: another process may be loading the same file, and may be done first.
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="download-", dir=folder) as partial:
-            manager = pooch.create(
-                partial, "", registry={file.name: None}, urls={file.name: address}, retry_if_failed=_N_RETRIES
-            )
-            Path(manager.fetch(file.name, downloader=load_and_check)).replace(folder / file.name)
-    except (OSError, ValueError) as error:
-        raise DatasetUnavailableError(
-            f"{file.name} could not be downloaded from {address} ({_reason(error)}): try again, or save the file from "
-            f"that address by other means, such as a browser, into {folder} or the folder that {_FOLDER_VARIABLE} "
-            "names."
-        ) from error
+        pooch.HTTPDownloader(progressbar=is_watched, timeout=_TIMEOUT)(address, target, manager)
+    except OSError as error:
+        response = getattr(error, "response", None)
+        if response is not None:
+            response.close()  # pooch leaves it open
+            # Time-outs and too many requests pass; for the rest the server would answer the same again.
+            if response.status_code < 500 and response.status_code not in (408, 429):
+                raise FileNotFoundError(_reason(error)) from error
+        raise
+    if difference := _difference(Path(target), file.blob, file.n_bytes):
+        raise ValueError(f"what came {difference}")
 
 
 def _reason(error: Exception) -> str:
@@ -319,13 +298,11 @@ def _read_bee_wings(landmarks: Path, specimens: Path) -> ShapeSet:
     """Return landmarks in pixels, with what the table of specimens says of each image."""
     wings = read(landmarks)
     images = [Path(image).stem for image in wings.metadata["image"].tolist()]
-    with specimens.open(newline="", encoding="utf-8") as stream:
-        known = {row["catalogNumber"]: row for row in csv.DictReader(stream)}
-    genera, families, species = (
-        [known.get(image, {}).get(column, "") for image in images] for column in ("Genus", "Family", "Species")
+    known = pd.read_csv(specimens, dtype=str, index_col="catalogNumber").reindex(images).fillna("")
+    metadata = {"family": known["Family"], "species": known["Species"], "image": images}
+    return wings.replace(
+        ids=None, labels=known["Genus"].tolist(), metadata={**metadata, "scale": wings.metadata["scale"]}
     )
-    metadata = {"family": families, "species": species, "image": images, "scale": wings.metadata["scale"]}
-    return wings.replace(ids=None, labels=genera, metadata=metadata)
 
 
 def _read_cells(outlines: Path, lines: Path, treatments: Path) -> ShapeSet:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
+from scipy.signal import lfilter
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_configurations, check_count, check_not_negative, check_positive
@@ -106,9 +108,7 @@ def make_from_dictionary(
         true_atoms = _smooth_curves(check_count(n_atoms, 1, "n_atoms"), target, generator)
     else:
         true_atoms = target.preshape(as_configurations(atoms, name="atoms", n_coordinates=target.n_coordinates)[0])
-    n_used = check_count(n_nonzero, 1, "n_nonzero")
-    if n_used > len(true_atoms):
-        raise ParameterError(f"n_nonzero must be between 1 and n_atoms={len(true_atoms)}, got {n_nonzero}.")
+    n_used = _check_between(n_nonzero, len(true_atoms), "n_nonzero")
     support = np.argsort(generator.random((n_shapes, len(true_atoms))), axis=1)[:, :n_used]
     phases = np.exp(2j * np.pi * generator.uniform(size=support.shape))
     coefs = generator.uniform(0.5, 1.5, size=support.shape) * phases
@@ -132,6 +132,12 @@ def _smooth_curves(n_curves: int, space: Space, generator: np.random.Generator) 
         weights = orders**-1.5
     curves = (weights * _complex_normal(generator, (n_curves, len(weights)))) @ waves
     return space.preshape(curves if isinstance(space, Landmarks) else space.fit(curves, t=t))
+
+
+def _check_between(value: int, most: int, name: str) -> int:
+    if check_count(value, 1, name) > most:
+        raise ParameterError(f"{name} must be between 1 and {most}, got {value}.")
+    return int(value)
 
 
 def _complex_normal(generator: np.random.Generator, shape: tuple[int, ...]) -> ComplexArray:
@@ -203,19 +209,15 @@ def deform(
 def _smooth(shapes: ComplexArray, vectors: ComplexArray) -> ComplexArray:
     """Return ``K v`` for the vectors of each shape, over the square root of its expected squared norm.
 
-    ``K_ij = |z_i|² + |z_j|² − 2 (x_i x_j + y_i y_j)`` has four factors, and is never formed. The shapes are centered,
-    so the mixed terms of its squared norm are zero; real and imaginary parts of the vectors have variance 1.
+    ``K_ij = |z_i|² + |z_j|² − 2 (x_i x_j + y_i y_j)`` is a product of two factors of four columns, and never formed.
+    Real and imaginary parts of the vectors have variance 1.
     """
-    x, y = shapes.real[:, :, None], shapes.imag[:, :, None]
-    radii = x**2 + y**2
-    constant, linear_x, linear_y = vectors @ radii, vectors @ x, vectors @ y
-    quadratic = vectors.sum(axis=2, keepdims=True)
-    moments = (x**2).sum(axis=1) ** 2 + 2 * (x * y).sum(axis=1) ** 2 + (y**2).sum(axis=1) ** 2
-    norms = 2 * shapes.shape[1] * (radii**2).sum(axis=1) + 2 * radii.sum(axis=1) ** 2 + 4 * moments
-    along = (part.transpose(0, 2, 1) for part in (radii, x, y))
-    terms = [part * factor for part, factor in zip(along, (quadratic, -2 * linear_x, -2 * linear_y), strict=True)]
-    scaled: ComplexArray = (constant + terms[0] + terms[1] + terms[2]) / np.sqrt(2 * norms)[:, :, None]
-    return scaled
+    x, y = shapes.real, shapes.imag
+    radii, ones = x**2 + y**2, np.ones_like(x)
+    left, right = np.stack([radii, ones, x, y], axis=2), np.stack([ones, radii, -2 * x, -2 * y], axis=2)
+    left_gram, right_gram = np.swapaxes(left, 1, 2) @ left, np.swapaxes(right, 1, 2) @ right
+    norms = np.sqrt(2 * (left_gram * right_gram).sum(axis=(1, 2)))
+    return np.asarray(vectors @ right @ np.swapaxes(left, 1, 2) / norms[:, None, None])
 
 
 def make_leaves(
@@ -264,17 +266,16 @@ def make_leaves(
     ((30, 100), ['lobed', 'lanceolate', 'ovate'])
     """
     n_each = check_count(n_per_species, 1, "n_per_species")
-    if check_count(n_species, 1, "n_species") > len(_LEAF_FORMS):
-        raise ParameterError(f"n_species must be at most {len(_LEAF_FORMS)}, got {n_species}.")
+    n_kinds = _check_between(n_species, len(_LEAF_FORMS), "n_species")
     spread = check_not_negative(variation, "variation")
     n_wanted = check_count(n_points, 3, "n_points")
     target = Landmarks(n_wanted, closed=True) if space is None else check_closed_space(space)
     generator = np.random.default_rng(random_state)
-    labels = np.array(list(_LEAF_FORMS)[:n_species] * n_each)
+    labels = list(_LEAF_FORMS)[:n_kinds] * n_each
     outlines = np.empty((len(labels), target.n_coordinates), dtype=np.complex128)
-    told = {name: np.empty(len(labels)) for name in ("width", "lobes", "curl", "start")}
+    truth = []
     for row, label in enumerate(labels):
-        width, base, tip, lobes, n_lobes = _LEAF_FORMS[str(label)]
+        width, base, tip, lobes, n_lobes = _LEAF_FORMS[label]
         factors = np.exp(spread * generator.normal(size=4))
         curl, start = 2 * spread * generator.normal(), generator.uniform() * bool(random_start)
         leaf = _leaf(width * factors[0], base * factors[1], tip * factors[2], lobes * factors[3], n_lobes, curl)
@@ -283,15 +284,13 @@ def make_leaves(
         leaf = fit_outline(leaf, Landmarks(_LEAF_SAMPLES, closed=True))
         shift = int(start * _LEAF_SAMPLES)
         outlines[row] = fit_outline(pose * np.roll(leaf, -shift) + position, target)
-        values = (width * factors[0], lobes * factors[3], curl, shift / _LEAF_SAMPLES)
-        for name, value in zip(told, values, strict=True):
-            told[name][row] = value
+        truth.append((width * factors[0], lobes * factors[3], curl, shift / _LEAF_SAMPLES))
     return ShapeSet(
         outlines,
         target,
-        ids=[f"{label}-{row // n_species}" for row, label in enumerate(labels)],
+        ids=[f"{label}-{row // n_kinds}" for row, label in enumerate(labels)],
         labels=labels,
-        metadata=told,
+        metadata=dict(zip(("width", "lobes", "curl", "start"), np.transpose(truth), strict=True)),
     )
 
 
@@ -341,9 +340,7 @@ def worm_postures(n_points: int = 20, n_postures: int = 4) -> FloatArray:
     True
     """
     n_segments = check_count(n_points, 12, "n_points") - 1
-    n_rows = check_count(n_postures, 1, "n_postures")
-    if n_rows > _MOST_POSTURES:
-        raise ParameterError(f"n_postures must be at most {_MOST_POSTURES}, got {n_postures}.")
+    n_rows = _check_between(n_postures, _MOST_POSTURES, "n_postures")
     s = (np.arange(n_segments) + 0.5) / n_segments
     waves = [
         np.sin(2.6 * np.pi * (s - 0.5)),
@@ -351,14 +348,10 @@ def worm_postures(n_points: int = 20, n_postures: int = 4) -> FloatArray:
         s - 0.5,
         *(np.cos(order * np.pi * s) for order in (4, 5, 6, 7, 8)),
     ]
-    rows: list[FloatArray] = []
-    for wave in waves[:n_rows]:
-        # Gram-Schmidt, whose signs do not depend on the linear algebra at hand.
-        rest = wave - wave.mean()
-        for row in rows:
-            rest = rest - row * np.mean(row * rest)
-        rows.append(rest / np.sqrt(np.mean(rest**2)))
-    return np.array(rows)
+    centered = np.array(waves[:n_rows]) - np.mean(waves[:n_rows], axis=1, keepdims=True)
+    directions, triangle = np.linalg.qr(centered.T)
+    # The signs of the factors depend on the linear algebra at hand.
+    return np.asarray(np.sqrt(n_segments) * (directions * np.sign(np.diag(triangle))).T)
 
 
 def make_worms(
@@ -437,7 +430,7 @@ def _recording(
 ) -> ShapeSet:
     """Return the midlines of several animals with noise; `columns` makes further columns from the frame numbers."""
     points = np.concatenate(midlines)
-    points = points + noise * (generator.normal(size=points.shape) + 1j * generator.normal(size=points.shape))
+    points = points + noise * _complex_normal(generator, points.shape)
     frames = np.concatenate([np.arange(len(one)) for one in midlines])
     sequence = np.repeat(np.arange(len(midlines)), [len(one) for one in midlines])
     return ShapeSet(
@@ -467,12 +460,7 @@ def _wander(n_frames: int, memory: float, generator: np.random.Generator) -> Flo
     """Return a random walk that is drawn back to 0, of variance 1, forgotten after `memory` frames."""
     keep = np.exp(-1 / memory)
     kicks = generator.normal(size=n_frames) * np.sqrt(1 - keep**2)
-    values = np.empty(n_frames)
-    value = generator.normal()
-    for frame, kick in enumerate(kicks):
-        value = keep * value + kick
-        values[frame] = value
-    return values
+    return np.asarray(lfilter([1.0], [1.0, -keep], kicks, zi=[keep * generator.normal()])[0])
 
 
 def make_behavior(
@@ -528,9 +516,7 @@ def make_behavior(
     ((200, 20), [0, 1, 2])
     """
     n_times, n_animals = check_count(n_frames, 1, "n_frames"), check_count(n_series, 1, "n_series")
-    count = check_count(n_states, 1, "n_states")
-    if count > 12:
-        raise ParameterError(f"n_states must be at most 12, got {n_states}.")
+    count = _check_between(n_states, 12, "n_states")
     if check_positive(dwell, "dwell") < _LEAST_DWELL:
         raise ParameterError(f"dwell must be at least {_LEAST_DWELL} frames, got {dwell}.")
     amplitude, deviation = check_not_negative(swing, "swing"), check_not_negative(noise, "noise")
@@ -579,5 +565,4 @@ def _draw_states(n_frames: int, n_states: int, dwell: float, generator: np.rando
 
 def _blend(weights: FloatArray) -> FloatArray:
     """Average over three frames, so that a change takes some time."""
-    padded = np.pad(weights, ((_BLEND_FRAMES // 2, _BLEND_FRAMES // 2), (0, 0)), mode="edge")
-    return np.asarray(sum(padded[shift : shift + len(weights)] for shift in range(_BLEND_FRAMES)) / _BLEND_FRAMES)
+    return np.asarray(uniform_filter1d(weights, _BLEND_FRAMES, axis=0, mode="nearest"))
