@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
@@ -177,19 +175,23 @@ def impute(
         raise ParameterError(f"{parameter('hide')} must be a share between 0 and 1, got {hide}.")
     if noise is not None:
         check_positive(noise, "noise")
-    is_fitted = _is_fitted(dictionary)
+    if not isinstance(dictionary, ShapeDictionary):
+        raise ParameterTypeError(
+            f"dictionary must be a ShapeDictionary, fitted or not, got {type(dictionary).__name__}; for given atoms "
+            "use decode(encode(X, atoms, n_nonzero, mask=mask), atoms)."
+        )
+    is_fitted = dictionary.__sklearn_is_fitted__()
     space = _landmarks_of(dictionary, is_fitted, X)
     configurations, present, _ = as_incomplete_configurations(as_shapes(X, space)[:], name="X")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
-    n_trials = n_repeats if is_fitted else min(n_repeats, _MOST_LEARNED_TRIALS)
     if is_fitted:
-        trials = _hide_landmarks(present, hide, n_trials, generator)
+        trials = _hide_landmarks(present, hide, n_repeats, generator)
         if reference is not None:
             reference, _ = read_configurations(reference, dictionary.space_, "reference")
             # The dictionary would call collapsed ones those of X.
             dictionary.space_.whitened_preshapes(reference, "reference")
         final = _Guesser(dictionary, method, reference)
-        guessers = [final] * n_trials
+        guessers = [final] * n_repeats
     else:
         if reference is not None:
             raise ParameterError(
@@ -198,18 +200,19 @@ def impute(
             )
         dictionary = clone(dictionary).set_params(space=space)
         final = _learn(configurations, present, dictionary, method, max_rounds)
-        trials = _hide_landmarks(present, hide, n_trials, generator)
+        trials = _hide_landmarks(present, hide, min(n_repeats, _MOST_LEARNED_TRIALS), generator)
         # Landmarks that are hidden in every shape are shown again: they could not be learned.
         trials = [kept | (present & ~kept.any(axis=0)) for kept in trials]
         # What a dictionary has seen it finds again: each trial learns without the landmarks that it hides.
         guessers = [_learn(configurations, kept, dictionary, method, max_rounds) for kept in trials]
     noises = final.noises if noise is None else np.array([noise])
     sizes = row_norms(centered_on(configurations, present)[1])[:, None]
-    squares = np.zeros(len(noises) + 1)
+    squares, n_hidden = np.zeros(len(noises) + 1), 0
     for kept, guesser in zip(trials, guessers, strict=True):
+        is_hidden = present & ~kept
         errors = np.abs((guesser.guess(configurations, kept, noises) - configurations) / sizes) ** 2
-        squares += np.where(present & ~kept, errors, 0).sum(axis=(1, 2))
-    n_hidden = int(sum(np.count_nonzero(present & ~kept) for kept in trials))
+        squares += np.where(is_hidden, errors, 0).sum(axis=(1, 2))
+        n_hidden += int(np.count_nonzero(is_hidden))
     hidden_errors = np.sqrt(squares / n_hidden)
     best = int(np.argmin(squares[:-1]))
     guess = final.guess(configurations, present, noises[best : best + 1])[0]
@@ -365,19 +368,6 @@ def _hide_landmarks(present: BoolArray, share: float, n_times: int, generator: n
         ranks = np.argsort(np.argsort(keys, axis=1), axis=1)
         masks.append(present & (ranks >= n_hidden[:, None]))
     return masks
-
-
-def _is_fitted(dictionary: ShapeDictionary) -> bool:
-    if not isinstance(dictionary, ShapeDictionary):
-        raise ParameterTypeError(
-            f"dictionary must be a ShapeDictionary, fitted or not, got {type(dictionary).__name__}; for given atoms "
-            "use decode(encode(X, atoms, n_nonzero, mask=mask), atoms)."
-        )
-    try:
-        check_is_fitted(dictionary)
-    except NotFittedError:
-        return False
-    return True
 
 
 def _landmarks_of(dictionary: ShapeDictionary, is_fitted: bool, X: ArrayLike) -> Landmarks | None:

@@ -41,6 +41,7 @@ _EXPANSION = 2 / 3
 _N_SCALE = 20  # neighbors that give the scale of the dissimilarities of a shape
 _WALK_WIDTH = 0.25  # widths of Gaussian functions, relative to these scales
 _RECIPROCAL_WIDTH = 1.0
+_SLACK = 1e-12  # the dissimilarity of two shapes may round differently in both directions
 
 # Elastic matching of outlines.
 _N_CANDIDATES = 150
@@ -277,85 +278,76 @@ def _dissimilarities(
     is_same = np.array_equal(queries, configurations)
     changes = _free_changes(space, mirror)
     if changes["start"]:
-        matching = _OutlineMatching(configurations, space, mirror)
-        return matching.within, matching.within if is_same else matching.to(queries)
+        return _match_outlines(configurations, None if is_same else queries, space, mirror)
 
     def distances(Z: ComplexArray) -> FloatArray:
         variants = [Z, Z.conj()] if mirror else [Z]
         if changes["direction"]:
             variants += [space.reverse(one) for one in variants]
-        least = pairwise_distances(variants[0], configurations, space=space)
-        for variant in variants[1:]:
-            np.minimum(least, pairwise_distances(variant, configurations, space=space), out=least)
-        return least
+        return np.minimum.reduce([pairwise_distances(one, configurations, space=space) for one in variants])
 
     within = distances(configurations)
     return within, within if is_same else distances(queries)
 
 
-class _OutlineMatching:
-    """A set of closed outlines, prepared for the comparison with queries.
+def _match_outlines(
+    configurations: ComplexArray, queries: ComplexArray | None, space: Space, mirror: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the dissimilarities within a set of closed outlines, and of queries (or the set itself) to the set.
 
-    Dissimilarities are in units in which shapes have about 20 neighbors at a dissimilarity of 1. They join two parts:
-    the cosine of features of :class:`OutlineConvolutions`, reduced to principal components, and the cost of matching
-    the outlines point by point, along the cheapest path that stretches them only a little. Only the shapes with the
-    most similar features are matched. Points are described by *height functions*: for each point, the heights of all
-    other points over the tangent there, in the order of the outline.
+    They are in units in which shapes have about 20 neighbors at a dissimilarity of 1. They join two parts: the cosine
+    of features of :class:`OutlineConvolutions`, reduced to principal components, and the cost of matching the outlines
+    point by point, along the cheapest path that stretches them only a little. Only the shapes with the most similar
+    features are matched. Points are described by *height functions*: for each point, the heights of all other points
+    over the tangent there, in the order of the outline.
     """
+    # One seed: equal sets give equal results.
+    convolutions = OutlineConvolutions(space=space, mirror=mirror, random_state=0).fit(configurations)
+    raw = convolutions.transform(configurations).astype(np.float64)
+    center = raw.mean(axis=0)
+    axes = _scaled_axes(raw - center)
+    features, heights = _unit_rows((raw - center) @ axes), _height_functions(configurations, space)
+    angles = 1 - features @ features.T
+    matches = _elastic_matches(heights, heights, angles, mirror)
+    # Both parts count alike, whatever the set.
+    angle_unit, match_unit = _neighbor_distance(angles), _neighbor_distance(matches)
+    within = angles / angle_unit + _MATCH_SHARE * matches / match_unit
+    if queries is None:
+        return within, within
+    raw = convolutions.transform(queries).astype(np.float64)
+    angles = 1 - _unit_rows((raw - center) @ axes) @ features.T
+    matches = _elastic_matches(_height_functions(queries, space), heights, angles, mirror)
+    return within, angles / angle_unit + _MATCH_SHARE * matches / match_unit
 
-    def __init__(self, configurations: ComplexArray, space: Space, mirror: bool) -> None:
-        self._space, self._mirror = space, mirror
-        # One seed: equal sets give equal results.
-        self._convolutions = OutlineConvolutions(space=space, mirror=mirror, random_state=0).fit(configurations)
-        features = self._convolutions.transform(configurations).astype(np.float64)
-        self._center = features.mean(axis=0)
-        self._axes = _scaled_axes(features - self._center)
-        self._features = self._reduced(features)
-        self._heights = _height_functions(configurations, space)
-        # Both parts count alike, whatever the set.
-        angles = 1 - self._features @ self._features.T
-        matches = self._matches(self._heights, angles)
-        self._units = _neighbor_distance(angles), _neighbor_distance(matches)
-        self.within = self._joined(angles, matches)
-        """Dissimilarities within the set."""
 
-    def to(self, queries: ComplexArray) -> FloatArray:
-        """Return the dissimilarities of queries to the shapes of the set."""
-        features = self._reduced(self._convolutions.transform(queries).astype(np.float64))
-        angles = 1 - features @ self._features.T
-        return self._joined(angles, self._matches(_height_functions(queries, self._space), angles))
+def _unit_rows(rows: FloatArray) -> FloatArray:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1))
 
-    def _reduced(self, features: FloatArray) -> FloatArray:
-        components = (features - self._center) @ self._axes
-        lengths = np.linalg.norm(components, axis=1, keepdims=True)
-        return np.asarray(components / np.where(lengths > 0, lengths, 1))
 
-    def _matches(self, heights: FloatArray, angles: FloatArray) -> FloatArray:
-        """Return the costs of the best elastic matches of queries with all shapes of the set.
+def _elastic_matches(heights: FloatArray, of_set: FloatArray, angles: FloatArray, mirror: bool) -> FloatArray:
+    """Return the costs of the best elastic matches of queries with all shapes of a set, from their height functions.
 
-        Shapes that are no candidates are not matched, and get the largest cost of a candidate.
-        """
-        candidates = np.argsort(angles, axis=1, kind="stable")[:, :_N_CANDIDATES]
-        # A mirrored outline that is run counter-clockwise again: points and heights in the opposite order.
-        both = [heights, heights[:, ::-1, ::-1]] if self._mirror else [heights]
-        described = np.ascontiguousarray(np.stack(both, axis=1))
-        spectra = fft.rfft(self._heights, axis=1)
-        costs = np.empty(candidates.shape, dtype=np.float32)
+    Shapes that are no candidates are not matched, and get the largest cost of a candidate.
+    """
+    candidates = np.argsort(angles, axis=1, kind="stable")[:, :_N_CANDIDATES]
+    # A mirrored outline that is run counter-clockwise again: points and heights in the opposite order.
+    both = [heights, heights[:, ::-1, ::-1]] if mirror else [heights]
+    described = np.ascontiguousarray(np.stack(both, axis=1))
+    spectra = fft.rfft(of_set, axis=1)
+    costs = np.empty(candidates.shape, dtype=np.float32)
 
-        def match_rows(start: int, stop: int) -> None:
-            rows = slice(start, stop)
-            pairs = zip(described[rows], candidates[rows], strict=True)
-            starts = np.stack([_rigid_matches(variants, spectra[numbers]) for variants, numbers in pairs])
-            match_batch(described[rows], self._heights, candidates[rows], starts, _WIDTH, costs[rows])
+    def match_rows(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        pairs = zip(described[rows], candidates[rows], strict=True)
+        starts = np.stack([_rigid_matches(variants, spectra[numbers]) for variants, numbers in pairs])
+        match_batch(described[rows], of_set, candidates[rows], starts, _WIDTH, costs[rows])
 
-        work = _N_STARTS * candidates.size * _NS_PER_MATCH
-        run_blocks(match_rows, len(heights), _BLOCK_MATCHES, count_threads(None, work))
-        matches = np.repeat(costs.max(axis=1, keepdims=True), angles.shape[1], axis=1).astype(np.float64)
-        np.put_along_axis(matches, candidates, costs, axis=1)
-        return matches
-
-    def _joined(self, angles: FloatArray, matches: FloatArray) -> FloatArray:
-        return angles / self._units[0] + _MATCH_SHARE * matches / self._units[1]
+    work = _N_STARTS * candidates.size * _NS_PER_MATCH
+    run_blocks(match_rows, len(heights), _BLOCK_MATCHES, count_threads(None, work))
+    matches = np.repeat(costs.max(axis=1, keepdims=True), angles.shape[1], axis=1).astype(np.float64)
+    np.put_along_axis(matches, candidates, costs, axis=1)
+    return matches
 
 
 def _height_functions(configurations: ComplexArray, space: Space) -> FloatArray:
@@ -412,8 +404,7 @@ def _scaled_axes(features: FloatArray) -> FloatArray:
 
 def _neighbor_distance(dissimilarities: FloatArray) -> float:
     """Return the median dissimilarity of the shapes of a set to their 20th neighbor; 1 where all shapes are equal."""
-    place = min(_N_SCALE, len(dissimilarities) - 1)
-    distance = float(np.median(np.partition(dissimilarities, place, axis=1)[:, place]))
+    distance = float(np.median(_radii(dissimilarities, _N_SCALE)))
     return distance if distance > 0 else 1.0
 
 
@@ -442,8 +433,8 @@ def _by_reciprocal_neighbors(within: FloatArray, to_set: FloatArray) -> FloatArr
     Two shapes are reciprocal neighbors if each is among the nearest of the other. The set of a shape is extended by
     the neighbors of its neighbors that are mostly in it already, and averaged over the shapes nearest to it.
     """
-    is_near = within <= _radii(within, _N_RECIPROCAL)[:, None]
-    is_very_near = within <= _radii(within, _N_RECIPROCAL // 2)[:, None]
+    is_near = within <= _radii(within, _N_RECIPROCAL)[:, None] + _SLACK
+    is_very_near = within <= _radii(within, _N_RECIPROCAL // 2)[:, None] + _SLACK
     members = _extended(is_near & is_near.T, is_very_near & is_very_near.T)
     weights = np.where(members, _affinities(within, within, _RECIPROCAL_WIDTH), 0)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -464,8 +455,7 @@ _RERANKERS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 
 def _transitions(rows: FloatArray, within: FloatArray) -> FloatArray:
     """Return transition probabilities to shapes of the set that are near, or to which the row is near."""
-    is_near = rows <= _radii(rows, _N_NEIGHBORS)[:, None]
-    is_near |= rows <= _radii(within, _N_NEIGHBORS)
+    is_near = (rows <= _radii(rows, _N_NEIGHBORS)[:, None] + _SLACK) | (rows <= _radii(within, _N_NEIGHBORS) + _SLACK)
     affinities = np.where(is_near, _affinities(rows, within, _WALK_WIDTH), 0)
     return np.asarray(affinities / affinities.sum(axis=1, keepdims=True))
 
@@ -488,8 +478,7 @@ def _scales(rows: FloatArray) -> FloatArray:
 def _radii(rows: FloatArray, n_neighbors: int) -> FloatArray:
     """Return the dissimilarity of each row to its neighbor of this number, not counting the nearest one."""
     place = min(n_neighbors, rows.shape[1] - 1)
-    # The dissimilarity of two shapes may round differently in both directions.
-    return np.partition(rows, place, axis=1)[:, place] + 1e-12
+    return np.asarray(np.partition(rows, place, axis=1)[:, place])
 
 
 def _extended(members: BoolArray, close: BoolArray) -> BoolArray:

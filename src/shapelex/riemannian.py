@@ -2,7 +2,6 @@
 
 import logging
 import warnings
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -174,7 +173,7 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         """
         self._check_parameters()
         configurations = self._read_fit_input(X)
-        rows = self._as_rows(configurations)
+        rows = self._as_rows(configurations, "X")
         shares = check_weights(sample_weight, len(rows), np.dtype(np.float64), "sample_weight")
         init = self.init if isinstance(self.init, str) else self.space_.whitened_preshapes(self.init, "init")
         shapes = as_shapes(rows, PlainRows(rows.shape[1]), sample_weight)
@@ -210,9 +209,8 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         ndarray of float, shape (n_shapes, n_atoms)
             Real weights that sum to one, some of them zero. They do not depend on the pose of a shape.
         """
-        configurations = read_configurations(self._open_new_input(X))[0]
-        codes = self._code(self._as_rows(configurations))
-        return codes.astype(configurations.real.dtype, copy=False)
+        logarithms, dtype = self._logarithms(X)
+        return _solve_codes(logarithms, self.alpha).astype(dtype, copy=False)
 
     def inverse_transform(self, codes: ArrayLike) -> NoReturn:
         """Raise: codes alone do not determine shapes here.
@@ -248,11 +246,9 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             ``exp_z(Σ_j a_j log_z(d_j))``: pre-shapes, in the poses of ``space_.preshape(X)``.
         """
-        configurations = read_configurations(self._open_new_input(X))[0]
-        rows = self._as_rows(configurations)
-        atoms = self._atom_rows()
-        sums = _tangent_sums(rows, atoms, self._code(rows), _logarithm_parts(rows, atoms))
-        return self.space_.unwhiten(exp_rows(rows, sums).astype(configurations.dtype))
+        logarithms, dtype = self._logarithms(X)
+        sums = logarithms.sums(_solve_codes(logarithms, self.alpha))
+        return self.space_.unwhiten(exp_rows(logarithms.rows, sums).astype(np.result_type(dtype, np.complex64)))
 
     @single_blas_thread()
     @keeps_array_kind
@@ -269,20 +265,19 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1: the sine of ``|Σ_j a_j log_z(d_j)|``.
         """
-        configurations = read_configurations(self._open_new_input(X))[0]
-        rows = self._as_rows(configurations)
-        angles = np.sqrt(_tangent_energy(rows, self._atom_rows(), self._code(rows)))
-        return np.abs(np.sin(angles)).astype(configurations.real.dtype)
+        logarithms, dtype = self._logarithms(X)
+        angles = np.sqrt(logarithms.energy(_solve_codes(logarithms, self.alpha)))
+        return np.abs(np.sin(angles)).astype(dtype)
 
-    def _as_rows(self, configurations: ComplexArray) -> ComplexArray:
+    def _as_rows(self, configurations: ComplexArray, name: str) -> ComplexArray:
         # Angles and their ratios lose half the digits near zero: single precision would leave too few.
-        return self.space_.whitened_preshapes(configurations.astype(np.complex128), "X")
+        return self.space_.whitened_preshapes(configurations.astype(np.complex128), name)
 
-    def _atom_rows(self) -> ComplexArray:
-        return self.space_.whitened_preshapes(self.atoms_.astype(np.complex128), "atoms_")
-
-    def _code(self, rows: ComplexArray) -> FloatArray:
-        return _solve_codes(rows, self._atom_rows(), float(self.alpha))
+    def _logarithms(self, X: ArrayLike) -> "tuple[_Logarithms, np.dtype[Any]]":
+        """Return the logarithms of the atoms at given shapes, and the real dtype of these."""
+        configurations = read_configurations(self._open_new_input(X))[0]
+        rows, atoms = self._as_rows(configurations, "X"), self._as_rows(self.atoms_, "atoms_")
+        return _Logarithms(rows, atoms), configurations.real.dtype
 
     def _check_parameters(self) -> None:
         check_count(self.n_atoms, 1, "n_atoms")
@@ -308,67 +303,116 @@ def _learn(
 
     Returns the atoms, the loss on the way, and whether it converged.
     """
-    codes = _solve_codes(rows, atoms, alpha)
-    losses = _losses(rows, atoms, codes, alpha)
-    curve = [float(shares @ losses)]
+    logarithms = _Logarithms(rows, atoms)
+    codes = _solve_codes(logarithms, alpha)
+    curve = [float(shares @ logarithms.losses(codes, alpha))]
     converged = False
     while not converged and len(curve) <= max_iter:
-        atoms = _descend(rows, atoms, codes, shares)
-        losses = _losses(rows, atoms, codes, alpha)
-        new = _solve_codes(rows, atoms, alpha, codes)
-        new_losses = _losses(rows, atoms, new, alpha)
+        logarithms = _descend(logarithms, codes, shares)
+        losses = logarithms.losses(codes, alpha)
+        new = _solve_codes(logarithms, alpha, codes)
+        new_losses = logarithms.losses(new, alpha)
         # The old codes are still allowed; where the solver stopped early they may be better.
         codes = np.where((new_losses < losses)[:, None], new, codes)
         curve.append(float(shares @ np.minimum(losses, new_losses)))
         converged = curve[-2] - curve[-1] <= tol * curve[-2]
         _logger.debug("intrinsic dictionary: iteration %d, loss %.6g", len(curve) - 1, curve[-1])
-    return atoms, curve, converged
+    return logarithms.atoms, curve, converged
 
 
-def _losses(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, alpha: float) -> FloatArray:
-    losses: FloatArray = _tangent_energy(rows, atoms, codes) + alpha * np.abs(codes).sum(axis=1)
-    return losses
+class _Logarithms:
+    """The logarithms ``ratio (d_j / rotation − cosine z_k)`` of all atoms ``d_j`` at all rows ``z_k``."""
+
+    def __init__(self, rows: ComplexArray, atoms: ComplexArray) -> None:
+        self.rows, self.atoms = rows, atoms
+        products = rows.conj() @ atoms.T
+        self.rotations = phases(products)
+        self.cosines: FloatArray = np.minimum(np.abs(products), 1)
+        self._sines: FloatArray = np.sqrt((1 - self.cosines) * (1 + self.cosines))
+        self._angles: FloatArray = np.arctan2(self._sines, self.cosines)
+        # Geodesic distances over their sines.
+        self.ratios: FloatArray = 1 / np.sinc(self._angles / np.pi)
+
+    def grams(self, block: slice) -> FloatArray:
+        """Return the real products of the logarithms of all atoms, for each of some rows."""
+        rotations, cosines, ratios = self.rotations[block], self.cosines[block], self.ratios[block]
+        turned = rotations[:, :, None] * rotations.conj()[:, None, :]
+        products = (turned * (self.atoms.conj() @ self.atoms.T)).real - cosines[:, :, None] * cosines[:, None, :]
+        return np.asarray(ratios[:, :, None] * ratios[:, None, :] * products)
+
+    def sums(self, codes: FloatArray) -> ComplexArray:
+        """Return the sums of the logarithms of the atoms, weighted by codes, for each row."""
+        weights = codes * self.ratios
+        along = np.einsum("kj,kj->k", weights, self.cosines)
+        return remove_along(self.rows, (weights * self.rotations.conj()) @ self.atoms - along[:, None] * self.rows)
+
+    def energy(self, codes: FloatArray) -> FloatArray:
+        """Return the squared norms of the sums."""
+        sums = self.sums(codes)
+        return np.asarray(np.vecdot(sums, sums).real)
+
+    def losses(self, codes: FloatArray, alpha: float) -> FloatArray:
+        """Return what codes minimize, for each row."""
+        return np.asarray(self.energy(codes) + alpha * np.abs(codes).sum(axis=1))
+
+    def gradient(self, codes: FloatArray, shares: FloatArray) -> ComplexArray:
+        """Return the Riemannian gradient of the mean energy with respect to the atoms.
+
+        With ``f`` the ratio, ``c`` the cosine, ``e`` the rotation and ``w = d_j / e``, a change ``h`` of the atom
+        changes ``<v, log_z(d_j)>`` by ``Re(g* h)`` for ``g = e (f v + (f' Re(v* w) + i f / c Im(v* w)) z)``. At
+        ``c = 0``, the cut locus, the last term has no limit and is left out.
+        """
+        sums = self.sums(codes)
+        products = self.rotations.conj() * (sums.conj() @ self.atoms.T)
+        is_small = self._angles < _SMALL_ANGLE
+        slopes = -(self._sines - self._angles * self.cosines) / np.where(is_small, 1, self._sines) ** 3
+        slopes = np.where(is_small, -1 / 3 - 2 / 15 * self._angles**2, slopes)
+        reachable = self.cosines > 4 * np.finfo(self.cosines.dtype).eps
+        inverse = np.where(reachable, 1, 0) / np.where(reachable, self.cosines, 1)
+        along = slopes * products.real + 1j * self.ratios * inverse * products.imag
+        weights = 2 * shares[:, None] * codes * self.rotations
+        return remove_along(self.atoms, (weights * self.ratios).T @ sums + (weights * along).T @ self.rows)
+
+    def curvature(self, codes: FloatArray, shares: FloatArray) -> ComplexArray:
+        """Return the second derivatives as if the space were flat: steps of length 1 are then the natural ones."""
+        weights = codes * self.ratios * self.rotations.conj()
+        curvature: ComplexArray = 2 * (weights.conj().T * shares) @ weights
+        # Atoms that no shape uses would make it singular.
+        curvature[np.diag_indices(len(curvature))] += _RIDGE * np.trace(curvature).real / len(curvature)
+        return curvature
 
 
-def _descend(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares: FloatArray) -> ComplexArray:
+def _descend(logarithms: _Logarithms, codes: FloatArray, shares: FloatArray) -> _Logarithms:
     """Move the atoms down the gradient for fixed codes, by steps that each lower the loss."""
-    length = 1.0
+    length, value = 1.0, float(shares @ logarithms.energy(codes))
     for _ in range(_STEPS):
-        value, gradient = _atom_gradient(rows, atoms, codes, shares)
-        direction = -remove_along(atoms, np.linalg.solve(_curvature(rows, atoms, codes, shares), gradient))
+        gradient, atoms = logarithms.gradient(codes, shares), logarithms.atoms
+        direction = -remove_along(atoms, np.linalg.solve(logarithms.curvature(codes, shares), gradient))
         slope = float(np.vdot(gradient, direction).real)
         for _ in range(_HALVINGS):
             moved = exp_rows(atoms, length * direction)
             # Rounding of the norms would add up over the steps.
             moved /= np.linalg.norm(moved, axis=1, keepdims=True)
-            if float(shares @ _tangent_energy(rows, moved, codes)) <= value + _LEAST_GAIN * length * slope:
+            tried = _Logarithms(logarithms.rows, moved)
+            lowered = float(shares @ tried.energy(codes))
+            if lowered <= value + _LEAST_GAIN * length * slope:
                 break
             length /= 2
         else:
-            return atoms
-        atoms = moved
+            return logarithms
+        logarithms, value = tried, lowered
         length = min(2 * length, 1.0)
-    return atoms
+    return logarithms
 
 
-def _curvature(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares: FloatArray) -> ComplexArray:
-    """Return the second derivatives as if the space were flat: steps of length 1 are then the natural ones."""
-    parts = _logarithm_parts(rows, atoms)
-    weights = codes * parts.ratios * parts.rotations.conj()
-    curvature: ComplexArray = 2 * (weights.conj().T * shares) @ weights
-    # Atoms that no shape uses would make it singular.
-    curvature[np.diag_indices(len(atoms))] += _RIDGE * np.trace(curvature).real / len(atoms)
-    return curvature
-
-
-def _solve_codes(rows: ComplexArray, atoms: ComplexArray, alpha: float, start: FloatArray | None = None) -> FloatArray:
+def _solve_codes(logarithms: _Logarithms, alpha: float, start: FloatArray | None = None) -> FloatArray:
     """Return the weights ``a`` of sum one of least ``|Σ_j a_j log_z(d_j)|² + alpha |a|₁``, for each row ``z``."""
-    codes = np.empty((len(rows), len(atoms)))
-    rows_per_block = max(1, _BLOCK_ENTRIES // len(atoms) ** 2)
-    for first in range(0, len(rows), rows_per_block):
+    n_rows, n_atoms = logarithms.cosines.shape
+    codes = np.empty((n_rows, n_atoms))
+    rows_per_block = max(1, _BLOCK_ENTRIES // n_atoms**2)
+    for first in range(0, n_rows, rows_per_block):
         block = slice(first, first + rows_per_block)
-        grams = _tangent_grams(atoms, _logarithm_parts(rows[block], atoms))
-        codes[block] = _affine_lasso(grams, alpha, None if start is None else start[block])
+        codes[block] = _affine_lasso(logarithms.grams(block), alpha, None if start is None else start[block])
     return codes
 
 
@@ -383,31 +427,28 @@ def _affine_lasso(grams: FloatArray, alpha: float, start: FloatArray | None) -> 
     scales = np.where(sizes > 0, sizes, 1)
     all_quadratic, all_prices = 2 * grams / scales[:, None, None], alpha / scales
     if start is None:
-        nearest = np.einsum("kjj->kj", grams).argmin(axis=1)
-        start = np.eye(grams.shape[1])[nearest]
+        start = np.eye(grams.shape[1])[np.einsum("kjj->kj", grams).argmin(axis=1)]
     all_weights, all_signs = start.copy(), np.sign(start)
     remaining = np.arange(len(grams))
     for _ in range(_MOST_WEIGHT_STEPS):
-        quadratic, prices = all_quadratic[remaining], all_prices[remaining]
+        quadratic, prices = all_quadratic[remaining], all_prices[remaining, None]
         weights, signs = all_weights[remaining], all_signs[remaining]
-        every = np.arange(len(remaining))
         target = _solve_for_signs(quadratic, prices, signs)
         crosses = (signs != 0) & (target * signs <= 0)
-        distance = np.where(crosses, np.abs(weights - target), 1)
-        ways = np.where(crosses, np.abs(weights) / np.where(distance > 0, distance, 1), np.inf)
-        leaving = np.argmin(ways, axis=1)
-        is_blocked = crosses.any(axis=1)
-        step = np.where(is_blocked, ways[every, leaving], 1)[:, None]
-        weights = np.where(is_blocked[:, None], (1 - step) * weights + step * target, target)
+        # The share of the way to the target at which a weight would change its sign.
+        ways = np.where(crosses, weights / np.where(weights != target, weights - target, 1), np.inf)
+        leaving, is_blocked = np.argmin(ways, axis=1), crosses.any(axis=1)
+        step = np.minimum(ways.min(axis=1, keepdims=True), 1)
+        weights = (1 - step) * weights + step * target
         weights[is_blocked, leaving[is_blocked]] = signs[is_blocked, leaving[is_blocked]] = 0
         # Optimal where, for some number, slopes less this number are −price sign(a) on the support, and at most the
         # price elsewhere.
         is_used = weights != 0
         slopes = np.einsum("kij,kj->ki", quadratic, weights)
-        priced = slopes + prices[:, None] * np.sign(weights)
-        level = np.sum(priced, axis=1, where=is_used) / np.maximum(is_used.sum(axis=1), 1)
-        slopes, priced = slopes - level[:, None], priced - level[:, None]
-        gaps = np.where(is_used, np.abs(priced), np.abs(slopes) - prices[:, None]).max(axis=1)
+        priced = slopes + prices * np.sign(weights)
+        level = np.mean(priced, axis=1, where=is_used, keepdims=True)
+        slopes, priced = slopes - level, priced - level
+        gaps = np.where(is_used, np.abs(priced), np.abs(slopes) - prices).max(axis=1)
         is_done = ~is_blocked & (gaps <= _WEIGHT_TOL)
         # The atom that misses its condition most gets the sign that lowers the objective.
         entering = np.argmax(np.where(signs == 0, np.abs(slopes), 0), axis=1)
@@ -430,81 +471,9 @@ def _solve_for_signs(quadratic: FloatArray, prices: FloatArray, signs: FloatArra
     """Return the minimum over weights of the support of `signs`, as if they kept these signs: a linear system."""
     n_samples, n_atoms = signs.shape
     is_used = signs != 0
-    pairs = is_used[:, :, None] & is_used[:, None, :]
     system = np.zeros((n_samples, n_atoms + 1, n_atoms + 1))
     diagonal = np.where(is_used, _WEIGHT_RIDGE, 1)[:, :, None] * np.eye(n_atoms)
-    system[:, :n_atoms, :n_atoms] = np.where(pairs, quadratic, 0) + diagonal
-    system[:, :n_atoms, n_atoms] = system[:, n_atoms, :n_atoms] = is_used
-    right = np.zeros((n_samples, n_atoms + 1, 1))
-    right[:, :n_atoms, 0] = -prices[:, None] * signs
-    right[:, n_atoms, 0] = 1
-    return np.where(is_used, np.linalg.solve(system, right)[:, :n_atoms, 0], 0)
-
-
-@dataclass(frozen=True)
-class _LogarithmParts:
-    """What the logarithms ``ratio (d_j / rotation − cosine z_k)`` are made of, for all pairs ``(k, j)``.
-
-    `slopes` are the derivatives of `ratios` (geodesic distance over its sine) with respect to `cosines`.
-    """
-
-    rotations: ComplexArray
-    cosines: FloatArray
-    ratios: FloatArray
-    slopes: FloatArray
-
-
-def _logarithm_parts(rows: ComplexArray, atoms: ComplexArray) -> _LogarithmParts:
-    """Parts of the logarithms of all atoms at all rows."""
-    products = rows.conj() @ atoms.T
-    cosines = np.minimum(np.abs(products), 1)
-    sines = np.sqrt((1 - cosines) * (1 + cosines))
-    angles = np.arctan2(sines, cosines)
-    is_small = angles < _SMALL_ANGLE
-    safe = np.where(is_small, 1, sines)
-    slopes = np.where(is_small, -1 / 3 - 2 / 15 * angles**2, -(sines - angles * cosines) / safe**3)
-    return _LogarithmParts(phases(products), cosines, np.where(is_small, 1 + angles**2 / 6, angles / safe), slopes)
-
-
-def _tangent_grams(atoms: ComplexArray, parts: _LogarithmParts) -> FloatArray:
-    """Real products of the logarithms of all atoms, for each row."""
-    turned = parts.rotations[:, :, None] * parts.rotations.conj()[:, None, :]
-    products = (turned * (atoms.conj() @ atoms.T)).real
-    products -= parts.cosines[:, :, None] * parts.cosines[:, None, :]
-    grams: FloatArray = parts.ratios[:, :, None] * parts.ratios[:, None, :] * products
-    return grams
-
-
-def _tangent_sums(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, parts: _LogarithmParts) -> ComplexArray:
-    """Weighted sums of the logarithms of the atoms."""
-    weights = codes * parts.ratios
-    along = np.einsum("kj,kj->k", weights, parts.cosines)
-    return remove_along(rows, (weights * parts.rotations.conj()) @ atoms - along[:, None] * rows)
-
-
-def _atom_gradient(
-    rows: ComplexArray, atoms: ComplexArray, codes: FloatArray, shares: FloatArray
-) -> tuple[float, ComplexArray]:
-    """Weighted sum of the squared norms of the tangent sums, and its Riemannian gradient with respect to the atoms.
-
-    With ``f`` the ratio, ``c`` the cosine, ``e`` the rotation and ``w = d_j / e``, a change ``h`` of the atom changes
-    ``<v, log_z(d_j)>`` by ``Re(g* h)`` for ``g = e (f v + (f' Re(v* w) + i f / c Im(v* w)) z)``. At ``c = 0``, the
-    cut locus, the last term has no limit and is left out.
-    """
-    parts = _logarithm_parts(rows, atoms)
-    sums = _tangent_sums(rows, atoms, codes, parts)
-    value = float(shares @ np.einsum("kn,kn->k", sums.conj(), sums).real)
-    products = parts.rotations.conj() * (sums.conj() @ atoms.T)
-    reachable = parts.cosines > 4 * np.finfo(parts.cosines.dtype).eps
-    inverse = np.where(reachable, 1, 0) / np.where(reachable, parts.cosines, 1)
-    along = parts.slopes * products.real + 1j * parts.ratios * inverse * products.imag
-    weights = 2 * shares[:, None] * codes * parts.rotations
-    gradient = (weights * parts.ratios).T @ sums + (weights * along).T @ rows
-    return value, remove_along(atoms, gradient)
-
-
-def _tangent_energy(rows: ComplexArray, atoms: ComplexArray, codes: FloatArray) -> FloatArray:
-    """Squared norms of the tangent sums."""
-    sums = _tangent_sums(rows, atoms, codes, _logarithm_parts(rows, atoms))
-    energy: FloatArray = np.einsum("kn,kn->k", sums.conj(), sums).real
-    return energy
+    system[:, :-1, :-1] = np.where(is_used[:, :, None] & is_used[:, None, :], quadratic, 0) + diagonal
+    system[:, :-1, -1] = system[:, -1, :-1] = is_used
+    right = np.concatenate([-prices * signs, np.ones((n_samples, 1))], axis=1)
+    return np.where(is_used, np.linalg.solve(system, right[:, :, None])[:, :-1, 0], 0)
