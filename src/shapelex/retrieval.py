@@ -284,7 +284,8 @@ def _dissimilarities(
         variants = [Z, Z.conj()] if mirror else [Z]
         if changes["direction"]:
             variants += [space.reverse(one) for one in variants]
-        return np.minimum.reduce([pairwise_distances(one, configurations, space=space) for one in variants])
+        least = [pairwise_distances(one, configurations, space=space) for one in variants]
+        return np.asarray(np.min(least, axis=0))
 
     within = distances(configurations)
     return within, within if is_same else distances(queries)
