@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,18 +30,22 @@ _QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 3
 
 
 class Method(ABC):
-    """A method with several settings, of which the folds choose one; the name and settings are shown to the user.
+    """An estimator of several settings, of which the folds choose one, fitted to features or to a kernel of the shapes.
 
-    `view` names the registration of the shapes that it sees. What the folds choose are ``setting``, the ``calibration``
-    of its scores, and its ``weight`` in the prediction; ``held_out`` are its log-probabilities of the held-out shapes.
+    Its name and settings are shown to the user. `view` names the registration of the shapes that it sees. What the
+    folds choose are ``setting``, the ``calibration`` of its scores, and its ``weight`` in the prediction; ``held_out``
+    are its log-probabilities of the held-out shapes.
     """
 
     name: ClassVar[str]
-    settings: Sequence[Any]
+    settings: ClassVar[Sequence[Any]]
     setting_names: ClassVar[str]
+    transformer: ClassVar[Callable[..., Any] | None] = None
+    """Makes the features of shapes, or their kernel values with the training shapes; None for the shapes themselves."""
+    is_kernel: ClassVar[bool] = False
     learns_from_sample: ClassVar[bool] = False
     calibrates_classes: ClassVar[bool] = False
-    setting: Any = None
+    setting: Any
     calibration: Calibration
     held_out: FloatArray
     weight: float = 0.0
@@ -56,20 +60,26 @@ class Method(ABC):
         return True
 
     @abstractmethod
+    def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
+        """Return a fitted estimator."""
+
+    def decide(self, model: Any, rows: Any) -> FloatArray:
+        """Return a column of scores for each class."""
+        decisions: FloatArray = model.decision_function(rows)
+        return np.stack([-decisions, decisions], axis=1) if decisions.ndim == 1 else decisions
+
     def prepare(self, X: ComplexArray) -> None:
         """Compute what does not depend on labels, from all shapes that the method may learn from."""
+        self.rows: Any = X
+        if self.transformer is not None:
+            self._fitted_transformer = self.transformer(space=self.space)
+            self.rows = self._fitted_transformer.fit_transform(X)
 
-    @abstractmethod
     def held_out_scores(self, numbers: IntArray, kept: IntArray, held: IntArray) -> list[FloatArray]:
         """Return the scores of held-out rows in the classes of the kept ones, sorted, for every setting."""
-
-    @abstractmethod
-    def fit(self, numbers: IntArray) -> None:
-        """Fit the chosen setting to all shapes, and forget what only held-out scores need."""
-
-    @abstractmethod
-    def scores(self, X: ComplexArray) -> FloatArray:
-        """Return the scores of new shapes in all classes."""
+        columns = kept if self.is_kernel else slice(None)
+        known, new = self.rows[kept][:, columns], self.rows[held][:, columns]
+        return [self.decide(self.learn(setting, known, numbers[kept]), new) for setting in self.settings]
 
     def choose(self, numbers: IntArray, folds: list[Fold]) -> None:
         """Choose the setting of least log loss of held-out shapes."""
@@ -83,9 +93,15 @@ class Method(ABC):
         best, self.calibration, self.held_out = choose_scores(scores, numbers, by_class=self.calibrates_classes)
         self.setting = self.settings[best]
 
+    def fit(self, numbers: IntArray) -> None:
+        """Fit the chosen setting to all shapes, and forget what only held-out scores need."""
+        self.model = self.learn(self.setting, self.rows, numbers)
+        del self.rows
+
     def log_probabilities(self, X: ComplexArray) -> FloatArray:
         """Return the log-probabilities of new shapes."""
-        return self.calibration.log_probabilities(self.scores(X))
+        rows = X if self.transformer is None else self._fitted_transformer.transform(X)
+        return self.calibration.log_probabilities(self.decide(self.model, rows))
 
     def described_setting(self) -> str:
         """Return the setting in words."""
@@ -93,62 +109,18 @@ class Method(ABC):
         return self.setting_names.format(*parts)
 
 
-class _Learner(Method):
-    """A method whose settings are those of an estimator, fitted to features or to a kernel matrix of the shapes."""
-
-    rows: Any
-    is_kernel: ClassVar[bool] = False
-
-    @abstractmethod
-    def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
-        """Return a fitted estimator."""
-
-    @abstractmethod
-    def features(self, X: ComplexArray) -> Any:
-        """Return the features of new shapes, or their kernel values with the training shapes."""
-
-    def decide(self, model: Any, rows: Any) -> FloatArray:
-        """Return a column of scores for each class."""
-        decisions: FloatArray = model.decision_function(rows)
-        return np.stack([-decisions, decisions], axis=1) if decisions.ndim == 1 else decisions
-
-    def held_out_scores(self, numbers: IntArray, kept: IntArray, held: IntArray) -> list[FloatArray]:
-        """Fit every setting."""
-        columns = kept if self.is_kernel else slice(None)
-        known, new = self.rows[kept][:, columns], self.rows[held][:, columns]
-        return [self.decide(self.learn(setting, known, numbers[kept]), new) for setting in self.settings]
-
-    def fit(self, numbers: IntArray) -> None:
-        """Fit one setting."""
-        self.model = self.learn(self.setting, self.rows, numbers)
-        del self.rows
-
-    def scores(self, X: ComplexArray) -> FloatArray:
-        """Score the features."""
-        return self.decide(self.model, self.features(X))
-
-
-class TangentDiscriminant(_Learner):
+class TangentDiscriminant(Method):
     """Linear discriminant analysis of tangent coordinates, with a shrunk covariance."""
 
     name = "tangent LDA"
-    settings: Sequence[Any] = (0.01, 0.03, 0.1, 0.3, 0.7)
+    settings = (0.01, 0.03, 0.1, 0.3, 0.7)
     setting_names = "shrinkage={:g}"
-
-    def prepare(self, X: ComplexArray) -> None:
-        """Map shapes to the tangent space at their mean."""
-        self._tangent = TangentPCA(space=self.space).fit(X)
-        self.rows = self.features(X)
+    transformer = TangentPCA
 
     @classmethod
     def can_learn(cls, counts: IntArray) -> bool:
         """Return whether there are more shapes than classes."""
         return int(counts.sum()) > len(counts)
-
-    def features(self, X: ComplexArray) -> FloatArray:
-        """Return tangent coordinates."""
-        coordinates: FloatArray = self._tangent.transform(X)
-        return coordinates
 
     def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Fit one shrinkage."""
@@ -158,49 +130,36 @@ class TangentDiscriminant(_Learner):
             return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=setting).fit(rows, numbers)
 
 
-class TangentMachine(TangentDiscriminant):
+class TangentMachine(Method):
     """Support vector machine with a Gaussian kernel of tangent coordinates."""
 
     name = "tangent SVM"
     settings = _COSTS
     setting_names = "C={:g}"
+    transformer = TangentPCA
     learns_from_sample = True
-
-    def prepare(self, X: ComplexArray) -> None:
-        """Map shapes to the tangent space, and choose the width of the kernel."""
-        super().prepare(X)
-        # As gamma="scale" of scikit-learn, for all shapes.
-        self._gamma = 1 / (self.rows.shape[1] * float(self.rows.var()))
 
     def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Fit one cost."""
-        return SVC(C=setting, gamma=self._gamma).fit(rows, numbers)
+        return SVC(C=setting).fit(rows, numbers)
 
 
-class ProcrustesMachine(_Learner):
+class ProcrustesMachine(Method):
     """Support vector machine with a Gaussian kernel of full Procrustes distances."""
 
     name = "Procrustes kernel"
     settings = _COSTS
     setting_names = "C={:g}"
+    transformer = ProcrustesKernel
     learns_from_sample = True
     is_kernel = True
-
-    def prepare(self, X: ComplexArray) -> None:
-        """Compute the kernel of all pairs."""
-        self._kernel = ProcrustesKernel(space=self.space)
-        self.rows = self._kernel.fit_transform(X)
-
-    def features(self, X: ComplexArray) -> FloatArray:
-        """Return kernel values."""
-        return self._kernel.transform(X)
 
     def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Fit one cost."""
         return SVC(C=setting, kernel="precomputed").fit(rows, numbers)
 
 
-class ClassDictionaries(_Learner):
+class ClassDictionaries(Method):
     """One dictionary for each class."""
 
     name = "class dictionaries"
@@ -208,14 +167,6 @@ class ClassDictionaries(_Learner):
     settings = ((1, 1, 0.1), (8, 3, 0.3))
     setting_names = "n_atoms={}, n_nonzero={}, shrinkage={:g}"
     calibrates_classes = True
-
-    def prepare(self, X: ComplexArray) -> None:
-        """Keep the shapes."""
-        self.rows = X
-
-    def features(self, X: ComplexArray) -> Any:
-        """Return the shapes."""
-        return X
 
     @classmethod
     def can_learn(cls, counts: IntArray) -> bool:
@@ -247,68 +198,67 @@ class ConvolutionRidge(Method):
 
     def prepare(self, X: ComplexArray) -> None:
         """Keep the shapes; features are computed where they are needed."""
-        self._X = X
+        super().prepare(X)
         self._grams: dict[bool, FloatArray] = {}
 
     def held_out_scores(self, numbers: IntArray, kept: IntArray, held: IntArray) -> list[FloatArray]:
         """Solve for all penalties with one decomposition."""
-        targets = _targets(numbers[kept])
-        average = targets.mean(axis=0)
+        targets, average = _centered_targets(numbers[kept])
         found = []
         for mirror in (False, True):
             if mirror not in self._grams:
-                rows = self._standardize(mirror)
-                self._grams[mirror] = rows @ rows.T
+                features = self._standardize(self.rows, mirror)
+                self._grams[mirror] = features @ features.T
             gram = self._grams[mirror]
             values, vectors = np.linalg.eigh(gram[np.ix_(kept, kept)])
-            projected = vectors.T @ (targets - average)
+            projected = vectors.T @ targets
             left = gram[np.ix_(held, kept)] @ vectors
             found += [left @ (projected / (np.maximum(values, 0) + one)[:, None]) + average for one in _PENALTIES]
         return found
 
-    def fit(self, numbers: IntArray) -> None:
+    def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Solve for one penalty: in the space of shapes, or of features where there are fewer of them."""
-        mirror, penalty = self.setting
-        targets = _targets(numbers)
-        self._average = targets.mean(axis=0)
-        targets -= self._average
-        rows = self._standardize(mirror)
-        if len(rows) == len(numbers):
-            self._weights: FloatArray = rows.T @ np.linalg.solve(rows @ rows.T + penalty * np.eye(len(rows)), targets)
-        else:
-            n_features = len(self._means)
-            products, with_targets = penalty * np.eye(n_features), np.zeros((n_features, targets.shape[1]))
-            for start in range(0, len(numbers), _BLOCK_ROWS):
-                rows = self._features(self._X[start : start + _BLOCK_ROWS])
-                products += rows.T @ rows
-                with_targets += rows.T @ targets[start : start + _BLOCK_ROWS]
-            self._weights = np.linalg.solve(products, with_targets)
-        del self._X, self._grams
+        self._grams = {}
+        mirror, penalty = setting
+        targets, average = _centered_targets(numbers)
+        features = self._standardize(rows, mirror)
+        if len(features) == len(rows):
+            weights = features.T @ np.linalg.solve(features @ features.T + penalty * np.eye(len(rows)), targets)
+            return weights, average
+        n_features = features.shape[1]
+        products, with_targets = penalty * np.eye(n_features), np.zeros((n_features, targets.shape[1]))
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            features = self._features(rows[start : start + _BLOCK_ROWS])
+            products += features.T @ features
+            with_targets += features.T @ targets[start : start + _BLOCK_ROWS]
+        return np.linalg.solve(products, with_targets), average
 
-    def scores(self, X: ComplexArray) -> FloatArray:
+    def decide(self, model: Any, rows: Any) -> FloatArray:
         """Return the regression."""
-        found: FloatArray = self._features(X) @ self._weights + self._average
-        return found
+        weights, average = model
+        scores: FloatArray = self._features(rows) @ weights + average
+        return scores
 
-    def _standardize(self, mirror: bool) -> FloatArray:
+    def _standardize(self, X: ComplexArray, mirror: bool) -> FloatArray:
         """Learn features and their scales, and return those of at most MAX_COMPARED_SHAPES shapes."""
-        self._convolutions = OutlineConvolutions(self.space, mirror, self.seed).fit(self._X)
-        step = -(-len(self._X) // MAX_COMPARED_SHAPES)
-        features = np.asarray(self._convolutions.transform(self._X[::step]), dtype=np.float64)
+        self._convolutions = OutlineConvolutions(self.space, mirror, self.seed).fit(X)
+        self._means, self._scales = np.zeros(1), np.ones(1)
+        features = self._features(X[:: -(-len(X) // MAX_COMPARED_SHAPES)])
         self._means = features.mean(axis=0)
         # A constant feature stays 0 but for rounding.
         self._scales = features.std(axis=0) + _MIN_DEVIATION
-        rows: FloatArray = (features - self._means) / self._scales
-        return rows
+        return (features - self._means) / self._scales
 
     def _features(self, X: ComplexArray) -> FloatArray:
-        features: FloatArray = (np.asarray(self._convolutions.transform(X)) - self._means) / self._scales
-        return features
+        features: FloatArray = np.asarray(self._convolutions.transform(X), dtype=np.float64)
+        return (features - self._means) / self._scales
 
 
-def _targets(numbers: IntArray) -> FloatArray:
-    """Return 1 for the class of a shape and −1 for all others."""
-    return np.where(numbers[:, None] == np.unique(numbers), 1.0, -1.0)
+def _centered_targets(numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return 1 for the class of a shape and −1 for all others, less their averages, and these averages."""
+    targets = np.where(numbers[:, None] == np.unique(numbers), 1.0, -1.0)
+    average = targets.mean(axis=0)
+    return targets - average, average
 
 
 METHODS: tuple[type[Method], ...] = (
