@@ -7,8 +7,9 @@ import numpy as np
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_configurations, as_numeric_array, check_same_count
+from shapelex._validation import as_complex_rows, as_numeric_array, check_same_count
 from shapelex.exceptions import SpaceError
+from shapelex.geometry.missing import allows_missing, incomplete_rows, shared_pairs
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
@@ -187,18 +188,25 @@ def resolve_space(space: Space | None, Z: ArrayLike, name: str) -> Space:
     if chosen is not None:
         chosen.check_space_of(Z, name)
         return chosen
-    if isinstance(Z, np.ndarray) and np.iscomplexobj(Z) and Z.ndim == 2 and Z.shape[1] > 1:
-        return Landmarks(Z.shape[1])
-    configurations, _ = as_configurations(Z, name=name)
-    return Landmarks(configurations.shape[1])
+    return Landmarks(as_complex_rows(Z, name=name).shape[1])
 
 
-def preshape_pair(z: ArrayLike, w: ArrayLike, space: Space | None) -> PreshapePair:
-    """Return the whitened pre-shapes of two arguments, broadcast against each other."""
-    space = resolve_space(space, z, "z")
-    first = space.whitened_preshapes(z, "z")
-    second = space.whitened_preshapes(w, "w")
+def preshape_pair(z: ArrayLike, w: ArrayLike, space: Space | None, missing: str = "error") -> PreshapePair:
+    """Return the whitened pre-shapes of two arguments, broadcast against each other.
+
+    Where landmarks may be missing, the pre-shapes of a pair are those of the landmarks that both have, 0 elsewhere.
+    """
+    allowed = allows_missing(missing, space, z=z, w=w)
+    if allowed:
+        first, present = incomplete_rows(z, "z", space)
+        space = space or Landmarks(first.shape[1])
+        second, other_present = incomplete_rows(w, "w", space)
+    else:
+        space = resolve_space(space, z, "z")
+        first, second = space.whitened_preshapes(z, "z"), space.whitened_preshapes(w, "w")
     check_same_count(len(first), len(second), "z", "w")
+    if allowed:
+        first, second = shared_pairs(*np.broadcast_arrays(first, present, second, other_present))
     first, second = np.broadcast_arrays(first, second)
     return PreshapePair(first, second, space, is_one_shape(z) and is_one_shape(w))
 

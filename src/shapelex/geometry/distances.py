@@ -1,13 +1,12 @@
 """Compute the three distances of the shape space (section 3.2 of the paper)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from shapelex._arrays import keeps_array_kind
-from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray, IntArray
-from shapelex._validation import check_choice, check_same_count
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, FloatArray
+from shapelex._validation import check_choice
 from shapelex.geometry.alignment import preshape_pair, resolve_space
 from shapelex.geometry.missing import allows_missing, incomplete_rows, shared_pairs, shared_products
 from shapelex.spaces import Landmarks, Space
@@ -15,6 +14,9 @@ from shapelex.spaces.coordinates import row_norms
 
 DISTANCE_KINDS = ("full", "partial", "geodesic")
 _BLOCK_ENTRIES = 2_000_000
+
+Masks = tuple[BoolArray, BoolArray]
+"""Which landmarks are present in the rows of two stacks."""
 
 
 @keeps_array_kind
@@ -64,13 +66,9 @@ def distance(
     1.0472
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
-    if allows_missing(missing, space, z=z, w=w):
-        first, second, is_single = _shared_pair(z, w, space)
-    else:
-        pair = preshape_pair(z, w, space)
-        first, second, is_single = pair.first, pair.second, pair.is_single
-    distances = row_distances(first, second, kind)
-    return distances[0] if is_single else distances
+    pair = preshape_pair(z, w, space, missing)
+    distances = row_distances(pair.first, pair.second, kind)
+    return distances[0] if pair.is_single else distances
 
 
 @keeps_array_kind
@@ -115,23 +113,40 @@ def pairwise_distances(
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
     if allows_missing(missing, space, Z=Z, W=W):
-        return _incomplete_pairwise(Z, W, kind, space)
+        first, present = incomplete_rows(Z, "Z", space)
+        if W is None:
+            return pairwise_row_distances(first, None, kind, (present, present))
+        second, other_present = incomplete_rows(W, "W", space or Landmarks(first.shape[1]))
+        return pairwise_row_distances(first, second, kind, (present, other_present))
     space = resolve_space(space, Z, "Z")
     first = space.whitened_preshapes(Z, "Z")
     return pairwise_row_distances(first, None if W is None else space.whitened_preshapes(W, "W"), kind)
 
 
 def pairwise_row_distances(
-    first: ComplexArray, other: ComplexArray | None = None, kind: DistanceKind = "full"
+    first: ComplexArray, other: ComplexArray | None = None, kind: DistanceKind = "full", masks: Masks | None = None
 ) -> FloatArray:
-    """Return the distances between whitened pre-shapes, see :func:`pairwise_distances`."""
+    """Return the distances between whitened pre-shapes, see :func:`pairwise_distances`.
+
+    Where landmarks are missing, `masks` tells which are present in the rows of both.
+    """
     second = first if other is None else other
-
-    def compute(block: slice, columns: slice) -> FloatArray:
-        rows, others = first[block], second[columns]
-        return _block_distances(rows.conj() @ others.T, lambda r, c: (rows[r], others[c]), rows.shape[1], kind)
-
-    return _in_blocks(first, second, compute, n_temporaries=1)
+    distances = np.empty((len(first), len(second)), dtype=np.result_type(first.real.dtype, second.real.dtype))
+    n_temporaries = 1 if masks is None else 4
+    rows_per_block = max(1, _BLOCK_ENTRIES // (n_temporaries * len(second)))
+    for start in range(0, len(first), rows_per_block):
+        block, columns = slice(start, start + rows_per_block), slice(start if other is None else 0, None)
+        some_masks = None if masks is None else (masks[0][block], masks[1][columns])
+        distances[block, columns] = _block_distances(
+            first[block], second[columns], kind, some_masks, (block.start, columns.start)
+        )
+        if other is None:
+            # The lower half is the upper one mirrored: half the work, and symmetric to the bit.
+            distances[start:, block] = distances[block, start:].T
+            corner = distances[block, block]
+            upper = np.triu(corner, 1)
+            corner[...] = upper + upper.T
+    return distances
 
 
 def row_distances(first: ComplexArray, second: ComplexArray, kind: DistanceKind = "full") -> FloatArray:
@@ -145,71 +160,26 @@ def row_residuals(first: ComplexArray, second: ComplexArray, products: ComplexAr
     return row_norms(second - products[:, None] * first)
 
 
-def _shared_pair(z: ArrayLike, w: ArrayLike, space: Space | None) -> tuple[ComplexArray, ComplexArray, bool]:
-    first, first_present, first_is_single = incomplete_rows(z, "z", space)
-    second, second_present, second_is_single = incomplete_rows(w, "w", space or Landmarks(first.shape[1]))
-    check_same_count(len(first), len(second), "z", "w")
-    stacks = np.broadcast_arrays(first, second)
-    masks = np.broadcast_arrays(first_present, second_present)
-    return *shared_pairs(stacks[0], masks[0], stacks[1], masks[1]), first_is_single and second_is_single
-
-
-def _incomplete_pairwise(Z: ArrayLike, W: ArrayLike | None, kind: DistanceKind, space: Space | None) -> FloatArray:
-    first, first_present, _ = incomplete_rows(Z, "Z", space)
-    second, second_present = first, first_present
-    if W is not None:
-        second, second_present, _ = incomplete_rows(W, "W", space or Landmarks(first.shape[1]))
-
-    def compute(block: slice, columns: slice) -> FloatArray:
-        rows, present = first[block], first_present[block]
-        others, others_present = second[columns], second_present[columns]
-        products = shared_products(rows, present, others, others_present, (block.start, columns.start))
-
-        def pairs_at(r: IntArray, c: IntArray) -> tuple[ComplexArray, ComplexArray]:
-            return shared_pairs(rows[r], present[r], others[c], others_present[c])
-
-        return _block_distances(products, pairs_at, rows.shape[1], kind)
-
-    return _in_blocks(first, second, compute, n_temporaries=4)
-
-
-def _in_blocks(
-    first: ComplexArray, second: ComplexArray, compute: Callable[[slice, slice], FloatArray], n_temporaries: int
-) -> FloatArray:
-    """Return the distances of all pairs, from a function that computes a block of rows and columns."""
-    dtype = np.result_type(first.real.dtype, second.real.dtype)
-    distances = np.empty((len(first), len(second)), dtype=dtype)
-    rows_per_block = max(1, _BLOCK_ENTRIES // (n_temporaries * len(second)))
-    for start in range(0, len(first), rows_per_block):
-        block = slice(start, start + rows_per_block)
-        if second is not first:
-            distances[block] = compute(block, slice(0, None))
-            continue
-        # The lower half is the upper one mirrored: half the work, and symmetric to the bit.
-        distances[block, start:] = compute(block, slice(start, None))
-        distances[start:, block] = distances[block, start:].T
-        corner = distances[block, block]
-        upper = np.triu(corner, 1)
-        corner[...] = upper + upper.T
-    return distances
-
-
 def _block_distances(
-    products: ComplexArray,
-    pairs_at: Callable[[IntArray, IntArray], tuple[ComplexArray, ComplexArray]],
-    n_coordinates: int,
-    kind: DistanceKind,
+    first: ComplexArray, second: ComplexArray, kind: DistanceKind, masks: Masks | None, first_pair: tuple[int, int]
 ) -> FloatArray:
     """Return the distances of all pairs of a block from their products, or from the rows where products cancel."""
+    if masks is None:
+        products: ComplexArray = first.conj() @ second.T
+    else:
+        products = shared_products(first, masks[0], second, masks[1], first_pair)
     cosines = np.minimum(np.abs(products), 1)
     squares = (1 - cosines) * (1 + cosines)
     distances = _from_parts(np.sqrt(squares), cosines, kind)
     # Below this bound 1 − |p|² cancels: the residual is taken. Above it, its relative error is a few eps^(3/4).
     rows, columns = np.nonzero(squares < np.finfo(squares.dtype).eps ** 0.25)
-    pairs_per_chunk = max(1, _BLOCK_ENTRIES // n_coordinates)
+    pairs_per_chunk = max(1, _BLOCK_ENTRIES // first.shape[1])
     for start in range(0, len(rows), pairs_per_chunk):
         row, column = rows[start : start + pairs_per_chunk], columns[start : start + pairs_per_chunk]
-        distances[row, column] = row_distances(*pairs_at(row, column), kind)
+        pairs = first[row], second[column]
+        if masks is not None:
+            pairs = shared_pairs(pairs[0], masks[0][row], pairs[1], masks[1][column])
+        distances[row, column] = row_distances(*pairs, kind)
     return distances
 
 

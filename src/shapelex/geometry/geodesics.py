@@ -49,7 +49,7 @@ def horizontal_projection(z: ArrayLike, v: ArrayLike, space: Space | None = None
     base = space.whitened_preshapes(z, "z")
     vectors, _ = as_configurations(v, name="v", n_coordinates=space.n_coordinates)
     check_same_count(len(base), len(vectors), "z", "v")
-    horizontal = space.unwhiten(remove_along(base, np.atleast_2d(space.whiten(vectors))))
+    horizontal = space.unwhiten(remove_along(base, space.whiten_rows(vectors)))
     return horizontal[0] if is_one_shape(z) and is_one_shape(v) else horizontal
 
 
@@ -246,7 +246,7 @@ def _whiten_horizontal(v: ArrayLike, base: ComplexArray, space: Space) -> Comple
     """
     vectors, _ = as_configurations(v, name="v", n_coordinates=space.n_coordinates)
     check_same_count(len(base), len(vectors), "z", "v")
-    rows = np.atleast_2d(space.whiten(vectors))
+    rows = space.whiten_rows(vectors)
     lengths = row_norms(rows)
     along_base = np.abs(np.vecdot(base, rows))
     along_shift = np.abs(space.center(vectors)) * space.norm(space.shift.astype(vectors.dtype))

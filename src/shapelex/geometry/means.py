@@ -147,7 +147,7 @@ def _incomplete_mean(
     Z: ArrayLike, kind: DistanceKind, weights: ArrayLike | None, space: Space | None, tol: float | None, max_iter: int
 ) -> tuple[ComplexArray, ComplexArray, BoolArray]:
     """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
-    rows, present, _ = incomplete_rows(as_shapes(Z, space, name="Z")[:], "Z", space)
+    rows, present = incomplete_rows(as_shapes(Z, space, name="Z")[:], "Z", space)
     shares = check_weights(weights, len(rows), rows.real.dtype)
     check_landmarks_present(present)
     limit = _resolve_tol(tol, rows)

@@ -33,19 +33,18 @@ def allows_missing(missing: str, space: Space | None, **arguments: Any) -> bool:
     return True
 
 
-def incomplete_rows(Z: ArrayLike, name: str, space: Space | None) -> tuple[ComplexArray, BoolArray, bool]:
-    """Return landmarks centered on those present, of norm 1, 0 where missing; which are present; whether one came."""
+def incomplete_rows(Z: ArrayLike, name: str, space: Space | None) -> tuple[ComplexArray, BoolArray]:
+    """Return landmarks centered on those present, of norm 1, 0 where missing; and which are present."""
     n_coordinates = None if space is None else space.n_coordinates
-    configurations, present, is_single = as_incomplete_configurations(Z, name=name, n_coordinates=n_coordinates)
-    return normalized_on(configurations, present, name), present, is_single
+    configurations, present, _ = as_incomplete_configurations(Z, name=name, n_coordinates=n_coordinates)
+    return normalized_on(configurations, present, name), present
 
 
 def normalized_on(Z: ComplexArray, present: BoolArray, name: str) -> ComplexArray:
     """Return rows centered on the entries present, of norm 1 there, and 0 elsewhere."""
     centers, centered = centered_on(Z, present)
     sizes = row_norms(centered)
-    extents = np.abs(centers) * np.sqrt(present.sum(axis=1)).astype(sizes.dtype)
-    check_not_collapsed(sizes, np.maximum(sizes, extents), name)
+    check_not_collapsed(sizes, np.abs(centers) * np.sqrt(present.sum(axis=1)).astype(sizes.dtype), name)
     return np.asarray(centered / sizes[:, None])
 
 

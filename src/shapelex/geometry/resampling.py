@@ -95,24 +95,19 @@ def resample_polyline(line: ComplexArray, n_points: int, closed: bool, name: str
 def _as_polylines(polylines: Any) -> tuple[list[ComplexArray], bool]:
     """Return complex polylines, and whether a single one was given."""
     is_list = isinstance(polylines, list | tuple)
-    if is_list and any(np.ndim(line) > 0 for line in polylines if not isinstance(line, list | tuple)):
-        return [_as_one_polyline(line, f"polylines[{row}]") for row, line in enumerate(polylines)], False
-    if is_list and len({len(line) for line in polylines if isinstance(line, list | tuple)}) > 1:
-        return [_as_one_polyline(line, f"polylines[{row}]") for row, line in enumerate(polylines)], False
-    array = as_numeric_array(polylines, "polylines")
-    if array.size == 0 and array.ndim <= 1:
-        return [], False
-    if np.iscomplexobj(array) and array.ndim == 2:
-        return list(_single_or_double(array)), False
-    if not np.iscomplexobj(array) and array.ndim == 3 and array.shape[2] == 2:
-        return list(points_to_complex(array)), False
-    return [_as_one_polyline(array, "polylines")], True
+    nested_lengths = {len(line) for line in polylines if isinstance(line, list | tuple)} if is_list else set()
+    has_arrays = is_list and any(np.ndim(line) > 0 for line in polylines if not isinstance(line, list | tuple))
+    if not has_arrays and len(nested_lengths) <= 1:
+        polylines = as_numeric_array(polylines, "polylines")
+        if polylines.size and polylines.ndim < (2 if np.iscomplexobj(polylines) else 3):
+            return [_as_one_polyline(polylines, "polylines")], True
+    return [_as_one_polyline(line, f"polylines[{row}]") for row, line in enumerate(polylines)], False
 
 
 def _as_one_polyline(line: Any, name: str) -> ComplexArray:
     array = as_numeric_array(line, name)
     if np.iscomplexobj(array) and array.ndim == 1:
-        return _single_or_double(array)
+        return array.astype(np.complex64 if array.dtype == np.complex64 else np.complex128, copy=False)
     if not np.iscomplexobj(array) and array.ndim == 2 and array.shape[1] == 2:
         return points_to_complex(array)
     kind = "complex" if np.iscomplexobj(array) else "real"
@@ -120,10 +115,6 @@ def _as_one_polyline(line: Any, name: str) -> ComplexArray:
         f"{name} must be complex (n_vertices,) or real (n_vertices, 2), got a {kind} array of shape {array.shape}; "
         "from_columns converts tables of coordinates."
     )
-
-
-def _single_or_double(array: np.ndarray[Any, Any]) -> ComplexArray:
-    return array.astype(np.complex64 if array.dtype == np.complex64 else np.complex128, copy=False)
 
 
 def _check_polyline(line: ComplexArray, closed: bool, name: str) -> None:
