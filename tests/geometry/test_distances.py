@@ -50,15 +50,14 @@ def test_small_distances_keep_relative_accuracy(gap, stack, kind):
     space, (z, v) = stack
     tangent = sx.horizontal_projection(z, v, space)
     near = sx.exp(z, gap * tangent / space.norm(tangent), space)
-    assert sx.distance(z, near, kind, space) == pytest.approx(gap, rel=1e-6 if gap > 1e-4 else 1e-14 / gap + 1e-9)
-    pairwise = sx.pairwise_distances(np.array([z, near]), kind=kind, space=space)
-    assert pairwise[0, 1] == pytest.approx(gap, rel=1e-6 if gap > 1e-4 else 1e-14 / gap + 1e-9)
+    expected = pytest.approx(gap, rel=1e-6 if gap > 1e-4 else 1e-14 / gap + 1e-9)
+    assert sx.distance(z, near, kind, space) == expected
+    assert sx.pairwise_distances(np.array([z, near]), kind=kind, space=space)[0, 1] == expected
 
 
 def test_largest_distances():
-    z = np.array([1, -1, 0, 0])
-    w = np.array([0, 0, 1, -1])
-    assert [sx.distance(z + 0j, w + 0j, kind) for kind in KINDS] == pytest.approx([1, np.sqrt(2), np.pi / 2], abs=1e-15)
+    z, w = np.array([[1, -1, 0, 0], [0, 0, 1, -1]]) + 0j
+    assert [sx.distance(z, w, kind) for kind in KINDS] == pytest.approx([1, np.sqrt(2), np.pi / 2], abs=1e-15)
 
 
 @given(strategies.stacks(5), strategies.kinds)

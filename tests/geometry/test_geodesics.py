@@ -29,19 +29,13 @@ def test_log_undoes_exp(stack, length):
     np.testing.assert_allclose(back, tangent, rtol=0, atol=1e-13 * size / np.cos(length))
 
 
-@given(strategies.stacks(2))
-def test_log_is_horizontal_and_as_long_as_the_distance(stack):
+@given(strategies.stacks(2), strategies.phases, strategies.sizes, strategies.offsets)
+def test_log_is_horizontal_and_as_long_as_the_distance_and_turns_with_its_base(stack, phase, size, offset):
     space, (z, w) = stack
     v = sx.log(z, w, space)
     assert abs(space.inner(space.preshape(z), v)) < 1e-13
     assert abs(space.center(v)) < 1e-12
     assert space.norm(v) == pytest.approx(sx.distance(z, w, "geodesic", space), rel=1e-12)
-
-
-@given(strategies.stacks(2), strategies.phases, strategies.sizes, strategies.offsets)
-def test_log_turns_with_its_base_and_ignores_the_pose_of_the_target(stack, phase, size, offset):
-    space, (z, w) = stack
-    v = sx.log(z, w, space)
     np.testing.assert_allclose(sx.log(phase * z, w, space), phase * v, atol=1e-9)
     np.testing.assert_allclose(sx.log(z, size * (phase * w + offset * space.shift), space), v, atol=1e-7)
 
@@ -61,20 +55,14 @@ def test_horizontal_projection(stack):
 
 
 @given(strategies.stacks(2), times, times)
-def test_geodesic_runs_at_constant_speed(stack, s, t):
+def test_geodesic_runs_at_constant_speed_from_end_to_end(stack, s, t):
     space, (z, w) = stack
-    path = sx.geodesic(z, w, [s, t], space)
+    path = sx.geodesic(z, w, [s, t, 0.0, 1.0], space)
     rho = sx.distance(z, w, "geodesic", space)
     np.testing.assert_allclose(space.norm(path), 1, atol=1e-12)
-    assert sx.distance(*path, "geodesic", space) == pytest.approx(abs(t - s) * rho, abs=1e-12)
-
-
-@given(strategies.stacks(2))
-def test_geodesic_ends_are_exact(stack):
-    space, (z, w) = stack
-    path = sx.geodesic(z, w, [0.0, 1.0], space)
-    np.testing.assert_array_equal(path[0], sx.rotate_onto(z, w, space))
-    np.testing.assert_array_equal(path[1], space.preshape(w))
+    assert sx.distance(*path[:2], "geodesic", space) == pytest.approx(abs(t - s) * rho, abs=1e-12)
+    np.testing.assert_array_equal(path[2], sx.rotate_onto(z, w, space))
+    np.testing.assert_array_equal(path[3], space.preshape(w))
 
 
 @given(strategies.stacks(2), st.floats(-1, 2))
@@ -86,8 +74,8 @@ def test_geodesic_follows_exp(stack, t):
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-300, 1e-16, 1e-9, 1e-5])
-def test_geodesic_between_nearly_equal_shapes(gap, space, rng):
-    z, v = rng.normal(size=(2, space.n_coordinates)) + 1j * rng.normal(size=(2, space.n_coordinates))
+def test_geodesic_between_nearly_equal_shapes(gap, space):
+    z, v = strategies.random_configurations(space, 2, 20)
     w = z + gap * v
     path = sx.geodesic(z, w, np.linspace(0, 1, 5), space)
     rho = sx.distance(z, w, "geodesic", space)
@@ -102,11 +90,10 @@ def test_geodesic_at_the_cut_locus():
     np.testing.assert_allclose(sx.log(z, w), np.pi / 2 * w / np.sqrt(2), atol=1e-15)
 
 
-def test_geodesic_axes(rng):
-    Z = rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5))
-    assert sx.geodesic(Z[0], Z[1], 0.5).shape == (5,)
-    assert sx.geodesic(Z[0], Z[1], [0.5, 1]).shape == (2, 5)
-    assert sx.geodesic(Z, Z[1], 0.5).shape == (3, 5)
+def test_geodesic_axes():
+    Z = strategies.random_configurations(sx.Landmarks(5), 3, 20)
+    shapes = [sx.geodesic(*given).shape for given in ((Z[0], Z[1], 0.5), (Z[0], Z[1], [0.5, 1]), (Z, Z[1], 0.5))]
+    assert shapes == [(5,), (2, 5), (3, 5)]
     assert sx.geodesic(Z[1], Z, [0, 0.5, 1, 2]).shape == (3, 4, 5)
     np.testing.assert_allclose(sx.geodesic(Z[1], Z, [0, 0.5])[2], sx.geodesic(Z[1], Z[2], [0, 0.5]), atol=1e-14)
     for t in (np.nan, [[0.5]], 1j):
@@ -145,22 +132,17 @@ def test_transport_agrees_with_small_steps(stack):
     np.testing.assert_allclose(sx.parallel_transport(z, w, v, space), expected, atol=2e-3 * np.abs(v).max(), rtol=2e-3)
 
 
-def test_projection_of_long_vertical_vectors_is_clean(space, rng):
-    z, v = rng.normal(size=(2, space.n_coordinates)) + 1j * rng.normal(size=(2, space.n_coordinates))
+def test_vectors_that_are_horizontal_to_rounding_only(space):
+    z, v = strategies.random_configurations(space, 2, 20)
     base = space.preshape(z)
-    h = sx.horizontal_projection(z, v + 1e6 * (np.pi + 1j) * base, space)
-    assert abs(space.inner(base, h)) < 1e-13
-
-
-def test_exp_stays_on_the_sphere_when_v_is_horizontal_to_rounding_only(space, rng):
-    z, v = rng.normal(size=(2, space.n_coordinates)) + 1j * rng.normal(size=(2, space.n_coordinates))
-    tangent = sx.horizontal_projection(z, v, space)
+    tangent = sx.horizontal_projection(z, v + 1e6 * (np.pi + 1j) * base, space)
+    assert abs(space.inner(base, tangent)) < 1e-13
     tangent /= space.norm(tangent)
-    assert space.norm(sx.exp(z, tangent + 5e-8 * space.preshape(z), space)) == pytest.approx(1, abs=1e-13)
+    assert space.norm(sx.exp(z, tangent + 5e-8 * base, space)) == pytest.approx(1, abs=1e-13)
 
 
-def test_errors_tell_which_part_is_not_horizontal(rng):
-    Z = rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5))
+def test_errors_tell_which_part_is_not_horizontal():
+    Z = strategies.random_configurations(sx.Landmarks(5), 3, 20)
     V = sx.horizontal_projection(Z, Z[::-1])
     V[[1, 2]] += 1
     with pytest.raises(NotHorizontalError, match=r"not in rows 1, 2: .*\|u\* Phi v\| / \|u\| = 2.24"):
@@ -169,13 +151,12 @@ def test_errors_tell_which_part_is_not_horizontal(rng):
         sx.exp(Z[0], 5e-4 * sx.Landmarks(5).preshape(Z[0]))
 
 
-def test_vectors_that_are_not_horizontal_are_refused(space, rng):
-    z, v = rng.normal(size=(2, space.n_coordinates)) + 1j * rng.normal(size=(2, space.n_coordinates))
-    tangent = sx.horizontal_projection(z, v, space)
+def test_vectors_that_are_not_horizontal_are_refused(space):
+    z, v = strategies.random_configurations(space, 2, 20)
+    tangent, base = sx.horizontal_projection(z, v, space), space.preshape(z)
     sx.exp(z, tangent, space)
-    for wrong in (v, tangent + 0.1j * space.preshape(z), tangent + 0.1 * space.shift, space.preshape(z)):
-        with pytest.raises(NotHorizontalError, match=r"use horizontal_projection\(z, v\)"):
-            sx.exp(z, wrong, space)
-        with pytest.raises(NotHorizontalError):
-            sx.parallel_transport(z, z, wrong, space)
-    np.testing.assert_allclose(sx.exp(z, 0 * v, space), space.preshape(z), atol=1e-13)
+    for wrong in (v, tangent + 0.1j * base, tangent + 0.1 * space.shift, base):
+        for call in (lambda: sx.exp(z, wrong, space), lambda: sx.parallel_transport(z, z, wrong, space)):  # noqa: B023
+            with pytest.raises(NotHorizontalError, match=r"use horizontal_projection\(z, v\)"):
+                call()
+    np.testing.assert_allclose(sx.exp(z, 0 * v, space), base, atol=1e-13)

@@ -279,7 +279,7 @@ class TestErrors:
         ("options", "error", "words"),
         [
             ({"to": "median"}, ValueError, 'to must be "mean" or configurations'),
-            ({"to": np.array([[0, 1, 1j, 2, 3]] * 2)}, ShapeInputError, "same number of shapes"),
+            ({"to": np.array([[0, 1, 1j, 2, 3]] * 2)}, ShapeInputError, "to has 2 shapes, but Z has 6"),
             ({"reflection": "yes"}, TypeError, "reflection must be True or False"),
             ({"n_starts": 0}, ValueError, "n_starts must be at least 1"),
         ],
@@ -290,7 +290,7 @@ class TestErrors:
 
     def test_bad_shapes(self):
         Z = outlines(self.space, 11)
-        with pytest.raises(ValueError, match="to has 6 shapes, but Z has one"):
+        with pytest.raises(ShapeInputError, match="to has 6 shapes, but Z has 1"):
             sx.register(Z[0], self.space, to=Z)
         with pytest.raises(ShapeInputError, match="Z has NaN in row 2"):
             sx.register(np.where(np.arange(6)[:, None] == 2, np.nan, Z), self.space)

@@ -43,9 +43,11 @@ def test_no_more_than_a_block_is_read(mean):
 
 
 def test_a_set_knows_its_space(tmp_path):
-    X = make_set()
-    shapes = sx.ShapeSet(KINDS["memmap"](X, tmp_path), sx.BSpline(6))
-    np.testing.assert_allclose(sx.mean_shape(shapes), sx.mean_shape(X, space=sx.BSpline(6)), atol=1e-12)
+    X, space = make_set(), sx.BSpline(6)
+    shapes = sx.ShapeSet(KINDS["memmap"](X, tmp_path), space)
+    np.testing.assert_allclose(sx.mean_shape(shapes), sx.mean_shape(X, space=space), atol=1e-12)
+    with pytest.raises(CoordinateCountError, match="Z has 6 coordinates per shape, but the space has 5"):
+        sx.mean_shape(Recorder(X), space=sx.BSpline(5))
 
 
 def test_missing_landmarks_are_filled_in(tmp_path):
@@ -62,11 +64,6 @@ def test_errors_name_rows_of_the_whole_set(value, error):
     X[37] = value
     with pytest.raises(error, match=r"Z has .* in row 37\b"):
         sx.mean_shape(Recorder(X))
-
-
-def test_sets_of_another_space_are_refused():
-    with pytest.raises(CoordinateCountError, match="Z has 6 coordinates per shape, but the space has 5"):
-        sx.mean_shape(Recorder(make_set()), space=sx.BSpline(5))
 
 
 def test_a_mean_that_is_not_unique_is_said_so_where_it_is_asked_for():

@@ -45,20 +45,19 @@ def test_single_precision_stays():
     assert sx.from_points(np.ones((3, 2), int)).dtype == np.complex128
 
 
-def test_bad_input():
-    with pytest.raises(TypeError, match="layout"):
-        sx.from_columns(np.ones((2, 4)))
-    with pytest.raises(ValueError, match="layout must be one of 'blocks', 'interleaved', got 'block'"):
-        sx.from_columns(np.ones((2, 4)), layout="block")
-    with pytest.raises(RealLayoutError, match="even number of columns"):
-        sx.from_columns(np.ones((2, 5)), layout="blocks")
-    with pytest.raises(RealLayoutError, match=r"shape \(..., n_points, 2\), got \(2, 5\)"):
-        sx.from_points(np.ones((2, 5)))
-    with pytest.raises(ArrayTypeError, match="points must be real"):
-        sx.from_points(np.ones((2, 2), complex))
-    with pytest.raises(ArrayTypeError, match="Z must be complex"):
-        sx.to_points(np.ones((2, 2)))
-    with pytest.raises(ArrayTypeError, match="got dtype <U1"):
-        sx.from_points([["a", "b"]])
-    with pytest.raises(ArrayTypeError, match="single number"):
-        sx.to_columns(1j, "blocks")
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: sx.from_columns(np.ones((2, 4))), TypeError, "layout"),
+        (lambda: sx.from_columns(np.ones((2, 4)), layout="block"), ValueError, "layout must be one of 'blocks', 'int"),
+        (lambda: sx.from_columns(np.ones((2, 5)), layout="blocks"), RealLayoutError, "even number of columns"),
+        (lambda: sx.from_points(np.ones((2, 5))), RealLayoutError, r"n_points, 2\), got \(2, 5\)"),
+        (lambda: sx.from_points(np.ones((2, 2), complex)), ArrayTypeError, "points must be real"),
+        (lambda: sx.to_points(np.ones((2, 2))), ArrayTypeError, "Z must be complex"),
+        (lambda: sx.from_points([["a", "b"]]), ArrayTypeError, "got dtype <U1"),
+        (lambda: sx.to_columns(1j, "blocks"), ArrayTypeError, "single number"),
+    ],
+)
+def test_what_is_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._typing import ComplexArray, FloatArray
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes.thumbnails import html_text
 
@@ -18,19 +18,8 @@ NAMED_RATIO = 0.5
 """An atom can be named where its distance to its matches is at most this fraction of the distance by chance."""
 
 
-def match_atoms(first: ComplexArray, second: ComplexArray) -> tuple[IntArray, FloatArray]:
-    """Match whitened atoms one to one such that the sum of squared full distances is least.
-
-    Returns, for each atom, the number of its match in the second dictionary, and the squared distance to it, which is
-    good to a few roundings of 1.
-    """
-    squares: FloatArray = 1 - np.abs(first.conj() @ second.T) ** 2
-    mine, matches = linear_sum_assignment(squares)
-    return matches, np.maximum(squares[mine, matches], 0)
-
-
 def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
-    """Return the full distances from whitened atoms to their matches, in the matching of least squared distances.
+    """Match whitened atoms one to one such that the sum of squared full distances is least; return the distances.
 
     Examples
     --------
@@ -39,7 +28,7 @@ def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
     >>> matched_distances(atoms, 1j * atoms[[2, 0, 1]])
     array([0., 0., 0.])
     """
-    matches, _ = match_atoms(first, second)
+    _, matches = linear_sum_assignment(1 - np.abs(first.conj() @ second.T) ** 2)
     return np.asarray(pairwise_row_distances(first, second[matches]).diagonal(), dtype=np.float64)
 
 
@@ -79,8 +68,9 @@ class DictionaryStability:
     >>> found.can_be_named
     array([ True, False])
     >>> print(found)
-    1 of 2 atoms can be named: learned again from halves of 300 shapes, it is at most half as far from its match as
-    from random shapes. Mean distance 0.085, by chance 0.200; between the halves 0.090, by chance 0.210.
+    1 of 2 atoms can be named: those that, learned again from halves of 300 shapes, are at most half as far from
+    their matches as from random shapes. Mean distance 0.085, by chance 0.200; between the halves 0.090, by chance
+    0.210.
     atom  distance  by chance  ratio  can be named
        0     0.020      0.200   0.10  yes
        1     0.150      0.200   0.75  no
@@ -121,18 +111,11 @@ class DictionaryStability:
                 f"{self.n_shapes} shapes are too few to tell which of {n_atoms} atoms can be named: each half of the "
                 f"shapes must have at least {n_atoms} distinct ones. Learn fewer atoms, or give more shapes."
             )
-        are = "it is" if n_named == 1 else "they are"
-        match = "its match" if n_named == 1 else "their matches"
-        named = f"{n_named} of {n_atoms} atoms can be named: learned again from halves of {self.n_shapes} shapes, "
-        named += f"{are} at most half as far from {match} as from random shapes."
-        if n_named == 0:
-            named = (
-                f"None of {n_atoms} atoms can be named: learned again from halves of {self.n_shapes} shapes, all are "
-                "more than half as far from their matches as from random shapes."
-            )
         return (
-            f"{named} Mean distance {self.distances.mean():.3f}, by chance {self.chance.mean():.3f}; between the "
-            f"halves {self.between_halves:.3f}, by chance {self.chance_between_halves:.3f}."
+            f"{n_named or 'None'} of {n_atoms} atoms can be named: those that, learned again from halves of "
+            f"{self.n_shapes} shapes, are at most half as far from their matches as from random shapes. Mean distance "
+            f"{self.distances.mean():.3f}, by chance {self.chance.mean():.3f}; between the halves "
+            f"{self.between_halves:.3f}, by chance {self.chance_between_halves:.3f}."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -144,15 +127,10 @@ class DictionaryStability:
             ``summary`` in words, ``distances``, ``chance``, ``between_halves``, ``chance_between_halves``,
             ``can_be_named`` and ``n_shapes``; distances are None where they are not known.
         """
-        return {
-            "summary": self.summary(),
-            "distances": self.distances.tolist() if self.is_known else None,
-            "chance": self.chance.tolist() if self.is_known else None,
-            "between_halves": self.between_halves if self.is_known else None,
-            "chance_between_halves": self.chance_between_halves if self.is_known else None,
-            "can_be_named": self.can_be_named.tolist(),
-            "n_shapes": self.n_shapes,
-        }
+        names = ("distances", "chance", "between_halves", "chance_between_halves")
+        measured = {name: np.asarray(getattr(self, name)).tolist() if self.is_known else None for name in names}
+        named = {"can_be_named": self.can_be_named.tolist(), "n_shapes": self.n_shapes}
+        return {"summary": self.summary(), **measured, **named}
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Table of the atoms as a pandas data frame.
@@ -175,13 +153,7 @@ class DictionaryStability:
         )
 
     def __repr__(self) -> str:
-        n_named, n_atoms = int(self.can_be_named.sum()), len(self.distances)
-        if not self.is_known:
-            return f"<DictionaryStability: unknown, {self.n_shapes} shapes are too few for {n_atoms} atoms>"
-        return (
-            f"<DictionaryStability: {n_named} of {n_atoms} atoms can be named, mean distance "
-            f"{self.distances.mean():.3f}, chance {self.chance.mean():.3f}>"
-        )
+        return f"<DictionaryStability: {self.summary()}>"
 
     def __str__(self) -> str:
         lines = wrap(self.summary(), 112)

@@ -10,8 +10,8 @@ from scipy import fft
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_count, check_flag, check_same_count
-from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
+from shapelex._validation import check_count, check_flag
+from shapelex.exceptions import ParameterError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.geometry.alignment import phases
 from shapelex.geometry.cyclic_search import Changes, CyclicSearch
 from shapelex.geometry.distances import row_distances
@@ -178,8 +178,8 @@ def register(
     Start, direction and handedness of a whole set mean nothing: with ``to="mean"``, most shapes keep their direction
     and handedness, and the first one keeps its start point.
 
-    Every iteration lowers the mean squared distance, down to an optimum that no change of a single shape improves. It
-    need not be the best of all: outlines that look alike after half a turn have several.
+    The iterations end at an optimum of the mean squared distance that no change of a single shape improves. It need
+    not be the best of all: outlines that look alike after half a turn have several.
 
     Examples
     --------
@@ -254,11 +254,9 @@ def _plural(count: int) -> str:
 
 def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
     targets, _ = read_configurations(to, space, "to")
-    if len(targets) > 1:
-        check_same_count(n_shapes, len(targets), "Z", "to")
-    if len(targets) > n_shapes:
-        raise ParameterError(
-            f"{parameter('to')} has {len(targets)} shapes, but Z has one: give one target, or one for each shape of Z."
+    if len(targets) not in (1, n_shapes):
+        raise ShapeInputError(
+            f"{parameter('to')} has {len(targets)} shapes, but Z has {n_shapes}: give one, or one per shape."
         )
     return space.preshapes(targets, "to")
 
