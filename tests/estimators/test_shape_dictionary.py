@@ -460,7 +460,7 @@ class TestInterruption:
         first = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, random_state=0, max_iter=0).fit(X)
 
         def interrupt(self, state):
-            if state.kind == "swap" and state.share > 0.6:
+            if state.plan[state.stage].kind == "swap" and state.share > 0.6:
                 raise KeyboardInterrupt
             return False
 
@@ -473,8 +473,8 @@ class TestInterruption:
     def test_interrupt_keeps_the_best_and_raises(self, shapes, monkeypatch):
         import shapelex.estimators.progress as progress
 
-        def interrupt(self, iteration):
-            if iteration.iteration == 4:
+        def interrupt(self, state):
+            if state.n_passes == 5:
                 raise KeyboardInterrupt
             return False
 

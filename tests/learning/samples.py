@@ -3,6 +3,7 @@
 import numpy as np
 
 from shapelex.coding import SparseCodes
+from shapelex.learning import Learner, LearningOptions
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces.base import PlainRows
 
@@ -10,6 +11,12 @@ from shapelex.spaces.base import PlainRows
 def plain_shapes(rows, sample_weight=None):
     """Return whitened rows as a collection to learn from."""
     return as_shapes(rows, PlainRows(rows.shape[-1]), sample_weight)
+
+
+def learn(rows, n_atoms, n_nonzero, *, generator=None, sample_weight=None, callback=None, **options):
+    """Return the best dictionary of whitened rows; `options` are those of a learner."""
+    options = LearningOptions(n_atoms, n_nonzero, **options)
+    return Learner(plain_shapes(rows, sample_weight), options, np.random.default_rng(generator), callback).run()
 
 
 def random_rows(n_rows, n_coordinates, seed=0, dtype=complex):

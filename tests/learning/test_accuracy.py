@@ -5,8 +5,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.coding import encode_rows
-from shapelex.learning import learn
 from shapelex.learning.update import mutual_coherences
+from tests.learning.samples import learn
 
 CASES = {
     "worms": ("6376_open_worms_6ctrlpts", sx.HermiteSpline(6), 10, 5),

@@ -119,8 +119,8 @@ def test_ctrl_c_keeps_all_complete_iterations(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint_module, "_LEAST_SECONDS", 1e9)
     with monkeypatch.context() as patch:
 
-        def interrupt(self, iteration):
-            if iteration.iteration == 3:
+        def interrupt(self, state):
+            if state.n_passes == 4:
                 raise KeyboardInterrupt
 
         patch.setattr(progress.FitProgress, "__call__", interrupt)
@@ -226,7 +226,7 @@ def test_a_full_disk_does_not_lose_the_fit(tmp_path, monkeypatch, caplog):
         synchronize(handle)
 
     monkeypatch.setattr(os, "fsync", fill_up)
-    with pytest.warns(CheckpointWarning, match="The fit is complete, but its checkpoint .*No space left"):
+    with pytest.warns(CheckpointWarning, match="could not be written.*No space left"):
         model = make_model("plain", checkpoint=path).fit(X)
     assert "could not be written" in caplog.text
     assert_same_fit(model, make_model("plain").fit(X))
@@ -259,44 +259,17 @@ CHANGES = {
     "text for a fingerprint": lambda numbers, arrays: numbers.update(fingerprint="mine"),
     "no atoms": lambda numbers, arrays: arrays.pop("atoms"),
     "no generator": lambda numbers, arrays: numbers.pop("generator"),
-    "no loss": lambda numbers, arrays: numbers.pop("rmse"),
-    "other norm": lambda numbers, arrays: arrays.update(atoms=2 * arrays["atoms"]),
-    "NaN": lambda numbers, arrays: arrays.update(atoms=np.nan * arrays["atoms"]),
-    "fewer atoms": lambda numbers, arrays: arrays.update(atoms=arrays["atoms"][:2]),
-    "real atoms": lambda numbers, arrays: arrays.update(atoms=np.eye(4, 5)),
-    "infinite products": lambda numbers, arrays: arrays.update(found_products=np.inf * arrays["found_products"]),
-    "negative usage": lambda numbers, arrays: arrays.update(found_usage=-1 - arrays["found_usage"]),
-    "text for a loss": lambda numbers, arrays: numbers.update(found_loss="low"),
-    "no weight": lambda numbers, arrays: numbers.update(found_weight=None),
     "other generator": lambda numbers, arrays: numbers.update(generator={"bit_generator": "MT19937"}),
-    "text for a generator": lambda numbers, arrays: numbers.update(generator="PCG64"),
-    "converged": lambda numbers, arrays: numbers.update(converged="no"),
-    "curve": lambda numbers, arrays: numbers.update(curve={"a": 1}),
-    "text in a curve": lambda numbers, arrays: numbers.update(curve=["low"]),
     "stage": lambda numbers, arrays: numbers.update(stage=-1),
-    "best of other norm": lambda numbers, arrays: arrays.update(found_atoms=3 * arrays["found_atoms"]),
+    "more": lambda numbers, arrays: numbers.update(more=1),
+    "no sums": lambda numbers, arrays: arrays.pop("found.gram"),
 }
 
 
-@pytest.mark.parametrize(
-    ("way", "change"),
-    [
-        *(("plain", change) for change in CHANGES),
-        ("batches", "infinite products"),
-    ],
-)
-def test_a_checkpoint_of_wrong_content_and_right_checksum(tmp_path, way, change):
-    X, path = make_shapes(), tmp_path / "fit.checkpoint"
-    model = make_model(way, max_iter=2, checkpoint=path).fit(X)
-    resigned(path, CHANGES[change])
-    with pytest.raises(CheckpointError, match=r"fit\.checkpoint is damaged.*remove it to start again"):
-        clone(model).set_params(max_iter=4).fit(X)
-
-
-@pytest.mark.parametrize("change", ["stage", "text in a curve"])
-def test_a_finished_fit_of_wrong_content_and_right_checksum(tmp_path, change):
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_checkpoint_of_wrong_content_and_right_checksum(tmp_path, change):
     X, path = make_shapes(), tmp_path / "fit.checkpoint"
     model = make_model("plain", max_iter=2, checkpoint=path).fit(X)
     resigned(path, CHANGES[change])
-    with pytest.raises(CheckpointError, match="is damaged"):
+    with pytest.raises(CheckpointError, match=r"fit\.checkpoint is damaged.*remove it to start again"):
         clone(model).fit(X)

@@ -1,13 +1,12 @@
 """Passes and fits on torch devices: the same sums and dictionaries as on the CPU."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex.coding.coders import Coding
 from shapelex.exceptions import CollapsedShapeError, DeviceError
-from shapelex.learning import LearningOptions, device_pass
+from shapelex.learning import device_pass
 from shapelex.learning.one_pass import one_pass
 from tests.devices import on_devices
 from tests.learning.samples import clustered, plain_shapes
@@ -23,14 +22,13 @@ def test_sums_are_those_of_the_cpu(dtype, distance, is_weighted, device, monkeyp
     rows = clustered(300, 10).astype(dtype)
     weights = np.random.default_rng(0).integers(0, 4, 300).astype(float) if is_weighted else None
     source = plain_shapes(rows, weights)
-    options = LearningOptions(6, 3, coder="ormp", distance=distance)
-    expected = one_pass(source, rows[:6], options, keeps_values=True)
+    expected = one_pass(source, Coding(rows[:6], 3, "ormp"), distance, keeps_values=True)
     tolerance = 1e-10 if dtype == np.complex128 else 1e-4
     for n_travel in (1 << 18, 37):
         monkeypatch.setattr(device_pass, "_TRAVEL_ROWS", n_travel)
         source.kept.clear()
         for _ in range(2):  # sent, then resident
-            found = one_pass(source, rows[:6], replace(options, device=device), keeps_values=True)
+            found = one_pass(source, Coding(rows[:6], 3, "ormp", device=device), distance, keeps_values=True)
             assert source.kept
             assert found.mean_loss == pytest.approx(expected.mean_loss, rel=tolerance)
             assert found.weight == pytest.approx(expected.weight)

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 import shapelex as sx
 from shapelex.coding import encode_rows, squared_residuals
 from shapelex.exceptions import ParameterError
-from shapelex.learning import learn
 from tests import strategies
-from tests.learning.samples import clustered, planted, random_rows
+from tests.learning.samples import clustered, learn, planted, random_rows
 
 QUICK = {"n_atoms": 6, "n_nonzero": 2, "max_iter": 8}
 WAYS = {
@@ -143,7 +142,7 @@ def test_callbacks_see_every_pass_and_can_stop():
         clustered(), **QUICK, init="random", generator=0, tol=0, callback=lambda state: seen.append(state.rmse)
     )
     np.testing.assert_allclose(np.square(seen), found.curve, rtol=1e-14)
-    stopped = learn(clustered(), **QUICK, generator=0, callback=lambda state: state.iteration == 3)
+    stopped = learn(clustered(), **QUICK, generator=0, callback=lambda state: state.n_passes == 4)
     assert len(stopped.curve) == 4
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.learning import LearningOptions, one_pass
+from shapelex.coding.coders import Coding
+from shapelex.learning import one_pass
 from shapelex.shapes.opening import as_shapes
 from tests import oracles, strategies
 from tests.coding_oracles import ormp_support, project
@@ -55,9 +56,8 @@ def test_a_pass_equals_dense_sums(
     shapes = as_shapes(INPUTS[kind](Z, tmp_path_factory.mktemp("pass")), space, weights)
     if kind == "array" and seed % 2:
         shapes.keep_scales()
-    options = LearningOptions(len(atoms), 2, coder=coder, distance=distance)
     with patch.multiple(one_pass, BLOCK_ROWS=block_rows, MAX_PART_ROWS=10):
-        found = one_pass.one_pass(shapes, atoms, options, keeps_values=True)
+        found = one_pass.one_pass(shapes, Coding(atoms, 2, coder), distance, keeps_values=True)
     rounding = ROUNDING * float(np.finfo(dtype).eps) * (1 + farthest)
     rows = oracles.whitened_preshapes(Z, space)
     supports = [find_support(row.astype(complex), atoms.astype(complex), coder) for row in rows]
@@ -77,3 +77,14 @@ def test_a_pass_equals_dense_sums(
     assert weights[places].all()
     largest = np.sort(values[weights > 0])[::-1][: one_pass.WORST_PER_ATOM * len(atoms)]
     np.testing.assert_allclose(values[places], largest, atol=rounding)
+
+
+@pytest.mark.parametrize("kind", ["full", "partial", "geodesic"])
+def test_slopes_are_finite_derivatives_of_squared_distances(kind):
+    squares = np.linspace(0.01, 0.95, 40)
+    (upper, _), (lower, _) = one_pass.objective(squares + 1e-6, kind), one_pass.objective(squares - 1e-6, kind)
+    np.testing.assert_allclose(one_pass.objective(squares, kind)[1], (upper - lower) / 2e-6, rtol=1e-6)
+    values, slopes = one_pass.objective(np.array([0.0, 1e-300, 1 - 1e-16, 1.0, 1.0000001]), kind)
+    assert np.isfinite(values).all()
+    assert np.isfinite(slopes).all()
+    assert (values[0], slopes[0]) == (0, 1)

@@ -1,16 +1,14 @@
 """The dictionary that the paper compares with: shapes are rotated onto their mean, then coded with real weights."""
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
-from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
@@ -21,7 +19,7 @@ from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS
 from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
-from shapelex.learning import Learner, LearningOptions, LearningState
+from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
@@ -174,29 +172,10 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         options = self._options(space, mean)
         rotated = _as_real_rows(_rotated(rows, mean, space))
         shapes = as_shapes(rotated, PlainRows(rotated.shape[1]), sample_weight)
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         learner = Learner(shapes, options, as_generator(self.random_state))
-        progress = FitProgress(
-            self, self.verbose, data, len(learner.plan), lambda state: _attributes_at(state, mean, space)
-        )
-        learner.callback = progress
-        try:
-            learned = learner.run()
-        except KeyboardInterrupt:
-            if learner.state.result is not None:
-                self._store(learner.state.result, mean, space, preparation)
-            raise
-        self._store(learned, mean, space, preparation)
-        if options.is_plain and options.max_iter > 0 and not learner.state.converged and not progress.was_stopped:
-            warnings.warn(
-                Message(
-                    f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
-                    f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
-                ),
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        progress.finish()
+        attributes = partial(_attributes_of, mean=mean, space=space, preparation=preparation)
+        with FitProgress(self, learner, attributes, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}):
+            self._store(attributes(learner.run()))
         return self
 
     def encode(self, X: ArrayLike) -> SparseCodes:
@@ -303,14 +282,8 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
             init = _as_real_rows(_rotated(space.whitened_preshapes(init, "init"), mean, space))
         return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs))
 
-    def _store(self, learned: PassSums, mean: ComplexArray, space: Space, preparation: Preparation | None) -> None:
-        self.preparation_ = preparation
-        self.mean_, self.space_, self.n_features_in_ = mean, space, space.n_coordinates
-        self.atoms_ = space.unwhiten(_as_complex_rows(learned.atoms))
-        self.rmse_ = learned.rmse
-        self.usage_ = learned.usage / learned.weight
-        self.loss_curve_ = np.array(learned.curve)
-        self.n_iter_ = len(learned.curve) - 1
+    def _store(self, attributes: dict[str, Any]) -> None:
+        vars(self).update(attributes)
 
     def _atom_rows(self) -> ComplexArray:
         return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))
@@ -342,15 +315,20 @@ def _rotated(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArr
     return _rotations(rows, mean, space) * rows
 
 
-def _attributes_at(state: LearningState, mean: ComplexArray, space: Space) -> dict[str, Any]:
-    """Return the attributes of an estimator that stops after this pass."""
-    assert state.coded is not None
+def _attributes_of(
+    learned: PassSums, mean: ComplexArray, space: Space, preparation: Preparation | None
+) -> dict[str, Any]:
+    """Return the attributes of an estimator with this dictionary."""
     return {
         "mean_": mean,
-        "atoms_": space.unwhiten(_as_complex_rows(state.coded)),
+        "atoms_": space.unwhiten(_as_complex_rows(learned.atoms)),
+        "rmse_": learned.rmse,
+        "usage_": learned.usage / learned.weight,
+        "loss_curve_": np.array(learned.curve),
+        "n_iter_": len(learned.curve) - 1,
         "space_": space,
+        "preparation_": preparation,
         "n_features_in_": space.n_coordinates,
-        "rmse_": state.rmse,
     }
 
 

@@ -5,11 +5,16 @@ scikit-learn has callbacks since 1.9; with older versions there are none.
 
 import logging
 import sys
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sklearn.exceptions import ConvergenceWarning
+
+from shapelex._messages import Message, parameter
 from shapelex._validation import check_count
-from shapelex.learning import LearningState
+from shapelex.learning import Learner, LearningState
+from shapelex.learning.one_pass import PassSums
 
 if TYPE_CHECKING:
     Method = TypeVar("Method", bound=Callable[..., Any])
@@ -50,78 +55,96 @@ def write_progress(message: str) -> None:
 
 
 class FitProgress:
-    """Reports the progress of a fit; called after every pass over the shapes.
+    """Follows a fit: ``with FitProgress(...):`` around the run of a learner and what stores its result.
+
+    It reports the progress after every pass, stores the best dictionary so far where the fit is interrupted, and warns
+    where plain descents had too few iterations.
 
     Parameters
     ----------
     estimator : estimator
-        The estimator that is fitted.
-    verbose : bool or int
-        False or 0 reports nothing, True or 1 every tenth pass and the end, 2 every pass, on standard error.
+        The estimator that is fitted; its `verbose` says what is written to standard error.
+    learner : Learner
+        What runs.
+    attributes : callable
+        Returns, for a dictionary, the attributes of the estimator that its method ``_store`` takes.
     data : dict
         ``X``, ``y`` and ``metadata`` of the fit, for the callbacks.
-    n_stages : int
-        Number of stages of the fit.
-    fitted_attributes : callable
-        Returns, for a state of the fit, the attributes of an estimator that stops there.
     """
 
     def __init__(
         self,
         estimator: Any,
-        verbose: bool | int,
+        learner: Learner,
+        attributes: Callable[[PassSums], dict[str, Any]],
         data: dict[str, Any],
-        n_stages: int,
-        fitted_attributes: Callable[[LearningState], dict[str, Any]],
     ) -> None:
-        self._estimator = estimator
-        self._verbose = verbose
-        self._data = data
-        self._fitted_attributes = fitted_attributes
+        self._estimator, self._attributes, self._data = estimator, attributes, data
+        self._state = learner.state
         self._root: Any = None
         self._descent: Any = None
         self._stage = 0
-        self.was_stopped = False
+        self._was_stopped = False
+        learner.callback = self
         if getattr(estimator, "_skl_callbacks", None):
-            self._root = estimator._init_callback_context(max_subtasks=n_stages)
+            self._root = estimator._init_callback_context(max_subtasks=len(learner.state.plan))
             self._root.call_on_fit_task_begin(estimator=estimator, **data)
 
     def __call__(self, state: LearningState) -> bool:
         """Report one pass; return whether a callback asks to stop."""
+        assert state.result is not None
+        stage = state.plan[state.stage]
         message = (
-            f"{type(self._estimator).__name__}: stage {state.stage + 1}/{state.n_stages}, iteration "
-            f"{state.iteration}/{state.most_passes - 1}, RMSE {state.rmse:.6f}, best {state.best_rmse:.6f}"
+            f"{type(self._estimator).__name__}: stage {state.stage + 1}/{len(state.plan)}, iteration "
+            f"{state.n_passes - 1}/{stage.n_passes - 1}, RMSE {state.rmse:.6f}, best {state.result.rmse:.6f}"
         )
         logger.debug(message, extra={"iteration": state})
-        if self._verbose > 1 or (self._verbose == 1 and state.iteration % 10 == 0 and state.kind != "swap"):
+        verbose = self._estimator.verbose
+        if verbose > 1 or (verbose == 1 and state.n_passes % 10 == 1 and stage.kind != "swap"):
             write_progress(message)
-        self.was_stopped = self._root is not None and self._notify_callbacks(state)
-        return self.was_stopped
+        if self._root is not None:
+            self._was_stopped = self._notify_callbacks(state, state.result)
+        return self._was_stopped
 
-    def finish(self) -> None:
-        """Report the end of the fit, also to the callbacks."""
-        if self._verbose > 0:
-            found = self._estimator
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        found = self._estimator
+        if kind is KeyboardInterrupt and self._state.result is not None:
+            found._store(self._attributes(self._state.result))
+        if kind is not None:
+            return
+        last = self._state.plan[-1]
+        if last.kind == "first" and last.n_passes > 1 and not (self._state.converged or self._was_stopped):
+            warnings.warn(
+                Message(
+                    f"The dictionary still changed after {parameter('max_iter', found.max_iter)} iterations, by more "
+                    f"than {found.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
+                ),
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        if found.verbose:
             write_progress(f"{type(found).__name__}: finished, RMSE {found.rmse_:.6f} after {found.n_iter_} iterations")
         if self._root is not None:
             self._end_descent()
             self._root.call_on_fit_task_end(
-                estimator=self._estimator, **self._data, reconstruction_attributes=lambda: vars(self._estimator).copy()
+                estimator=found, **self._data, reconstruction_attributes=lambda: vars(found).copy()
             )
 
-    def _notify_callbacks(self, state: LearningState) -> bool:
+    def _notify_callbacks(self, state: LearningState, best: PassSums) -> bool:
+        estimator = self._estimator
         if self._descent is None or state.stage != self._stage:
             self._end_descent()
             self._stage = state.stage
-            self._descent = self._root.subcontext(task_name="descent", max_subtasks=state.most_passes)
-            self._descent.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            self._descent = self._root.subcontext(task_name="descent", max_subtasks=state.plan[state.stage].n_passes)
+            self._descent.call_on_fit_task_begin(estimator=estimator, **self._data)
         task = self._descent.subcontext(task_name="iteration")
-        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        task.call_on_fit_task_begin(estimator=estimator, **self._data)
         return bool(
             task.call_on_fit_task_end(
-                estimator=self._estimator,
-                **self._data,
-                reconstruction_attributes=lambda: self._fitted_attributes(state),
+                estimator=estimator, **self._data, reconstruction_attributes=lambda: self._attributes(best)
             )
         )
 

@@ -1,6 +1,5 @@
 """The dictionary of planar shapes, as a scikit-learn transformer."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -8,24 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._blas import single_blas_thread
-from shapelex._messages import Message, parameter
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
-from shapelex.exceptions import ParameterError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.geometry.matching import DictionaryStability
-from shapelex.learning import Learner, LearningOptions, LearningState
+from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
 from shapelex.learning.sampling import open_incomplete
 from shapelex.learning.stability import TrainingSample, measure_stability
 from shapelex.shapes.preparation import Preparation
-from shapelex.shapes.storage import ArrayShapes
 from shapelex.spaces import Space
 from shapelex.store.schema import Array, Count, Group, Number, Schema
 
@@ -297,45 +294,29 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         ShapeDictionary
             The estimator itself.
         """
+        check_verbose(self.verbose)
         shapes = self._open_input(X, self.space, sample_weight)
         if self.batch_size is None:
             shapes = open_incomplete(shapes)
-        check_verbose(self.verbose)
-        options, space = self._options(shapes.space), shapes.space
-        if isinstance(shapes, ArrayShapes):
-            shapes.keep_scales()
-        generator = as_generator(self.random_state)
-        sample = TrainingSample.draw(shapes, options, generator)
+        options, generator = self._options(shapes.space), as_generator(self.random_state)
         learner = Learner(shapes, options, generator)
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        progress = FitProgress(self, self.verbose, data, len(learner.plan), partial(_attributes_at, space=space))
-        learner.callback = progress
+        sample = TrainingSample.draw(shapes, options, generator)
+        attributes = partial(_attributes_of, learner=learner, preparation=preparation_of(X), sample=sample)
         checkpoint = None
         if self.checkpoint is not None:
             checkpoint = Checkpoint(self.checkpoint, shapes, options, self.random_state)
             checkpoint.load(learner.state, generator)
             learner.saver = checkpoint.save
         try:
-            learned = learner.run()
-        except KeyboardInterrupt:
-            if learner.state.result is not None:
-                self._store(learner.state.result, learner.state.memory, space, preparation_of(X), sample)
-            if checkpoint is not None:
-                checkpoint.flush()
+            with FitProgress(self, learner, attributes, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}):
+                self._store(attributes(learner.run()))
+        except ShapeInputError:
+            # A sample or a batch does not know the numbers of its shapes.
+            shapes.check_all()
             raise
-        self._store(learned, learner.state.memory, space, preparation_of(X), sample)
-        if checkpoint is not None:
-            checkpoint.finish()
-        if options.is_plain and options.max_iter > 0 and not learner.state.converged and not progress.was_stopped:
-            warnings.warn(
-                Message(
-                    f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
-                    f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
-                ),
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        progress.finish()
+        finally:
+            if checkpoint is not None:
+                checkpoint.finish()
         return self
 
     @single_blas_thread()
@@ -368,29 +349,25 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             The estimator itself; ``rmse_`` and ``usage_`` are weighted averages over the batches, each coded before its
             update, ``loss_curve_`` has one value per batch and ``n_iter_`` counts batches.
         """
-        state = LearningState()
-        if hasattr(self, "atoms_"):
-            shapes, preparation = self._open_new_input(X, sample_weight), self.preparation_
-            memory = replace(self._memory, loss=self.rmse_**2 * self._memory.weight)
-            state = LearningState(
-                kind="batches",
-                n_batches=max(self.n_iter_, 1),
-                atoms=self._atom_rows(),
-                curve=self.loss_curve_.tolist(),
-                memory=memory,
-            )
-            if len(self.atoms_) != self.n_atoms:
-                raise ParameterError(
-                    f"{parameter('n_atoms')} must be {len(self.atoms_)}, the number of atoms of this dictionary, got "
-                    f"{self.n_atoms}: more batches do not change it; learn a new dictionary with fit."
-                )
-        else:
+        is_first = not hasattr(self, "atoms_")
+        if is_first:
             shapes, preparation = self._open_input(X, self.space, sample_weight), preparation_of(X)
+        elif len(self.atoms_) != self.n_atoms:
+            raise ParameterError(
+                f"{parameter('n_atoms')} must be {len(self.atoms_)}, the number of atoms of this dictionary, got "
+                f"{self.n_atoms}: more batches do not change it; learn a new dictionary with fit."
+            )
+        else:
+            shapes, preparation = self._open_new_input(X, sample_weight), self.preparation_
         options = self._options(shapes.space, batch_size=len(shapes))
-        learner = Learner(shapes, options, as_generator(self.random_state), state=state)
+        learner = Learner(shapes, options, as_generator(self.random_state))
+        state = learner.state
+        if not is_first:
+            state.n_batches, state.atoms = max(self.n_iter_, 1), self._atom_rows()
+            state.curve = self.loss_curve_.tolist()
+            state.memory = replace(self._memory, loss=self.rmse_**2 * self._memory.weight)
         learned = learner.learn_batch()
-        self._store(learned, state.memory, shapes.space, preparation)
-        self.n_iter_: int = state.n_batches
+        self._store({**_attributes_of(learned, learner, preparation), "n_iter_": state.n_batches})
         return self
 
     @property
@@ -416,20 +393,20 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             then there are no shapes to compute it from.
         """
         check_is_fitted(self)
-        found: DictionaryStability | None = getattr(self, "_stability", None)
-        if found is None:
-            sample: TrainingSample | None = getattr(self, "_sample", None)
-            if sample is None:
-                raise AttributeError(
-                    "stability_ is not known, and this dictionary has no shapes to compute it from: the model was "
-                    "saved before stability_ was computed, or changed by partial_fit. Call fit with the shapes, read "
-                    "stability_, and save the model after that."
-                )
-            options = replace(sample.options, n_threads=count_jobs(self.n_jobs), device=self.device)
-            with single_blas_thread():
-                found = measure_stability(self._atom_rows(), replace(sample, options=options.for_local_shapes()))
-            self._stability = found
-            del self._sample
+        if hasattr(self, "_stability"):
+            return self._stability
+        sample: TrainingSample | None = getattr(self, "_sample", None)
+        if sample is None:
+            raise AttributeError(
+                "stability_ is not known, and this dictionary has no shapes to compute it from: the model was saved "
+                "before stability_ was computed, or changed by partial_fit. Call fit with the shapes, read stability_, "
+                "and save the model after that."
+            )
+        options = replace(sample.options, n_threads=count_jobs(self.n_jobs), device=self.device)
+        with single_blas_thread():
+            found = measure_stability(self._atom_rows(), replace(sample, options=options.for_local_shapes()))
+        self._stability: DictionaryStability = found
+        del self._sample
         return found
 
     def __dir__(self) -> list[str]:
@@ -485,36 +462,27 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self._options(self.space_)
         self._atom_rows()
 
-    def _store(
-        self,
-        learned: PassSums,
-        memory: PassSums | None,
-        space: Space,
-        preparation: Preparation | None,
-        sample: TrainingSample | None = None,
-    ) -> None:
+    def _store(self, attributes: dict[str, Any]) -> None:
         for name in ("_stability", "_sample"):
-            self.__dict__.pop(name, None)
-        if sample is not None:
-            self._sample = sample
-        self.space_, self.preparation_ = space, preparation
-        self.n_features_in_ = space.n_coordinates
-        known = learned if memory is None else memory
-        # What later batches are added to.
-        self._memory = PassSums(known.gram, known.products, known.usage, known.weight)
-        self.atoms_ = space.unwhiten(learned.atoms)
-        self.rmse_ = learned.rmse
-        self.usage_ = learned.usage / learned.weight
-        self.loss_curve_ = np.array(learned.curve)
-        self.n_iter_ = len(learned.curve) - 1
+            vars(self).pop(name, None)
+        vars(self).update(attributes)
 
 
-def _attributes_at(state: LearningState, space: Space) -> dict[str, Any]:
-    """Return the attributes of an estimator that stops after this pass."""
-    assert state.coded is not None
+def _attributes_of(
+    learned: PassSums, learner: Learner, preparation: Preparation | None, sample: TrainingSample | None = None
+) -> dict[str, Any]:
+    """Return the attributes of an estimator with this dictionary."""
+    space, later = learner.shapes.space, learner.state.memory or learned
     return {
-        "atoms_": space.unwhiten(state.coded),
+        "atoms_": space.unwhiten(learned.atoms),
+        "rmse_": learned.rmse,
+        "usage_": learned.usage / learned.weight,
+        "loss_curve_": np.array(learned.curve),
+        "n_iter_": len(learned.curve) - 1,
         "space_": space,
+        "preparation_": preparation,
         "n_features_in_": space.n_coordinates,
-        "rmse_": state.rmse,
+        # What later batches are added to.
+        "_memory": PassSums(later.gram, later.products, later.usage, later.weight),
+        "_sample": sample,
     }

@@ -1,6 +1,6 @@
 """Dictionaries learned from shapes."""
 
-from shapelex.learning.descent import Learner, LearningState, learn
+from shapelex.learning.descent import Learner, LearningState
 from shapelex.learning.options import LearningOptions
 
-__all__ = ["Learner", "LearningOptions", "LearningState", "learn"]
+__all__ = ["Learner", "LearningOptions", "LearningState"]

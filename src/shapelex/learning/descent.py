@@ -8,25 +8,16 @@ attributes of an estimator come from it.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, ComplexArray
-from shapelex.exceptions import ShapeInputError
+from shapelex._typing import ComplexArray
 from shapelex.learning.one_pass import PassSums, one_pass
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.sampling import draw_rows, shuffled_batches, take_sample
+from shapelex.learning.sampling import draw_rows, shuffled_batches, take_part
 from shapelex.learning.start import check_enough, draw_index, initial_atoms, tails, tree
-from shapelex.learning.update import (
-    mutual_coherences,
-    normalized,
-    replace_atoms,
-    solve_mod,
-)
-from shapelex.shapes.opening import as_shapes
-from shapelex.shapes.storage import Shapes
-from shapelex.spaces.base import PlainRows
+from shapelex.learning.update import mutual_coherences, normalized, replace_atoms, solve_mod
+from shapelex.shapes.storage import ArrayShapes, Shapes
 
 SAMPLE_ROWS = 2000
 """Number of shapes of the sample, or 20 for each atom if that is more."""
@@ -51,6 +42,8 @@ batches: it grows, so the dictionary settles, but slower than ``t``, so the code
 
 _FIRST_PASSES, _SAMPLE_PASSES, _SWAP_PASSES, _FULL_PASSES = 15, 45, 8, 3
 _SWAP_TOL = 1e-3
+# Losses of a sample, or of batches, say nothing about those of all shapes.
+_LAST_KINDS = ("all", "batches")
 # The shortest step towards an update that would raise the objective, before none is taken.
 _LEAST_STEP = 0.0625
 # Root mean squared distances that are rounding errors.
@@ -79,30 +72,24 @@ class LearningState:
 
     Parameters
     ----------
+    plan : list of Stage
+        The stages of the fit.
     seed : int
         Seed of the draw of the sample.
-    n_stages : int
-        Number of stages.
     stage : int
-        Number of the present one, from 0.
-    kind : str
-        Kind of the present one.
-    n_passes, most_passes : int
-        Number of passes made in this stage, and the maximum.
+        Number of the present stage, from 0.
+    n_passes : int
+        Number of passes made in this stage.
     n_batches : int
         Number of mini-batches learned.
     step : float
         Factor of the steps of this stage, below 1 where longer ones raised the objective.
     converged : bool
         Whether this stage has settled.
-    rmse : float
-        Root mean squared distance of the last pass.
     n_replaced : int
         Number of idle atoms that the last update replaced.
     atoms : ndarray of complex, shape (n_atoms, n_coordinates), or None
         The dictionary for the next pass; None between two stages.
-    coded : ndarray of complex, shape (n_atoms, n_coordinates), or None
-        The dictionary of the last pass; while learning from batches the one after it.
     start : ndarray of complex, shape (n_atoms, n_coordinates), or None
         The dictionary that the atoms of this stage are held near.
     curve : list of float
@@ -117,19 +104,15 @@ class LearningState:
         Sums of the mini-batches that are remembered.
     """
 
+    plan: list[Stage]
     seed: int = 0
-    n_stages: int = 1
     stage: int = 0
-    kind: str = ""
     n_passes: int = 0
-    most_passes: int = 1
     n_batches: int = 0
     step: float = 1.0
     converged: bool = False
-    rmse: float = float("inf")
     n_replaced: int = 0
     atoms: ComplexArray | None = None
-    coded: ComplexArray | None = None
     start: ComplexArray | None = None
     curve: list[float] = field(default_factory=list)
     found: PassSums | None = None
@@ -141,26 +124,21 @@ class LearningState:
     def result(self) -> PassSums | None:
         """The best dictionary so far, at any moment: during a callback, or after an interruption."""
         best = self.best or self.current
-        # Losses of a sample, or of batches, say nothing about those of all shapes.
-        is_last = self.kind in ("all", "batches")
-        if self.found is not None and (is_last or best is None or self.found.loss < best.loss):
+        if self.found is not None and (
+            best is None or self.plan[self.stage].kind in _LAST_KINDS or self.found.loss < best.loss
+        ):
             return replace(self.found, curve=self.curve)
         return best
 
     @property
-    def iteration(self) -> int:
-        """Number of updates made in this stage before the last pass."""
-        return max(self.n_passes - 1, 0)
-
-    @property
-    def best_rmse(self) -> float:
-        """Error of the best dictionary so far."""
-        return self.rmse if self.result is None else self.result.rmse
+    def rmse(self) -> float:
+        """Root mean squared distance of the last pass."""
+        return float(np.sqrt(self.curve[-1]))
 
     @property
     def share(self) -> float:
         """About which part of the fit is done."""
-        return (self.stage + self.n_passes / max(self.most_passes, 1)) / self.n_stages
+        return (self.stage + self.n_passes / max(self.plan[self.stage].n_passes, 1)) / len(self.plan)
 
 
 Callback = Callable[[LearningState], bool | None]
@@ -183,8 +161,6 @@ class Learner:
         The only source of randomness.
     callback, saver : callable, optional
         Called after every pass.
-    state : LearningState, optional
-        Where to go on.
     """
 
     def __init__(
@@ -194,87 +170,86 @@ class Learner:
         generator: np.random.Generator,
         callback: Callback | None = None,
         saver: Saver | None = None,
-        state: LearningState | None = None,
     ) -> None:
         self.shapes, self.options, self.generator = shapes, options, generator
         self.callback, self.saver = callback, saver
-        self.n_sample = max(SAMPLE_ROWS, 20 * options.n_atoms)
         self.sample: Shapes = shapes
-        self.plan = make_plan(options, len(shapes) > self.n_sample)
-        self.state = LearningState() if state is None else state
-        self.state.n_stages = len(self.plan)
+        self.sample_options = options.for_local_shapes() if shapes.is_remote else options
+        self.n_sample = max(SAMPLE_ROWS, 20 * options.n_atoms)
+        self.state = LearningState(make_plan(options, len(shapes) > self.n_sample))
         self._mean_weight = 1.0 if shapes.weights is None else float(shapes.weights[shapes.weights > 0].mean())
-        self._is_stopped = False
 
     def run(self) -> PassSums:
         """Make the stages that are left, and return the best dictionary."""
         state, options = self.state, self.options
         self._prepare()
-        for stage in self.plan[state.stage :]:
-            self._run_stage(stage)
-            if self._is_stopped:
+        is_stopped = False
+        for stage in state.plan[state.stage :]:
+            # A resumed stage has its atoms.
+            if state.atoms is None:
+                self._begin(stage)
+            while state.n_passes < stage.n_passes and not state.converged and not is_stopped:
+                batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
+                if stage.kind == "batches":
+                    assert options.batch_size is not None
+                    batches = shuffled_batches(self.shapes, options.batch_size, self.generator)
+                loss = weight = 0.0
+                for batch in batches:
+                    found = self._learn(batch, stage)
+                    loss += found.loss
+                    weight += found.weight
+                self._judge(stage, loss / weight)
+                if self.saver is not None:
+                    self.saver(state, self.generator)
+                is_stopped = self.callback is not None and bool(self.callback(state))
+            self._end(stage)
+            if is_stopped:
                 break
         best = state.result
         if best is not None and options.batch_size is None and not options.is_fast:
             return best
         # What is known is about other codes, or about batches.
-        found = one_pass(self.shapes, self._first_atoms() if best is None else best.atoms, options, fast=False)
+        atoms = self._first_atoms() if best is None else best.atoms
+        found = one_pass(self.shapes, options.coding(atoms, fast=False), options.distance)
         curve = [] if best is None else best.curve
         return replace(found, curve=curve if options.batch_size is None else [*curve, found.mean_loss])
 
     def learn_batch(self) -> PassSums:
         """Update the dictionary of the state by the shapes as one batch; without one they give the first dictionary."""
-        *starts, stage = self.plan
-        if self.state.atoms is None:
+        state = self.state
+        *starts, stage = state.plan
+        if state.atoms is None:
             self._prepare()
             for start in starts:
-                self._run_stage(start)
+                self._begin(start)
+                self._learn(self.sample, start)
+                self._end(start)
             self._begin(stage)
-        self.state.curve.append(self._learn(self.shapes, stage).mean_loss)
-        assert self.state.result is not None
-        return self.state.result
+        state.stage = len(starts)
+        state.curve.append(self._learn(self.shapes, stage).mean_loss)
+        assert state.result is not None
+        return state.result
 
     def _prepare(self) -> None:
-        """Check that there are enough shapes, and draw the sample."""
-        state = self.state
+        """Check the shapes, and draw the sample."""
+        state, shapes = self.state, self.shapes
+        if isinstance(shapes, ArrayShapes):
+            shapes.keep_scales()
         if state.stage == 0 and state.atoms is None:
-            check_enough(self.shapes, self.options.n_atoms)
+            check_enough(shapes, self.options.n_atoms)
             state.seed = int(self.generator.integers(2**31))
-        if any(stage.on_sample for stage in self.plan):
-            chosen = draw_rows(self.shapes, self.n_sample, np.random.default_rng(state.seed))
-            self.sample = take_sample(self.shapes, chosen)
-
-    def _run_stage(self, stage: Stage) -> None:
-        """Make passes until the error settles, from new atoms or from those of a resumed stage."""
-        state = self.state
-        if state.atoms is None:
-            self._begin(stage)
-        state.most_passes = stage.n_passes
-        while state.n_passes < stage.n_passes and not state.converged and not self._is_stopped:
-            batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
-            if stage.kind == "batches":
-                assert self.options.batch_size is not None
-                batches = shuffled_batches(self.shapes, self.options.batch_size, self.generator)
-            loss = weight = 0.0
-            for batch in batches:
-                found = self._learn(batch, stage)
-                loss += found.loss
-                weight += found.weight
-            self._judge(stage, loss / weight)
-            if self.saver is not None:
-                self.saver(state, self.generator)
-            if self.callback is not None:
-                self._is_stopped = bool(self.callback(state))
-        self._end(stage)
+        if any(stage.on_sample for stage in state.plan):
+            chosen = draw_rows(shapes, self.n_sample, np.random.default_rng(state.seed))
+            if not isinstance(shapes, ArrayShapes) or len(chosen) < len(shapes):
+                self.sample = take_part(shapes, chosen)
+                self.sample.keep_scales()
 
     def _begin(self, stage: Stage) -> None:
         """Find the atoms of the first pass of a stage."""
-        state, options = self.state, self.options
-        state.kind, state.n_passes, state.step = stage.kind, 0, 1.0
-        state.converged, state.rmse, state.found = False, float("inf"), None
-        state.curve, state.start = [], None
+        state, options, sample = self.state, self.options, self.sample
+        state.n_passes, state.step, state.converged = 0, 1.0, False
+        state.curve, state.start, state.found = [], None, None
         if stage.kind in ("tails", "tree"):
-            sample = self.sample
             rows = sample.space.unit_rows(sample.take(np.arange(len(sample))))
             weights = sample.weights_of(slice(None))
             if stage.kind == "tails":
@@ -295,25 +270,20 @@ class Learner:
 
     def _learn(self, batch: Shapes, stage: Stage) -> PassSums:
         """Code some shapes, and update the atoms for the next pass."""
-        state, options = self.state, self.options
+        state = self.state
+        options = self.options if batch is self.shapes else self.sample_options
         assert state.atoms is not None
         atoms = state.atoms.astype(np.result_type(state.atoms.dtype, batch.dtype), copy=False)
-        if self.shapes.is_remote and batch is not self.shapes:
-            options = options.for_local_shapes()
-        try:
-            found = one_pass(batch, atoms, options, keeps_values=options.swaps > 0 and stage.on_sample)
-        except ShapeInputError:
-            # A batch does not know the numbers of its shapes.
-            self.shapes.check_all()
-            raise
+        keeps_values = options.swaps > 0 and stage.on_sample
+        found = one_pass(batch, options.coding(atoms), options.distance, keeps_values=keeps_values)
         candidates, found.worst_rows = found.worst_rows, found.worst_rows[:0]
         found.worst_values, found.start = found.worst_values[:0], state.start
         if stage.kind == "batches":
             state.n_batches += 1
             kept = 1 - state.n_batches**-FORGETTING_POWER
-            memory = found if state.memory is None else replace(state.memory.plus(found, kept), atoms=atoms)
+            memory = found if state.memory is None else state.memory.plus(found, kept)
             state.memory = replace(memory)
-            state.atoms = state.coded = self._updated(memory, candidates, 1.0)
+            state.atoms = self._updated(memory, candidates, 1.0)
             state.found = replace(state.memory, atoms=state.atoms)
             return found
         base = found
@@ -322,7 +292,6 @@ class Learner:
         elif options.distance != "full":
             # The reweighted update solves a linear model of the other distances, which may promise too much.
             base, state.step = state.found, state.step / 2
-        state.coded = atoms
         state.atoms = self._updated(base, candidates, state.step * (1.0 if state.n_passes == 0 else stage.step))
         return found
 
@@ -356,13 +325,13 @@ class Learner:
         state = self.state
         assert state.atoms is not None
         rounding = 64 * float(np.finfo(state.atoms.dtype).eps)
-        before, state.rmse = state.rmse, float(np.sqrt(loss))
         state.n_passes += 1
         state.curve.append(loss)
         if state.n_passes == 1:
             return
-        is_settled = abs(before - state.rmse) <= stage.tol * before + rounding
-        is_perfect = max(before, state.rmse) <= max(rounding, _PERFECT_RMSE)
+        before, rmse = float(np.sqrt(state.curve[-2])), state.rmse
+        is_settled = abs(before - rmse) <= stage.tol * before + rounding
+        is_perfect = max(before, rmse) <= max(rounding, _PERFECT_RMSE)
         state.converged = is_perfect or (is_settled and state.n_replaced == 0) or state.step < _LEAST_STEP
 
     def _end(self, stage: Stage) -> None:
@@ -373,9 +342,8 @@ class Learner:
             limit = {"tree": 1.0, "swap": 1 + LOOSE}.get(stage.kind, np.inf)
             if state.current is None or found.rmse < limit * state.current.rmse:
                 state.current = found
-            is_last = stage.kind in ("all", "batches")
             is_better = state.best is None or found.loss < state.best.loss
-            if is_last or (is_better and stage.kind not in ("tails", "tree")):
+            if stage.kind in _LAST_KINDS or (is_better and stage.kind not in ("tails", "tree")):
                 state.best = found
         state.stage += 1
         state.atoms = state.found = None
@@ -415,19 +383,3 @@ def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
     search = [*starts, *[Stage("swap", min(_SWAP_PASSES, most), _SWAP_TOL)] * swaps]
     plan = [*search * options.n_restarts, replace(settle, kind="best")] if swaps else search
     return [*plan, Stage("all", min(_FULL_PASSES, most), tol, on_sample=False, step=1.0)] if has_more else plan
-
-
-def learn(
-    rows: ComplexArray,
-    n_atoms: int,
-    n_nonzero: int,
-    *,
-    generator: np.random.Generator | int | None = None,
-    sample_weight: ArrayLike | None = None,
-    callback: Callback | None = None,
-    **options: Any,
-) -> PassSums:
-    """Learn a dictionary of whitened rows; further `options` are those of :class:`LearningOptions`."""
-    shapes = as_shapes(rows, PlainRows(rows.shape[1]), sample_weight, "rows")
-    learning = LearningOptions(n_atoms, n_nonzero, **options)
-    return Learner(shapes, learning, np.random.default_rng(generator), callback).run()

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shapelex._typing import DistanceKind
 from shapelex.coding.coders import Coding, DictionaryCoder
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening, open_device
-from shapelex.learning.objective import objective_slopes, objective_values
-from shapelex.learning.one_pass import WORST_PER_ATOM, PassSums, merge
-from shapelex.learning.options import LearningOptions
+from shapelex.learning.one_pass import WORST_PER_ATOM, PassSums, merge, objective
 from shapelex.shapes.storage import Shapes, TensorShapes
 
 if TYPE_CHECKING:
@@ -44,23 +43,21 @@ def is_small(shapes: Shapes, coding: Coding) -> bool:
     return DictionaryCoder(coding, "numba", dtype).cost_ns * len(shapes) < LEAST_PASS_NS
 
 
-def sum_on_device(shapes: Shapes, coding: Coding, options: LearningOptions, keeps_values: bool) -> PassSums:
-    """Code shapes on the torch device that the options name, and sum up what was found."""
+def sum_on_device(shapes: Shapes, coding: Coding, distance: DistanceKind, keeps_values: bool) -> PassSums:
+    """Code shapes on the torch device that `coding` names, and sum up what was found."""
     # Refuses devices that are not there, torch's among them.
     coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
     import torch
 
     atom_rows = coder.to_device(coding.atom_rows)
-
-    def blocks() -> Iterator[PassSums]:
-        for start, large in _resident_blocks(shapes, coder):
-            for first in range(start, start + len(large), coder.block_rows()):
-                rows = large[first - start : first - start + coder.block_rows()]
-                given = shapes.weights_of(slice(first, first + len(rows)))
-                weights = torch.tensor(given, dtype=torch.float64, device=coder.device)
-                yield _sum_block(coder, rows, weights, atom_rows, options, keeps_values)
-
-    return merge(blocks())
+    found: list[PassSums] = []
+    for start, large in _resident_blocks(shapes, coder):
+        for first in range(start, start + len(large), coder.block_rows()):
+            rows = large[first - start : first - start + coder.block_rows()]
+            given = shapes.weights_of(slice(first, first + len(rows)))
+            weights = torch.tensor(given, dtype=torch.float64, device=coder.device)
+            found = [merge([*found, _sum_block(coder, rows, weights, atom_rows, distance, keeps_values)])]
+    return found[0]
 
 
 def _resident_blocks(shapes: Shapes, coder: DeviceCoder) -> "Iterator[tuple[int, Tensor]]":
@@ -97,7 +94,7 @@ def _sum_block(
     rows: "Tensor",
     weights: "Tensor",
     atom_rows: "Tensor",
-    options: LearningOptions,
+    distance: DistanceKind,
     keeps_values: bool,
 ) -> PassSums:
     """Code rows that are on the device; only sums and a few rows come back."""
@@ -110,10 +107,9 @@ def _sum_block(
     dense = densify(support, coefs[:, 0], n_atoms)
     errors = squares(rows - dense @ atom_rows).sum(dim=1)
     values, sloped = errors.to(torch.float64).clamp(0, 1), weights
-    if options.distance != "full":
-        on_host = errors.cpu().numpy()
-        values = torch.tensor(objective_values(on_host, options.distance), device=coder.device)
-        sloped = weights * torch.tensor(objective_slopes(on_host, options.distance), device=coder.device)
+    if distance != "full":
+        values, slopes = (torch.tensor(a, device=coder.device) for a in objective(errors.cpu().numpy(), distance))
+        sloped = weights * slopes
     used = densify(support, torch.ones_like(coefs[:, 0].real), n_atoms)
     weighted = dense * sloped[:, None].to(errors.dtype)
     gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
@@ -140,4 +136,5 @@ def _sum_block(
         values.cpu().numpy() if keeps_values else np.empty(0),
         worst_values.cpu().numpy(),
         rows[worst].cpu().numpy(),
+        coder.coding.atom_rows,
     )

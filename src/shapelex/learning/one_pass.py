@@ -4,19 +4,16 @@ The CPU, a torch device and Dask workers fill the same :class:`PassSums`, whose 
 shapes.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, FloatArray, IntArray
+from shapelex._typing import ComplexArray, DistanceKind, FloatArray, IntArray
 from shapelex.coding.coders import CodedBlock, Coding
 from shapelex.coding.cpu import MAX_PART_ROWS, RowCoder, count_threads, run_blocks
 from shapelex.coding.masked import code_present
 from shapelex.kernels.statistics import accumulate_batch
-from shapelex.learning.objective import objective_slopes, objective_values
-from shapelex.learning.options import LearningOptions
 from shapelex.learning.sampling import IncompleteShapes
 from shapelex.shapes.files import BLOCK_ROWS
 from shapelex.shapes.storage import Block, Shapes
@@ -25,13 +22,9 @@ from shapelex.spaces.base import read_only
 WORST_PER_ATOM = 4
 """Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list."""
 
-
-def _nothing() -> FloatArray:
-    return np.empty(0)
-
-
-def _no_rows() -> ComplexArray:
-    return np.empty((0, 0), dtype=np.complex128)
+# The slopes grow without bound where a shape is orthogonal to its reconstruction. The floor under cos² keeps
+# one such shape from outweighing 100 others.
+_LEAST_COSINE2 = 1e-4
 
 
 @dataclass(eq=False)
@@ -55,7 +48,7 @@ class PassSums:
     worst_values, worst_rows : ndarray
         The largest of them among the shapes of positive weight, and these shapes as whitened pre-shapes.
     atoms : ndarray of complex, shape (n_atoms, n_coordinates)
-        The dictionary, once the pass is complete.
+        The dictionary.
     curve : list of float
         Mean losses of the passes that led to it, and of those that followed in the same stage.
     start : ndarray of complex, shape (n_atoms, n_coordinates), or None
@@ -67,10 +60,10 @@ class PassSums:
     usage: FloatArray
     weight: float
     loss: float = 0.0
-    values: FloatArray = field(default_factory=_nothing)
-    worst_values: FloatArray = field(default_factory=_nothing)
-    worst_rows: ComplexArray = field(default_factory=_no_rows)
-    atoms: ComplexArray = field(default_factory=_no_rows)
+    values: FloatArray = field(default_factory=partial(np.empty, 0))
+    worst_values: FloatArray = field(default_factory=partial(np.empty, 0))
+    worst_rows: ComplexArray = field(default_factory=partial(np.empty, (0, 0), np.complex128))
+    atoms: ComplexArray = field(default_factory=partial(np.empty, (0, 0), np.complex128))
     curve: list[float] = field(default_factory=list)
     start: ComplexArray | None = None
 
@@ -98,42 +91,38 @@ class PassSums:
             np.concatenate([self.values, later.values]),
             values[order],
             np.concatenate(rows)[order] if rows else later.worst_rows,
+            later.atoms,
         )
 
 
-def one_pass(
-    shapes: Shapes, atoms: ComplexArray, options: LearningOptions, *, keeps_values: bool = False, fast: bool = True
-) -> PassSums:
+def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_values: bool = False) -> PassSums:
     """Code all shapes over a dictionary of whitened rows of norm 1, and sum up what the next update needs."""
     if shapes.is_remote:
-        work = partial(
-            one_pass, atoms=atoms, options=replace(options, n_threads=1), keeps_values=keeps_values, fast=fast
-        )
-        return replace(shapes.reduce(work, merge), atoms=atoms)
-    coding = options.coding(atoms, fast=fast)
+        on_one_thread = replace(coding, n_threads=1)
+        work = partial(one_pass, coding=on_one_thread, distance=distance, keeps_values=keeps_values)
+        return shapes.reduce(work, merge)
     if isinstance(shapes, IncompleteShapes):
-        blocks = (_sum_incomplete(block, coding, options, keeps_values) for block in shapes.blocks(BLOCK_ROWS))
-        return replace(merge(blocks), atoms=atoms)
-    if options.device != "cpu":
+        blocks = shapes.blocks(BLOCK_ROWS)
+        return merge([_sum_incomplete(block, coding, distance, keeps_values) for block in blocks])
+    if coding.device != "cpu":
         from shapelex.learning.device_pass import is_small, sum_on_device
 
         if not is_small(shapes, coding):
-            return replace(sum_on_device(shapes, coding, options, keeps_values), atoms=atoms)
-        coding = replace(coding, device="cpu")
-    return _sum_on_cpu(shapes, coding, options, keeps_values)
+            return sum_on_device(shapes, coding, distance, keeps_values)
+    return _sum_on_cpu(shapes, coding, distance, keeps_values)
 
 
-def merge(parts: Iterable[PassSums]) -> PassSums:
+def merge(parts: list[PassSums]) -> PassSums:
     """Return what a pass found in all parts of a collection; the parts stay as they are."""
     return reduce(PassSums.plus, parts)
 
 
-def _sum_on_cpu(shapes: Shapes, coding: Coding, options: LearningOptions, keeps_values: bool) -> PassSums:
+def _sum_on_cpu(shapes: Shapes, coding: Coding, distance: DistanceKind, keeps_values: bool) -> PassSums:
     """Code shapes in parts, on several threads, and sum up what was found."""
     coder = RowCoder(coding, shapes.space, np.result_type(shapes.dtype, coding.atom_rows.dtype), for_learning=True)
     # Sums take about a nanosecond for each atom and coordinate.
     cost_ns = coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates
-    total: PassSums | None = None
+    found: list[PassSums] = []
     for block in shapes.blocks(BLOCK_ROWS):
         n_rows = len(block)
         coded = coder.allocate(block.start, n_rows, with_squares=True)
@@ -145,37 +134,38 @@ def _sum_on_cpu(shapes: Shapes, coding: Coding, options: LearningOptions, keeps_
             rows, scales, _ = coder.code_part(block, coded, start, stop)
             part = slice(start, stop)
             coefs, squares = coded.coefs[part, 0], coded.squares[part]
-            parts[start] = _sum_codes(coded.support[part], coefs, rows, scales, block.weights[part], squares, options)
+            weights = block.weights[part]
+            parts[start] = _sum_codes(coding, coded.support[part], coefs, rows, scales, weights, squares, distance)
 
         # Parts of about equal length, whatever the number of threads: the sums of parts are added in order.
         part_rows = -(-n_rows // -(-n_rows // MAX_PART_ROWS))
-        run_blocks(sum_part, n_rows, part_rows, count_threads(options.n_threads, cost_ns * n_rows))
-        found = merge(map(parts.__getitem__, sorted(parts)))
-        found = _with_worst(found, block.configurations, block.weights, keeps_values)
-        total = found if total is None else total.plus(found)
-    assert total is not None
+        run_blocks(sum_part, n_rows, part_rows, count_threads(coding.n_threads, cost_ns * n_rows))
+        sums = merge([parts[start] for start in sorted(parts)])
+        found = [merge([*found, _with_worst(sums, block.configurations, block.weights, keeps_values)])]
+    (total,) = found
     # The shapes were neither centered nor whitened, so what they add up to is.
     total.products = shapes.space.whiten_rows(total.products)
     if len(total.worst_rows):
         total.worst_rows = shapes.space.unit_rows(total.worst_rows)
-    total.atoms = coding.atom_rows
     return total
 
 
 def _sum_codes(
+    coding: Coding,
     support: IntArray,
     coefs: ComplexArray,
     rows: ComplexArray,
     scales: FloatArray,
     weights: FloatArray,
     squares: FloatArray,
-    options: LearningOptions,
+    distance: DistanceKind,
 ) -> PassSums:
     """Return the sums of the vectors `scales` times `rows`, in the coordinates of the rows, and their values."""
-    gram = np.zeros((options.n_atoms, options.n_atoms), dtype=np.complex128)
-    products = np.zeros((options.n_atoms, rows.shape[1]), dtype=np.complex128)
-    usage = np.zeros(options.n_atoms)
-    values = objective_values(squares, options.distance)
+    n_atoms = len(coding.atom_rows)
+    gram = np.zeros((n_atoms, n_atoms), dtype=np.complex128)
+    products = np.zeros((n_atoms, rows.shape[1]), dtype=np.complex128)
+    usage = np.zeros(n_atoms)
+    values, slopes = objective(squares, distance)
     accumulate_batch(
         support,
         np.ascontiguousarray(coefs).view(coefs.real.dtype),
@@ -183,15 +173,16 @@ def _sum_codes(
         read_only(np.ascontiguousarray(rows).view(rows.real.dtype)),
         scales,
         np.ascontiguousarray(weights, dtype=np.float64),
-        objective_slopes(squares, options.distance),
+        slopes,
         gram.view(np.float64),
         products.view(np.float64),
         usage,
     )
-    return PassSums(gram, products, usage, float(weights.sum()), float(weights @ values), values)
+    weight, loss = float(weights.sum()), float(weights @ values)
+    return PassSums(gram, products, usage, weight, loss, values, atoms=coding.atom_rows)
 
 
-def _sum_incomplete(block: Block, coding: Coding, options: LearningOptions, keeps_values: bool) -> PassSums:
+def _sum_incomplete(block: Block, coding: Coding, distance: DistanceKind, keeps_values: bool) -> PassSums:
     """Code shapes by the landmarks that they have, and sum up what was found, with the others from the reconstructions.
 
     An update for given codes minimizes the sum of squared residuals of these completed shapes. It is an upper bound of
@@ -201,7 +192,7 @@ def _sum_incomplete(block: Block, coding: Coding, options: LearningOptions, keep
     coded, completed = code_present(block, ~np.isnan(block.configurations), coding, with_errors=True)
     coefs, squares = np.ascontiguousarray(coded.coefs[:, 0]), coded.squares.astype(np.float64)
     weights = np.ascontiguousarray(block.weights, dtype=np.float64)
-    total = _sum_codes(coded.support, coefs, completed, np.ones(len(block)), weights, squares, options)
+    total = _sum_codes(coding, coded.support, coefs, completed, np.ones(len(block)), weights, squares, distance)
     total = _with_worst(total, completed, weights, keeps_values)
     total.worst_rows = total.worst_rows / np.linalg.norm(total.worst_rows, axis=1, keepdims=True)
     return total
@@ -218,3 +209,20 @@ def _with_worst(total: PassSums, rows: ComplexArray, weights: FloatArray, keeps_
     if not keeps_values:
         total.values = total.values[:0]
     return total
+
+
+def objective(squares: FloatArray, distance: DistanceKind) -> tuple[FloatArray, FloatArray]:
+    """Return squared distances of one kind from squared full distances ``s``, and their derivatives by these.
+
+    The distances are ``s``, ``2 s / (1 + sqrt(1 − s))`` or ``rho² = arcsin(sqrt(s))²`` (paper, section 4), their
+    derivatives 1, ``1 / cos rho`` or ``rho / (sin rho cos rho)``. A coder minimizes the full distance, and with it the
+    other two, which grow with it; only their sums over shapes differ.
+    """
+    s: FloatArray = np.clip(squares, 0, 1, dtype=np.float64)
+    if distance == "full":
+        return s, np.ones(len(s))
+    slopes = 1 / np.sqrt(np.maximum(1 - s, _LEAST_COSINE2))
+    if distance == "partial":
+        return 2 * s / (1 + np.sqrt(1 - s)), slopes
+    angles = np.arctan2(np.sqrt(s), np.sqrt(1 - s))
+    return angles**2, slopes / np.sinc(angles / np.pi)

@@ -12,9 +12,9 @@ from shapelex._validation import check_choice, check_count, check_not_negative, 
 from shapelex.coding.coders import AUTO_MAX_SUPPORTS, CODERS, Coding
 from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError
-from shapelex.learning.objective import DISTANCES
 
 STARTS = ("auto", "random")
+DISTANCES = ("full", "partial", "geodesic")
 
 SWAPS_PER_EFFORT = 50
 """Number of swaps for each unit of `effort` above 1."""
@@ -77,8 +77,6 @@ class LearningOptions:
                 raise ParameterError(
                     f"learning from batches needs {parameter('n_restarts', 1)}, got {self.n_restarts}."
                 )
-        if self.n_threads is not None:
-            check_count(self.n_threads, 1, "n_threads")
         if not isinstance(self.device, str):
             raise ParameterTypeError(
                 f'{parameter("device")} must be a string such as "cpu" or "cuda", got {self.device!r}.'
@@ -98,12 +96,6 @@ class LearningOptions:
     def swaps(self) -> int:
         """Number of swaps of a descent."""
         return round(SWAPS_PER_EFFORT * (self.effort - 1)) if self.n_swaps is None else int(self.n_swaps)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether descents follow the paper: from random or given atoms, over all shapes, by least-squares updates."""
-        is_auto = isinstance(self.init, str) and self.init == "auto"
-        return not is_auto and self.swaps == 0 and self.batch_size is None
 
     @property
     def is_fast(self) -> bool:

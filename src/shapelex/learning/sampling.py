@@ -10,7 +10,6 @@ from shapelex.geometry import mean_shape
 from shapelex.geometry.missing import check_landmarks_present, complete_by, normalized_on
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import PlainRows
 
 SHUFFLED_BYTES = 1 << 25
 """Shapes of several random stretches are shuffled together, up to so many bytes: batches then mix shapes that are far
@@ -73,13 +72,12 @@ def draw_rows(shapes: Shapes, n_rows: int, generator: np.random.Generator) -> In
     return np.sort(drawn if eligible is None else eligible[drawn])
 
 
-def take_sample(shapes: Shapes, chosen: IntArray) -> ArrayShapes:
-    """Return some shapes in memory: as whitened pre-shapes, or as they are where landmarks are missing."""
+def take_part(shapes: Shapes, chosen: IntArray) -> ArrayShapes:
+    """Return some shapes in memory, with NaN where landmarks are missing."""
     weights = None if shapes.weights is None else shapes.weights[chosen]
     if isinstance(shapes, IncompleteShapes):
         return IncompleteShapes(shapes.configurations[chosen], shapes.space, weights, shapes.name)
-    rows = shapes.preshape_rows(chosen)
-    return ArrayShapes(rows, PlainRows(rows.shape[1]), weights, shapes.name, scales=np.ones(len(rows)))
+    return ArrayShapes(shapes.take(chosen), shapes.space, weights, shapes.name)
 
 
 def shuffled_batches(

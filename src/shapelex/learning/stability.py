@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, FloatArray
+from shapelex._typing import ComplexArray
 from shapelex.geometry.matching import DictionaryStability, matched_distances
 from shapelex.learning.descent import Learner, LearningState
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.sampling import IncompleteShapes, count_copies, draw_rows
+from shapelex.learning.sampling import count_copies, draw_rows, take_part
 from shapelex.learning.start import initial_atoms
 from shapelex.shapes.storage import ArrayShapes, Shapes
-from shapelex.spaces import Space
 
 logger = logging.getLogger("shapelex")
 
@@ -26,15 +25,12 @@ _N_CHANCE_PAIRS = 20
 
 @dataclass(frozen=True, eq=False)
 class TrainingSample:
-    """Some of the shapes of a fit, and how it learned from them: all that is needed to learn from halves of them.
+    """Some of the shapes of a fit in memory, and how it learned from them: all that is needed to learn from halves.
 
-    `configurations` are in memory, NaN where landmarks are missing. All draws of :func:`measure_stability` follow from
-    `seed`.
+    All draws of :func:`measure_stability` follow from `seed`.
     """
 
-    configurations: ComplexArray
-    weights: FloatArray | None
-    space: Space
+    shapes: ArrayShapes
     options: LearningOptions
     seed: int
 
@@ -43,29 +39,14 @@ class TrainingSample:
         """Draw a sample; the generator stays in its state, so that what follows does not depend on it."""
         seed = int(deepcopy(generator).integers(2**63))
         chosen = draw_rows(shapes, max(SAMPLE_ROWS, 20 * options.n_atoms), np.random.default_rng((seed, 0)))
-        return cls(
-            configurations=shapes.configurations[chosen]
-            if isinstance(shapes, IncompleteShapes)
-            else shapes.take(chosen),
-            weights=None if shapes.weights is None else shapes.weights[chosen],
-            space=shapes.space,
-            # The runs are independent: none begins with given atoms.
-            options=options if isinstance(options.init, str) else replace(options, init="auto"),
-            seed=seed,
-        )
+        # The runs are independent: none begins with given atoms.
+        options = options if isinstance(options.init, str) else replace(options, init="auto")
+        return cls(take_part(shapes, chosen), options, seed)
 
     def halves(self, generator: np.random.Generator) -> tuple[ArrayShapes, ArrayShapes]:
         """Return the shapes in two random halves."""
-        order, middle = generator.permutation(len(self.configurations)), len(self.configurations) // 2
-        return self._take(np.sort(order[:middle])), self._take(np.sort(order[middle:]))
-
-    def _take(self, rows: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> ArrayShapes:
-        weights = None if self.weights is None else self.weights[rows]
-        chosen = self.configurations[rows]
-        kind = IncompleteShapes if np.isnan(chosen).any() else ArrayShapes
-        half = kind(chosen, self.space, weights)
-        half.keep_scales()
-        return half
+        order, middle = generator.permutation(len(self.shapes)), len(self.shapes) // 2
+        return take_part(self.shapes, np.sort(order[:middle])), take_part(self.shapes, np.sort(order[middle:]))
 
 
 def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> DictionaryStability:
@@ -74,7 +55,7 @@ def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> Dictionary
     Progress is logged at level DEBUG, with the attributes ``iteration`` and ``half`` of the records.
     """
     generator = np.random.default_rng((sample.seed, 1))
-    n_atoms, n_shapes = len(atoms), len(sample.configurations)
+    n_atoms, n_shapes = len(atoms), len(sample.shapes)
     nothing, nan = np.full(n_atoms, np.nan), float("nan")
     unknown = DictionaryStability(nothing, nothing, nan, nan, n_shapes)
     if n_shapes < 2 * n_atoms:

@@ -11,11 +11,9 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex._validation import name_rows
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning.sampling import count_copies, draw_rows
 from shapelex.shapes.storage import Shapes
-from shapelex.spaces.coordinates import row_norms
 
 AnyRows = TypeVar("AnyRows", ComplexArray, FloatArray)
 
@@ -67,37 +65,25 @@ def tree(rows: ComplexArray, weights: FloatArray, n_atoms: int) -> ComplexArray:
 def initial_atoms(
     shapes: Shapes, n_atoms: int, init: str | ComplexArray, generator: np.random.Generator
 ) -> ComplexArray:
-    """Return given atoms, or shapes that are drawn: atoms of norm 1.
+    """Return given atoms, whitened rows of norm 1, or shapes that are drawn.
 
     ``"random"`` shuffles the shapes and takes the first ones, as the paper does; ``"spread"`` draws one after the
     other, with probabilities in proportion to the squared full distance to the nearest one drawn before (k-means++).
     Probabilities are multiplied by the weights. Neither takes a shape twice; where the set has fewer distinct shapes
-    than atoms, the last atoms are repeats. An array is normalized, and converted to the precision of the shapes where
-    that is higher.
+    than atoms, the last atoms are repeats. Given atoms are converted to the precision of the shapes where that is
+    higher.
     """
     if not isinstance(init, str):
-        atoms = given_atoms(init, n_atoms, shapes.shape[1])
-        return atoms.astype(np.result_type(atoms.dtype, shapes.dtype))
+        if len(init) != n_atoms:
+            raise ShapeInputError(
+                f"{parameter('init')} must be an array of {parameter('n_atoms', n_atoms)} rows, got {len(init)}; or "
+                "leave it out."
+            )
+        return init.astype(np.result_type(init.dtype, shapes.dtype))
     check_enough(shapes, n_atoms)
     chosen = draw_rows(shapes, max(MAX_CANDIDATES, n_atoms), generator)
-    rows, weights = shapes.preshape_rows(chosen), shapes.weights_of(chosen)
+    rows, weights = shapes.space.whitened_preshapes(shapes.take(chosen), shapes.name), shapes.weights_of(chosen)
     return (_draw_spread if init == "spread" else _draw_random)(rows, weights, n_atoms, generator)
-
-
-def given_atoms(init: ComplexArray, n_atoms: int, n_coordinates: int) -> ComplexArray:
-    """Return atoms that the caller chose, checked and normalized."""
-    atoms = np.asarray(init)
-    if atoms.shape != (n_atoms, n_coordinates) or not np.iscomplexobj(atoms):
-        raise ShapeInputError(
-            f"{parameter('init')} must be a complex array of {parameter('n_atoms', n_atoms)} rows of {n_coordinates} "
-            f"coordinates, got shape {atoms.shape}, dtype {atoms.dtype}; or leave it out."
-        )
-    norms = row_norms(atoms)
-    bad = ~(np.isfinite(norms) & (norms > 0))
-    if bad.any():
-        raise ShapeInputError(f"init has atoms that are zero or not finite in {name_rows(bad)}: give shapes instead.")
-    unit: ComplexArray = atoms / norms[:, None]
-    return unit
 
 
 def check_enough(shapes: Shapes, n_atoms: int) -> None:

@@ -94,14 +94,6 @@ class Shapes(StoredRows):
             scales = None if self.scales is None else self.scales[rows]
             yield Block(start, self.read(start, stop), self.weights_of(rows), scales, self.name, first_row)
 
-    def preshape_rows(self, indices: IntArray) -> ComplexArray:
-        """Return the whitened pre-shapes of shapes by number, in ascending order."""
-        try:
-            return self.space.whitened_preshapes(self.take(indices), self.name)
-        except ShapeInputError:
-            self.check_all()
-            raise
-
     def check_all(self) -> None:
         """Refuse rows that are no shapes by their numbers in the collection, once an error was found in some of it."""
         for block in self.blocks(BLOCK_ROWS):
