@@ -283,7 +283,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs))
 
     def _store(self, attributes: dict[str, Any]) -> None:
-        vars(self).update(attributes)
+        self.__dict__.update(attributes)
 
     def _atom_rows(self) -> ComplexArray:
         return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))

@@ -1,7 +1,7 @@
 """The dictionary of planar shapes, as a scikit-learn transformer."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -39,6 +39,7 @@ RENEWED_PARAMETERS: dict[str, Callable[[Any], Any]] = {
 """What parameters of files of earlier versions become that have no meaning any more."""
 
 
+@dataclass(eq=False, repr=False)
 class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     """Learn a small set of typical shapes (atoms) such that sums of a few of them approximate every shape of a set.
 
@@ -168,6 +169,28 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     (200, 4)
     """
 
+    n_atoms: int = 20
+    n_nonzero: int = 5
+    _: KW_ONLY
+    space: Space | None = None
+    coder: str = "auto"
+    weight_penalty: float = 0.0
+    distance: DistanceKind = "full"
+    init: str | ArrayLike = "auto"
+    nested: bool | None = None
+    tie: float | None = None
+    effort: float = 1
+    n_swaps: int | None = None
+    n_restarts: int = 1
+    max_iter: int = 100
+    tol: float = 1e-5
+    batch_size: int | None = None
+    device: str = "cpu"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool | int = False
+    checkpoint: str | Path | None = None
+
     _schema = Schema(
         (
             Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
@@ -219,51 +242,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         "max_weight": "weight_penalty keeps weights small",
         "switch_cost": "encode_sequence(..., switch_cost=) keeps atoms from frame to frame",
     }
-
-    def __init__(
-        self,
-        n_atoms: int = 20,
-        n_nonzero: int = 5,
-        *,
-        space: Space | None = None,
-        coder: str = "auto",
-        weight_penalty: float = 0.0,
-        distance: DistanceKind = "full",
-        init: str | ArrayLike = "auto",
-        nested: bool | None = None,
-        tie: float | None = None,
-        effort: float = 1,
-        n_swaps: int | None = None,
-        n_restarts: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        batch_size: int | None = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool | int = False,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.n_nonzero = n_nonzero
-        self.space = space
-        self.coder = coder
-        self.weight_penalty = weight_penalty
-        self.distance = distance
-        self.init = init
-        self.nested = nested
-        self.tie = tie
-        self.effort = effort
-        self.n_swaps = n_swaps
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.batch_size = batch_size
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint = checkpoint
 
     @with_callbacks
     @single_blas_thread()
@@ -464,8 +442,8 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
 
     def _store(self, attributes: dict[str, Any]) -> None:
         for name in ("_stability", "_sample"):
-            vars(self).pop(name, None)
-        vars(self).update(attributes)
+            self.__dict__.pop(name, None)
+        self.__dict__.update(attributes)
 
 
 def _attributes_of(

@@ -4,8 +4,10 @@ The CPU, a torch device and Dask workers fill the same :class:`PassSums`, whose 
 shapes.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,8 @@ WORST_PER_ATOM = 4
 # The slopes grow without bound where a shape is orthogonal to its reconstruction. The floor under cos² keeps
 # one such shape from outweighing 100 others.
 _LEAST_COSINE2 = 1e-4
+
+_NO_ROWS: Callable[[], Any] = partial(np.empty, (0, 0), np.complex128)
 
 
 @dataclass(eq=False)
@@ -62,8 +66,8 @@ class PassSums:
     loss: float = 0.0
     values: FloatArray = field(default_factory=partial(np.empty, 0))
     worst_values: FloatArray = field(default_factory=partial(np.empty, 0))
-    worst_rows: ComplexArray = field(default_factory=partial(np.empty, (0, 0), np.complex128))
-    atoms: ComplexArray = field(default_factory=partial(np.empty, (0, 0), np.complex128))
+    worst_rows: ComplexArray = field(default_factory=_NO_ROWS)
+    atoms: ComplexArray = field(default_factory=_NO_ROWS)
     curve: list[float] = field(default_factory=list)
     start: ComplexArray | None = None
 
