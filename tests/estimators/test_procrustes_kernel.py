@@ -1,8 +1,6 @@
 """The kernel of the full distance in scikit-learn's kernel methods, and coding in its feature space."""
 
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,13 +191,3 @@ def test_bad_input(classes):
         kernel.coding_errors(X, np.zeros((60, 3)))
     with pytest.raises(NonFiniteError):
         kernel.coding_errors(X, np.full((60, 60), np.nan))
-
-
-@pytest.mark.realdata
-def test_hearts_by_author(load_real):
-    X = load_real("hearts_outlines_80")
-    with np.load(Path(os.environ["SHAPELEX_DATA"]) / "hearts_outlines_80.npz", allow_pickle=False) as file:
-        y = file["labels"]
-    model = make_pipeline(sx.ProcrustesKernel(), SVC(kernel="precomputed", C=10))
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    assert cross_val_score(model, X, y, cv=folds).mean() > 0.65
