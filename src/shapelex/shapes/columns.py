@@ -82,16 +82,10 @@ class _Metadata(Mapping[str, Column]):
         return repr(dict(self))
 
 
-def make_columns(
-    n_shapes: int,
-    ids: ArrayLike | None,
-    labels: ArrayLike | None,
-    sequence: ArrayLike | None,
-    metadata: Mapping[str, ArrayLike] | None,
-) -> Columns:
+def make_columns(n_shapes: int, roles: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> Columns:
     """Return checked columns of a set; those in files stay there."""
-    given: dict[str, Any] = {"ids": ids, "labels": labels, "sequence": sequence}
-    given |= {f"{METADATA}{name}": column for name, column in ({} if metadata is None else metadata).items()}
+    others = {} if metadata is None else metadata
+    given = {**roles, **{f"{METADATA}{name}": column for name, column in others.items()}}
     return Columns(
         n_shapes, {name: _check_column(values, n_shapes, name) for name, values in given.items() if values is not None}
     )

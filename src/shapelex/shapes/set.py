@@ -137,7 +137,7 @@ class ShapeSet:
         self.__dict__.update(
             configurations=rows,
             space=used,
-            columns=make_columns(rows.shape[0], ids, labels, sequence, metadata),
+            columns=make_columns(rows.shape[0], {"ids": ids, "labels": labels, "sequence": sequence}, metadata),
             missing=missing,
             notes=(notes,) if isinstance(notes, str) else tuple(map(str, notes)),
             provenance={} if provenance is None else dict(provenance),

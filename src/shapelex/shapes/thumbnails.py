@@ -24,12 +24,16 @@ def html_with_thumbnails(text: str, configurations: ComplexArray, space: Space, 
     """Return text, as it is, above pictures of at most 24 shapes with their captions."""
     n_shapes = len(configurations)
     chosen = np.unique(np.linspace(0, n_shapes - 1, min(n_shapes, _MAX_THUMBNAILS)).round().astype(int))
+    rows = np.asarray(configurations[chosen])
     try:
-        curves, closed = _as_curves(np.asarray(configurations[chosen]), space)
-    except UnsupportedBySpaceError:
         # A space given by its matrices alone does not say where its points are.
+        is_sampled = len(rows) and not isinstance(space, Landmarks)
+        curves = space.sample(rows, space.parameters(_CURVE_POINTS)) if is_sampled else rows
+    except UnsupportedBySpaceError:
         return html_text(text)
-    drawn = [_draw(curve, closed, captions[number]) for curve, number in zip(curves, chosen.tolist(), strict=True)]
+    drawn = [
+        _draw(curve, space.closed, captions[number]) for curve, number in zip(curves, chosen.tolist(), strict=True)
+    ]
     more = f"{len(chosen)} of {n_shapes} shapes" if len(chosen) < n_shapes else ""
     return (
         f'<div>{html_text(text)}<div style="display:flex;flex-wrap:wrap;gap:6px">{"".join(drawn)}</div>'
@@ -40,13 +44,6 @@ def html_with_thumbnails(text: str, configurations: ComplexArray, space: Space, 
 def html_text(text: str) -> str:
     """Return plain text as HTML that keeps its lines."""
     return f'<pre style="white-space:pre-wrap">{escape(text)}</pre>'
-
-
-def _as_curves(rows: ComplexArray, space: Space) -> tuple[ComplexArray, bool]:
-    """Return points to draw lines through, and whether the last is joined to the first."""
-    if isinstance(space, Landmarks) or not len(rows):
-        return rows, space.closed
-    return space.sample(rows, space.parameters(_CURVE_POINTS)), space.closed
 
 
 def _draw(curve: ComplexArray, closed: bool, caption: str) -> str:
