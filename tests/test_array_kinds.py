@@ -1,11 +1,14 @@
 """Arrays in, the same kind out: torch tensors and arrays of the array API standard."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex._arrays import to_numpy
 from shapelex.exceptions import NonFiniteError
+from shapelex.shapes.storage import TensorShapes
 
 CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
 QUICK = {"n_swaps": 0, "max_iter": 2, "tol": 1.0, "random_state": 0}
@@ -15,6 +18,11 @@ def make_shapes(dtype=complex):
     rng = np.random.default_rng(0)
     X = CIRCLE + 0.1 * rng.normal(size=(20, 3)) @ [CIRCLE**2, CIRCLE**3, 1 / CIRCLE]
     return X.astype(dtype)
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed")
 
 
 def make_kind(kind):
@@ -122,8 +130,7 @@ def test_real_points_sets_and_errors(kind):
         sx.ShapeDictionary(3, 2, **QUICK).fit(make(X))
 
 
-def test_lazily_conjugated_tensors_and_gradients():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+def test_lazily_conjugated_tensors_and_gradients(torch):
     X = torch.from_numpy(make_shapes())
     torch.testing.assert_close(sx.mean_shape(X.conj()), torch.from_numpy(sx.mean_shape(X.numpy().conj())))
     assert not sx.mean_shape(X.clone().requires_grad_()).requires_grad
@@ -132,12 +139,10 @@ def test_lazily_conjugated_tensors_and_gradients():
 class TestDevice:
     """A model on a GPU and shapes on the same GPU: nothing travels through the host."""
 
-    @pytest.fixture
-    def torch(self):
-        torch = pytest.importorskip("torch", reason="torch is not installed")
+    @pytest.fixture(autouse=True)
+    def _gpu(self, torch):
         if not torch.cuda.is_available():
             pytest.skip("there is no GPU")
-        return torch
 
     @pytest.mark.parametrize("is_real", [False, True])
     @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
@@ -177,11 +182,9 @@ class TestTensorShapes:
 
     @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
     @pytest.mark.parametrize("is_real", [False, True])
-    def test_passes_of_torch_read_the_tensor_itself(self, dtype, is_real, monkeypatch):
-        torch = pytest.importorskip("torch", reason="torch is not installed")
+    def test_passes_of_torch_read_the_tensor_itself(self, torch, dtype, is_real, monkeypatch):
         from shapelex.coding.blocks import dense_codes_on_device, shape_errors_on_device
         from shapelex.coding.torch.device_coder import DeviceCoder
-        from shapelex.shapes.storage import TensorShapes
 
         X = make_shapes(dtype)
         shapes = TensorShapes(torch.from_numpy(sx.to_points(X) if is_real else X), None, "X")
@@ -197,19 +200,13 @@ class TestTensorShapes:
         np.testing.assert_allclose(shape_errors_on_device(shapes, coding).numpy(), plain.errors(X), atol=tolerance)
         assert plain.encode(shapes) == plain.encode(X)
 
-    def test_learning(self):
-        torch = pytest.importorskip("torch", reason="torch is not installed")
-        from shapelex.shapes.storage import TensorShapes
-
+    def test_learning(self, torch):
         X = make_shapes()
-        models = [
-            sx.ShapeDictionary(3, 2, device="torch", **QUICK).fit(shapes)
-            for shapes in (X, TensorShapes(torch.from_numpy(X), None, "X"))
-        ]
+        tensor = TensorShapes(torch.from_numpy(X), None, "X")
+        models = [sx.ShapeDictionary(3, 2, device="torch", **QUICK).fit(shapes) for shapes in (X, tensor)]
         np.testing.assert_array_equal(models[0].atoms_, models[1].atoms_)
 
-    def test_a_model_returns_tensors_of_its_device(self, monkeypatch):
-        torch = pytest.importorskip("torch", reason="torch is not installed")
+    def test_a_model_returns_tensors_of_its_device(self, torch, monkeypatch):
         X = make_shapes()
         model = sx.ShapeDictionary(3, 2, device="torch", **QUICK).fit(X)
         expected = {name: getattr(model, name)(X) for name in ("transform", "reconstruct", "errors")}
@@ -228,15 +225,9 @@ class TestTensorShapes:
 def test_blocks_of_tensors(kind):
     make, _ = make_kind(kind)
     X = make_shapes()
-    expected = sx.ShapeDictionary(3, 2, **QUICK).fit([X[:12], X[12:]])
-
-    class Loader:
-        def __len__(self):
-            return 2
-
-        def __iter__(self):
-            return iter([make(X[:12]), make(X[12:])])
-
-    for blocks in ([make(X[:12]), make(X[12:])], Loader()):
+    parts = [X[:12], X[12:]]
+    expected = sx.ShapeDictionary(3, 2, **QUICK).fit(parts)
+    # A deque has a length and begins anew, like a data loader.
+    for blocks in (list(map(make, parts)), deque(map(make, parts))):
         found = sx.ShapeDictionary(3, 2, **QUICK).fit(blocks)
         assert found.rmse_ == pytest.approx(expected.rmse_)

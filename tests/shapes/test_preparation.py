@@ -7,16 +7,11 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import PreparationError, ShapeInputError
-from shapelex.shapes.preparation import (
-    UNRECORDED,
-    Preparation,
-    join_preparations,
-    preparation_of_header,
-    preparation_to_json,
-)
+from shapelex.shapes.preparation import UNRECORDED, Preparation, preparation_of_header, preparation_to_json
 
 SPACE = sx.Landmarks(5, closed=True)
 OUTLINE = np.array([0, 2, 3 + 1j, 1 + 2j, 1j])
+FLAGS = dict.fromkeys(["start", "direction", "reflection", "subsample"], True)
 
 
 @pytest.fixture
@@ -30,30 +25,29 @@ def test_slices_keep_it_and_another_space_ends_it(registered):
     assert registered.replace(ids=["a", "b"]).preparation.is_registered
     other = registered.replace(configurations=np.ones((2, 4)) * [[0, 1, 2j, 3]], space=sx.Landmarks(4))
     assert other.preparation == Preparation()
+    with pytest.raises(ShapeInputError, match=r"mean of shape \(5,\).*n_points=3"):
+        sx.ShapeSet([[0, 1, 1j]], preparation=registered.preparation)
 
 
 def test_concatenation(registered):
     raw = sx.ShapeSet([OUTLINE], SPACE)
+    unknown = raw.replace(preparation=UNRECORDED)
     assert (registered + registered).preparation == registered.preparation
     assert (raw + raw).preparation == Preparation()
-    with pytest.raises(
-        PreparationError, match=r"same way: expected .*registered to a mean .*, got outlines that are not registered"
-    ):
-        registered + raw
-    with pytest.raises(PreparationError, match="got outlines that are prepared in a way that is not recorded"):
-        registered + raw.replace(preparation=UNRECORDED)
-    assert (raw + raw.replace(preparation=UNRECORDED)).preparation == UNRECORDED
+    assert (raw + unknown).preparation == UNRECORDED
     # Plain arrays count as prepared.
-    assert (registered + raw.replace(preparation=None)).preparation == registered.preparation
-    assert join_preparations([None, None]) is None
-    assert join_preparations([Preparation("arc length"), Preparation()]) == Preparation()
-    with pytest.raises(PreparationError, match="arc length"):
-        join_preparations([Preparation("arc length"), Preparation("as given")])
-
-
-def test_its_mean_has_the_coordinates_of_the_shapes(registered):
-    with pytest.raises(ShapeInputError, match=r"mean of shape \(5,\).*n_points=3"):
-        sx.ShapeSet([[0, 1, 1j]], preparation=registered.preparation)
+    plain = raw.replace(preparation=None)
+    assert (registered + plain).preparation == registered.preparation
+    assert (plain + plain).preparation is None
+    resampled, given = (raw.replace(preparation=Preparation(how)) for how in ("arc length", "as given"))
+    assert (resampled + raw).preparation == Preparation()
+    for first, second, words in (
+        (registered, raw, "same way: expected .*registered to a mean .*, got outlines that are not registered"),
+        (registered, unknown, "got outlines that are prepared in a way that is not recorded"),
+        (resampled, given, "arc length"),
+    ):
+        with pytest.raises(PreparationError, match=words):
+            first + second
 
 
 def test_summaries_tell_it(registered):
@@ -79,12 +73,10 @@ def test_a_file_keeps_every_bit(dtype):
         {},
         {"resampling": "guess", "registration": None},
         {"resampling": None, "registration": {"mean": [[0, 1]]}},
-        {"resampling": None, "registration": {"mean": [[0, 1]] * 3, "start": 1, "direction": True,
-                                              "reflection": True, "subsample": True}},
-        {"resampling": None, "registration": {"mean": [[0, float("nan")]] * 3, "start": True, "direction": True,
-                                              "reflection": True, "subsample": True}},
+        {"resampling": None, "registration": {"mean": [[0, 1]] * 3, **FLAGS, "start": 1}},
+        {"resampling": None, "registration": {"mean": [[0, float("nan")]] * 3, **FLAGS}},
     ],
-)  # fmt: skip
+)
 def test_damaged_records_are_refused(value):
     with pytest.raises(ValueError, match="preparation is damaged"):
         preparation_of_header({"preparation": value}, 3)

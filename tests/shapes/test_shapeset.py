@@ -37,26 +37,18 @@ def worms() -> sx.ShapeSet:
 
 
 class TestMaking:
-    def test_defaults(self):
+    def test_defaults(self, worms):
         shapes = sx.ShapeSet(TRIANGLES)
-        assert shapes.space == sx.Landmarks(3)
+        assert (shapes.space, shapes.shape, shapes.closed) == (sx.Landmarks(3), (4, 3), False)
         assert shapes.ids.tolist() == ["0", "1", "2", "3"]
-        assert shapes.labels is None
-        assert shapes.sequence is None
-        assert dict(shapes.metadata) == {}
-        assert shapes.shape == (4, 3)
-        assert not shapes.closed
+        assert (shapes.labels, shapes.sequence, dict(shapes.metadata)) == (None, None, {})
+        assert sx.ShapeSet(TRIANGLES[0]).shape == (1, 3)
+        assert sx.ShapeSet(worms).space == worms.space
 
     def test_real_points(self):
         shapes = sx.ShapeSet(sx.to_points(TRIANGLES).astype(np.float32))
         assert shapes.configurations.dtype == np.complex64
         np.testing.assert_array_equal(shapes.configurations, TRIANGLES)
-
-    def test_one_shape(self):
-        assert sx.ShapeSet(TRIANGLES[0]).shape == (1, 3)
-
-    def test_a_set_of_a_set_keeps_its_space(self, worms):
-        assert sx.ShapeSet(worms).space == worms.space
 
     def test_arrays_are_closed_to_writing(self, worms):
         for array in (worms.configurations, worms.ids, worms.labels, worms.sequence, worms.metadata["scale"]):
@@ -88,13 +80,8 @@ class TestMaking:
         shapes = sx.ShapeSet([[0, complex(np.nan, 1), 1j]], missing="allow")
         assert shapes.is_missing.tolist() == [[False, True, False]]
         assert np.isnan(shapes.configurations[0, 1].imag)
-        with pytest.raises(
-            NonFiniteError, match="infinite coordinates in row 0: only NaN stands for a missing landmark"
-        ):
+        with pytest.raises(NonFiniteError, match="row 0: only NaN stands for a missing landmark"):
             sx.ShapeSet([[0, np.inf, 1j]], missing="allow")
-
-    def test_pickles(self, worms):
-        assert pickle.loads(pickle.dumps(worms)).equals(worms)
 
 
 class TestCutting:
@@ -106,32 +93,21 @@ class TestCutting:
 
     @pytest.mark.parametrize("key", [slice(1, 3), [1, 2], np.array([False, True, True, False]), np.array([-3, -2])])
     def test_rows(self, worms, key):
-        part = worms[key]
-        np.testing.assert_array_equal(part.configurations, TRIANGLES[1:3])
-        assert part.ids.tolist() == ["b", "c"]
-        assert part.labels.tolist() == ["", "y"]
-        assert part.sequence.tolist() == [0, 1]
-        assert part.metadata["image"].tolist() == ["q", ""]
-        assert part.space == worms.space
-        assert part.notes == worms.notes
+        columns = {"ids": ["b", "c"], "labels": ["", "y"], "sequence": [0, 1]}
+        metadata = {"frame": [4, 0], "scale": [np.nan, 1], "image": ["q", ""]}
+        assert worms[key].equals(sx.ShapeSet(TRIANGLES[1:3], worms.space, **columns, metadata=metadata))
+        assert worms[key].notes == worms.notes
 
-    def test_nothing(self, worms):
-        for key in ([], slice(0, 0), np.zeros(4, dtype=bool)):
-            empty = worms[key]
-            assert len(empty) == 0
-            assert empty.space == worms.space
-            assert "0 shapes" in empty.summary()
+    @pytest.mark.parametrize("key", [[], slice(0, 0), np.zeros(4, dtype=bool)])
+    def test_nothing(self, worms, key):
+        assert len(worms[key]) == 0
+        assert worms[key].space == worms.space
+        assert "0 shapes" in worms[key].summary()
 
     @pytest.mark.parametrize("key", ["a", [0.5], ([0], [1]), [[0, 1]], None])
     def test_other_keys(self, worms, key):
         with pytest.raises(TypeError, match="A set is indexed by"):
             worms[key]
-
-    def test_arrays_are_not_added_to_coordinates(self):
-        shapes = sx.ShapeSet([[0, 1, 1j]])
-        for other in (np.ones((1, 3)), 1, [[0, 1, 1j]]):
-            with pytest.raises(TypeError, match=r"concatenates two sets.*ShapeSet\(X, space\)"):
-                shapes + other
 
     def test_mask_of_another_length(self, worms):
         with pytest.raises(IndexError, match="mask has 2 entries"):
@@ -145,26 +121,24 @@ class TestJoining:
         shapes = sx.ShapeSet(Z, space, sequence=np.arange(5), metadata={"number": np.arange(5) / 3})
         assert (shapes[:place] + shapes[place:]).equals(shapes)
 
-    def test_spaces_differ(self, worms):
+    def test_what_cannot_be_joined(self, worms):
         with pytest.raises(ShapeInputError, match=r"in the same space, but set 0 is in .*closed=True.* set 1"):
             worms + sx.ShapeSet(TRIANGLES)
-
-    def test_no_set(self):
         with pytest.raises(EmptySetError):
             sx.ShapeSet.concatenate([])
+        for other in (np.ones((1, 3)), 1, [[0, 1, 1j]]):
+            with pytest.raises(TypeError, match=r"concatenates two sets.*ShapeSet\(X, space\)"):
+                worms + other
 
     def test_columns_of_one_set_only(self, worms):
-        plain = sx.ShapeSet(TRIANGLES[:1], worms.space)
-        both = worms + plain
-        assert both.labels.tolist() == ["x", "", "y", "x", ""]
-        assert both.sequence.tolist() == [0, 0, 1, 1, -1]
-        assert both.metadata["frame"].tolist() == [3, 4, 0, 1, -1]
-        assert np.isnan(both.metadata["scale"][-1])
-        assert both.metadata["image"][-1] == ""
+        labels, metadata = ["x", "", "y", "x", ""], {"frame": [3, 4, 0, 1, -1], "scale": [0.5, np.nan, 1, 2, np.nan]}
+        both = worms + sx.ShapeSet(TRIANGLES[:1], worms.space, ids=["a"])
+        X, metadata["image"] = TRIANGLES[[0, 1, 2, 3, 0]], ["p", "q", "", "r", ""]
+        sequence = [0, 0, 1, 1, -1]
+        assert both.equals(sx.ShapeSet(X, worms.space, [*"abcaa"], labels, sequence, metadata))
 
     def test_columns_of_other_kinds_become_text(self):
-        first = sx.ShapeSet(TRIANGLES[:1], metadata={"tree": [1]})
-        second = sx.ShapeSet(TRIANGLES[:1], metadata={"tree": ["T02"]})
+        first, second = (sx.ShapeSet(TRIANGLES[:1], metadata={"tree": [tree]}) for tree in (1, "T02"))
         assert (first + second).metadata["tree"].tolist() == ["1", "T02"]
 
     @given(st.lists(st.lists(st.integers(-1, 4), min_size=1, max_size=5), min_size=1, max_size=4))
@@ -197,8 +171,8 @@ class TestEquality:
         ],
     )
     def test_every_part_counts(self, worms, changes):
-        assert worms.equals(worms.replace())
         assert worms.equals(worms.replace(notes=(), provenance={}))
+        assert pickle.loads(pickle.dumps(worms)).equals(worms)
         assert not worms.equals(worms.replace(**changes))
         assert not worms.equals(TRIANGLES)
 
@@ -213,35 +187,41 @@ def test_a_set_as_a_table(worms):
     assert table["id"].tolist() == worms.ids.tolist()
 
 
-class TestSummary:
-    def test_words(self, worms):
-        text = worms.summary()
-        assert "4 shapes in Landmarks(n_points=3, closed=True), closed" in text
-        assert "2 labels: x 2, y 1; 1 shape without a label" in text
-        assert "2 time series of 2 shapes" in text
-        assert "1 id used more than once" in text
-        assert "direction: all turn counter-clockwise" in text
-        assert "note: looked at" in text
+def test_summary(worms):
+    for line in (
+        "4 shapes in Landmarks(n_points=3, closed=True), closed",
+        "2 labels: x 2, y 1; 1 shape without a label",
+        "2 time series of 2 shapes",
+        "1 id used more than once",
+        "direction: all turn counter-clockwise",
+        "note: looked at",
+    ):
+        assert line in worms.summary().splitlines()
+    rows = [[0, 1, 1j], [0, 1j, 1], [0, 1, 1j], [0, np.nan, 1j], [2, 2, 2]]
+    for words in (
+        "missing: 1 landmark in 1 shape",
+        "1 shape exactly repeats another one",
+        "1 shape collapsed to a point",
+        "direction: 2 turn counter-clockwise, 1 clockwise",
+    ):
+        assert words in sx.ShapeSet(rows, worms.space, missing="allow").summary()
+    assert "closed=True" in sx.ShapeSet([[0, 1, 1j, 0]]).summary()
 
-    def test_directions_repeats_and_missing(self):
-        shapes = sx.ShapeSet(
-            [[0, 1, 1j], [0, 1j, 1], [0, 1, 1j], [0, np.nan, 1j], [2, 2, 2]],
-            sx.Landmarks(3, closed=True),
-            missing="allow",
-        )
-        text = shapes.summary()
-        assert "missing: 1 landmark in 1 shape" in text
-        assert "1 shape exactly repeats another one" in text
-        assert "1 shape collapsed to a point" in text
-        assert "direction: 2 turn counter-clockwise, 1 clockwise" in text
 
-    def test_ends_that_meet(self):
-        assert "closed=True" in sx.ShapeSet([[0, 1, 1j, 0]]).summary()
+@given(stacks(n_shapes=3))
+def test_sets_of_any_space(stack):
+    space, Z = stack
+    shapes = sx.ShapeSet(Z, space)
+    assert repr(space) in shapes.summary()
+    np.testing.assert_array_equal(sx.mean_shape(shapes), sx.mean_shape(Z, space=space))
+    np.testing.assert_array_equal(space.preshape(shapes), space.preshape(Z))
 
-    @given(stacks(n_shapes=3))
-    def test_any_space(self, stack):
-        space, Z = stack
-        assert repr(space) in sx.ShapeSet(Z, space).summary()
+
+def test_summary_shows_all_notes_but_those_of_many_records():
+    notes = [f"left out: record {n}" for n in range(9)] + [f"remark {n}" for n in range(9)]
+    lines = sx.ShapeSet([[0, 1, 1j]] * 3, notes=notes).summary().splitlines()
+    assert sum(line.startswith("note: remark") for line in lines) == 9
+    assert lines[-1].startswith("and 3 more notes on records left out: shapelex info FILE --json")
 
 
 def make_set(space, seed=0, n_shapes=24):
@@ -250,45 +230,33 @@ def make_set(space, seed=0, n_shapes=24):
 
 
 CURVES = sx.BSpline(6)
-USES = {
-    "mean_shape": lambda X, **space: sx.mean_shape(X, **space),
-    "pairwise_distances": lambda X, **space: sx.pairwise_distances(X, **space),
-    "encode": lambda X, **space: sx.encode(X, make_set(CURVES).configurations[:4], 2, **space).toarray(),
-    "ShapeDictionary": lambda X, **space: (
-        sx.ShapeDictionary(4, 2, max_iter=3, random_state=0, **space).fit(X).transform(X).view(np.ndarray)
-    ),
-    "cross_val_score": lambda X, **space: cross_val_score(
-        sx.ShapeDictionary(4, 2, max_iter=2, random_state=0, **space), X, cv=3
-    ),
-    "compare": lambda X, **space: sx.compare(
-        X, ["complex PCA", "tangent PCA"], n_nonzero=[1, 2], random_state=0, **space
-    )["rmse"],
-    "suggest": lambda X, **space: sx.suggest(
-        X, [3, 4], n_nonzero=[1, 2], random_state=0, stability=False, **space
-    ).surface["rmse"],
-    "OutlineRegistration": lambda X, **space: np.asarray(sx.OutlineRegistration(**space).fit(X).transform(X)),
-    "ProcrustesKernel": lambda X, **space: sx.ProcrustesKernel(**space).fit_transform(X),
-}
+QUICK = {"n_atoms": 4, "n_nonzero": 2, "max_iter": 2, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        sx.mean_shape,
+        sx.pairwise_distances,
+        lambda X, space: sx.encode(X, make_set(CURVES).configurations[:4], 2, space=space),
+        lambda X, space: sx.ShapeDictionary(**QUICK, space=space).fit(X),
+        lambda X, space: sx.compare(X, ["complex PCA", "tangent PCA"], n_nonzero=[1, 2], space=space),
+        lambda X, space: sx.suggest(X, [3, 4], n_nonzero=[1, 2], stability=False, space=space),
+        lambda X, space: sx.OutlineRegistration(space=space).fit(X),
+        lambda X, space: sx.ProcrustesKernel(space=space).fit(X),
+    ],
+)
+def test_a_set_is_not_used_in_another_space(use):
+    for space, other in ((CURVES, sx.Landmarks(6)), (sx.Landmarks(6), CURVES)):
+        with pytest.raises(ShapeInputError, match="is used in"):
+            use(make_set(other), space=space)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
-def test_functions_and_estimators_take_the_space_of_a_set(use):
+def test_cross_validation_takes_the_space_of_a_set():
     shapes = make_set(CURVES)
-    expected = use(shapes.configurations, space=CURVES)
-    np.testing.assert_array_equal(use(shapes), expected)
-    if use is not USES["cross_val_score"]:
-        for space, given in ((CURVES, make_set(sx.Landmarks(6))), (sx.Landmarks(6), shapes)):
-            with pytest.raises(ShapeInputError, match="is used in"):
-                use(given, space=space)
-
-
-@given(stacks(n_shapes=4))
-def test_geometry_takes_the_space_of_a_set(stack):
-    space, Z = stack
-    shapes = sx.ShapeSet(Z, space)
-    np.testing.assert_array_equal(sx.mean_shape(shapes), sx.mean_shape(Z, space=space))
-    np.testing.assert_array_equal(space.preshape(shapes), space.preshape(Z))
+    expected = cross_val_score(sx.ShapeDictionary(**QUICK, space=CURVES), shapes.configurations, cv=3)
+    np.testing.assert_array_equal(cross_val_score(sx.ShapeDictionary(**QUICK), shapes, cv=3), expected)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -341,12 +309,3 @@ def test_centroid_size_of_curves_is_the_mean_along_them():
     space = sx.BSpline(12)
     curve = space.fit(np.exp(2j * np.pi * np.arange(100) / 100) * 5 + 3)
     np.testing.assert_allclose(sx.ShapeSet([curve], space).centroid_size, [5], rtol=1e-3)
-
-
-def test_summary_shows_all_notes_but_those_of_many_records():
-    notes = [f"left out: record {n}" for n in range(9)] + [f"remark {n}" for n in range(9)]
-    shapes = sx.ShapeSet([[0, 1, 1j]] * 3, labels=["a", "", "a"], notes=notes)
-    lines = str(shapes.summary()).splitlines()
-    assert sum(line.startswith("note: remark") for line in lines) == 9
-    assert lines[-1].startswith("and 3 more notes on records left out: shapelex info FILE --json")
-    assert "1 label: a 2; 1 shape without a label" in lines

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError
 from shapelex.store.code_files import SUFFIXES, describe_codes, read_code_errors, write_codes
 
@@ -15,7 +14,7 @@ TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 
 
 def make_codes(path, errors=(0.5, 0.25, 0.125)):
-    codes = SparseCodes([[0, 1], [2, -1], [1, 0]], [[1j, 2], [3, 0], [4, 1]], 3)
+    codes = sx.SparseCodes([[0, 1], [2, -1], [1, 0]], [[1j, 2], [3, 0], [4, 1]], 3)
     return write_codes(path, [(codes, np.array(errors), {"id": np.array(["a", "b", "c"])})], {"command": "x"})
 
 
@@ -29,7 +28,7 @@ def test_lost_chunks_are_no_zeros(tmp_path, array):
 
 
 def test_chunks_of_zeros_are_written(tmp_path):
-    codes = SparseCodes([[0]], [[0]], 1)
+    codes = sx.SparseCodes([[0]], [[0]], 1)
     path = write_codes(tmp_path / "codes.zarr", [(codes, np.zeros(1), {"id": np.array([""])})], {})
     assert sx.read_codes(path).codes == codes
 

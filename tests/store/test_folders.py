@@ -6,47 +6,55 @@ import sys
 import pytest
 
 import shapelex as sx
-from shapelex.store.atomic import replace_folder, work_folder, write_atomically
+from shapelex.store import atomic
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of folders on Windows")
 
 
+def run_python(code, *arguments):
+    """Return the exit status of another process that runs some code."""
+    before = "import os, sys\nfrom pathlib import Path\nfrom shapelex.store import atomic\n"
+    return subprocess.run([sys.executable, "-c", before + code, *map(str, arguments)], check=False).returncode
+
+
 def test_two_works_on_the_same_target_keep_apart(tmp_path):
-    with work_folder(tmp_path / "out.npz") as first:
+    with atomic.work_folder(tmp_path / "out.npz") as first:
         (first / "part").write_text("first")
-        with work_folder(tmp_path / "out.npz") as second:
+        with atomic.work_folder(tmp_path / "out.npz") as second:
             assert first != second
         assert (first / "part").read_text() == "first"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_another_process_leaves_a_folder_in_use_alone(tmp_path):
-    code = (
-        "from pathlib import Path; from shapelex.store.atomic import work_folder\n"
-        f"with work_folder(Path({str(tmp_path / 'out.npz')!r})): pass"
-    )
-    with work_folder(tmp_path / "out.npz") as folder:
-        subprocess.run([sys.executable, "-c", code], check=True)
+    with atomic.work_folder(tmp_path / "out.npz") as folder:
+        assert run_python("with atomic.work_folder(Path(sys.argv[1])): pass", tmp_path / "out.npz") == 0
         assert folder.is_dir()
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
     code = (
-        "import os; from pathlib import Path; from shapelex.store.atomic import work_folder\n"
-        f"with work_folder(Path({str(tmp_path / 'out.npz')!r})) as folder:\n"
-        "    (folder / 'part').write_text('half'); os._exit(9)"
+        "with atomic.work_folder(Path(sys.argv[1])) as folder:\n    (folder / 'part').write_text('half'); os._exit(9)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    assert run_python(code, tmp_path / "out.npz") == 9
     assert len(list(tmp_path.iterdir())) == 1
-    with work_folder(tmp_path / "out.npz") as folder:
+    with atomic.work_folder(tmp_path / "out.npz") as folder:
         assert list(tmp_path.iterdir()) == [folder]
 
 
+def test_a_file_that_a_killed_process_left_is_removed(tmp_path):
+    code = "atomic.write_atomically(Path(sys.argv[1]), lambda stream: os._exit(9))"
+    assert run_python(code, tmp_path / "out.csv") == 9
+    assert len(list(tmp_path.iterdir())) == 1
+    atomic.write_atomically(tmp_path / "out.csv", lambda stream: stream.write(b"whole"))
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
 def test_the_last_of_two_writers_wins_whole(tmp_path):
-    with replace_folder(tmp_path / "out.zarr") as first:
+    with atomic.replace_folder(tmp_path / "out.zarr") as first:
         first.mkdir()
         (first / "a").write_text("first")
-        with replace_folder(tmp_path / "out.zarr") as second:
+        with atomic.replace_folder(tmp_path / "out.zarr") as second:
             second.mkdir()
             (second / "a").write_text("second")
         assert (tmp_path / "out.zarr" / "a").read_text() == "second"
@@ -75,38 +83,16 @@ def test_writers_at_once_leave_a_whole_set(tmp_path, suffix):
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 
 
-def test_a_file_that_a_killed_process_left_is_removed(tmp_path):
-    code = (
-        "import os; from pathlib import Path; from shapelex.store.atomic import write_atomically\n"
-        f"write_atomically(Path({str(tmp_path / 'out.csv')!r}), lambda stream: os._exit(9))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
-    assert len(list(tmp_path.iterdir())) == 1
-    write_atomically(tmp_path / "out.csv", lambda stream: stream.write(b"whole"))
-    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
-
-
 KILLED = """
-import os
-from pathlib import Path
-from shapelex.store import atomic
-target = Path({target!r})
 atomic._exchange = lambda first, second: False
 rename = Path.rename
 def rename_and_die(self, other):
     rename(self, other)
     os._exit(9)
 Path.rename = rename_and_die
-with atomic.replace_folder(target) as partial:
+with atomic.replace_folder(Path(sys.argv[1])) as partial:
     partial.mkdir()
 """
-
-
-def cut_off_replacing(target):
-    """Kill a process when it has moved the old folder aside, and not yet put the new one there."""
-    code = KILLED.format(target=str(target))
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
-    assert not target.exists()
 
 
 def test_reading_finds_a_set_whose_replacement_was_cut_off(tmp_path):
@@ -114,7 +100,9 @@ def test_reading_finds_a_set_whose_replacement_was_cut_off(tmp_path):
     shapes = sx.ShapeSet([[0, 1, 1j], [0, 2, 1j]])
     for read in (sx.read, lambda path: sx.open_shapes(path)[:]):
         target = sx.write(shapes, tmp_path / "out.zarr", overwrite=True)
-        cut_off_replacing(target)
+        # Killed when it has moved the old folder aside, and not yet put the new one there.
+        assert run_python(KILLED, target) == 9
+        assert not target.exists()
         assert read(target).equals(shapes)
         assert [path.name for path in tmp_path.iterdir()] == ["out.zarr"]
 
@@ -124,18 +112,17 @@ def test_a_folder_that_is_replaced_is_always_there(tmp_path):
     target = tmp_path / "out.zarr"
     target.mkdir()
     code = (
-        "from pathlib import Path; from shapelex.store.atomic import replace_folder\n"
+        "import sys; from pathlib import Path; from shapelex.store.atomic import replace_folder\n"
         "for _ in range(300):\n"
-        f"    with replace_folder(Path({str(target)!r})) as partial: partial.mkdir()"
+        "    with replace_folder(Path(sys.argv[1])) as partial: partial.mkdir()"
     )
-    writer = subprocess.Popen([sys.executable, "-c", code])
-    n_missed = n_seen = 0
+    writer = subprocess.Popen([sys.executable, "-c", code, str(target)])
+    n_seen = 0
     while writer.poll() is None:
         n_seen += 1
-        n_missed += not target.exists()
+        assert target.exists()
     assert writer.returncode == 0
     assert n_seen > 0
-    assert n_missed == 0
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), OSError(27, "File too large")])
@@ -144,6 +131,6 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, error):
         raise error
 
     with pytest.raises(OSError, match=f"{error.strerror}.*out.npz") as caught:
-        write_atomically(tmp_path / "out.npz", write)
+        atomic.write_atomically(tmp_path / "out.npz", write)
     assert caught.value.filename == str(tmp_path / "out.npz")
     assert list(tmp_path.iterdir()) == []
