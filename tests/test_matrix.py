@@ -92,143 +92,96 @@ class Cell:
         return model
 
 
-def fit(X, cell):
-    return attributes(cell.dictionary().fit(X))
-
-
-def fit_batches(X, cell):
-    return attributes(cell.dictionary().set_params(batch_size=16).fit(X))
-
-
-def partial_fit(X, cell):
-    return attributes(cell.dictionary().partial_fit(X).partial_fit(X))
-
-
 def attributes(model):
-    return {name: getattr(model, name) for name in ("atoms_", "usage_", "rmse_", "loss_curve_")}
+    return [getattr(model, name) for name in ("atoms_", "usage_", "rmse_", "loss_curve_")]
 
 
-def encode(X, cell):
-    codes = cell.fitted().encode(X)
+def parts(codes):
     codes = codes.compute() if hasattr(codes, "compute") else codes
-    return {"support": codes.support, "coefs": codes.coefs}
+    return [codes.support, codes.coefs]
 
 
-def encode_over_atoms(X, cell):
-    codes = sx.encode(X, cell.fitted().atoms_, 2, space=cell.space, device=cell.device)
-    return {"support": codes.support, "coefs": codes.coefs}
-
-
-def encode_polished(X, cell):
-    codes = sx.encode(X, cell.fitted().atoms_, 2, "omp", polish=True, space=cell.space)
-    return {"support": codes.support, "coefs": codes.coefs}
-
-
-def encode_penalized(X, cell):
-    codes = sx.encode(X, cell.fitted().atoms_, 2, weight_penalty=0.1, space=cell.space)
-    return {"support": codes.support, "coefs": codes.coefs}
-
-
-def transform(X, cell):
-    return {"codes": np.asarray(cell.fitted().transform(X))}
-
-
-def reconstruct(X, cell):
-    return {"configurations": np.asarray(cell.fitted().reconstruct(X))}
-
-
-def errors(X, cell):
-    return {"errors": np.asarray(cell.fitted().errors(X))}
-
-
-def score(X, cell):
-    return {"score": cell.fitted().score(X)}
-
-
-def realism(X, cell):
-    return {"distances": cell.fitted().realism(X)}
-
-
-def mean_shape(X, cell):
-    return {"mean": sx.mean_shape(X, cell.distance, space=cell.space)}
-
-
-def align_to_mean(X, cell):
-    return {"aligned": sx.align_to_mean(X, space=cell.space)}
+def encode(X, cell, *coder, **options):
+    return parts(sx.encode(X, cell.fitted().atoms_, 2, *coder, space=cell.space, **options))
 
 
 def register(X, cell):
     found = sx.register(X, cell.space, n_starts=1)
-    return {"configurations": found.configurations, "shift": found.shift, "distance": found.distance_after}
+    return [found.configurations, found.shift, found.distance_after]
 
 
 def outline_registration(X, cell):
     model = sx.OutlineRegistration(space=cell.space, n_starts=1).fit(X)
     registered = model.transform(X)
     assert isinstance(registered, sx.ShapeSet) == isinstance(X, sx.ShapeSet)
-    return {"mean_": model.mean_, "configurations": np.asarray(registered)}
-
-
-def suggest(X, cell):
-    found = sx.suggest(X, [2], [1], space=cell.space, cv=2, stability=False, random_state=0)
-    return {"rmse": found.surface["rmse"]}
+    return [model.mean_, np.asarray(registered)]
 
 
 def compare(X, cell):
     methods = {"dictionary": make_dictionary(None, cell.dtype), "modes": sx.ComplexPCA()}
-    return {"rmse": sx.compare(X, methods, [1], space=cell.space)["rmse"]}
+    return [sx.compare(X, methods, [1], space=cell.space)["rmse"]]
 
 
 def impute(X, cell):
     found = sx.impute(X, cell.fitted(), n_repeats=1)
-    return {"configurations": found.configurations, "hidden_error": found.hidden_error}
+    return [found.configurations, found.hidden_error]
 
 
 def classifier(X, cell):
     # Swaps that are nearly equally good could be decided by rounding.
     options = {"coder": "ormp", "max_iter": 2, "n_swaps": 0, "random_state": 0}
-    model = sx.ShapeDictionaryClassifier(2, 1, space=cell.space, **options)
-    return {"class_errors": model.fit(X, LABELS).class_errors(X), "probabilities": model.predict_proba(X)}
+    model = sx.ShapeDictionaryClassifier(2, 1, space=cell.space, **options).fit(X, LABELS)
+    return [model.class_errors(X), model.predict_proba(X)]
 
 
 def features(X, cell):
     dictionary = make_dictionary(cell.space, cell.dtype, device=cell.device)
-    model = sx.CodeFeatures("similarity", dictionary=dictionary).fit(X)
-    return {"features": np.asarray(model.transform(X))}
+    return [np.asarray(sx.CodeFeatures("similarity", dictionary=dictionary).fit(X).transform(X))]
 
 
-def complex_pca(X, cell):
-    return {"errors": sx.ComplexPCA(2, space=cell.space).fit(X).errors(X)}
+def errors_of(model):
+    return lambda X, cell: [model.set_params(space=cell.space).fit(X).errors(X)]
 
 
-def tangent_pca(X, cell):
-    return {"errors": sx.TangentPCA(2, space=cell.space).fit(X).errors(X)}
-
-
-def align_first(X, cell):
-    model = sx.AlignFirstDictionary(3, 1, space=cell.space, max_iter=2, n_swaps=0, random_state=0, coder="ormp")
-    return {"errors": model.fit(X).errors(X)}
-
-
-def kernel(X, cell):
-    return {"values": sx.ProcrustesKernel(space=cell.space).fit(X).transform(X)}
-
-
-def riemannian(X, cell):
-    model = sx.RiemannianDictionary(3, space=cell.space, max_iter=1, tol=1, random_state=0)
-    return {"errors": model.fit(X).errors(X)}
-
-
+ALIGNED = sx.AlignFirstDictionary(3, 1, max_iter=2, n_swaps=0, random_state=0, coder="ormp")
 FUNCTIONS = {
-    "distance device": [fit, partial_fit],
-    "distance": [mean_shape],
-    "device": [fit_batches, encode, encode_over_atoms, transform, reconstruct, errors, score, features],
-    "": [
-        *(encode_polished, encode_penalized, realism, align_to_mean, register, outline_registration, suggest, compare),
-        *(impute, classifier, complex_pca, tangent_pca, align_first, kernel, riemannian),
-    ],
+    "distance device": {
+        "fit": lambda X, cell: attributes(cell.dictionary().fit(X)),
+        "partial_fit": lambda X, cell: attributes(cell.dictionary().partial_fit(X).partial_fit(X)),
+    },
+    "distance": {"mean_shape": lambda X, cell: [sx.mean_shape(X, cell.distance, space=cell.space)]},
+    "device": {
+        "fit in batches": lambda X, cell: attributes(cell.dictionary().set_params(batch_size=16).fit(X)),
+        "encode": lambda X, cell: parts(cell.fitted().encode(X)),
+        "encode over atoms": lambda X, cell: encode(X, cell, device=cell.device),
+        "transform": lambda X, cell: [np.asarray(cell.fitted().transform(X))],
+        "reconstruct": lambda X, cell: [np.asarray(cell.fitted().reconstruct(X))],
+        "errors": lambda X, cell: [np.asarray(cell.fitted().errors(X))],
+        "score": lambda X, cell: [cell.fitted().score(X)],
+        "features": features,
+    },
+    "": {
+        "encode, polished": lambda X, cell: encode(X, cell, "omp", polish=True),
+        "encode, penalized": lambda X, cell: encode(X, cell, weight_penalty=0.1),
+        "realism": lambda X, cell: [cell.fitted().realism(X)],
+        "align_to_mean": lambda X, cell: [sx.align_to_mean(X, space=cell.space)],
+        "register": register,
+        "outline registration": outline_registration,
+        "suggest": lambda X, cell: [
+            sx.suggest(X, [2], [1], space=cell.space, cv=2, stability=False, random_state=0).surface["rmse"]
+        ],
+        "compare": compare,
+        "impute": impute,
+        "classifier": classifier,
+        "complex PCA": errors_of(sx.ComplexPCA(2)),
+        "tangent PCA": errors_of(sx.TangentPCA(2)),
+        "align first": errors_of(ALIGNED),
+        "kernel": lambda X, cell: [sx.ProcrustesKernel(space=cell.space).fit(X).transform(X)],
+        "riemannian": errors_of(sx.RiemannianDictionary(3, max_iter=1, tol=1, random_state=0)),
+    },
 }
 """Functions by the axes that they have beside kind, space and precision."""
+CALLS = {name: function for functions in FUNCTIONS.values() for name, function in functions.items()}
 
 
 def all_cells():
@@ -248,12 +201,12 @@ def cells():
             if len(pairs & missing) >= n_new:
                 missing -= pairs
                 chosen.append(cell)
-    return [pytest.param(*cell, id="-".join([cell[0].__name__, *cell[1:]])) for cell in chosen]
+    return [pytest.param(*cell, id="-".join(cell)) for cell in chosen]
 
 
 UNSUPPORTED = {
-    *((impute, space) for space in ("b-spline", "hermite", "complex gram")),
-    *((function, "complex gram") for function in (register, outline_registration)),
+    *(("impute", space) for space in ("b-spline", "hermite", "complex gram")),
+    *((function, "complex gram") for function in ("register", "outline registration")),
 }
 """Functions that have no meaning in a space, whatever the kind of input."""
 
@@ -261,8 +214,8 @@ UNSUPPORTED = {
 @cache
 def expected(function, space, dtype, distance):
     """Return the result for an array of double precision, on the CPU, from the numbers of the precision at hand."""
-    X = make_shapes(DTYPES[dtype], function is impute).astype(np.complex128)
-    return function(X, Cell(space, SPACES[space], np.complex128, distance, "cpu"))
+    X = make_shapes(DTYPES[dtype], function == "impute").astype(np.complex128)
+    return CALLS[function](X, Cell(space, SPACES[space], np.complex128, distance, "cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -279,15 +232,14 @@ def stored(tmp_path_factory):
 
 @pytest.mark.parametrize(("function", "kind", "space", "dtype", "distance", "device"), cells())
 def test_cell(function, kind, space, dtype, distance, device, stored):
-    X = stored(kind, space, dtype, function is impute)
+    X = stored(kind, space, dtype, function == "impute")
     # A set says its space itself; all others are told.
     cell = Cell(space, None if kind in SETS else SPACES[space], DTYPES[dtype], distance, device)
     if (function, space) in UNSUPPORTED:
         with pytest.raises(UnsupportedBySpaceError):
-            function(X, cell)
+            CALLS[function](X, cell)
         return
-    found = function(X, cell)
-    for name, value in expected(function, space, dtype, distance).items():
-        assert_close(found[name], value, TOLERANCES[dtype])
+    for found, value in zip(CALLS[function](X, cell), expected(function, space, dtype, distance), strict=True):
+        assert_close(found, value, TOLERANCES[dtype])
         if np.asarray(value).dtype.kind == "c":
-            assert found[name].dtype == DTYPES[dtype], name
+            assert found.dtype == DTYPES[dtype]
