@@ -50,8 +50,7 @@ class DaskCodes:
     def __init__(
         self, blocks: Sequence[Any], sizes: Sequence[int], n_nonzero: int, n_atoms: int, dtype: np.dtype[Any]
     ) -> None:
-        self.blocks = list(blocks)
-        self.sizes = list(sizes)
+        self.blocks, self.sizes = list(blocks), list(sizes)
         self.n_nonzero, self.n_atoms, self.dtype = n_nonzero, n_atoms, dtype
 
     @property
@@ -105,8 +104,8 @@ def map_rows(
     shapes: Shapes, work: Callable[..., Any], coding: Coding, width: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Any:
     """Return ``work(shapes, coding)`` of all chunks, one row or number per shape, as one Dask array, not computed."""
-    sizes = np.diff(shapes.stretches()).tolist()
-    return stack(shapes.map(partial(work, coding=_on_worker(coding))), sizes, width, dtype)
+    parts = shapes.map(partial(work, coding=_on_worker(coding)))
+    return stack(parts, np.diff(shapes.stretches()).tolist(), width, dtype)
 
 
 def coded_chunks(shapes: Shapes, coding: Coding, with_errors: bool) -> Iterator[CodedBlock]:
