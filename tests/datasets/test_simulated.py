@@ -37,15 +37,11 @@ def test_noise_has_the_size_asked_for(space):
         sx.datasets.make_from_dictionary(4000, 5, 2, space=space, noise=noise, random_state=1) for noise in (0.0, 0.1)
     )
     np.testing.assert_array_equal(clean.atoms, noisy.atoms)
+    # Every atom is used alike.
+    counts = np.bincount(clean.codes.support.ravel(), minlength=5)
+    assert 0.9 * 1600 < counts.min() <= counts.max() < 1.1 * 1600
     rest = np.asarray(noisy.shapes) - np.asarray(clean.shapes)
     assert np.sqrt(np.mean(space.norm(rest) ** 2)) == pytest.approx(0.1, rel=0.03)
-
-
-def test_every_atom_is_used_alike():
-    sample = sx.datasets.make_from_dictionary(5000, 10, 3, random_state=2)
-    counts = np.bincount(sample.codes.support.ravel(), minlength=10)
-    assert counts.min() > 0.9 * 1500
-    assert counts.max() < 1.1 * 1500
 
 
 def test_a_dictionary_finds_the_atoms():
@@ -70,6 +66,8 @@ def test_own_atoms():
 @pytest.mark.parametrize("n_postures", [1, 2, 4, 8])
 def test_the_true_weights_are_in_the_angles(n_postures):
     worms = sx.datasets.make_worms(60, 2, 24, n_postures=n_postures, random_state=3)
+    assert worms.space == sx.Landmarks(24)
+    np.testing.assert_allclose(np.abs(np.diff(np.asarray(worms), axis=1)), 1 / 23)
     postures = sx.datasets.worm_postures(24, n_postures)
     angles = np.unwrap(np.angle(np.diff(np.asarray(worms), axis=1)), axis=1)
     found = angles @ postures.T / 23
@@ -87,17 +85,13 @@ def test_postures_are_orthonormal_and_turn_nothing(n_points):
     np.testing.assert_allclose(postures.mean(axis=1), 0, atol=1e-13)
 
 
-def test_midlines_have_length_one_and_equal_steps():
-    worms = sx.datasets.make_worms(30, 2, 15, random_state=1)
-    np.testing.assert_allclose(np.abs(np.diff(np.asarray(worms), axis=1)), 1 / 14)
-    assert worms.space == sx.Landmarks(15)
-
-
 def test_time_series():
     worms = sx.datasets.make_worms(200, 3, random_state=2)
     assert worms.sequence.tolist() == [0] * 200 + [1] * 200 + [2] * 200
     assert worms.metadata["frame"].tolist() == [*range(200)] * 3
     assert len(set(worms.ids)) == 600
+    noise = np.asarray(sx.datasets.make_worms(200, 3, noise=0.01, random_state=2)) - np.asarray(worms)
+    assert [noise.real.std(), noise.imag.std()] == pytest.approx([0.01, 0.01], rel=0.05)
     shapes = np.asarray(worms)
     steps = sx.distance(shapes[:-1], shapes[1:])
     within = np.diff(worms.sequence) == 0
@@ -120,7 +114,9 @@ def test_worms_crawl_head_first():
 
 
 def test_states_last_and_all_occur():
-    shapes = sx.datasets.make_behavior(2000, 2, n_states=5, dwell=25, random_state=0)
+    shapes = sx.datasets.make_behavior(2000, 2, n_states=5, dwell=25, fps=20, random_state=0)
+    assert shapes.metadata["frame"].tolist() == [*range(2000)] * 2
+    np.testing.assert_allclose(shapes.metadata["time"], shapes.metadata["frame"] / 20)
     states = shapes.metadata["state"]
     assert set(states.tolist()) == set(range(5))
     for series in (0, 1):
@@ -131,25 +127,13 @@ def test_states_last_and_all_occur():
         assert lengths.mean() == pytest.approx(25, rel=0.35)
 
 
-def test_frames_and_times():
-    shapes = sx.datasets.make_behavior(10, 2, fps=20, random_state=0)
-    np.testing.assert_allclose(shapes.metadata["time"], np.tile(np.arange(10) / 20, 2))
-    assert shapes.metadata["frame"].tolist() == [*range(10), *range(10)]
-
-
 def crossings(outline: np.ndarray) -> int:
-    """Count pairs of edges that cross."""
-    following = np.roll(outline, -1)
-    n_edges, found = len(outline), 0
-    for i in range(n_edges):
-        for j in range(i + 2, n_edges - (i == 0)):
-            a, b, c, d = outline[i], following[i], outline[j], following[j]
-
-            def side(p: complex, q: complex, r: complex) -> float:
-                return float(np.imag(np.conj(q - p) * (r - p)))
-
-            found += side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
-    return found
+    """Count pairs of edges that cross: both ends of each lie on different sides of the other."""
+    start, end = outline, np.roll(outline, -1)
+    sides = np.imag(np.conj(end - start)[:, None] * (outline - start[:, None]))
+    # An end on the line itself, as of neighboring edges, is on neither side.
+    differ = sides * np.roll(sides, -1, axis=1) < -1e-12
+    return np.count_nonzero(differ & differ.T)
 
 
 def test_species_follow_each_other_with_labels_and_ids():
@@ -163,6 +147,7 @@ def test_species_follow_each_other_with_labels_and_ids():
 
 
 def test_outlines_are_simple_and_counter_clockwise():
+    assert crossings(np.array([0, 2, 1 + 2j, 1 - 2j])) > 0
     leaves = np.asarray(sx.datasets.make_leaves(4, 6, 80, random_state=1))
     assert (np.imag(np.conj(leaves) * np.roll(leaves, -1, axis=1)).sum(axis=1) > 0).all()
     assert [crossings(leaf) for leaf in leaves] == [0] * 24
@@ -262,39 +247,22 @@ def test_seeds_decide(make):
     assert not first.equals(make(generator))
 
 
-def test_noise_of_midlines_has_the_size_asked_for():
-    clean, noisy = (sx.datasets.make_worms(500, noise=noise, random_state=5) for noise in (0, 0.01))
-    rest = np.asarray(noisy) - np.asarray(clean)
-    assert rest.real.std() == pytest.approx(0.01, rel=0.05)
-    assert rest.imag.std() == pytest.approx(0.01, rel=0.05)
-
-
 SQUARE = {"X": [[0, 1, 1 + 1j, 1j]]}
 
 
 @pytest.mark.parametrize(
     ("function", "options", "error", "word"),
     [
-        ("make_from_dictionary", {"n_nonzero": 11}, ValueError, "n_nonzero"),
-        ("make_from_dictionary", {"n_nonzero": 0}, ValueError, "n_nonzero"),
-        ("make_from_dictionary", {"n_samples": 0}, ValueError, "n_samples"),
-        ("make_from_dictionary", {"n_atoms": 0}, ValueError, "n_atoms"),
-        ("make_from_dictionary", {"noise": -0.1}, ValueError, "noise"),
-        ("make_worms", {"n_frames": 0}, ValueError, "n_frames"),
-        ("make_worms", {"n_points": 5}, ValueError, "n_points"),
-        ("make_worms", {"n_postures": 9}, ValueError, "n_postures"),
-        ("make_worms", {"noise": -1}, ValueError, "noise"),
+        *[("make_from_dictionary", {name: value}, ValueError, name)
+          for name, value in [("n_nonzero", 11), ("n_nonzero", 0), ("n_samples", 0), ("n_atoms", 0), ("noise", -0.1)]],
+        *[("make_worms", {name: value}, ValueError, name)
+          for name, value in [("n_frames", 0), ("n_points", 5), ("n_postures", 9), ("noise", -1)]],
+        *[("make_behavior", {name: value}, ValueError, name)
+          for name, value in [("n_states", 13), ("dwell", 3), ("noise", -1), ("fps", 0)]],
+        *[("make_leaves", {name: value}, ValueError, name) for name, value in
+          [("n_species", 7), ("n_species", 0), ("n_per_species", 0), ("variation", np.nan), ("n_points", 2)]],
         ("make_worms", {"noise": "much"}, TypeError, "noise"),
         ("make_worms", {"n_worms": 1.5}, TypeError, "n_worms"),
-        ("make_behavior", {"n_states": 13}, ValueError, "n_states"),
-        ("make_behavior", {"dwell": 3}, ValueError, "dwell"),
-        ("make_behavior", {"noise": -1}, ValueError, "noise"),
-        ("make_behavior", {"fps": 0}, ValueError, "fps"),
-        ("make_leaves", {"n_species": 7}, ValueError, "n_species"),
-        ("make_leaves", {"n_species": 0}, ValueError, "n_species"),
-        ("make_leaves", {"n_per_species": 0}, ValueError, "n_per_species"),
-        ("make_leaves", {"variation": np.nan}, ValueError, "variation"),
-        ("make_leaves", {"n_points": 2}, ValueError, "n_points"),
         ("make_leaves", {"space": sx.Landmarks(50)}, TypeError, "closed=True"),
         ("deform", {**SQUARE, "n_deformations": 0}, ValueError, "n_deformations"),
         ("deform", {**SQUARE, "amplitude": -1}, ValueError, "amplitude"),
@@ -302,7 +270,7 @@ SQUARE = {"X": [[0, 1, 1 + 1j, 1j]]}
         ("deform", {"X": np.eye(7)}, ShapeInputError, "X"),
         ("deform", {"X": np.ones((1, 5), dtype=complex)}, CollapsedShapeError, "row 0"),
     ],
-)
+)  # fmt: skip
 def test_what_is_refused(function, options, error, word):
     with pytest.raises(error, match=word):
         getattr(sx.datasets, function)(**options)

@@ -55,6 +55,8 @@ def test_draws_from_large_sets_and_repeats(rng):
     first, second = (sx.invariance_report(X, max_shapes=10) for _ in range(2))
     assert first.n_shapes == 10
     assert str(first) == str(second)
+    with pytest.raises(ValueError, match="at least 3 shapes"):
+        sx.invariance_report(X[:2])
 
 
 def test_codes_that_are_not_unique_are_not_blamed(rng):
@@ -62,8 +64,3 @@ def test_codes_that_are_not_unique_are_not_blamed(rng):
     plane = t + np.linspace(0.1, 0.3, 12)[:, None] / t**2  # three atoms, but two dimensions
     report = sx.invariance_report(plane, sx.Landmarks(40, closed=True))
     assert all(effects(report)[change].is_nothing(report.tol) for change in POSE)
-
-
-def test_needs_shapes_to_compare(rng):
-    with pytest.raises(ValueError, match="at least 3 shapes"):
-        sx.invariance_report(family(rng, 2))

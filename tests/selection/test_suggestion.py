@@ -51,16 +51,13 @@ def found(small):
     return sx.suggest(small, random_state=0)
 
 
-def test_default_search_refines_around_the_elbow(found):
+def test_default_search_refines_around_the_elbow(small, found):
     assert (found.n_atoms, found.n_nonzero) == (4, 2)
     assert {3, 4, 5} <= set(found.surface.sizes())
     assert {1, 2, 3} <= set(found.surface.sparsities(4))
     assert set(found.surface["fold"]) == {0, 1, 2}
     # Stability is measured where it decides: a smaller size has a much larger error here.
     assert found.stability["n_atoms"].tolist() == [4]
-
-
-def test_deterministic_whatever_the_threads(small, found):
     again = sx.suggest(small, random_state=0, n_jobs=1)
     assert again.surface["rmse"].tolist() == found.surface["rmse"].tolist()
     assert again.stability["distance"].tolist() == found.stability["distance"].tolist()
@@ -84,16 +81,12 @@ def slow(small):
 
 
 def test_time_order_is_noticed(slow):
-    text = str(sx.suggest(slow, **QUICK))
+    text = str(sx.suggest(slow, max_shapes=30, **QUICK))
+    assert "30 of 90 shapes, evenly spaced" in text
     assert "1 of 90 rows are copies" in text
     assert "whole blocks of rows were held out" in text
     assert "whole groups were held out" in str(sx.suggest(slow, groups=np.arange(90) // 9, **QUICK))
     assert "these errors are too small" in str(sx.suggest(slow, cv=KFold(3, shuffle=True, random_state=0), **QUICK))
-
-
-def test_many_shapes_are_thinned(small):
-    found = sx.suggest(small, max_shapes=30, **QUICK)
-    assert "30 of 90 shapes, evenly spaced" in str(found)
 
 
 def test_progress_can_stop(small):
@@ -135,9 +128,6 @@ def test_interrupt_goes_through(small):
 def test_what_is_refused(small, options, error, words):
     with pytest.raises(error, match=words):
         sx.suggest(small, **options)
-
-
-def test_too_few_shapes(small):
     with pytest.raises(ShapeInputError, match="too few shapes"):
         sx.suggest(small[:2], cv=2)
 
@@ -219,11 +209,6 @@ def test_stability_is_that_of_a_dictionary(small):
     assert "0 of 4" in str(found.stability)
 
 
-def test_only_given_sparsities_are_tried(small):
-    found = sx.suggest(small, n_nonzero=[1, 3], stability=False, random_state=0)
-    assert set(found.surface["n_nonzero"]) == {1, 3}
-
-
 def test_repeats_of_a_few_shapes(small):
     found = sx.suggest(np.repeat(small[:2], 30, axis=0), random_state=0)
     assert found.rmse < 1e-6
@@ -232,7 +217,8 @@ def test_repeats_of_a_few_shapes(small):
 def test_sets_bring_their_space():
     space = sx.HermiteSpline(4)
     X = np.random.default_rng(0).normal(size=(60, 8, 2)) @ [1, 1j]
-    options = {"n_atoms": [3, 4], "n_nonzero": [1, 2], "stability": False, "random_state": 0}
-    reasons = sx.suggest(X, space=space, **options).reasons
-    assert sx.suggest(sx.ShapeSet(X, space), **options).reasons == reasons
-    assert sx.suggest(X, **options).reasons != reasons
+    options = {"n_atoms": [3, 4], "n_nonzero": [1, 3], "stability": False, "random_state": 0}
+    found = sx.suggest(X, space=space, **options)
+    assert set(found.surface["n_nonzero"]) == {1, 3}
+    assert sx.suggest(sx.ShapeSet(X, space), **options).reasons == found.reasons
+    assert sx.suggest(X, **options).reasons != found.reasons

@@ -1,6 +1,5 @@
 """Shapes made in code, whose truth is known; equal seeds give equal shapes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -400,18 +399,15 @@ def make_worms(
     deviation = check_not_negative(noise, "noise")
     postures = worm_postures(n_points, n_postures)
     generator = np.random.default_rng(random_state)
-    midlines: list[ComplexArray] = []
-    weights = []
+    series = []
     for _ in range(n_animals):
         amplitudes, pace = _posture_weights(n_times, len(postures), generator)
         heading = generator.uniform(0, 2 * np.pi) + 0.15 * np.cumsum(_wander(n_times, 20.0, generator))
         # The first point is the head, so the body points backward; a wave carries a worm about 2/3 of its length.
         path = np.cumsum(-pace * np.exp(1j * heading)) / (1.5 * _FRAMES_PER_WAVE)
-        midlines.append(_midlines(amplitudes @ postures + heading[:, None]) + path[:, None])
-        weights.append(amplitudes)
-    told = np.concatenate(weights).T
-    columns = {f"posture_{number}": column for number, column in enumerate(told, 1)}
-    return _recording(midlines, "worm", deviation, generator, lambda _: columns)
+        columns = {f"posture_{number}": column for number, column in enumerate(amplitudes.T, 1)}
+        series.append((_midlines(amplitudes @ postures + heading[:, None]) + path[:, None], columns))
+    return _record("worm", series, deviation, generator)
 
 
 def _midlines(angles: FloatArray) -> ComplexArray:
@@ -421,24 +417,21 @@ def _midlines(angles: FloatArray) -> ComplexArray:
     return np.asarray(bodies - bodies.mean(axis=1, keepdims=True))
 
 
-def _recording(
-    midlines: list[ComplexArray],
-    animal: str,
-    noise: float,
-    generator: np.random.Generator,
-    columns: Callable[[IntArray], dict[str, Any]],
+def _record(
+    animal: str, series: list[tuple[ComplexArray, dict[str, Any]]], noise: float, generator: np.random.Generator
 ) -> ShapeSet:
-    """Return the midlines of several animals with noise; `columns` makes further columns from the frame numbers."""
-    points = np.concatenate(midlines)
+    """Return the midlines of several animals, with noise and the columns of each."""
+    points = np.concatenate([midlines for midlines, _ in series])
     points = points + noise * _complex_normal(generator, points.shape)
-    frames = np.concatenate([np.arange(len(one)) for one in midlines])
-    sequence = np.repeat(np.arange(len(midlines)), [len(one) for one in midlines])
+    frames = np.concatenate([np.arange(len(midlines)) for midlines, _ in series])
+    sequence = np.repeat(np.arange(len(series)), [len(midlines) for midlines, _ in series])
+    told = {name: np.concatenate([columns[name] for _, columns in series]) for name in series[0][1]}
     return ShapeSet(
         points,
         Landmarks(points.shape[1]),
         ids=[f"{animal}{number}-{frame}" for number, frame in zip(sequence, frames, strict=True)],
         sequence=sequence,
-        metadata={"frame": frames, **columns(frames)},
+        metadata={"frame": frames, **told},
     )
 
 
@@ -527,17 +520,17 @@ def make_behavior(
     directions = generator.normal(size=(count, _BEHAVIOR_POSTURES))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     paces = generator.uniform(2 * np.pi / 30, 2 * np.pi / 12, size=count)
-    midlines: list[ComplexArray] = []
-    told = []
+    series = []
     for _ in range(n_animals):
         states = _draw_states(n_times, count, dwell, generator)
         phases = np.cumsum(paces[states]) + generator.uniform(0, 2 * np.pi)
         weights = centers[states] + amplitude * np.sin(phases)[:, None] * directions[states]
         heading = generator.uniform(0, 2 * np.pi) + np.cumsum(generator.normal(size=n_times) * 0.03)
-        midlines.append(_midlines(_blend(weights) @ postures + heading[:, None]))
-        told.append(states)
-    columns = {"state": np.concatenate(told)}
-    return _recording(midlines, "animal", deviation, generator, lambda frames: {"time": frames / rate, **columns})
+        # A change of state takes some time.
+        blended = uniform_filter1d(weights, _BLEND_FRAMES, axis=0, mode="nearest")
+        columns = {"time": np.arange(n_times) / rate, "state": states}
+        series.append((_midlines(blended @ postures + heading[:, None]), columns))
+    return _record("animal", series, deviation, generator)
 
 
 def _spread_directions(n_states: int, generator: np.random.Generator) -> FloatArray:
@@ -561,8 +554,3 @@ def _draw_states(n_frames: int, n_states: int, dwell: float, generator: np.rando
         if n_states > 1:
             state = (state + 1 + int(generator.integers(n_states - 1))) % n_states
     return np.array(states[:n_frames], dtype=np.int64)
-
-
-def _blend(weights: FloatArray) -> FloatArray:
-    """Average over three frames, so that a change takes some time."""
-    return np.asarray(uniform_filter1d(weights, _BLEND_FRAMES, axis=0, mode="nearest"))
