@@ -19,12 +19,9 @@ from shapelex.selection.error_surface import LEAST_STEP, AtomStability, ErrorSur
 from shapelex.selection.suggestion_reasons import (
     FEW_SHAPES,
     describe_order,
+    explain_choice,
     explain_error,
-    explain_few_shapes,
     explain_order,
-    explain_size,
-    explain_sparsity,
-    explain_stability,
 )
 from shapelex.selection.tidy_table import Progress, Row, collect
 from shapelex.shapes.opening import read_configurations
@@ -216,14 +213,11 @@ def suggest(
     elbow, sparsity = choose(surface, min_gain)
     size = most_stable(surface, table, elbow, sparsity)
     reasons = [
-        explain_few_shapes(n_used),
-        explain_error(surface, size, sparsity, len(folds), units is not None, n_used, n_shapes),
-        explain_sparsity(surface, size, sparsity),
-        explain_size(surface, size, sparsity, elbow, min_gain),
-        explain_stability(table, size),
-        explain_order(order, folds, units is not None, is_shuffled),
+        *explain_error(surface, size, sparsity, len(folds), units is not None, n_used, n_shapes),
+        *explain_choice(surface, table, size, sparsity, elbow, min_gain),
+        *explain_order(order, folds, units is not None, is_shuffled),
     ]
-    return Suggestion(size, sparsity, surface, table, [reason for reason in reasons if reason])
+    return Suggestion(size, sparsity, surface, table, reasons)
 
 
 @dataclass
@@ -263,16 +257,12 @@ class _Search:
         """Measure the neighbors of the elbow, which the reasons compare it with, until it does not move."""
         while True:
             size, n_nonzero = choose(self.surface, self.min_gain)
-            nearby = [(size - 1, n_nonzero), (size + 1, n_nonzero), (size, n_nonzero - 1), (size, n_nonzero + 1)]
-            known = {(row["n_atoms"], row["n_nonzero"]) for row in self.rows}
-            missing = [
-                (one, few)
-                for one, few in nearby
-                if one in sizes and few in sparsities and few <= one and (one, few) not in known
-            ]
-            if not missing:
+            for one, few in (size - 1, n_nonzero), (size + 1, n_nonzero), (size, n_nonzero - 1), (size, n_nonzero + 1):
+                if one in sizes and few in sparsities and few <= one and one not in self.surface.sizes(few):
+                    yield from self._measure(one, few)
+                    break
+            else:
                 return
-            yield from self._measure(*missing[0])
 
     def measure_stability(self, sizes: Sequence[int] | None) -> Iterator[Row]:
         """Learn sizes again from halves, at the sparsity of the elbow; by default those between which it decides."""

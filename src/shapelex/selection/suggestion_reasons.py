@@ -16,6 +16,7 @@ from shapelex._typing import ComplexArray, IntArray
 from shapelex.estimators.folds import Fold
 from shapelex.geometry.distances import row_distances
 from shapelex.selection.error_surface import LEAST_STEP, PRECISION, AtomStability, ErrorSurface
+from shapelex.selection.tidy_table import Row
 from shapelex.spaces import Space
 
 FEW_SHAPES = 30
@@ -28,32 +29,38 @@ _ORDERED = 0.7
 _SORTED = 0.5
 
 
-def explain_few_shapes(n_used: int) -> str:
-    """Return a sentence on a set that is too small for conclusions; empty for a larger one."""
-    if n_used >= FEW_SHAPES:
-        return ""
-    return (
-        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the "
-        f"stability of the atoms. Take the suggestion as a first guess; use at least {FEW_SHAPES} shapes to decide."
-    )
-
-
 def explain_error(
     surface: ErrorSurface, n_atoms: int, n_nonzero: int, n_folds: int, has_groups: bool, n_used: int, n_shapes: int
-) -> str:
-    """Return a sentence on the error of held-out shapes."""
+) -> list[str]:
+    """Return sentences on the error of held-out shapes, and on a set that is too small for conclusions."""
     held_out = "whole groups" if has_groups else "parts of the set"
     used = f"{n_used} of {n_shapes} shapes, evenly spaced" if n_used < n_shapes else f"all {n_shapes} shapes"
     spread = surface.spread(n_atoms, n_nonzero)
     margin = "" if np.isnan(spread) else f" ± {100 * spread:.2f}"
-    return (
+    error = (
         f"Error: held-out shapes have an error of {100 * surface.rmse(n_atoms, n_nonzero):.2f}{margin} % "
         f"(root mean squared full distance; {n_folds} {held_out} held out in turn; {used})."
     )
+    few = (
+        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the "
+        f"stability of the atoms. Take the suggestion as a first guess; use at least {FEW_SHAPES} shapes to decide."
+    )
+    return [few, error] if n_used < FEW_SHAPES else [error]
 
 
-def explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> str:
-    """Return a sentence on one atom per shape less and more; empty where neither was measured."""
+def explain_choice(
+    surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int, elbow: int, gain: float
+) -> list[str]:
+    """Return sentences on sparsity, size and stability."""
+    return [
+        *_explain_sparsity(surface, n_atoms, n_nonzero),
+        _explain_size(surface, n_atoms, n_nonzero, elbow, gain),
+        *(_explain_stability(row) for row in stability.rows() if row["n_atoms"] == n_atoms),
+    ]
+
+
+def _explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[str]:
+    """Return a sentence on one atom per shape less and more; none where neither was measured."""
     here, tried = surface.rmse(n_atoms, n_nonzero), surface.sparsities(n_atoms)
     parts = []
     if n_nonzero - 1 in tried:
@@ -68,10 +75,10 @@ def explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> str
         parts.append(f"one more would gain only {100 * (1 - error / here):.0f} % (threshold: {100 * threshold:.0f} %)")
     elif n_nonzero == max(surface.sparsities()) and n_nonzero < n_atoms:
         parts.append("more were not tried, and may be better: give a longer range of n_nonzero")
-    return f"Atoms per shape: {', '.join(parts)}." if parts else ""
+    return [f"Atoms per shape: {', '.join(parts)}."] if parts else []
 
 
-def explain_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, gain: float) -> str:
+def _explain_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, gain: float) -> str:
     """Return a sentence on fewer and more atoms."""
     sizes = surface.sizes(n_nonzero)
     smaller = [size for size in sizes if size < n_atoms]
@@ -86,18 +93,16 @@ def explain_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int
     return f"Atoms: the error is {errors}; {last}."
 
 
-def explain_stability(stability: AtomStability, n_atoms: int) -> str:
-    """Return a sentence on which atoms are reproducible; empty where it was not measured."""
-    row = next((row for row in stability.rows() if row["n_atoms"] == n_atoms), None)
-    if row is None:
-        return ""
+def _explain_stability(row: Row) -> str:
+    """Return a sentence on which atoms are reproducible, from what was measured at one size."""
+    n_named, n_atoms = row["n_named"], row["n_atoms"]
     text = (
-        f"Stability: {row['n_named']} of {n_atoms} atoms are reproducible (found again in both halves of the data); on "
-        f"average an atom is {row['distance']:.3f} from its match, and {row['chance']:.3f} from random shapes."
+        f"Stability: {n_named} of {n_atoms} atoms are reproducible (found again in both halves of the data); on average "
+        f"an atom is {row['distance']:.3f} from its match, and {row['chance']:.3f} from random shapes."
     )
-    if row["n_named"] == 0:
+    if n_named == 0:
         return f"{text} Use the codes and reconstructions, but do not interpret single atoms."
-    if row["n_named"] < n_atoms:
+    if n_named < n_atoms:
         return f"{text} stability_ of the final dictionary shows which of its atoms are reproducible."
     return text
 
@@ -135,8 +140,8 @@ class RowOrder:
         return bool(self.sorted_by) and not self.is_ordered
 
 
-def explain_order(order: RowOrder, folds: Sequence[Fold], has_groups: bool, is_shuffled: bool) -> str:
-    """Return a sentence on what the order of rows means for the folds; empty where rows are not ordered."""
+def explain_order(order: RowOrder, folds: Sequence[Fold], has_groups: bool, is_shuffled: bool) -> list[str]:
+    """Return a sentence on what the order of rows means for the folds; none where rows are not ordered."""
     parts = []
     if order.n_copies:
         parts.append(f"{order.n_copies} of {order.n_shapes} rows are copies of others")
@@ -148,7 +153,7 @@ def explain_order(order: RowOrder, folds: Sequence[Fold], has_groups: bool, is_s
     if is_shuffled:
         parts.append(f"the rows are sorted by {order.sorted_by}")
     if not parts:
-        return ""
+        return []
     if has_groups:
         advice = "whole groups were held out, so that no held-out shape had a near copy among the others"
     elif is_shuffled:
@@ -166,7 +171,7 @@ def explain_order(order: RowOrder, folds: Sequence[Fold], has_groups: bool, is_s
             "the given folds separate such rows, so these errors are too small: hold out blocks of rows (cv=3), or "
             "recordings or specimens as groups"
         )
-    return f"Order: {', and '.join(parts)}: {advice}."
+    return [f"Order: {', and '.join(parts)}: {advice}."]
 
 
 def describe_order(X: Any, configurations: ComplexArray, space: Space, generator: np.random.Generator) -> RowOrder:
