@@ -97,8 +97,8 @@ def _explain_stability(row: Row) -> str:
     """Return a sentence on which atoms are reproducible, from what was measured at one size."""
     n_named, n_atoms = row["n_named"], row["n_atoms"]
     text = (
-        f"Stability: {n_named} of {n_atoms} atoms are reproducible (found again in both halves of the data); on average "
-        f"an atom is {row['distance']:.3f} from its match, and {row['chance']:.3f} from random shapes."
+        f"Stability: {n_named} of {n_atoms} atoms are reproducible (found again in both halves of the data); on "
+        f"average an atom is {row['distance']:.3f} from its match, and {row['chance']:.3f} from random shapes."
     )
     if n_named == 0:
         return f"{text} Use the codes and reconstructions, but do not interpret single atoms."
