@@ -2,7 +2,6 @@
 
 import json
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import shapelex as sx
-from shapelex.io.formats.coco import _decode_runs, read_records
-from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.exceptions import ShapeFileError
+from tests.io.conftest import notes_of
+
+FILE = "cells.json"
+TRIANGLE = [[0, 0, 1, 0, 1, 1]]
 
 
 def encode_runs(mask: np.ndarray) -> list[int]:
-    """Run lengths down the columns, background first."""
+    """Return run lengths down the columns, background first."""
     runs, value = [0], False
     for pixel in mask.T.ravel():
         if pixel != value:
@@ -28,7 +30,7 @@ def encode_runs(mask: np.ndarray) -> list[int]:
 
 
 def pack(runs: list[int]) -> str:
-    """COCO's compression, as its C code does it."""
+    """Return run lengths in COCO's compression, as its C code does it."""
     text = ""
     for index, run in enumerate(runs):
         value = run - runs[index - 2] if index > 2 else run
@@ -41,112 +43,87 @@ def pack(runs: list[int]) -> str:
     return text
 
 
-def annotation(segmentation: Any, **others: Any) -> dict[str, Any]:
-    return {"id": 5, "image_id": 1, "category_id": 7, "segmentation": segmentation, **others}
-
-
-def read_annotations(folder: Path, *annotations: Any, **options: Any) -> list[Record | BadRecord]:
-    path = folder / "cells.json"
-    document = {
-        "images": [{"id": 1, "file_name": "plate.png"}],
-        "categories": [{"id": 7, "name": "cell"}],
-        "annotations": list(annotations),
-    }
-    path.write_text(json.dumps(document))
-    return list(read_records(path, **options))
+def document(*segmentations: Any, **others: Any) -> dict[str, Any]:
+    """Return a data set with an annotation for each segmentation."""
+    annotations = [
+        {"id": number, "image_id": 1, "category_id": 7, "segmentation": segmentation, **others}
+        for number, segmentation in enumerate(segmentations, start=5)
+    ]
+    images, categories = [{"id": 1, "file_name": "plate.png"}], [{"id": 7, "name": "cell"}]
+    return {"images": images, "categories": categories, "annotations": annotations}
 
 
 @given(arrays(bool, st.tuples(st.integers(1, 40), st.integers(1, 40))))
-def test_both_spellings_of_run_lengths_decode_to_the_mask(mask: np.ndarray) -> None:
-    runs = encode_runs(mask)
+def test_run_lengths_in_both_spellings_are_the_outline_of_the_mask(tmp_path_factory, mask):
+    runs, path = encode_runs(mask), tmp_path_factory.getbasetemp() / FILE
     for counts in (runs, pack(runs)):
-        if not mask.any():
-            with pytest.raises(ValueError, match="no pixel"):
-                _decode_runs({"size": list(mask.shape), "counts": counts}, mask.size)
-            continue
-        box, top, left = _decode_runs({"size": list(mask.shape), "counts": counts}, mask.size)
-        decoded = np.zeros_like(mask)
-        decoded[top : top + box.shape[0], left : left + box.shape[1]] = box
-        np.testing.assert_array_equal(decoded, mask)
+        path.write_text(json.dumps(document({"size": list(mask.shape), "counts": counts})))
+        if mask.any():
+            outline = sx.outlines_from_mask(mask).outlines[0]
+            np.testing.assert_array_equal(sx.read(path)[0], outline + 0.5 + 1j * (0.5 - len(mask)))
+        else:
+            with pytest.raises(ShapeFileError, match="no pixel"):
+                sx.read(path)
 
 
 def small_mask(side: int, first: int) -> dict[str, Any]:
-    """A square of 20 pixels in a large image."""
+    """Return a square of 20 pixels in a large image."""
     runs = [first * side + 100, 20, *[side - 20, 20] * 19]
     return {"size": [side, side], "counts": [*runs, side * side - sum(runs)]}
 
 
-def test_the_memory_of_run_lengths_is_that_of_the_object(tmp_path: Path) -> None:
-    masks = [annotation(small_mask(9000, first)) for first in range(100, 4000, 13)]
+def test_the_memory_of_run_lengths_is_that_of_the_object(read):
     tracemalloc.start()
-    found = read_annotations(tmp_path, *masks)
+    shapes = read(document(*[small_mask(9000, first) for first in range(100, 4000, 130)]))
     assert tracemalloc.get_traced_memory()[1] < 30 << 20
     tracemalloc.stop()
-    assert len(found) == 300
-    assert found[0].points.real.min() == 100
-    assert found[0].points.imag.max() == -100
+    assert len(shapes) == 30
+    assert shapes[0].real.min() == 100
+    assert shapes[0].imag.max() == -100
 
 
-def test_run_lengths_that_spell_far_too_many_pixels(tmp_path: Path) -> None:
-    whole = annotation({"size": [9000, 9000], "counts": [0, 81_000_000]})
-    (record,) = read_annotations(tmp_path, whole)
-    assert isinstance(record, BadRecord)
-    assert "far more than the bytes of the file" in record.reason
-    (record,) = read_annotations(tmp_path, annotation({"size": [2**32, 2**32], "counts": [2**64]}))
-    assert isinstance(record, BadRecord)
-    assert "refused" in record.reason
+def test_largest_polygon_is_read_with_its_names(read):
+    shapes = read(document([*TRIANGLE, [0, 0, 4, 0, 4, 3.5]]))
+    assert "largest was read" in shapes.notes[0]
+    np.testing.assert_array_equal(shapes.configurations, [[0, 4, 4 - 3.5j]])
+    assert (shapes.ids.tolist(), shapes.labels.tolist(), shapes.closed) == (["5"], ["cell"], True)
+    assert {name: column[0] for name, column in shapes.metadata.items()} == {"n_parts": 2, "image": "plate.png"}
 
 
-def test_largest_polygon_is_read_with_its_names(tmp_path: Path) -> None:
-    record, remark = read_annotations(tmp_path, annotation([[0, 0, 1, 0, 1, 1], [0, 0, 4, 0, 4, 3.5]]))
-    assert isinstance(remark, Remark)
-    assert "largest was read" in remark.text
-    np.testing.assert_array_equal(record.points, [0, 4, 4 - 3.5j])
-    assert (record.id, record.label, record.closed) == ("5", "cell", True)
-    assert record.metadata == {"n_parts": 2, "image": "plate.png"}
-
-
-def test_run_lengths_and_polygons_share_a_frame(tmp_path: Path) -> None:
+def test_run_lengths_and_polygons_share_a_frame(read):
     mask = np.zeros((9, 12), dtype=bool)
     mask[2:6, 3:10] = True
     mask[8, 0] = True
-    polygon, traced, _ = read_annotations(
-        tmp_path,
-        annotation([[3, 2, 10, 2, 10, 6, 3, 6]]),
-        annotation({"size": [9, 12], "counts": pack(encode_runs(mask))}),
-    )
+    traced = read(document({"size": [9, 12], "counts": pack(encode_runs(mask))}))
+    (polygon,) = read(document([[3, 2, 10, 2, 10, 6, 3, 6]])).configurations
     for extreme in (np.min, np.max):
-        assert extreme(traced.points.real) == extreme(polygon.points.real)
-        assert extreme(traced.points.imag) == extreme(polygon.points.imag)
-    assert traced.metadata["n_parts"] == 2
+        assert extreme(traced[0].real) == extreme(polygon.real)
+        assert extreme(traced[0].imag) == extreme(polygon.imag)
+    assert traced.metadata["n_parts"].tolist() == [2]
 
 
-def test_crowds_only_on_request(tmp_path: Path) -> None:
-    crowd = annotation({"size": [3, 3], "counts": [4, 1, 4]}, iscrowd=1)
-    one, remark = read_annotations(tmp_path, crowd, annotation([[0, 0, 1, 0, 1, 1]]))
-    assert isinstance(one, Record)
-    assert remark == Remark(
-        "1 of 2 annotations", "left out, since they are crowd regions; the option crowd=True reads them."
-    )
-    (record,) = read_annotations(tmp_path, crowd, crowd=True)
-    assert record.metadata["crowd"]
+def test_crowds_only_on_request(read):
+    crowd = document({"size": [3, 3], "counts": [4, 1, 4]}, iscrowd=1)
+    both = {**crowd, "annotations": crowd["annotations"] + document(TRIANGLE)["annotations"]}
+    shapes = read(both)
+    assert len(shapes) == 1
+    left_out = "1 of 2 annotations: left out, since they are crowd regions; the option crowd=True reads them."
+    assert left_out in notes_of(shapes)
+    assert read(crowd, crowd=True).metadata["crowd"].tolist() == [True]
 
 
-def test_list_of_results_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    path.write_text(json.dumps([{"image_id": 3, "category_id": 2, "segmentation": [[0, 0, 1, 0, 1, 1]], "score": 0.5}]))
-    shapes = sx.read(path)
+def test_list_of_results_is_read(read):
+    shapes = read([{"image_id": 3, "category_id": 2, "segmentation": TRIANGLE, "score": 0.5}])
     assert shapes.labels.tolist() == ["2"]
     assert shapes.metadata["score"].tolist() == [0.5]
 
 
 @pytest.mark.parametrize(
-    ("score", "kept"), [(1, 1.0), (0, 0.0), (0.5, 0.5), (True, None), ("1", None), (10**400, None), (None, None)]
+    ("score", "kept"), [(1, [1.0]), (0, [0.0]), (True, None), ("1", None), (10**400, None), (None, None)]
 )
-def test_scores_may_be_whole_numbers(tmp_path: Path, score: Any, kept: float | None) -> None:
-    (record,) = read_annotations(tmp_path, annotation([[0, 0, 1, 0, 1, 1]], score=score))
-    assert record.metadata.get("score") == kept
-    assert type(record.metadata.get("score")) is type(kept)
+def test_scores_may_be_whole_numbers(read, score, kept):
+    found = read(document(TRIANGLE, score=score)).metadata.get("score")
+    assert (found if kept is None else (found.tolist(), found.dtype.kind)) == (kept if kept is None else (kept, "f"))
 
 
 @pytest.mark.parametrize(
@@ -163,6 +140,8 @@ def test_scores_may_be_whole_numbers(tmp_path: Path, score: Any, kept: float | N
         ({"size": [3, 3], "counts": [10**30]}, "run lengths"),
         ({"size": [3, 3], "counts": [9]}, "no pixel"),
         ({"size": [10**9, 10**9], "counts": [1]}, "refused"),
+        ({"size": [2**32, 2**32], "counts": [2**64]}, "refused"),
+        ({"size": [9000, 9000], "counts": [0, 81_000_000]}, "far more than the bytes of the file"),
         ({"size": [3], "counts": [9]}, "two positive"),
         ({"size": [3, -3], "counts": [9]}, "two positive"),
         ({"size": [3, 3], "counts": "é"}, "damaged"),
@@ -170,16 +149,12 @@ def test_scores_may_be_whole_numbers(tmp_path: Path, score: Any, kept: float | N
         ({"size": [3, 3], "counts": "o"}, "middle of a number"),
     ],
 )
-def test_bad_annotation_is_named(tmp_path: Path, segmentation: Any, words: str) -> None:
-    bad, good = read_annotations(tmp_path, annotation(segmentation), annotation([[0, 0, 1, 0, 1, 1]]))
-    assert isinstance(bad, BadRecord)
-    assert bad.where == "annotation 1 (id 5)"
-    assert words in bad.reason
-    assert isinstance(good, Record)
+def test_bad_annotations(check_bad_record, segmentation, words):
+    check_bad_record(document(segmentation, TRIANGLE), 1, rf"annotation 1 \(id 5\): .*{words}")
 
 
 @pytest.mark.realdata
-def test_real_annotations(data_folder: Path) -> None:
+def test_real_annotations(data_folder):
     shapes = sx.read(data_folder / "formats/coco/nuts_instances_coco.json", n_points=64)
     assert len(shapes) == 165
     assert set(shapes.labels) == {"date", "fig", "hazelnut"}

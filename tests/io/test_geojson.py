@@ -1,7 +1,7 @@
 """GeoJSON and QuPath: geometries, classes, and what is refused."""
 
 import json
-from pathlib import Path
+import re
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.geojson import read_records
-from shapelex.io.records import BadRecord, Record, Remark
+from tests.io.conftest import notes_of
 
+FILE = "cells.geojson"
 RING = [[0, 0], [4, 0], [4, 3], [0, 0]]
 SMALL = [[0, 0], [1, 0], [1, 1], [0, 0]]
 
@@ -20,23 +20,19 @@ def feature(kind: str, coordinates: Any, **properties: Any) -> dict[str, Any]:
     return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
 
 
-def read_document(folder: Path, document: Any, **options: Any) -> list[Record | BadRecord]:
-    path = folder / "cells.geojson"
-    path.write_text(json.dumps(document))
-    return list(read_records(path, **options))
+TRIANGLE = feature("Polygon", [RING])
 
 
-def wrap(document: dict[str, Any], how: str) -> Any:
-    wrapped = {"collection": {"type": "FeatureCollection", "features": [document]}, "list": [document]}
-    return wrapped.get(how, document["geometry"] if how == "geometry" else document)
-
-
-@pytest.mark.parametrize("how", ["collection", "list", "feature", "geometry"])
-def test_polygon_in_every_wrapping(tmp_path: Path, how: str) -> None:
-    (record,) = read_document(tmp_path, wrap(feature("Polygon", [RING]), how))
-    np.testing.assert_array_equal(record.points, [0, 4, 4 - 3j])
-    assert record.closed
-    assert record.id == "cells:1"
+@pytest.mark.parametrize(
+    "document",
+    [{"type": "FeatureCollection", "features": [TRIANGLE]}, [TRIANGLE], TRIANGLE, TRIANGLE["geometry"]],
+    ids=["collection", "list", "feature", "geometry"],
+)
+def test_polygon_in_every_wrapping(read, document):
+    shapes = read(document)
+    np.testing.assert_array_equal(shapes.configurations, [[0, 4, 4 - 3j]])
+    assert shapes.closed
+    assert shapes.ids.tolist() == ["cells:1"]
 
 
 @pytest.mark.parametrize(
@@ -46,39 +42,37 @@ def test_polygon_in_every_wrapping(tmp_path: Path, how: str) -> None:
         ("MultiPolygon", [[SMALL], [RING, SMALL]], [0, 4, 4 - 3j], True, {"n_parts": 2, "n_holes": 1}),
         ("LineString", [[0, 1], [2, 3]], [-1j, 2 - 3j], False, {}),
         ("MultiLineString", [[[0, 0], [1, 0]], [[0, 0], [0, 5]]], [0, -5j], False, {"n_parts": 2}),
-        ("MultiPoint", [[0, 1], [5, 2]], [-1j, 5 - 2j], None, {}),
+        ("MultiPoint", [[0, 1], [5, 2]], [-1j, 5 - 2j], False, {}),
     ],
 )
-def test_geometries(
-    tmp_path: Path, kind: str, coordinates: Any, expected: list[complex], closed: bool | None, facts: dict[str, int]
-) -> None:
-    record, *remarks = read_document(tmp_path, feature(kind, coordinates))
-    np.testing.assert_array_equal(record.points, expected)
-    assert record.closed is closed
-    assert [remark.where for remark in remarks] == ["1 of 1 features"] * len(facts)
-    assert facts.items() <= record.metadata.items()
+def test_geometries(read, kind, coordinates, expected, closed, facts):
+    shapes = read(feature(kind, coordinates))
+    np.testing.assert_array_equal(shapes.configurations, [expected])
+    assert shapes.closed is closed
+    assert notes_of(shapes).count("1 of 1 features") == len(facts)
+    assert facts.items() <= {name: column[0] for name, column in shapes.metadata.items()}.items()
 
 
 @pytest.mark.parametrize(
-    ("classification", "label"),
+    ("classification", "labels"),
     [
-        ({"name": "Tumor", "color": [1, 2, 3]}, "Tumor"),
-        ({"names": ["Tumor", "Positive"]}, "Tumor: Positive"),
-        ("Stroma", "Stroma"),
-        (None, ""),
+        ({"name": "Tumor", "color": [1, 2, 3]}, ["Tumor"]),
+        ({"names": ["Tumor", "Positive"]}, ["Tumor: Positive"]),
+        ("Stroma", ["Stroma"]),
+        (None, None),
     ],
 )
-def test_class_becomes_label(tmp_path: Path, classification: Any, label: str) -> None:
-    (record,) = read_document(tmp_path, feature("Polygon", [RING], classification=classification, name="roi 1"))
-    assert record.label == label
-    assert record.metadata["name"] == "roi 1"
+def test_class_becomes_label(read, classification, labels):
+    shapes = read(feature("Polygon", [RING], classification=classification, name="roi 1"))
+    assert (shapes.labels if labels is None else shapes.labels.tolist()) == labels
+    assert shapes.metadata["name"].tolist() == ["roi 1"]
 
 
-def test_nuclei_of_cells_on_request(tmp_path: Path) -> None:
-    cell = feature("Polygon", [RING]) | {"nucleusGeometry": {"type": "Polygon", "coordinates": [SMALL]}, "id": "c7"}
-    (record,) = read_document(tmp_path, [cell], geometry="nucleusGeometry", y_down=False)
-    np.testing.assert_array_equal(record.points, [0, 1, 1 + 1j])
-    assert record.id == "c7"
+def test_nuclei_of_cells_on_request(read):
+    cell = TRIANGLE | {"nucleusGeometry": {"type": "Polygon", "coordinates": [SMALL]}, "id": "c7"}
+    shapes = read([cell], geometry="nucleusGeometry", y_down=False)
+    np.testing.assert_array_equal(shapes.configurations, [[0, 1, 1 + 1j]])
+    assert shapes.ids.tolist() == ["c7"]
 
 
 @pytest.mark.parametrize(
@@ -98,12 +92,8 @@ def test_nuclei_of_cells_on_request(tmp_path: Path) -> None:
         (17, "a number"),
     ],
 )
-def test_bad_feature_is_named_and_the_next_is_read(tmp_path: Path, bad: Any, words: str) -> None:
-    found = read_document(tmp_path, {"type": "FeatureCollection", "features": [bad, feature("Polygon", [RING])]})
-    assert isinstance(found[0], BadRecord)
-    assert found[0].where == "feature 1"
-    assert words in found[0].reason
-    assert isinstance(found[1], Record)
+def test_bad_features(check_bad_record, bad, words):
+    check_bad_record({"type": "FeatureCollection", "features": [bad, TRIANGLE]}, 1, f"feature 1: .*{words}")
 
 
 @pytest.mark.parametrize(
@@ -114,65 +104,51 @@ def test_bad_feature_is_named_and_the_next_is_read(tmp_path: Path, bad: Any, wor
         ('{"type": "Topology"}', "no GeoJSON"),
         ('{"type": "FeatureCollection", "features": 3}', "no GeoJSON: .* with a list of features"),
         ("{", "no valid JSON"),
-        ("\xff", "no GeoJSON|no valid JSON"),
+        (b"\xff", "no GeoJSON|no valid JSON"),
     ],
 )
-def test_bad_documents_are_refused(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "cells.geojson"
-    path.write_bytes(text.encode("latin-1"))
+def test_bad_documents_are_refused(read, text, words):
     with pytest.raises(ShapeFileError, match=words):
-        sx.read(path)
+        read(text)
 
 
-@pytest.mark.realdata
-def test_real_qupath_export(data_folder: Path) -> None:
-    path = data_folder / "formats/qupath/qupath05.geojson"
-    shapes = sx.read(path, n_points=100)
-    document = json.loads(path.read_text())
-    assert shapes.ids.tolist() == [one["id"] for one in document["features"]]
-    assert shapes.metadata["name"].tolist() == ["UT", "I", "I"]
-    first = np.array(document["features"][0]["geometry"]["coordinates"][0])[0]
-    assert shapes[0][0] == first @ [1, -1j]
-    assert shapes.closed
+def test_features_of_several_kinds_are_remarked(read):
+    document = [TRIANGLE, feature("LineString", [[0, 0], [1, 0], [1, 2]])]
+    with pytest.raises(ShapeFileError, match="Some shapes are closed"):
+        read(document)
+    notes = notes_of(read(document, closed=True))
+    assert "2 features: 1 outline and 1 line were" in notes
+    assert "only=outlines" in notes
+    lines = read(document, only="lines")
+    assert (len(lines), lines.closed, lines.notes) == (1, False, ())
 
 
-def test_features_of_several_kinds_are_remarked(tmp_path: Path) -> None:
-    document = [feature("Polygon", [RING]), feature("LineString", [[0, 0], [1, 0], [1, 2]])]
-    *records, remark = read_document(tmp_path, document)
-    assert [record.closed for record in records] == [True, False]
-    assert (remark.where, remark.text.split(" were")[0]) == ("2 features", "1 outline and 1 line")
-    assert len(read_document(tmp_path, document, only="lines")) == 1
-    assert "only=outlines" in " ".join(sx.read(tmp_path / "cells.geojson", closed=True).notes)
-
-
-def test_more_coordinates_than_two_are_counted(tmp_path: Path) -> None:
+def test_more_coordinates_than_two_are_counted(read):
     spatial = [[*point, 7] for point in RING]
-    document = [feature("Polygon", [RING]), feature("Polygon", [spatial]), feature("MultiPolygon", [[RING], [spatial]])]
-    *records, parts, more = read_document(tmp_path, document)
-    assert [record.points.tolist() for record in records] == [[0, 4, 4 - 3j]] * 3
-    assert (more.where, "such as z" in more.text) == ("2 of 3 features", True)
-    assert parts.where == "1 of 3 features"
+    document = [TRIANGLE, feature("Polygon", [spatial]), feature("MultiPolygon", [[RING], [spatial]])]
+    shapes = read(document)
+    np.testing.assert_array_equal(shapes.configurations, [[0, 4, 4 - 3j]] * 3)
+    parts, more = shapes.notes
+    assert "1 of 3 features" in parts
+    assert re.search("2 of 3 features: .*such as z", more)
 
 
-def test_empty_geometries_are_left_out_with_a_remark(tmp_path: Path) -> None:
+def test_empty_geometries_are_left_out_with_a_remark(read):
     empty = [feature("Polygon", []), feature("MultiPoint", []), {"type": "Feature", "geometry": None}]
-    record, remark = read_document(tmp_path, [*empty, feature("Polygon", [RING])])
-    assert record.id == "cells:4"
-    assert remark == Remark("3 of 4 features", "left out, since they are empty: they have no coordinates.")
-    assert all(isinstance(found, Remark) for found in read_document(tmp_path, empty))
+    shapes = read([*empty, TRIANGLE])
+    assert shapes.ids.tolist() == ["cells:4"]
+    assert "3 of 4 features: left out, since they are empty: they have no coordinates." in shapes.notes[0]
     with pytest.raises(ShapeFileError, match="No shape could be read"):
-        sx.read(tmp_path / "cells.geojson")
+        read(empty)
 
 
-def test_properties_become_metadata(tmp_path: Path) -> None:
+def test_properties_become_metadata(read):
     told = [
         {"name": "a", "area": 3.5, "grade": 1, "barcode": 10**17, "isLocked": True, "measurements": {"x": 1}},
         {"name": 7, "area": 4, "grade": "bad", "barcode": 10**17 + 1, "isLocked": False, "color": [1, 2, 3]},
         {"name": "c", "area": None, "grade": True, "barcode": 2, "isLocked": False, "classification": {"name": "T"}},
     ]
-    path = tmp_path / "cells.geojson"
-    path.write_text(json.dumps([feature("Polygon", [RING], **properties) for properties in told]))
-    shapes = sx.read(path)
+    shapes = read([feature("Polygon", [RING], **properties) for properties in told])
     assert {name: column.tolist() for name, column in shapes.metadata.items() if name != "area"} == {
         "name": ["a", "7", "c"],
         "grade": ["1", "bad", "True"],
@@ -182,5 +158,16 @@ def test_properties_become_metadata(tmp_path: Path) -> None:
         "n_holes": [0] * 3,
     }
     np.testing.assert_array_equal(shapes.metadata["area"], [3.5, 4, np.nan])
-    (note,) = [note for note in shapes.notes if "properties" in note]
-    assert "2 of 3 features: have properties that are lists or objects" in note
+    assert "2 of 3 features: have properties that are lists or objects" in notes_of(shapes)
+
+
+@pytest.mark.realdata
+def test_real_qupath_export(data_folder):
+    path = data_folder / "formats/qupath/qupath05.geojson"
+    shapes = sx.read(path, n_points=100)
+    document = json.loads(path.read_text())
+    assert shapes.ids.tolist() == [one["id"] for one in document["features"]]
+    assert shapes.metadata["name"].tolist() == ["UT", "I", "I"]
+    first = np.array(document["features"][0]["geometry"]["coordinates"][0])[0]
+    assert shapes[0][0] == first @ [1, -1j]
+    assert shapes.closed

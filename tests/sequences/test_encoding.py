@@ -220,7 +220,7 @@ def test_wrong_arguments(worms, model):
         encode_sequence(worms, "model")
     with pytest.raises(ParameterError, match="switch_cost"):
         encode_sequence(worms, model, switch_cost=-1)
-    large = sx.ShapeDictionary(30, 6, n_swaps=0, max_iter=1, tol=1, random_state=0).fit(worms)
+    large = sx.ShapeDictionary(30, 6, coder="ormp", n_swaps=0, max_iter=1, tol=1, random_state=0).fit(worms)
     with pytest.raises(SearchTooLargeError, match="at most 20000 supports"):
         encode_sequence(worms, large, switch_cost=0.1)
 
