@@ -23,7 +23,7 @@ class Bomb:
 
 @pytest.fixture
 def read(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., sx.ShapeSet]:
-    """Return a function that writes text, bytes or JSON to a file, by default `FILE` of the test module, and reads it."""
+    """Return a function that writes text, bytes or JSON to a file (`FILE` of the module) and reads it."""
 
     def read_content(content: Any, name: str | None = None, **options: Any) -> sx.ShapeSet:
         path = tmp_path / (name or request.module.FILE)

@@ -1,6 +1,5 @@
 """Every file under ``formats`` of the shared data reads, or is refused for the right reason."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,7 +55,7 @@ REFUSED = {
 }
 
 
-def test_no_file_is_forgotten(data_folder: Path) -> None:
+def test_no_file_is_forgotten(data_folder):
     folder = data_folder / "formats"
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     # What other programs make of the regions; no files of shapes.
@@ -65,9 +64,7 @@ def test_no_file_is_forgotten(data_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", READABLE)
-def test_file_reads_whole_and_piece_by_piece(
-    data_folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_reads_whole_and_piece_by_piece(data_folder, name, tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "_BATCH_RECORDS", 7)
     (tmp_path / "parts").mkdir()
     path, options = data_folder / "formats" / name, {"n_points": 50, **READABLE[name][1]}
@@ -81,11 +78,11 @@ def test_file_reads_whole_and_piece_by_piece(
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_file_is_refused(data_folder: Path, name: str) -> None:
+def test_file_is_refused(data_folder, name):
     with pytest.raises(ShapeFileError, match=REFUSED[name]):
         sx.read(data_folder / "formats" / name, n_points=50)
 
 
-def test_expected_readings_of_regions_are_no_shapes(data_folder: Path) -> None:
+def test_expected_readings_of_regions_are_no_shapes(data_folder):
     with pytest.raises(ShapeFileError, match="looks like none of"):
         sx.read(data_folder / "formats/imagej_roi/polygon.expected.json")

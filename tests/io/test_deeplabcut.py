@@ -1,35 +1,33 @@
 """DeepLabCut: header rows, individuals, likelihoods, labeled images, and tables in HDF5 whose names are pickled."""
 
 import pickle
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
+from tests.io.conftest import Bomb, notes_of
 
 h5py = pytest.importorskip("h5py")
 
+FILE = "miceDLC.csv"
 SCORER = "DLC_resnet50_openfieldOct30shuffle1_30000"
 PARTS = ("nose", "left_ear", "tail")
 
 
-def header(
-    individuals: tuple[str, ...] = (), parts: tuple[str, ...] = PARTS, coordinates: str = "x y likelihood"
-) -> Any:
+def header(individuals=(), parts=PARTS, coordinates="x y likelihood"):
     """Return the names of the columns, one tuple a column."""
     owners = [(name,) for name in individuals] or [()]
     return [(SCORER, *owner, part, name) for owner in owners for part in parts for name in coordinates.split()]
 
 
-def as_csv(columns: list[tuple[str, ...]], rows: list[str], n_names: int = 1) -> str:
+def as_csv(columns, rows, n_names=1):
+    """Return a table with header rows, and with so many columns of names of images."""
     levels = ("scorer", "individuals", "bodyparts", "coords")
     levels = levels if len(columns[0]) == 4 else (levels[0], *levels[2:])
-    lines = [
-        ",".join(names) for names in zip(*[[level + "," * (n_names - 1) for level in levels], *columns], strict=True)
-    ]
+    starts = [level + "," * (n_names - 1) for level in levels]
+    lines = [",".join(names) for names in zip(starts, *columns, strict=True)]
     return "\n".join([*lines, *rows]) + "\n"
 
 
@@ -50,16 +48,7 @@ SEVERAL = as_csv(
 )
 
 
-@pytest.fixture
-def read(tmp_path: Path) -> Any:
-    def read_text(text: str, name: str = "miceDLC.csv", **options: Any) -> sx.ShapeSet:
-        (tmp_path / name).write_text(text)
-        return sx.read(tmp_path / name, **options)
-
-    return read_text
-
-
-def save_table(path: Path, columns: Any, values: Any, index: Any, kind: bytes | None = None) -> Path:
+def save_table(path, columns, values, index, kind=None):
     """Write a table as pandas does with PyTables."""
     values = np.asarray(values, dtype=float)
     dtype = [("index", np.asarray(index).dtype), ("values_block_0", float, values.shape[1:])]
@@ -72,7 +61,7 @@ def save_table(path: Path, columns: Any, values: Any, index: Any, kind: bytes | 
     return path
 
 
-def test_one_animal(read: Any) -> None:
+def test_one_animal(read):
     shapes = read(SINGLE)
     assert shapes.provenance["formats"] == ["deeplabcut"]
     assert shapes.space == sx.Landmarks(3)
@@ -88,7 +77,7 @@ def test_one_animal(read: Any) -> None:
     np.testing.assert_array_equal(read(SINGLE, y_down=False).configurations, shapes.configurations.conj())
 
 
-def test_unlikely_landmarks_are_missing(read: Any) -> None:
+def test_unlikely_landmarks_are_missing(read):
     with pytest.raises(ShapeFileError, match=r'frame 0: 1 of its 3 landmarks is missing: missing="allow"'):
         read(SINGLE, likelihood=0.6)
     shapes = read(SINGLE, likelihood=0.6, missing="allow")
@@ -104,31 +93,29 @@ def test_unlikely_landmarks_are_missing(read: Any) -> None:
         read(SINGLE, likelihood=1.0, missing="allow")
 
 
-def test_several_individuals(read: Any) -> None:
+def test_several_individuals(read):
     shapes = read(SEVERAL)
     assert shapes.metadata["individual"].tolist() == ["mouse1", "mouse2", "mouse2"]
     assert shapes.metadata["frame"].tolist() == [0, 0, 1]
     assert shapes.sequence.tolist() == [0, 1, 1]
     assert shapes.ids[2] == "miceDLC:mouse2:1"
-    notes = " ".join(shapes.notes)
+    notes = notes_of(shapes)
     assert "1 of 4 frames: left out, since no point of the animal is known" in notes
-    assert (
-        "individuals single: left out, since their body parts are not those of mouse1; the option individual=" in notes
-    )
+    assert "individuals single: left out, since their body parts are not those of mouse1; the option ind" in notes
     one = read(SEVERAL, individual="single")
     np.testing.assert_array_equal(one.configurations, [[0, 9 - 9j]] * 2)
     with pytest.raises(ShapeFileError, match="has no individual 'mouse3', but mouse1, mouse2, single"):
         read(SEVERAL, individual="mouse3")
 
 
-def test_body_parts_in_another_order(read: Any) -> None:
+def test_body_parts_in_another_order(read):
     columns = [*header(("a",), ("nose", "tail"), "x y"), *header(("b",), ("tail", "nose"), "x y")]
     shapes = read(as_csv(columns, ["0,1,1,2,2,20,20,10,10"]))
     np.testing.assert_array_equal(shapes.configurations, [[1 - 1j, 2 - 2j], [10 - 10j, 20 - 20j]])
 
 
 @pytest.mark.parametrize(("names", "n_names"), [("labeled-data/vid/img01.png", 1), ("labeled-data,vid,img01.png", 3)])
-def test_labeled_images_are_no_series(read: Any, names: str, n_names: int) -> None:
+def test_labeled_images_are_no_series(read, names, n_names):
     rows = [f"{names},1,2,3,4,5,6", f"{names.replace('01', '02')},1,2,,,5,6", f"{names.replace('01', '07')},,,,,,"]
     text = as_csv(header(coordinates="x y"), rows, n_names)
     shapes = read(text, "CollectedData_me.csv", missing="allow")
@@ -136,7 +123,7 @@ def test_labeled_images_are_no_series(read: Any, names: str, n_names: int) -> No
     assert shapes.metadata["image"].tolist() == shapes.ids.tolist()
     assert shapes.sequence is None
     assert shapes.is_missing.tolist() == [[False] * 3, [False, True, False]]
-    assert "1 of 3 poses: left out, since no landmark is known" in " ".join(shapes.notes)
+    assert "1 of 3 poses: left out, since no landmark is known" in notes_of(shapes)
     with pytest.raises(ShapeFileError, match=r"has no likelihoods, so likelihood=0\.6 has no meaning"):
         read(text, likelihood=0.6)
 
@@ -155,13 +142,13 @@ def test_labeled_images_are_no_series(read: Any, names: str, n_names: int) -> No
         ("3,13.5", "1,13.5", "several rows for one frame"),
     ],
 )
-def test_refuses(read: Any, old: str, new: str, words: str) -> None:
+def test_refuses(read, old, new, words):
     assert old in SINGLE
     with pytest.raises(ShapeFileError, match=words):
         read(SINGLE.replace(old, new, 1))
 
 
-def test_hdf5_is_as_csv(tmp_path: Path, read: Any) -> None:
+def test_hdf5_is_as_csv(tmp_path, read):
     table = np.array([[float(cell or "nan") for cell in line.split(",")] for line in SEVERAL.splitlines()[4:]])
     columns = [*header(("mouse1", "mouse2")), *header(("single",), ("corner", "feeder"))]
     path = save_table(tmp_path / "miceDLC.h5", columns, table[:, 1:], [0, 1])
@@ -170,12 +157,8 @@ def test_hdf5_is_as_csv(tmp_path: Path, read: Any) -> None:
     assert shapes.equals(read(SEVERAL).replace(notes=shapes.notes, provenance=shapes.provenance))
 
 
-def test_nothing_is_unpickled(tmp_path: Path) -> None:
-    class Bomb:
-        def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-            return (Path.touch, (tmp_path / "ran",))
-
-    path = save_table(tmp_path / "a.h5", None, np.ones((1, 6)), [0], pickle.dumps([Bomb()], 0))
+def test_nothing_is_unpickled(tmp_path):
+    path = save_table(tmp_path / "a.h5", None, np.ones((1, 6)), [0], pickle.dumps([Bomb(tmp_path / "ran")], 0))
     with pytest.raises(ShapeFileError, match=r"cannot be read without unpickling.*read the \.csv"):
         sx.read(path)
     assert not (tmp_path / "ran").exists()
@@ -191,15 +174,15 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
         (3, np.ones((1, 2)), [0], "it holds INT"),
     ],
 )
-def test_hdf5_refuses(tmp_path: Path, columns: Any, values: Any, index: Any, words: str) -> None:
+def test_hdf5_refuses(tmp_path, columns, values, index, words):
     with pytest.raises(ShapeFileError, match=words):
         sx.read(save_table(tmp_path / "a.h5", columns, values, index))
 
 
-def save_blocks(path: Path, columns: Any, values: Any, images: Any) -> Path:
+def save_blocks(path, columns, values, images):
     """Write a table as pandas does with PyTables and format="fixed": names in levels, values in a block."""
 
-    def save_axis(group: Any, key: str, names: Any) -> None:
+    def save_axis(group, key, names):
         group.attrs[f"{key}_variety"] = np.bytes_(b"multi")
         group.attrs[f"{key}_nlevels"] = np.int64(len(names[0]))
         for level, own in enumerate(zip(*names, strict=True)):
@@ -221,7 +204,7 @@ def save_blocks(path: Path, columns: Any, values: Any, images: Any) -> Path:
     return path
 
 
-def test_blocks_in_hdf5(tmp_path: Path, read: Any) -> None:
+def test_blocks_in_hdf5(tmp_path, read):
     images = [("labeled-data", "vid", f"img0{number}.png") for number in (2, 1)]
     values = np.arange(12.0).reshape(2, 6)
     path = save_blocks(tmp_path / "CollectedData_me.h5", header(coordinates="x y"), values, images)
@@ -233,13 +216,11 @@ def test_blocks_in_hdf5(tmp_path: Path, read: Any) -> None:
     assert video.metadata["frame"].tolist() == [4, 6]
 
 
-def test_hdf5_of_other_programs_is_refused(tmp_path: Path) -> None:
+def test_hdf5_of_other_programs_is_refused(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_group("df_with_missing").attrs["pandas_type"] = np.bytes_(b"frame")
         file["df_with_missing/block0_values"] = np.ones((2, 4))
-    with pytest.raises(
-        ShapeFileError, match=r"lacks df_with_missing/block0_items: read the \.csv file that DeepLabCut"
-    ):
+    with pytest.raises(ShapeFileError, match=r"lacks df_with_missing/block0_items: read the \.csv file"):
         sx.read(tmp_path / "a.h5")
     with h5py.File(tmp_path / "b.h5", "w") as file:
         file["x"] = np.ones(3)

@@ -1,7 +1,6 @@
 """A library that is not installed: the error names the extra that brings it."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,7 @@ import shapelex as sx
         ("h5py", "worm.mat", b"MATLAB 7.3 MAT-file"),
     ],
 )
-def test_missing_library_names_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str, content: bytes
-) -> None:
+def test_missing_library_names_the_extra(tmp_path, monkeypatch, library, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     monkeypatch.setitem(sys.modules, library, None)

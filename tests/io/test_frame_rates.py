@@ -1,7 +1,6 @@
 """Frame rates and tracks: what each format says of time, what the caller says, and that it lasts through files."""
 
 import json
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -28,7 +27,7 @@ def rates_of(shapes: sx.ShapeSet) -> list[float]:
     rate=st.sampled_from([3, 15, 25, 29.97, 30, 60]),
     start=st.floats(0, 1000),
 )
-def test_rounded_times_give_the_frames_that_they_were_made_of(counts: list[int], rate: float, start: float) -> None:
+def test_rounded_times_give_the_frames_that_they_were_made_of(counts, rate, start):
     # The usual step is one frame, as in recordings with some gaps.
     counts = [1] * (len(counts) + 1) + counts
     frames = np.concatenate([[0], np.cumsum(counts)])
@@ -43,7 +42,7 @@ class TestFormats:
     """What files say."""
 
     @pytest.mark.parametrize(("unit", "rate"), [("s", 10), ("ms", 10_000), ("h", 1 / 360)])
-    def test_wcon(self, tmp_path: Path, unit: str, rate: float) -> None:
+    def test_wcon(self, tmp_path, unit, rate):
         times = [0, 0.1, 0.2, 0.4]
         data = {"id": "a", "t": times, "x": POINTS[..., 0].tolist(), "y": POINTS[..., 1].tolist()}
         path = tmp_path / "worm.wcon"
@@ -53,7 +52,7 @@ class TestFormats:
         assert shapes.metadata["frame"].tolist() == [0, 1, 2, 4]
         assert shapes.metadata["units"].tolist() == ["mm"] * 4
 
-    def test_wcon_without_a_common_step_says_so(self, tmp_path: Path) -> None:
+    def test_wcon_without_a_common_step_says_so(self, tmp_path):
         data = {"id": "a", "t": [0, 1, 2, 2.1], "x": POINTS[..., 0].tolist(), "y": POINTS[..., 1].tolist()}
         path = tmp_path / "worm.wcon"
         path.write_text(json.dumps({"units": {"t": "s", "x": "mm", "y": "mm"}, "data": data}))
@@ -61,7 +60,7 @@ class TestFormats:
         assert "fps" not in shapes.metadata
         assert any("1 worm: at times without a common step" in note for note in shapes.notes)
 
-    def test_wormpose_has_the_rate_at_its_root(self, tmp_path: Path) -> None:
+    def test_wormpose_has_the_rate_at_its_root(self, tmp_path):
         path = tmp_path / "worm.h5"
         with h5py.File(path, "w") as file:
             file["skeletons"] = POINTS
@@ -69,9 +68,7 @@ class TestFormats:
         assert rates_of(sx.read(path)) == [15] * 4
 
     @pytest.mark.parametrize(("unit", "rates"), [("seconds", [25.0] * 4), (b"seconds", [25.0] * 4), ("frames", None)])
-    def test_tierpsy_has_rate_and_units_at_its_tables(
-        self, tmp_path: Path, unit: str | bytes, rates: list[float] | None
-    ) -> None:
+    def test_tierpsy_has_rate_and_units_at_its_tables(self, tmp_path, unit, rates):
         table = np.array(
             [(1, n, n) for n in range(4)], [("worm_index", "i4"), ("timestamp", "i4"), ("skeleton_id", "i4")]
         )
@@ -86,14 +83,14 @@ class TestFormats:
         assert shapes.metadata["units"].tolist() == ["micrometers"] * 4
 
     @pytest.mark.parametrize("value", ["thirty", [1.0, 2.0], 0.0])
-    def test_attributes_that_are_no_rate(self, tmp_path: Path, value: object) -> None:
+    def test_attributes_that_are_no_rate(self, tmp_path, value):
         path = tmp_path / "worm.h5"
         with h5py.File(path, "w") as file:
             file["skeletons"] = POINTS
             file.attrs["fps"] = value
         assert "fps" not in sx.read(path).metadata
 
-    def test_worm_tracker_has_the_rate_in_its_info(self, tmp_path: Path) -> None:
+    def test_worm_tracker_has_the_rate_in_its_info(self, tmp_path):
         path = tmp_path / "clip.mat"
         skeleton = {"x": POINTS[..., 0].T, "y": POINTS[..., 1].T}
         info = {"video": {"length": {"frames": 4}, "resolution": {"fps": 30.03, "height": 480}}}
@@ -106,20 +103,18 @@ class TestFormats:
         ("metadata", "rate"),
         [({"finterval": 0.2}, 5), ({"finterval": 15, "tunit": "min"}, 1 / 900), ({"fps": 7.0}, None), ({}, None)],
     )
-    def test_imagej_has_the_time_between_frames(
-        self, tmp_path: Path, metadata: dict[str, object], rate: float | None
-    ) -> None:
+    def test_imagej_has_the_time_between_frames(self, tmp_path, metadata, rate):
         # The fps of ImageJ is the speed of playback.
         tifffile.imwrite(tmp_path / "film.tif", film(), imagej=True, metadata={"axes": "TYX", **metadata})
         found = sx.read(tmp_path / "film.tif", n_points=20, tracked=True).metadata.get("fps")
         assert (found is None) if rate is None else (found.tolist() == pytest.approx([rate] * 10))
 
-    def test_ome_has_the_time_between_frames(self, tmp_path: Path) -> None:
+    def test_ome_has_the_time_between_frames(self, tmp_path):
         told = {"axes": "TYX", "TimeIncrement": 500.0, "TimeIncrementUnit": "ms"}
         tifffile.imwrite(tmp_path / "film.ome.tif", film(), metadata=told, photometric="minisblack")
         assert rates_of(sx.read(tmp_path / "film.ome.tif", n_points=20, tracked=True)) == [2] * 10
 
-    def test_slices_have_no_rate(self, tmp_path: Path) -> None:
+    def test_slices_have_no_rate(self, tmp_path):
         tifffile.imwrite(tmp_path / "film.tif", film(), imagej=True, metadata={"axes": "ZYX", "finterval": 0.2})
         assert "fps" not in sx.read(tmp_path / "film.tif", n_points=20).metadata
 
@@ -136,7 +131,7 @@ def film(n_frames: int = 5) -> np.ndarray:
 class TestTracks:
     """Labels that are followed from frame to frame."""
 
-    def test_stack_and_folder_of_frames_are_the_same_tracks(self, tmp_path: Path) -> None:
+    def test_stack_and_folder_of_frames_are_the_same_tracks(self, tmp_path):
         tifffile.imwrite(tmp_path / "film.tif", film(12), photometric="minisblack")
         (tmp_path / "frames").mkdir()
         for number, page in enumerate(film(12)):
@@ -151,7 +146,7 @@ class TestTracks:
             order = np.argsort(other.metadata["frame"])
             np.testing.assert_array_equal(one.configurations, other.configurations[order])
 
-    def test_tracks_of_different_folders_stay_apart(self, tmp_path: Path) -> None:
+    def test_tracks_of_different_folders_stay_apart(self, tmp_path):
         for name in ("01", "02"):
             (tmp_path / name).mkdir()
             for number, page in enumerate(film(3)):
@@ -160,13 +155,13 @@ class TestTracks:
         assert len(set(shapes.sequence.tolist())) == 4
         assert set(np.unique(shapes.sequence, return_counts=True)[1].tolist()) == {3}
 
-    def test_labels_that_are_not_followed_are_remarked(self, tmp_path: Path) -> None:
+    def test_labels_that_are_not_followed_are_remarked(self, tmp_path):
         tifffile.imwrite(tmp_path / "film.tif", film(), photometric="minisblack")
         shapes = sx.read(tmp_path / "film.tif", n_points=20)
         assert shapes.sequence is None
         assert any("labels are not followed" in note and "tracked=True" in note for note in shapes.notes)
 
-    def test_components_of_a_mask_are_no_tracks(self, tmp_path: Path) -> None:
+    def test_components_of_a_mask_are_no_tracks(self, tmp_path):
         mask = (film() > 0).astype("u1") * 255
         tifffile.imwrite(tmp_path / "film.tif", mask, photometric="minisblack")
         with pytest.raises(ShapeFileError, match="needs a label image"):
@@ -176,12 +171,12 @@ class TestTracks:
         tifffile.imwrite(tmp_path / "one.tif", (film() == 7).astype("u1") * 255, photometric="minisblack")
         assert sx.read(tmp_path / "one.tif", n_points=20, tracked=True).sequence.tolist() == [1] * 5
 
-    def test_single_image_needs_a_number_in_its_name(self, tmp_path: Path) -> None:
+    def test_single_image_needs_a_number_in_its_name(self, tmp_path):
         tifffile.imwrite(tmp_path / "plate.tif", film()[0])
         with pytest.raises(ShapeFileError, match="number of the frame in its name"):
             sx.read(tmp_path / "plate.tif", n_points=20, tracked=True)
 
-    def test_files_of_wkt_are_tracks(self, tmp_path: Path) -> None:
+    def test_files_of_wkt_are_tracks(self, tmp_path):
         for cell in ("a", "b"):
             lines = [f"{frame}; POLYGON ((0 0, {4 + frame} 0, 4 3, 0 0))" for frame in (2, 0, 1)]
             (tmp_path / f"{cell}.wkt").write_text("\n".join(lines))
@@ -194,7 +189,7 @@ class TestTracks:
 class TestGiven:
     """What the caller says."""
 
-    def test_given_rate_is_used_and_another_one_remarked(self, tmp_path: Path) -> None:
+    def test_given_rate_is_used_and_another_one_remarked(self, tmp_path):
         path = tmp_path / "worm.h5"
         with h5py.File(path, "w") as file:
             file["skeletons"] = POINTS
@@ -208,12 +203,12 @@ class TestGiven:
         assert not any("frame rate" in note for note in sx.read(path, fps=15).notes)
 
     @pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf])
-    def test_impossible_rates_are_refused(self, tmp_path: Path, fps: float) -> None:
+    def test_impossible_rates_are_refused(self, tmp_path, fps):
         with pytest.raises(ParameterError, match="fps"):
             sx.read(tmp_path / "worm.h5", fps=fps)
 
     @pytest.mark.parametrize("suffix", [".npz", ".zarr", ".csv"])
-    def test_rate_lasts_through_files(self, tmp_path: Path, suffix: str) -> None:
+    def test_rate_lasts_through_files(self, tmp_path, suffix):
         shapes = sx.ShapeSet(
             POINTS, sequence=[0, 0, 1, 1], metadata={"frame": [0, 1, 0, 1], "fps": [30.0, 30.0, 25.0, 25.0]}
         )
@@ -224,7 +219,7 @@ class TestGiven:
         assert "2 time series of 2 shapes, 25 to 30 frames per second" in again.summary()
 
     @pytest.mark.parametrize("column", [["30"], [0.0], [-1.0], [np.inf]])
-    def test_columns_that_are_no_rates_are_refused(self, column: list[object]) -> None:
+    def test_columns_that_are_no_rates_are_refused(self, column):
         with pytest.raises(ShapeInputError, match="fps"):
             frame_rates({"fps": np.array(column)})
 
@@ -234,6 +229,6 @@ class TestGiven:
     ("name", "rate"),
     [("matlab/yemini_wt2_features_short.mat", 30.03003003003003), ("hdf5/wormpose_features.h5", 15.0)],
 )
-def test_real_recordings_say_their_rates(data_folder: Path, name: str, rate: float) -> None:
+def test_real_recordings_say_their_rates(data_folder, name, rate):
     shapes = sx.read(data_folder / "formats" / name)
     assert set(rates_of(shapes)) == {rate}

@@ -32,7 +32,7 @@ def write(folder: Path, **datasets: Any) -> Path:
 
 
 @pytest.mark.parametrize("name", ["coordinates__skeletons", "skeleton", "skeletons", "anything"])
-def test_rows_become_frames(tmp_path: Path, name: str) -> None:
+def test_rows_become_frames(tmp_path, name):
     points = skeletons()
     points[2] = np.nan
     shapes = sx.read(write(tmp_path, **{name: points}))
@@ -44,7 +44,7 @@ def test_rows_become_frames(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("has_ids", [True, False])
-def test_tierpsy_table_tells_worms_and_frames(tmp_path: Path, has_ids: bool) -> None:
+def test_tierpsy_table_tells_worms_and_frames(tmp_path, has_ids):
     points = skeletons()
     rows = [(8, 20, 4), (2, 11, 1), (2, 10, 0), (8, 19, 3), (2, 30, 2), (8, 21, 5)] if has_ids else []
     rows = rows or [(2, 10, 0), (2, 11, 1), (2, 30, 2), (8, 19, 3), (8, 20, 4), (8, 21, 5)]
@@ -60,7 +60,7 @@ def test_tierpsy_table_tells_worms_and_frames(tmp_path: Path, has_ids: bool) -> 
     assert sx.read(path, dataset="coordinates/skeletons").sequence.tolist() == [0] * 6
 
 
-def test_table_of_a_larger_file_is_not_taken_for_that_of_the_rows(tmp_path: Path) -> None:
+def test_table_of_a_larger_file_is_not_taken_for_that_of_the_rows(tmp_path):
     larger = np.array([(1, frame, frame) for frame in range(9)], dtype=TABLE)
     fitting = np.array(
         [(4, 7), (4, 8), (4, 9), (5, 1), (5, 2), (5, 3)], dtype=[("worm_index", "i4"), ("timestamp", "i4")]
@@ -71,7 +71,7 @@ def test_table_of_a_larger_file_is_not_taken_for_that_of_the_rows(tmp_path: Path
     assert shapes.metadata["frame"].tolist() == [7, 8, 9, 1, 2, 3]
 
 
-def test_table_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
+def test_table_that_does_not_fit_is_an_error(tmp_path):
     path = write(tmp_path, skeleton=skeletons(), trajectories_data=np.array([(1, 2, 3)], dtype=TABLE))
     with pytest.raises(ShapeFileError, match="trajectories_data tells the worm and frame of the 6 rows"):
         sx.read(path)
@@ -88,7 +88,7 @@ def test_table_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
         ((skeletons() @ [1, 1j]).T, "pn"),
     ],
 )
-def test_layouts_of_a_named_dataset(tmp_path: Path, values: np.ndarray, axes: str | None) -> None:
+def test_layouts_of_a_named_dataset(tmp_path, values, axes):
     path = write(tmp_path, a__b=values, other=skeletons())
     shapes = sx.read(path, dataset="a/b", closed=True, y_down=True, axes=axes)
     np.testing.assert_allclose(shapes.configurations, skeletons() @ [1, -1j], rtol=1e-6)
@@ -106,12 +106,12 @@ def test_layouts_of_a_named_dataset(tmp_path: Path, values: np.ndarray, axes: st
         (np.zeros(3, dtype=TABLE), "must hold numbers"),
     ],
 )
-def test_datasets_that_hold_no_points_are_refused(tmp_path: Path, values: np.ndarray, words: str) -> None:
+def test_datasets_that_hold_no_points_are_refused(tmp_path, values, words):
     with pytest.raises(ShapeFileError, match=words):
         sx.read(write(tmp_path, skeletons=values))
 
 
-def test_which_dataset_must_be_clear(tmp_path: Path) -> None:
+def test_which_dataset_must_be_clear(tmp_path):
     path = write(tmp_path, a=skeletons(), b=skeletons(), table=np.zeros(3))
     with pytest.raises(ShapeFileError, match=r"/a, /b that may hold points: name one with dataset="):
         sx.read(path)
@@ -119,7 +119,7 @@ def test_which_dataset_must_be_clear(tmp_path: Path) -> None:
         sx.read(path, dataset="c")
 
 
-def test_links_within_the_file_are_followed_and_others_refused(tmp_path: Path) -> None:
+def test_links_within_the_file_are_followed_and_others_refused(tmp_path):
     (tmp_path / "other").mkdir()
     other = write(tmp_path / "other", skeletons=skeletons())
     path = write(tmp_path, inner=skeletons())
@@ -139,7 +139,7 @@ def test_links_within_the_file_are_followed_and_others_refused(tmp_path: Path) -
         sx.read(path, dataset="nothing")
 
 
-def test_values_in_other_files_are_refused(tmp_path: Path) -> None:
+def test_values_in_other_files_are_refused(tmp_path):
     secret = tmp_path / "secret"
     secret.write_bytes(bytes(10_000))
     path = tmp_path / "worms.h5"
@@ -153,7 +153,7 @@ def test_values_in_other_files_are_refused(tmp_path: Path) -> None:
             sx.read(path, dataset=name)
 
 
-def test_declared_but_unwritten_values_are_refused(tmp_path: Path) -> None:
+def test_declared_but_unwritten_values_are_refused(tmp_path):
     path = tmp_path / "worms.h5"
     with h5py.File(path, "w") as file:
         file.create_dataset("skeletons", (10**8, 49, 2), dtype=float, chunks=(100, 49, 2), compression="gzip")
@@ -170,7 +170,7 @@ class TestLargeDatasets:
         monkeypatch.setattr(_hdf5, "_MOST_TIMES_READ", np.inf)
         monkeypatch.setattr(_hdf5, "_BLOCK_BYTES", 1 << 10)
 
-    def test_larger_than_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_larger_than_memory(self, tmp_path, monkeypatch):
         points = skeletons(300)
         path = write(tmp_path, skeletons=points)
         monkeypatch.setattr(_hdf5, "_MAX_BYTES", points.nbytes // 2)
@@ -179,7 +179,7 @@ class TestLargeDatasets:
         with pytest.raises(ShapeFileError, match="declares"):
             list(read_records(path))
 
-    def test_damage_found_on_the_way(self, tmp_path: Path) -> None:
+    def test_damage_found_on_the_way(self, tmp_path):
         path = tmp_path / "worms.h5"
         with h5py.File(path, "w") as file:
             file.create_dataset("skeletons", data=skeletons(500), chunks=(10, 5, 2), compression="gzip")
@@ -218,9 +218,7 @@ def recordings(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray | None]:
     axes=st.sampled_from(["npc", "pcn", "cnp", "np", "pn"]),
     options=st.fixed_dictionaries({"max_gap": st.sampled_from([None, 0, 3]), "y_down": st.booleans()}),
 )
-def test_rows_in_parts_are_those_of_the_held_dataset(
-    tmp_path_factory: pytest.TempPathFactory, recording: Any, n_bytes: int, n_chunk: int, axes: str, options: Any
-) -> None:
+def test_rows_in_parts_are_those_of_the_held_dataset(tmp_path_factory, recording, n_bytes, n_chunk, axes, options):
     points, table = recording
     values = points.transpose(["npc".index(letter) for letter in axes]) if "c" in axes else points @ [1, 1j]
     values = values.T if axes == "pn" else values
@@ -240,7 +238,7 @@ def test_rows_in_parts_are_those_of_the_held_dataset(
 
 
 @pytest.mark.realdata
-def test_real_skeletons_are_those_of_the_shared_set(data_folder: Path) -> None:
+def test_real_skeletons_are_those_of_the_shared_set(data_folder):
     path = data_folder / "formats/hdf5/wormpose_features.h5"
     # The shared set begins a sequence where five frames or more are missing.
     shapes = sx.read(path, max_gap=4, n_points=20)

@@ -47,7 +47,7 @@ def areas(path: Path, **options: Any) -> list[int]:
 BOTH = [140, 480]
 
 
-def test_label_image_gives_an_object_a_label(tmp_path: Path) -> None:
+def test_label_image_gives_an_object_a_label(tmp_path):
     records = list(read_records(save(tmp_path, blobs("u2", 300), "plate.tif")))
     assert [record.id for record in records] == ["plate:1", "plate:300"]
     assert [record.metadata["area"] for record in records] == BOTH
@@ -60,13 +60,13 @@ def test_label_image_gives_an_object_a_label(tmp_path: Path) -> None:
     ("dtype", "name"),
     [("u1", "a.png"), ("u2", "a.png"), ("u1", "a.tif"), ("u2", "a.tif"), ("i4", "a.tif"), ("f4", "a.tif")],
 )
-def test_labels_of_every_depth(tmp_path: Path, dtype: str, name: str) -> None:
+def test_labels_of_every_depth(tmp_path, dtype, name):
     assert areas(save(tmp_path, blobs(dtype, 77), name)) == BOTH
 
 
 @pytest.mark.parametrize("mode", [None, "1", "P", "RGB", "RGBA", "LA", "I", "CMYK"])
 @pytest.mark.parametrize("is_inverted", [False, True])
-def test_binary_masks_in_every_mode_and_polarity(tmp_path: Path, mode: str | None, is_inverted: bool) -> None:
+def test_binary_masks_in_every_mode_and_polarity(tmp_path, mode, is_inverted):
     mask = (blobs() > 0) ^ is_inverted
     name = "plate.tif" if mode in ("CMYK", "I") else "plate.png"
     path = save(tmp_path, mask.astype("u1") * 255, name, mode=mode)
@@ -75,13 +75,13 @@ def test_binary_masks_in_every_mode_and_polarity(tmp_path: Path, mode: str | Non
     assert largest.metadata["area"] == 480
 
 
-def test_jpeg_noise_is_cut_halfway(tmp_path: Path) -> None:
+def test_jpeg_noise_is_cut_halfway(tmp_path):
     path = save(tmp_path, (blobs() > 0).astype("u1") * 255, "plate.jpg", quality=60)
     assert len(np.unique(np.asarray(Image.open(path)))) > 2
     assert np.allclose(areas(path), BOTH, rtol=0.02)
 
 
-def test_smooth_edges_are_still_binary(tmp_path: Path) -> None:
+def test_smooth_edges_are_still_binary(tmp_path):
     big = np.zeros((200, 200))
     big[50:150, 40:160] = 255
     big[50, 40:160] = 90
@@ -92,7 +92,7 @@ def test_smooth_edges_are_still_binary(tmp_path: Path) -> None:
     assert len(areas(save(tmp_path, big.astype("u1")), kind="labels")) == 3
 
 
-def test_colors_are_labels_and_transparency_is_background(tmp_path: Path) -> None:
+def test_colors_are_labels_and_transparency_is_background(tmp_path):
     colors = np.zeros((40, 50, 3), dtype="u1")
     colors[blobs() == 1] = (255, 0, 0)
     colors[blobs() == 2] = (0, 0, 255)
@@ -101,7 +101,7 @@ def test_colors_are_labels_and_transparency_is_background(tmp_path: Path) -> Non
     assert areas(save(tmp_path, cutout)) == [480]
 
 
-def test_colored_objects_on_white_and_in_jpeg(tmp_path: Path) -> None:
+def test_colored_objects_on_white_and_in_jpeg(tmp_path):
     colors = np.full((40, 50, 3), 255, dtype="u1")
     colors[blobs() == 1] = (0, 0, 0)
     colors[blobs() == 2] = (0, 0, 255)
@@ -114,7 +114,7 @@ def test_colored_objects_on_white_and_in_jpeg(tmp_path: Path) -> None:
     assert np.allclose(areas(save(tmp_path, green, "plate.jpg")), BOTH, rtol=0.1)
 
 
-def test_palette_colors_count_where_bright_and_dark_do(tmp_path: Path) -> None:
+def test_palette_colors_count_where_bright_and_dark_do(tmp_path):
     image = Image.fromarray((blobs() > 0).astype("u1"), mode=None).convert("P")
     image.putpalette([255, 255, 255, 0, 0, 0])
     image.save(tmp_path / "plate.png")
@@ -123,7 +123,7 @@ def test_palette_colors_count_where_bright_and_dark_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("writer", ["pages", "imagej", "compressed"])
-def test_pages_are_frames(tmp_path: Path, writer: str) -> None:
+def test_pages_are_frames(tmp_path, writer):
     stack = np.stack([blobs("u2"), np.roll(blobs("u2"), 1, axis=0), blobs("u2")])
     path = tmp_path / "film.tif"
     compression = "zlib" if writer == "compressed" else None
@@ -136,7 +136,7 @@ def test_pages_are_frames(tmp_path: Path, writer: str) -> None:
     np.testing.assert_array_equal(records[2].points, records[0].points - 1j)
 
 
-def test_folder_of_masks_with_progress(tmp_path: Path) -> None:
+def test_folder_of_masks_with_progress(tmp_path):
     for number, species in enumerate(["oak", "elm", "oak"]):
         (tmp_path / species).mkdir(exist_ok=True)
         save(tmp_path / species, (blobs() == 2).astype("u1"), f"leaf{number}.png")
@@ -152,7 +152,7 @@ def test_folder_of_masks_with_progress(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [1, 255])
-def test_pages_without_objects_are_counted_in_a_remark(tmp_path: Path, scale: int) -> None:
+def test_pages_without_objects_are_counted_in_a_remark(tmp_path, scale):
     stack = np.stack([0 * blobs(), blobs() if scale == 1 else (blobs() > 0) * np.uint8(255), 0 * blobs(), 0 * blobs()])
     stack[3, 20:22, 20:23] = scale
     path = tmp_path / "film.tif"
@@ -164,7 +164,7 @@ def test_pages_without_objects_are_counted_in_a_remark(tmp_path: Path, scale: in
     assert sx.read(path, n_points=20, min_area=1).metadata["frame"].tolist() == [1, 1, 3]
 
 
-def test_film_without_any_object_is_a_bad_record(tmp_path: Path) -> None:
+def test_film_without_any_object_is_a_bad_record(tmp_path):
     path = tmp_path / "film.tif"
     tifffile.imwrite(path, np.zeros((3, 9, 9), dtype="u1"), photometric="minisblack")
     (record,) = read_records(path)
@@ -175,13 +175,13 @@ def test_film_without_any_object_is_a_bad_record(tmp_path: Path) -> None:
     assert record.reason.startswith("all its objects were left out: 6 objects left out: smaller than min_area=10000")
 
 
-def test_objects_of_few_pixels_only_are_not_dust(tmp_path: Path) -> None:
+def test_objects_of_few_pixels_only_are_not_dust(tmp_path):
     labels = np.zeros((20, 20), dtype="u1")
     labels[2:4, 2:4], labels[6:8, 2:5], labels[12, 3] = 1, 2, 3
     assert areas(save(tmp_path, labels)) == [4, 6, 1]
 
 
-def test_colors_of_a_large_image_are_few_labels(tmp_path: Path) -> None:
+def test_colors_of_a_large_image_are_few_labels(tmp_path):
     # The number of a color may be far above the largest number of objects, and below the number of pixels.
     colors = np.zeros((1400, 1400, 3), dtype="u1")
     colors[10:30, 10:40] = (20, 0, 0)
@@ -192,7 +192,7 @@ def test_colors_of_a_large_image_are_few_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["labels", "binary"])
-def test_memory_follows_the_objects_not_the_pixels(tmp_path: Path, kind: str) -> None:
+def test_memory_follows_the_objects_not_the_pixels(tmp_path, kind):
     image = np.zeros((3000, 4000), dtype="u2" if kind == "labels" else "u1")
     image[10:60, 20:90] = 3 if kind == "labels" else 255
     image[2900:2950, 3900:3950] = 700 if kind == "labels" else 255
@@ -207,7 +207,7 @@ def test_memory_follows_the_objects_not_the_pixels(tmp_path: Path, kind: str) ->
     assert peak < 12 * image.size
 
 
-def test_classes_give_every_piece_its_label(tmp_path: Path) -> None:
+def test_classes_give_every_piece_its_label(tmp_path):
     image = np.zeros((60, 60), dtype="u1")
     image[2:10, 2:10] = image[20:30, 2:10] = image[40:50, 2:10] = 4
     image[2:10, 30:40] = 9
@@ -218,7 +218,7 @@ def test_classes_give_every_piece_its_label(tmp_path: Path) -> None:
     assert len(sx.read(save(tmp_path, image), n_points=16)) == 2
 
 
-def test_photographs_are_refused_unless_forced(tmp_path: Path) -> None:
+def test_photographs_are_refused_unless_forced(tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, size=(60, 60), dtype="u1")
     smooth = (np.add.outer(np.sin(np.arange(90) / 5), np.cos(np.arange(90) / 7)) * 60 + 127).astype("u1")
     flat = np.where(np.random.default_rng(1).random((90, 90)) < 0.2, noise[:1].repeat(90, axis=0)[:, :1], 7)
@@ -234,7 +234,7 @@ def test_photographs_are_refused_unless_forced(tmp_path: Path) -> None:
     assert len(records_of(save(tmp_path, flat.astype("u1")), kind="labels", min_area=1)) == 2
 
 
-def test_noise_that_would_take_hours_is_refused(tmp_path: Path) -> None:
+def test_noise_that_would_take_hours_is_refused(tmp_path):
     noise = np.random.default_rng(0).integers(0, 60_000, size=(300, 300)).astype("u2")
     noise[:150] = noise[150:]
     (record,) = read_records(save(tmp_path, noise, "plate.tif"), kind="labels")
@@ -251,14 +251,14 @@ def png_of(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("side", [6_000, 10_000, 15_000, 2**31 - 1])
-def test_bombs_are_refused(tmp_path: Path, side: int) -> None:
+def test_bombs_are_refused(tmp_path, side):
     path = tmp_path / "bomb.png"
     path.write_bytes(png_of(side, side))
     with pytest.raises(ShapeFileError, match="refused"):
         sx.read(path)
 
 
-def test_the_largest_number_of_pixels_is_an_option(tmp_path: Path) -> None:
+def test_the_largest_number_of_pixels_is_an_option(tmp_path):
     path = tmp_path / "plate.png"
     Image.fromarray(blobs("u1")).save(path)
     n_pixels = blobs("u1").size
@@ -272,7 +272,7 @@ def test_the_largest_number_of_pixels_is_an_option(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "options"), [("large.png", {}), ("large.tif", {"compression": "tiff_adobe_deflate"})])
-def test_small_files_of_large_images_are_not_decoded(tmp_path: Path, name: str, options: dict[str, Any]) -> None:
+def test_small_files_of_large_images_are_not_decoded(tmp_path, name, options):
     image = np.zeros((9000, 9000), dtype="u1")
     image[100:200, 100:300] = 1
     path = save(tmp_path, image, name, **options)
@@ -281,7 +281,7 @@ def test_small_files_of_large_images_are_not_decoded(tmp_path: Path, name: str, 
         sx.read(path)
 
 
-def test_many_pages_of_nothing_are_refused(tmp_path: Path) -> None:
+def test_many_pages_of_nothing_are_refused(tmp_path):
     path = tmp_path / "film.tif"
     page = Image.fromarray(np.zeros((4000, 4000), dtype=bool))
     page.save(path, compression="group4", save_all=True, append_images=[page] * 3)
@@ -291,7 +291,7 @@ def test_many_pages_of_nothing_are_refused(tmp_path: Path) -> None:
         sx.read(path, on_error="skip")
 
 
-def test_absurd_tiles_are_refused(tmp_path: Path) -> None:
+def test_absurd_tiles_are_refused(tmp_path):
     path = tmp_path / "plate.tif"
     tifffile.imwrite(path, blobs("u2"), tile=(16, 16), compression="zlib")
     assert areas(path) == BOTH
@@ -304,7 +304,7 @@ def test_absurd_tiles_are_refused(tmp_path: Path) -> None:
         sx.read(path)
 
 
-def test_pages_in_a_circle_are_refused(tmp_path: Path) -> None:
+def test_pages_in_a_circle_are_refused(tmp_path):
     path = tmp_path / "film.tif"
     tifffile.imwrite(path, np.stack([blobs("u2")] * 3), photometric="minisblack", metadata=None)
     with tifffile.TiffFile(path) as file:
@@ -328,7 +328,7 @@ def test_pages_in_a_circle_are_refused(tmp_path: Path) -> None:
         {"threshold": "dark"},
     ],
 )
-def test_options_that_mean_nothing(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_options_that_mean_nothing(tmp_path, options):
     with pytest.raises((ValueError, TypeError), match=f"^{next(iter(options))} must be "):
         list(read_records(save(tmp_path, blobs()), **options))
 
@@ -336,7 +336,7 @@ def test_options_that_mean_nothing(tmp_path: Path, options: dict[str, Any]) -> N
 class TestNothingIsGuessedInSilence:
     """Files that were read wrongly, without a word."""
 
-    def test_label_image_is_never_inverted(self, tmp_path: Path) -> None:
+    def test_label_image_is_never_inverted(self, tmp_path):
         labels = np.zeros((60, 80), dtype="u2")
         labels[:, :70] = 7
         path = save(tmp_path, labels, "plate.tif")
@@ -347,13 +347,13 @@ class TestNothingIsGuessedInSilence:
         ]
 
     @pytest.mark.parametrize(("value", "label"), [(1, 1), (7, 7), (65535, 1)])
-    def test_tightly_cropped_object_is_not_its_notch(self, tmp_path: Path, value: int, label: int) -> None:
+    def test_tightly_cropped_object_is_not_its_notch(self, tmp_path, value, label):
         image = np.full((40, 50), value, dtype="u2")
         image[:10, 20:24] = 0
         (record,) = records_of(save(tmp_path, image, "plate.tif"))
         assert (record.id, record.metadata["area"]) == (f"plate:{label}", 1960)
 
-    def test_black_on_white_is_inverted_with_a_remark(self, tmp_path: Path) -> None:
+    def test_black_on_white_is_inverted_with_a_remark(self, tmp_path):
         path = save(tmp_path, np.where(blobs() > 0, 0, 255).astype("u1"))
         assert areas(path) == BOTH
         (remark,) = remarks_of(path)
@@ -361,7 +361,7 @@ class TestNothingIsGuessedInSilence:
         assert "the option foreground=bright" in remark
         assert not remarks_of(save(tmp_path, np.where(blobs() > 0, 255, 0).astype("u1")))
 
-    def test_black_or_white_along_the_border_is_refused(self, tmp_path: Path) -> None:
+    def test_black_or_white_along_the_border_is_refused(self, tmp_path):
         image = np.zeros((40, 40), dtype="u1")
         image[:, :30] = 255
         path = save(tmp_path, image)
@@ -371,7 +371,7 @@ class TestNothingIsGuessedInSilence:
         assert areas(path, foreground="dark") == [400]
 
     @pytest.mark.parametrize("dtype", ["u1", "u2", "u8", "i8", "f8"])
-    def test_kind_is_that_of_the_file_not_of_a_page(self, tmp_path: Path, dtype: str) -> None:
+    def test_kind_is_that_of_the_file_not_of_a_page(self, tmp_path, dtype):
         first = np.where(blobs() == 2, 7, 0)
         stack = np.stack([first, first + 3 * (blobs() == 1), first, first]).astype(dtype)
         tifffile.imwrite(tmp_path / "film.tif", stack, photometric="minisblack", metadata={"axes": "TYX"})
@@ -380,7 +380,7 @@ class TestNothingIsGuessedInSilence:
         assert shapes.sequence.tolist() == [7, 3, 7, 7, 7]
         assert shapes.metadata["frame"].tolist() == [0, 1, 1, 2, 3]
 
-    def test_binary_film_with_an_empty_border_once(self, tmp_path: Path) -> None:
+    def test_binary_film_with_an_empty_border_once(self, tmp_path):
         # The object covers most of the border of one page; the others say that it is white on black.
         stack = np.zeros((5, 40, 50), dtype="u1")
         stack[:, 10:30, 10:30] = 255
@@ -388,7 +388,7 @@ class TestNothingIsGuessedInSilence:
         tifffile.imwrite(tmp_path / "film.tif", stack, photometric="minisblack")
         assert areas(tmp_path / "film.tif") == [400, 400, 1800, 400, 400]
 
-    def test_one_label_keeps_its_number(self, tmp_path: Path) -> None:
+    def test_one_label_keeps_its_number(self, tmp_path):
         image = np.where(blobs() == 1, 7, 0).astype("u1")
         assert [record.id for record in records_of(save(tmp_path, image))] == ["plate:7"]
         both = np.where(blobs() > 0, 7, 0).astype("u1")
@@ -398,7 +398,7 @@ class TestNothingIsGuessedInSilence:
         assert areas(save(tmp_path, both), kind="labels") == BOTH[1:]
 
     @pytest.mark.parametrize("writer", ["imagej", "ome", "plain"])
-    def test_stack_of_time_and_depth_needs_a_choice(self, tmp_path: Path, writer: str) -> None:
+    def test_stack_of_time_and_depth_needs_a_choice(self, tmp_path, writer):
         stack = np.stack([np.stack([np.roll(blobs("u2"), t, axis=1), 0 * blobs("u2")]) for t in range(3)])
         path = tmp_path / "film.tif"
         tifffile.imwrite(path, stack, imagej=writer == "imagej", ome=writer == "ome", metadata={"axes": "TZYX"})
@@ -411,7 +411,7 @@ class TestNothingIsGuessedInSilence:
         np.testing.assert_allclose(shapes[4], shapes[0] + 2)
 
     @pytest.mark.parametrize(("axis", "option"), [("Z", "z=0"), ("C", "channel=0")])
-    def test_slices_as_frames_are_remarked_on(self, tmp_path: Path, axis: str, option: str) -> None:
+    def test_slices_as_frames_are_remarked_on(self, tmp_path, axis, option):
         path = tmp_path / "film.tif"
         tifffile.imwrite(path, np.stack([blobs("u2")] * 4), imagej=True, metadata={"axes": f"{axis}YX"})
         assert any(f"are read as frames; the option {option}" in text for text in remarks_of(path))
@@ -420,7 +420,7 @@ class TestNothingIsGuessedInSilence:
         assert chosen is None
 
     @pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
-    def test_imagej_stack_of_one_page_is_read_whole(self, tmp_path: Path, dtype: str) -> None:
+    def test_imagej_stack_of_one_page_is_read_whole(self, tmp_path, dtype):
         path = tmp_path / "film.tif"
         tifffile.imwrite(path, np.stack([blobs(dtype)] * 5), imagej=True, truncate=True, metadata={"axes": "TYX"})
         with Image.open(path) as image:
@@ -433,7 +433,7 @@ class TestNothingIsGuessedInSilence:
 
     @pytest.mark.parametrize("radius", [5, 12, 40])
     @pytest.mark.parametrize("brightest", [255, 200])
-    def test_smoothed_disc_is_one_object(self, tmp_path: Path, radius: int, brightest: int) -> None:
+    def test_smoothed_disc_is_one_object(self, tmp_path, radius, brightest):
         rows, columns = np.mgrid[:100, :100]
         disc = np.clip(radius + 0.5 - np.hypot(rows - 50, columns - 49), 0, 1) * brightest
         path = save(tmp_path, disc.astype("u1"))
@@ -447,7 +447,7 @@ class TestNothingIsGuessedInSilence:
         (area,) = areas(path, kind="auto" if brightest == 255 else "binary")
         assert area == pytest.approx(np.pi * radius**2, rel=0.15)
 
-    def test_gray_values_are_refused(self, tmp_path: Path) -> None:
+    def test_gray_values_are_refused(self, tmp_path):
         smooth = (np.add.outer(np.sin(np.arange(90) / 5), np.cos(np.arange(90) / 7)) + 2) / 4
         for path in (
             save(tmp_path, smooth.astype("f4"), "chance.tif"),
@@ -458,7 +458,7 @@ class TestNothingIsGuessedInSilence:
             assert areas(path, threshold=float(np.asarray(Image.open(path)).max()) * 0.8)
 
     @pytest.mark.parametrize("is_binary", [True, False])
-    def test_specks_and_cut_objects_by_one_rule(self, tmp_path: Path, is_binary: bool) -> None:
+    def test_specks_and_cut_objects_by_one_rule(self, tmp_path, is_binary):
         image = np.zeros((100, 200), dtype="u2")
         for number in range(8):
             image[30 * (number % 3) + 2 : 30 * (number % 3) + 22, 22 * number + 5 : 22 * number + 25 - 4] = number + 1
@@ -477,7 +477,7 @@ class TestNothingIsGuessedInSilence:
         assert len(areas(path, min_area=1)) == 12
         assert len(areas(path, border="drop")) == 9
 
-    def test_file_and_array_give_the_same_set(self, tmp_path: Path) -> None:
+    def test_file_and_array_give_the_same_set(self, tmp_path):
         labels = blobs("u2", 300)
         labels[25:30, 20:24] = 0
         labels[0:3, 30:34] = 9
@@ -494,7 +494,7 @@ class TestNothingIsGuessedInSilence:
             assert [note for note in made.notes if not any(note in other for other in read.notes)] == []
 
     @pytest.mark.parametrize("writer", ["imagej", "ome"])
-    def test_sizes_have_the_unit_of_the_file(self, tmp_path: Path, writer: str) -> None:
+    def test_sizes_have_the_unit_of_the_file(self, tmp_path, writer):
         path = tmp_path / "cells.tif"
         if writer == "imagej":
             tifffile.imwrite(path, blobs("u2"), imagej=True, resolution=(4, 4), metadata={"unit": "micron"})
@@ -508,12 +508,12 @@ class TestNothingIsGuessedInSilence:
         assert shapes.metadata["unit"].tolist() == ["µm", "µm"]
         assert "unit" not in sx.read(save(tmp_path, blobs("u2"), "plain.tif"), n_points=20).metadata
 
-    def test_pixels_that_are_not_square_are_remarked_on(self, tmp_path: Path) -> None:
+    def test_pixels_that_are_not_square_are_remarked_on(self, tmp_path):
         path = tmp_path / "cells.tif"
         tifffile.imwrite(path, blobs("u2"), imagej=True, resolution=(4, 2), metadata={"unit": "mm"})
         assert any("0.25 x 0.5 mm, not square" in text for text in remarks_of(path))
 
-    def test_colored_object_at_three_borders_is_not_the_background(self, tmp_path: Path) -> None:
+    def test_colored_object_at_three_borders_is_not_the_background(self, tmp_path):
         colors = np.zeros((60, 80, 3), dtype="u1")
         colors[:, :70] = (255, 0, 0)
         assert areas(save(tmp_path, colors)) == [4200]
@@ -526,7 +526,7 @@ class TestImagesBesideTheirMasks:
     """Folders as segmentation programs leave them."""
 
     @pytest.mark.parametrize("end", ["_cp_masks.tif", "_mask.png", "-labels.tif", " segmentation.tif"])
-    def test_the_masks_are_read_and_the_images_named(self, tmp_path: Path, end: str) -> None:
+    def test_the_masks_are_read_and_the_images_named(self, tmp_path, end):
         photo = np.random.default_rng(0).integers(0, 256, size=(40, 50), dtype="u1")
         for name in ("a", "b"):
             save(tmp_path, photo, f"{name}.tif")
@@ -539,14 +539,14 @@ class TestImagesBesideTheirMasks:
             (note,) = [note for note in shapes.notes if "not read" in note]
             assert "their masks lie beside them: a.tif, a_flows.tif, b.tif and 1 more" in note
 
-    def test_two_masks_of_one_image_are_refused(self, tmp_path: Path) -> None:
+    def test_two_masks_of_one_image_are_refused(self, tmp_path):
         for name in ("a.tif", "a_masks.tif", "a_cp_masks.tif"):
             save(tmp_path, blobs(), name)
         with pytest.raises(ShapeFileError, match=r"two masks beside it, a_cp_masks.tif and a_masks.tif: choose"):
             sx.read(tmp_path, n_points=20)
         assert len(sx.read(tmp_path / "*_cp_masks.tif", n_points=20)) == 2
 
-    def test_image_without_a_mask_is_refused_with_the_way_out(self, tmp_path: Path) -> None:
+    def test_image_without_a_mask_is_refused_with_the_way_out(self, tmp_path):
         photo = np.random.default_rng(0).integers(0, 256, size=(40, 50), dtype="u1")
         save(tmp_path, photo, "a.tif")
         save(tmp_path, blobs(), "mask of b.tif")
@@ -556,7 +556,7 @@ class TestImagesBesideTheirMasks:
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("n_frames", [3, 4])
-def test_frames_stored_as_colors_are_refused(tmp_path: Path, dtype: str, n_frames: int) -> None:
+def test_frames_stored_as_colors_are_refused(tmp_path, dtype, n_frames):
     path = tmp_path / "film.tif"
     tifffile.imwrite(path, np.stack([blobs(dtype)] * n_frames), photometric="rgb", planarconfig="separate")
     with pytest.raises(ShapeFileError, match='photometric="minisblack"'):
@@ -564,7 +564,7 @@ def test_frames_stored_as_colors_are_refused(tmp_path: Path, dtype: str, n_frame
 
 
 @pytest.mark.parametrize("name", ["deep.tif", "deep.png"])
-def test_colors_of_more_than_8_bits_are_refused(tmp_path: Path, name: str) -> None:
+def test_colors_of_more_than_8_bits_are_refused(tmp_path, name):
     path = tmp_path / name
     if name.endswith("tif"):
         tifffile.imwrite(path, np.zeros((40, 50, 3), "u2"), photometric="rgb")
@@ -575,7 +575,7 @@ def test_colors_of_more_than_8_bits_are_refused(tmp_path: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("is_dark", [True, False])
-def test_colors_of_a_film_are_decided_once(tmp_path: Path, is_dark: bool) -> None:
+def test_colors_of_a_film_are_decided_once(tmp_path, is_dark):
     # White is a label also in the page without other colors, and the background is that of all pages.
     ground, color = (0, (255, 255, 255)) if is_dark else (255, (0, 0, 0))
     film = np.full((2, 40, 50, 3), ground, dtype="u1")
@@ -588,7 +588,7 @@ def test_colors_of_a_film_are_decided_once(tmp_path: Path, is_dark: bool) -> Non
     assert {record.metadata["area"] for record in second} == {140, 480}
 
 
-def test_only_object_of_zeros_and_ones_has_the_id_of_its_label(tmp_path: Path) -> None:
+def test_only_object_of_zeros_and_ones_has_the_id_of_its_label(tmp_path):
     image = np.zeros((60, 60), dtype="u1")
     image[2:4, 2:4] = image[20:50, 20:50] = 1
     path = save(tmp_path, image)

@@ -2,7 +2,6 @@
 
 import struct
 import zlib
-from pathlib import Path
 from typing import Any
 
 import h5py
@@ -33,7 +32,7 @@ def worm(points: np.ndarray) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("is_compressed", [True, False])
-def test_skeletons_become_frames(tmp_path: Path, is_compressed: bool) -> None:
+def test_skeletons_become_frames(tmp_path, is_compressed):
     path = tmp_path / "clip.mat"
     savemat(path, {"info": "x" * 50, "worm": worm(frames())}, do_compression=is_compressed)
     shapes = sx.read(path)
@@ -43,7 +42,7 @@ def test_skeletons_become_frames(tmp_path: Path, is_compressed: bool) -> None:
     assert sx.read(path, max_gap=0).sequence.tolist() == [0, 0, 0, 1, 1, 1]
 
 
-def test_version_7_3_reads_the_same(tmp_path: Path) -> None:
+def test_version_7_3_reads_the_same(tmp_path):
     path = tmp_path / "clip.mat"
     with h5py.File(path, "w", userblock_size=512) as file:
         for axis, name in enumerate("xy"):
@@ -59,7 +58,7 @@ def test_version_7_3_reads_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "axes"), [(frames(), None), (frames().transpose(1, 2, 0), "pcn"), (frames() @ [1, 1j], None)]
 )
-def test_other_variables_by_name(tmp_path: Path, values: np.ndarray, axes: str | None) -> None:
+def test_other_variables_by_name(tmp_path, values, axes):
     path = tmp_path / "clip.mat"
     savemat(path, {"landmarks": values})
     np.testing.assert_array_equal(sx.read(path, variable="landmarks", axes=axes)[0], frames()[0] @ [1, 1j])
@@ -76,7 +75,7 @@ def test_other_variables_by_name(tmp_path: Path, values: np.ndarray, axes: str |
         ("worm.morphology.length", "must be real"),
     ],
 )
-def test_variables_that_hold_no_points(tmp_path: Path, variable: str, words: str) -> None:
+def test_variables_that_hold_no_points(tmp_path, variable, words):
     path = tmp_path / "clip.mat"
     savemat(path, {"worm": worm(frames())})
     with pytest.raises(ShapeFileError, match=words):
@@ -90,15 +89,13 @@ numeric = st.sampled_from(["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8",
     values=numeric.flatmap(lambda kind: arrays(kind, array_shapes(min_dims=2, max_dims=4, max_side=4))),
     pack=st.booleans(),
 )
-def test_arrays_of_every_type_are_read_as_scipy_writes_them(
-    tmp_path_factory: pytest.TempPathFactory, values: np.ndarray, pack: bool
-) -> None:
+def test_arrays_of_every_type_are_read_as_scipy_writes_them(tmp_path_factory, values, pack):
     path = tmp_path_factory.mktemp("mat") / "any.mat"
     savemat(path, {"before": 1, "values": values, "valuesafter": 2}, do_compression=pack)
     np.testing.assert_array_equal(find_variable(path.read_bytes(), "values").numbers(), values)
 
 
-def test_variable_that_swells_is_refused(tmp_path: Path) -> None:
+def test_variable_that_swells_is_refused(tmp_path):
     path = tmp_path / "clip.mat"
     savemat(path, {"worm": np.zeros((1, 80 << 17))}, do_compression=True)
     assert path.stat().st_size < 200_000
@@ -106,7 +103,7 @@ def test_variable_that_swells_is_refused(tmp_path: Path) -> None:
         sx.read(path)
 
 
-def test_absurd_shapes_are_refused_before_memory_is_asked_for(tmp_path: Path) -> None:
+def test_absurd_shapes_are_refused_before_memory_is_asked_for(tmp_path):
     flags = struct.pack("<IIII", 6, 8, 2, 0)
     shape = struct.pack("<IIii", 5, 8, 2**31 - 1, 2**31 - 1)
     name = struct.pack("<II", 1, 4) + b"worm" + bytes(4)
@@ -120,7 +117,7 @@ def test_absurd_shapes_are_refused_before_memory_is_asked_for(tmp_path: Path) ->
 
 
 @pytest.mark.realdata
-def test_real_skeletons_are_those_of_the_shared_set(data_folder: Path) -> None:
+def test_real_skeletons_are_those_of_the_shared_set(data_folder):
     shapes = sx.read(data_folder / "formats/matlab/yemini_wt2_features_short.mat", n_points=20)
     with np.load(data_folder / "celegans_yemini_cb4853_midlines_20.npz") as expected:
         np.testing.assert_array_equal(shapes.metadata["frame"], expected["frame"])

@@ -38,15 +38,6 @@ bee 1 wasp 1
 TRIANGLES = [[0, 1, 1j], [0, 2, 2j]]
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read_text(text, name, **options):
-        (tmp_path / name).write_text(text)
-        return sx.read(tmp_path / name, **options)
-
-    return read_text
-
-
 class TestNts:
     @pytest.mark.parametrize(
         ("text", "ids"),
@@ -100,11 +91,8 @@ class TestNts:
 
 class TestMorphologika:
     def test_all_sections(self, read):
-        for text in (
-            MORPHOLOGIKA,
-            MORPHOLOGIKA.replace("\n", "\r\n"),
-            MORPHOLOGIKA.replace("'#1\n", "").replace("'#2\n", ""),
-        ):
+        unnumbered = MORPHOLOGIKA.replace("'#1\n", "").replace("'#2\n", "")
+        for text in (MORPHOLOGIKA, MORPHOLOGIKA.replace("\n", "\r\n"), unnumbered):
             shapes = read(text, "wings.txt")
             np.testing.assert_array_equal(shapes.configurations, TRIANGLES)
             assert shapes.ids.tolist() == ["left wing", "right wing"]

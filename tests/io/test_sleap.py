@@ -1,14 +1,13 @@
 """SLEAP's export for analysis: orders of the axes, tracks or none, scores, and what is refused."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
+from tests.io.conftest import notes_of
 
 h5py = pytest.importorskip("h5py")
 
@@ -19,19 +18,11 @@ SCORES = np.full(TRACKS.shape[:3], 0.9)
 SCORES[1, 0, 3] = 0.2
 NODES = ["head", "thorax", "abdomen", "wingL", "wingR"]
 LETTERS = {"frame": "f", "track": "t", "node": "n", "xy": "c"}
+ORDER = ("track", "xy", "node", "frame")
 
 
-def save(
-    path: Path,
-    order: tuple[str, ...] = ("track", "xy", "node", "frame"),
-    *,
-    dims: bool = False,
-    tracks: Any = ("fly_a", "fly_b"),
-    values: Any = TRACKS,
-    scores: Any = SCORES,
-    nodes: Any = NODES,
-    **attributes: Any,
-) -> Path:
+def save(path, order=ORDER, tracks=("fly_a", "fly_b"), values=TRACKS, scores=SCORES, nodes=NODES, dims=False, **told):
+    """Write a file as SLEAP does, with axes in an order that it names or not."""
     letters = "".join(LETTERS[name] for name in order)
     with h5py.File(path, "w") as file:
         found = file.create_dataset("tracks", data=np.einsum(f"ftnc->{letters}", values), compression="gzip")
@@ -43,35 +34,33 @@ def save(
         file["node_names"] = np.array(nodes, dtype="S")
         # SLEAP writes an empty list as numbers.
         file["track_names"] = np.array(tracks, dtype="S") if len(tracks) else np.zeros(0)
-        file.attrs.update(attributes)
+        file.attrs.update(told)
     return path
 
 
 @pytest.mark.parametrize(
-    ("order", "options"),
+    ("order", "told"),
     [
-        (("track", "xy", "node", "frame"), {}),
-        (("track", "xy", "node", "frame"), {"dims": True}),
+        (ORDER, {}),
+        (ORDER, {"dims": True}),
         (("frame", "track", "node", "xy"), {"dims": True}),
         (("frame", "node", "xy", "track"), {"transpose": False}),
         (("xy", "frame", "node", "track"), {"dims": True}),
     ],
 )
-def test_orders_of_axes(tmp_path: Path, order: tuple[str, ...], options: Any) -> None:
-    shapes = sx.read(save(tmp_path / "flies.analysis.h5", order, **options))
+def test_orders_of_axes(tmp_path, order, told):
+    shapes = sx.read(save(tmp_path / "flies.analysis.h5", order, **told))
     assert shapes.provenance["formats"] == ["sleap"]
     assert shapes.metadata["individual"].tolist() == ["fly_a"] * 4 + ["fly_b"] * 3
     assert shapes.metadata["frame"].tolist() == [0, 1, 2, 3, 0, 1, 3]
     assert shapes.sequence.tolist() == [0] * 4 + [1] * 3
     assert shapes.ids[-1] == "flies:fly_b:3"
     np.testing.assert_array_equal(shapes[-1], TRACKS[3, 1] @ [1, -1j])
-    notes = " ".join(shapes.notes)
-    assert "1 of 8 frames: left out" in notes
-    assert "likelihood=0.6" in notes
-    assert "in this order: head, thorax, abdomen, wingL, wingR" in notes
+    for words in ("1 of 8 frames: left out", "likelihood=0.6", "in this order: head, thorax, abdomen, wingL, wingR"):
+        assert words in notes_of(shapes)
 
 
-def test_scores_cut_off(tmp_path: Path) -> None:
+def test_scores_cut_off(tmp_path):
     shapes = sx.read(save(tmp_path / "a.h5"), likelihood=0.5, missing="allow", max_gap=0)
     assert np.argwhere(shapes.is_missing).tolist() == [[1, 3]]
     assert shapes.sequence.tolist() == [0] * 4 + [1, 1, 2]
@@ -79,18 +68,18 @@ def test_scores_cut_off(tmp_path: Path) -> None:
         sx.read(save(tmp_path / "b.h5", scores=None), likelihood=0.5)
 
 
-def test_animals_that_were_not_tracked_are_no_series(tmp_path: Path) -> None:
+def test_animals_that_were_not_tracked_are_no_series(tmp_path):
     shapes = sx.read(save(tmp_path / "a.h5", tracks=()))
     assert shapes.sequence is None
     assert shapes.metadata["individual"].tolist() == ["1"] * 4 + ["2"] * 3
-    assert "2 animals a frame: the file has no names of tracks" in " ".join(shapes.notes)
+    assert "2 animals a frame: the file has no names of tracks" in notes_of(shapes)
     one = sx.read(save(tmp_path / "b.h5", tracks=(), values=TRACKS[:, :1], scores=SCORES[:, :1]))
     assert one.sequence.tolist() == [0] * 4
     assert "individual" not in one.metadata
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("told", "words"),
     [
         ({"nodes": NODES[:3]}, "3 names of landmarks"),
         ({"tracks": ("a", "b", "c")}, "3 names of tracks"),
@@ -98,12 +87,8 @@ def test_animals_that_were_not_tracked_are_no_series(tmp_path: Path) -> None:
         ({"scores": SCORES[:2]}, "point_scores is"),
     ],
 )
-def test_refuses(tmp_path: Path, options: Any, words: str) -> None:
+def test_refuses(tmp_path, told, words):
     with pytest.raises(ShapeFileError, match=words):
-        sx.read(save(tmp_path / "a.h5", **options))
-
-
-def test_project_is_refused(tmp_path: Path) -> None:
-    path = save(tmp_path / "flies.slp")
+        sx.read(save(tmp_path / "a.h5", **told))
     with pytest.raises(ShapeFileError, match="is a project of SLEAP: export it"):
-        sx.read(path)
+        sx.read(save(tmp_path / "flies.slp"))

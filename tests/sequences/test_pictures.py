@@ -1,6 +1,5 @@
 """Pictures of codes over time: which frames are drawn, and with which states, rates and shapes."""
 
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -34,7 +33,7 @@ def crawl() -> tuple[sx.ShapeSet, Any]:
     return worms, sx.sequences.encode_sequence(worms, model, switch_cost=0.005, fps=20)
 
 
-def test_the_longest_series_is_drawn_and_frames_that_are_not_coded_are_left_out(crawl: Any) -> None:
+def test_the_longest_series_is_drawn_and_frames_that_are_not_coded_are_left_out(crawl):
     worms, result = crawl
     rows, frames = series_frames(result)
     expected = [row for row in range(34) if worms.sequence[row] == 1 and row != 30]
@@ -46,7 +45,7 @@ def test_the_longest_series_is_drawn_and_frames_that_are_not_coded_are_left_out(
 
 
 @pytest.mark.parametrize("picture", PICTURES)
-def test_every_picture_has_times_in_seconds_where_it_has_time(crawl: Any, ax: Axes, picture: str) -> None:
+def test_every_picture_has_times_in_seconds_where_it_has_time(crawl, ax, picture):
     _, result = crawl
     assert result.plot(picture, ax=ax) is ax
     if picture in ("portrait", "transitions"):
@@ -55,7 +54,7 @@ def test_every_picture_has_times_in_seconds_where_it_has_time(crawl: Any, ax: Ax
     assert ax.get_xlim()[1] == pytest.approx(20 / 20)
 
 
-def test_ethogram_has_the_states_that_are_given(crawl: Any, ax: Axes) -> None:
+def test_ethogram_has_the_states_that_are_given(crawl, ax):
     _, result = crawl
     states = np.where(np.arange(34) % 14 < 7, "rest", "crawl")
     result.plot(states=states, ax=ax)
@@ -66,7 +65,7 @@ def test_ethogram_has_the_states_that_are_given(crawl: Any, ax: Axes) -> None:
     assert [text.get_text() for text in other.get_legend().get_texts()] == ["crawl (50 %)", "rest (50 %)"]
 
 
-def test_kymograph_is_of_the_reconstructions_or_of_the_shapes(crawl: Any, ax: Axes) -> None:
+def test_kymograph_is_of_the_reconstructions_or_of_the_shapes(crawl, ax):
     worms, result = crawl
     result.plot("kymograph", series=0, ax=ax)
     drawn = np.asarray(ax.images[0].get_array())
@@ -78,7 +77,7 @@ def test_kymograph_is_of_the_reconstructions_or_of_the_shapes(crawl: Any, ax: Ax
         result.plot("kymograph", X=worms[:14], ax=ax)
 
 
-def test_phase_plane_turns_with_the_phase_velocity(crawl: Any) -> None:
+def test_phase_plane_turns_with_the_phase_velocity(crawl):
     worms = sx.datasets.make_worms(120, random_state=3)
     model = sx.ShapeDictionary(6, 3, random_state=0, tol=1e-2).fit(worms)
     result = sx.sequences.encode_sequence(worms, model, switch_cost=0.001)
@@ -93,7 +92,7 @@ def test_phase_plane_turns_with_the_phase_velocity(crawl: Any) -> None:
     assert np.hypot(correlation, quadrature) > 0.9
 
 
-def test_movie_shows_one_series(crawl: Any, tmp_path: Path) -> None:
+def test_movie_shows_one_series(crawl, tmp_path):
     worms, result = crawl
     path = result.save_movie(tmp_path / "worm.gif", worms, max_frames=5)
     with Image.open(path) as movie:
@@ -102,7 +101,7 @@ def test_movie_shows_one_series(crawl: Any, tmp_path: Path) -> None:
         assert movie.info["duration"] == 200
 
 
-def test_pictures_and_series_must_exist(crawl: Any, ax: Axes) -> None:
+def test_pictures_and_series_must_exist(crawl, ax):
     _, result = crawl
     with pytest.raises(ParameterError, match="picture"):
         result.plot("pie", ax=ax)

@@ -238,7 +238,7 @@ class TestBounds:
             fit("x")
 
 
-def test_columns_whose_characters_python_changes_are_refused_in_functions(data: dict[str, Any], fit: Any) -> None:
+def test_columns_whose_characters_python_changes_are_refused_in_functions(data, fit):
     data["\ufb01"], data["fi"] = np.arange(1.0, 41), np.arange(40.0, 0, -1)
     assert fit("`\ufb01`").terms
     with pytest.raises(ParameterError, match="Python takes some of its characters for others and reads 'fi'"):
@@ -246,7 +246,7 @@ def test_columns_whose_characters_python_changes_are_refused_in_functions(data: 
 
 
 @pytest.mark.parametrize("name", ["class", "lambda"])
-def test_columns_named_like_words_of_python(data: dict[str, Any], fit: Any, name: str) -> None:
+def test_columns_named_like_words_of_python(data, fit, name):
     data[name] = data["g"]
     assert fit(f"`{name}`")
     with pytest.raises(ParameterError, match="cannot be read"):
