@@ -1,7 +1,5 @@
 """Outlines of the objects in masks."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -228,7 +226,7 @@ def test_what_is_refused(mask, options, error, words):
         ("kaggle_leaf_100.jpg", "leaves_kaggle_outlines_200", "ids", "100"),
     ],
 )
-def test_silhouettes_give_the_outlines_made_of_them_before(data_folder: Path, file, data, key, name):
+def test_silhouettes_give_the_outlines_made_of_them_before(data_folder, file, data, key, name):
     image = pytest.importorskip("skimage.io").imread(data_folder / "formats" / "masks" / file)
     gray = image[..., 0] if image.ndim == 3 else image
     mask = gray < 128 if "inverted" in file else gray > 127

@@ -1,7 +1,5 @@
 """Frame rates and tracks: what each format says of time, what the caller says, and that it lasts through files."""
 
-import json
-
 import h5py
 import numpy as np
 import pytest
@@ -18,8 +16,8 @@ from shapelex.shapes.columns import frame_rates
 POINTS = np.random.default_rng(3).normal(size=(4, 5, 2)).cumsum(axis=1)
 
 
-def rates_of(shapes: sx.ShapeSet) -> list[float]:
-    return shapes.metadata["fps"].tolist()
+def rates_of(shapes):
+    return shapes.metadata["fps"].tolist() if "fps" in shapes.metadata else None
 
 
 @given(
@@ -41,54 +39,49 @@ def test_rounded_times_give_the_frames_that_they_were_made_of(counts, rate, star
 class TestFormats:
     """What files say."""
 
-    @pytest.mark.parametrize(("unit", "rate"), [("s", 10), ("ms", 10_000), ("h", 1 / 360)])
-    def test_wcon(self, tmp_path, unit, rate):
-        times = [0, 0.1, 0.2, 0.4]
+    @pytest.mark.parametrize(
+        ("unit", "times", "rate"),
+        [
+            ("s", [0, 0.1, 0.2, 0.4], 10),
+            ("ms", [0, 0.1, 0.2, 0.4], 10_000),
+            ("h", [0, 0.1, 0.2, 0.4], 1 / 360),
+            ("s", [0, 1, 2, 2.1], None),
+        ],
+    )
+    def test_wcon(self, read, unit, times, rate):
         data = {"id": "a", "t": times, "x": POINTS[..., 0].tolist(), "y": POINTS[..., 1].tolist()}
-        path = tmp_path / "worm.wcon"
-        path.write_text(json.dumps({"units": {"t": unit, "x": "mm", "y": "mm"}, "data": data}))
-        shapes = sx.read(path)
-        assert rates_of(shapes) == pytest.approx([rate] * 4)
-        assert shapes.metadata["frame"].tolist() == [0, 1, 2, 4]
+        shapes = read({"units": {"t": unit, "x": "mm", "y": "mm"}, "data": data}, "worm.wcon")
         assert shapes.metadata["units"].tolist() == ["mm"] * 4
+        if rate is None:
+            assert rates_of(shapes) is None
+            assert any("1 worm: at times without a common step" in note for note in shapes.notes)
+        else:
+            assert rates_of(shapes) == pytest.approx([rate] * 4)
+            assert shapes.metadata["frame"].tolist() == [0, 1, 2, 4]
 
-    def test_wcon_without_a_common_step_says_so(self, tmp_path):
-        data = {"id": "a", "t": [0, 1, 2, 2.1], "x": POINTS[..., 0].tolist(), "y": POINTS[..., 1].tolist()}
-        path = tmp_path / "worm.wcon"
-        path.write_text(json.dumps({"units": {"t": "s", "x": "mm", "y": "mm"}, "data": data}))
-        shapes = sx.read(path)
-        assert "fps" not in shapes.metadata
-        assert any("1 worm: at times without a common step" in note for note in shapes.notes)
-
-    def test_wormpose_has_the_rate_at_its_root(self, tmp_path):
-        path = tmp_path / "worm.h5"
-        with h5py.File(path, "w") as file:
-            file["skeletons"] = POINTS
-            file.attrs["framerate"] = 15.0
-        assert rates_of(sx.read(path)) == [15] * 4
+    @pytest.mark.parametrize(
+        ("told", "rates"),
+        [
+            ({"framerate": 15.0}, [15.0] * 4),
+            ({"fps": "thirty"}, None),
+            ({"fps": [1.0, 2.0]}, None),
+            ({"fps": 0.0}, None),
+        ],
+    )
+    def test_wormpose_has_the_rate_at_its_root(self, tmp_path, told, rates):
+        assert rates_of(sx.read(wormpose(tmp_path, **told))) == rates
 
     @pytest.mark.parametrize(("unit", "rates"), [("seconds", [25.0] * 4), (b"seconds", [25.0] * 4), ("frames", None)])
     def test_tierpsy_has_rate_and_units_at_its_tables(self, tmp_path, unit, rates):
-        table = np.array(
-            [(1, n, n) for n in range(4)], [("worm_index", "i4"), ("timestamp", "i4"), ("skeleton_id", "i4")]
-        )
+        columns = [("worm_index", "i4"), ("timestamp", "i4"), ("skeleton_id", "i4")]
         path = tmp_path / "worm.hdf5"
         with h5py.File(path, "w") as file:
             file["coordinates/skeletons"] = POINTS
-            file["features_timeseries"] = table
-            told = file["features_timeseries"].attrs
-            told["fps"], told["time_units"], told["xy_units"] = 25.0, unit, "micrometers"
+            file["features_timeseries"] = np.array([(1, n, n) for n in range(4)], columns)
+            file["features_timeseries"].attrs.update(fps=25.0, time_units=unit, xy_units="micrometers")
         shapes = sx.read(path)
-        assert (rates_of(shapes) if "fps" in shapes.metadata else None) == rates
+        assert rates_of(shapes) == rates
         assert shapes.metadata["units"].tolist() == ["micrometers"] * 4
-
-    @pytest.mark.parametrize("value", ["thirty", [1.0, 2.0], 0.0])
-    def test_attributes_that_are_no_rate(self, tmp_path, value):
-        path = tmp_path / "worm.h5"
-        with h5py.File(path, "w") as file:
-            file["skeletons"] = POINTS
-            file.attrs["fps"] = value
-        assert "fps" not in sx.read(path).metadata
 
     def test_worm_tracker_has_the_rate_in_its_info(self, tmp_path):
         path = tmp_path / "clip.mat"
@@ -106,8 +99,8 @@ class TestFormats:
     def test_imagej_has_the_time_between_frames(self, tmp_path, metadata, rate):
         # The fps of ImageJ is the speed of playback.
         tifffile.imwrite(tmp_path / "film.tif", film(), imagej=True, metadata={"axes": "TYX", **metadata})
-        found = sx.read(tmp_path / "film.tif", n_points=20, tracked=True).metadata.get("fps")
-        assert (found is None) if rate is None else (found.tolist() == pytest.approx([rate] * 10))
+        found = rates_of(sx.read(tmp_path / "film.tif", n_points=20, tracked=True))
+        assert found == (None if rate is None else pytest.approx([rate] * 10))
 
     def test_ome_has_the_time_between_frames(self, tmp_path):
         told = {"axes": "TYX", "TimeIncrement": 500.0, "TimeIncrementUnit": "ms"}
@@ -119,7 +112,15 @@ class TestFormats:
         assert "fps" not in sx.read(tmp_path / "film.tif", n_points=20).metadata
 
 
-def film(n_frames: int = 5) -> np.ndarray:
+def wormpose(folder, **told):
+    """Write skeletons, and what is told of them."""
+    with h5py.File(folder / "worm.h5", "w") as file:
+        file["skeletons"] = POINTS
+        file.attrs.update(told)
+    return folder / "worm.h5"
+
+
+def film(n_frames=5):
     """Return label images of two objects, 3 and 7, that move."""
     stack = np.zeros((n_frames, 60, 80), dtype="u2")
     for page in range(n_frames):
@@ -190,16 +191,11 @@ class TestGiven:
     """What the caller says."""
 
     def test_given_rate_is_used_and_another_one_remarked(self, tmp_path):
-        path = tmp_path / "worm.h5"
-        with h5py.File(path, "w") as file:
-            file["skeletons"] = POINTS
-            file.attrs["fps"] = 15.0
+        path = wormpose(tmp_path, fps=15.0)
         shapes = sx.read(path, fps=30)
         assert rates_of(shapes) == [30] * 4
-        assert (
-            f"{path}, the frame rate: the given one is used (30 per second), not that of the file (15 per second)."
-            in (shapes.notes)
-        )
+        told = "the given one is used (30 per second), not that of the file (15 per second)."
+        assert f"{path}, the frame rate: {told}" in shapes.notes
         assert not any("frame rate" in note for note in sx.read(path, fps=15).notes)
 
     @pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf])

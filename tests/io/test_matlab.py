@@ -2,7 +2,6 @@
 
 import struct
 import zlib
-from typing import Any
 
 import h5py
 import numpy as np
@@ -17,13 +16,13 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.matlab import find_variable
 
 
-def frames() -> np.ndarray:
+def frames():
     points = np.random.default_rng(5).normal(size=(7, 4, 2)).cumsum(axis=1)
     points[3] = np.nan
     return points
 
 
-def worm(points: np.ndarray) -> dict[str, Any]:
+def worm(points):
     skeleton = {"x": points[..., 0].T, "y": points[..., 1].T}
     return {
         "morphology": {"length": np.ones(7)},
@@ -85,19 +84,16 @@ def test_variables_that_hold_no_points(tmp_path, variable, words):
 numeric = st.sampled_from(["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c16"])
 
 
-@given(
-    values=numeric.flatmap(lambda kind: arrays(kind, array_shapes(min_dims=2, max_dims=4, max_side=4))),
-    pack=st.booleans(),
-)
+@given(numeric.flatmap(lambda kind: arrays(kind, array_shapes(min_dims=2, max_dims=4, max_side=4))), st.booleans())
 def test_arrays_of_every_type_are_read_as_scipy_writes_them(tmp_path_factory, values, pack):
-    path = tmp_path_factory.mktemp("mat") / "any.mat"
+    path = tmp_path_factory.getbasetemp() / "any.mat"
     savemat(path, {"before": 1, "values": values, "valuesafter": 2}, do_compression=pack)
     np.testing.assert_array_equal(find_variable(path.read_bytes(), "values").numbers(), values)
 
 
 def test_variable_that_swells_is_refused(tmp_path):
     path = tmp_path / "clip.mat"
-    savemat(path, {"worm": np.zeros((1, 80 << 17))}, do_compression=True)
+    savemat(path, {"worm": np.zeros((1, 10 << 20))}, do_compression=True)
     assert path.stat().st_size < 200_000
     with pytest.raises(ShapeFileError, match="swells"):
         sx.read(path)
