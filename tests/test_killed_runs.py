@@ -25,10 +25,8 @@ def _keep_setting(monkeypatch):
 
 
 def test_killed_fits(tmp_path):
-    _, faults = killed_runs.run_fits(N_FITS, 0, tmp_path, lambda text: None)
-    assert faults == []
+    assert [one for one in killed_runs.kill_fits(N_FITS, 0, tmp_path) if one.fault] == []
 
 
 def test_killed_commands(tmp_path):
-    _, faults = killed_runs.run_commands(N_COMMANDS, 0, tmp_path, lambda text: None)
-    assert faults == []
+    assert [one for one in killed_runs.kill_commands(N_COMMANDS, 0, tmp_path) if one.fault] == []
