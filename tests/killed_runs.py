@@ -84,7 +84,7 @@ def fit(job: Job, folder: Path) -> None:
 
 
 def run_copy(work: Callable[[], object], seconds: float | None) -> tuple[bool, float]:
-    """Run in a copy of this process that is killed after some seconds; return whether it ended, and how long it took."""
+    """Run in a copy of this process, killed after some seconds; return whether it ended itself, and its duration."""
     start = time.perf_counter()
     child = os.fork()
     if child == 0:

@@ -13,6 +13,14 @@ from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
 SQUARES = np.array([[0, 1, 1 + 1j, 1j], [0, 2, 2 + 2j, 2j], [0, 1, 3 + 1j, 0.1 + 1j / 3]])
 
 
+def save_sheet(folder, *rows):
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
+
+
 @pytest.fixture
 def squares():
     return sx.ShapeSet(
@@ -69,49 +77,42 @@ class TestDataFrame:
             sx.read(df)
         with pytest.warns(SkippedRecordsWarning, match="row 20"):
             assert len(sx.read(df, on_error="skip")) == 1
-        df = pd.DataFrame({"x1": [0, np.inf], "y1": [0, 0], "x2": [1, 2], "y2": [0, 1]})
-        with pytest.raises(ShapeFileError, match="row 1: it has an infinite coordinate"):
-            sx.read(df)
 
-    def test_layouts_are_not_guessed(self):
+    @pytest.mark.parametrize(
+        ("columns", "options", "error", "words"),
+        [
+            ({"x1": [0, np.inf], "y1": [0, 0]}, {}, ShapeFileError, "row 1: it has an infinite coordinate"),
+            (dict.fromkeys(range(6), (0.5, 2)), {}, ShapeFileError, "DataFrame: a table of 6 columns of numbers with"),
+            ({"x1": [0], "y1": [0], "x2": [0]}, {}, ShapeFileError, "point 2 has only one of x and y"),
+            ({"x1": [], "y1": []}, {}, ShapeFileError, "DataFrame: it holds no values"),
+            ({"x1": [0], "y1": [0]}, {"label_from": "parent"}, ValueError, "label_from are for files"),
+            ({"x1": [0], "y1": [0]}, {"header": True}, TypeError, "dataframe has no option header"),
+        ],
+    )
+    def test_refused(self, columns, options, error, words):
+        with pytest.raises(error, match=words):
+            sx.read(pd.DataFrame(columns), **options)
+
+    def test_layout_is_an_option(self):
         df = pd.DataFrame(np.arange(12.0).reshape(2, 6) ** 2)
-        with pytest.raises(ShapeFileError, match="DataFrame: a table of 6 columns of numbers without names"):
-            sx.read(df)
-        np.testing.assert_array_equal(
-            sx.ShapeSet.from_dataframe(df, layout="blocks").configurations[0], [9j, 1 + 16j, 4 + 25j]
-        )
-        with pytest.raises(ShapeFileError, match="point 2 has only one of x and y"):
-            sx.read(pd.DataFrame({"x1": [0], "y1": [0], "x2": [0]}))
-        with pytest.raises(ShapeFileError, match="DataFrame: it holds no values"):
-            sx.read(pd.DataFrame({"x1": [], "y1": []}))
-
-    def test_options_of_files(self):
-        df = pd.DataFrame({"x1": [0], "y1": [0], "x2": [1], "y2": [0]})
-        with pytest.raises(ValueError, match="label_from are for files"):
-            sx.read(df, label_from="parent")
-        with pytest.raises(TypeError, match="dataframe has no option header"):
-            sx.read(df, header=True)
+        blocks = sx.ShapeSet.from_dataframe(df, layout="blocks")
+        np.testing.assert_array_equal(blocks.configurations[0], [9j, 1 + 16j, 4 + 25j])
 
 
 class TestModels:
     def test_fit_encode(self):
         rng = np.random.default_rng(0)
         shapes = sx.ShapeSet(rng.standard_normal((30, 5, 2)), sx.Landmarks(5, closed=True))
-        wide, model = shapes.to_dataframe(), sx.ShapeDictionary(n_atoms=3, n_nonzero=2, random_state=0)
-        expected = model.fit(shapes).atoms_
-        for X in (wide, wide.sample(frac=1, axis=1, random_state=0)):
-            own = sx.ShapeDictionary(n_atoms=3, n_nonzero=2, random_state=0, space=shapes.space).fit(X)
-            np.testing.assert_array_equal(own.atoms_, expected)
-        np.testing.assert_array_equal(model.transform(wide), model.transform(shapes))
-        assert sx.encode(wide, expected, 2) == sx.encode(shapes, expected, 2)
+        wide = shapes.to_dataframe()
+        learn = {"n_atoms": 3, "n_nonzero": 2, "coder": "ormp", "random_state": 0}
+        model = sx.ShapeDictionary(**learn).fit(shapes)
+        # Columns may be named like attributes of sets.
+        for X in (wide.sample(frac=1, axis=1, random_state=0), wide.assign(preparation="fixed", shape="a")):
+            own = sx.ShapeDictionary(**learn, space=shapes.space).fit(X)
+            np.testing.assert_array_equal(own.atoms_, model.atoms_)
+            np.testing.assert_array_equal(model.transform(X), model.transform(shapes))
+        assert sx.encode(wide, model.atoms_, 2) == sx.encode(shapes, model.atoms_, 2)
         np.testing.assert_array_equal(sx.mean_shape(wide), sx.mean_shape(shapes.configurations))
-
-    def test_columns_named_like_attributes(self):
-        df = sx.ShapeSet(np.random.default_rng(0).standard_normal((9, 4, 2))).to_dataframe()
-        model = sx.ShapeDictionary(n_atoms=2, n_nonzero=1, random_state=0).fit(
-            df.assign(preparation="fixed", space="a")
-        )
-        np.testing.assert_array_equal(model.transform(df.assign(preparation="fixed")), model.transform(df))
 
 
 class TestFiles:
@@ -131,20 +132,10 @@ class TestFiles:
     @pytest.mark.parametrize("labels", [["oak", "elm", "ash"], None])
     def test_metadata_named_like_other_columns(self, tmp_path, suffix, layout, labels):
         names = [
-            "id",
-            "label",
-            "group",
-            "species",
-            "file",
-            "specimen",
-            "sequence",
-            "closed",
-            "landmark",
-            "lm",
-            "x",
-            "y2",
-        ]
-        told = {name: [f"{name} {place}" for place in range(3)] for name in [*names, "ID", "meta x", "meta site"]}
+            "id", "label", "group", "species", "file", "specimen", "sequence", "closed", "landmark", "lm", "x", "y2",
+            "ID", "meta x", "meta site",
+        ]  # fmt: skip
+        told = {name: [f"{name} {place}" for place in range(3)] for name in names}
         told |= {"frame": ["early", "late", "late"], "Closed": [True, True, True]}
         shapes = sx.ShapeSet(SQUARES, ids=list("abc"), labels=labels, metadata=told)
         if suffix:
@@ -166,31 +157,23 @@ class TestFiles:
         with pd.ExcelWriter(path) as book:
             pd.DataFrame({"note": ["see the other"]}).to_excel(book, sheet_name="notes", index=False)
             squares.to_dataframe().to_excel(book, sheet_name="shapes", index=False, startrow=2)
-        with pytest.raises(
-            ShapeFileError, match=r"two\.xlsx: it has the sheets 'notes', 'shapes': name one with sheet="
-        ):
+        with pytest.raises(ShapeFileError, match=r"two\.xlsx: it has the sheets 'notes', 'shapes': name one"):
             sx.read(path)
-        assert sx.read(path, sheet="shapes", closed=True).equals(squares)
-        assert sx.read(path, sheet=1, closed=True).equals(squares)
+        for sheet in ("shapes", 1):
+            assert sx.read(path, sheet=sheet, closed=True).equals(squares)
         with pytest.raises(ShapeFileError, match="got 'other'"):
             sx.read(path, sheet="other")
 
     def test_rows_are_counted_as_excel_does(self, tmp_path):
-        book = openpyxl.Workbook()
-        for row in (["id", "x1", "y1", "x2", "y2"], ["a", 0, 0, 1, 1], ["b", 0, "two", 1, 1]):
-            book.active.append(row)
-        book.save(tmp_path / "a.xlsx")
+        path = save_sheet(tmp_path, ["id", "x1", "y1", "x2", "y2"], ["a", 0, 0, 1, 1], ["b", 0, "two", 1, 1])
         with pytest.raises(ShapeFileError, match=r"a\.xlsx, record 2, row 3: 'two' is no number"):
-            sx.read(tmp_path / "a.xlsx")
+            sx.read(path)
 
     def test_sheets_without_names(self, tmp_path):
-        book = openpyxl.Workbook()
-        for row in ([0, 0, 1, 1.5], [0, 1, 2, 2]):
-            book.active.append(row)
-        book.save(tmp_path / "a.xlsx")
-        found = sx.read(tmp_path / "a.xlsx", layout="interleaved")
+        path = save_sheet(tmp_path, [0, 0, 1, 1.5], [0, 1, 2, 2])
+        found = sx.read(path, layout="interleaved")
         np.testing.assert_array_equal(found.configurations, [[0, 1 + 1.5j], [1j, 2 + 2j]])
-        named = sx.read(tmp_path / "a.xlsx", columns=["x1", "x2", "y1", "y2"])
+        named = sx.read(path, columns=["x1", "x2", "y1", "y2"])
         np.testing.assert_array_equal(named.configurations, [[1j, 1.5j], [2j, 1 + 2j]])
 
     def test_without_openpyxl(self, squares, tmp_path, monkeypatch):

@@ -8,20 +8,21 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from tests.io.conftest import notes_of
 
+FILE = "a.tps"
 SQUARE = "LM=4\n0 0\n1 0\n1 1\n0 1\nID=square\n"
 PENTAGON = "LM=5\n0 0\n2 0\n2 1\n1 2\n0 1\nID=house\n"
 BAD = "LM=4\n0 0\n"
 
 
 def outline(points, key="OUTLINES"):
-    lines = "".join(f"{x} {y}\n" for x, y in points)
+    lines = "".join(f"{z.real} {z.imag}\n" for z in points)
     return f"LM=0\n{key}=1\nPOINTS={len(points)}\n{lines}ID=leaf\n"
 
 
 def circle(n_points):
-    z = np.exp(2j * np.pi * np.arange(n_points) / n_points)
-    return list(zip(z.real.tolist(), z.imag.tolist(), strict=True))
+    return np.exp(2j * np.pi * np.arange(n_points) / n_points)
 
 
 @pytest.fixture
@@ -43,15 +44,22 @@ def folder(tmp_path):
 
 
 class TestFiles:
-    def test_folder(self, folder):
-        shapes = sx.read(folder)
+    def test_folder(self, folder, caplog):
+        # Links may lead in a circle, or nowhere.
+        (folder / "oak" / "again").symlink_to(folder, target_is_directory=True)
+        (folder / "oak" / "gone.tps").symlink_to(folder / "nothing.tps")
+        seen = []
+        with caplog.at_level(logging.DEBUG, "shapelex"):
+            shapes = sx.read(folder, progress=lambda done, total: seen.append((done, total)))
         names = [path.split("/")[-1] for path in shapes.metadata["file"].tolist()]
         assert names == ["c.tps", "d.csv", "a.tps", "b.TPS", "b.TPS"]
         assert shapes.ids.tolist() == ["square", "d", "square", "square", "square"]
-        assert any("README.md, notes.txt" in note for note in shapes.notes)
+        assert "README.md, notes.txt" in notes_of(shapes)
         assert shapes.provenance["formats"] == ["csv", "tps"]
+        assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+        assert "c.tps as tps" in caplog.text
 
-    def test_pattern(self, folder):
+    def test_patterns_and_lists(self, folder):
         assert len(sx.read(str(folder / "*" / "*.tps"))) == 2
         assert len(sx.read(folder / "**" / "*.[tc][ps]*")) == 3
         with pytest.raises(ShapeFileError, match=r"notes\.txt looks like none of"):
@@ -62,48 +70,37 @@ class TestFiles:
             sx.read(folder / "elm" / "notes.txt", on_error="skip")
         with pytest.raises(FileNotFoundError, match="No file matches"):
             sx.read(folder / "*.roi")
-
-    def test_pattern_that_is_a_name(self, tmp_path):
-        path = tmp_path / "wing[1].tps"
-        path.write_text(SQUARE)
-        assert len(sx.read(path)) == 1
-
-    def test_list(self, folder):
         assert len(sx.read([folder / "oak" / "a.tps", str(folder / "elm")])) == 3
         assert len(sx.read(path for path in [folder / "oak" / "a.tps"])) == 1
+        twice = sx.read([folder / "oak" / "a.tps", folder / "oak"])
+        assert len(twice) == 3
+        assert "named several times, but read once: a.tps" in twice.notes
 
-    def test_loop_of_links(self, folder):
-        (folder / "oak" / "again").symlink_to(folder, target_is_directory=True)
-        (folder / "oak" / "gone.tps").symlink_to(folder / "nothing.tps")
-        assert len(sx.read(folder)) == 5
+    def test_pattern_that_is_a_name(self, read):
+        assert len(read(SQUARE, "wing[1].tps")) == 1
 
     def test_none(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match="There is no file"):
-            sx.read(tmp_path / "nothing.tps")
-        with pytest.raises(FileNotFoundError, match="holds no file that can be read"):
-            sx.read(tmp_path)
-        with pytest.raises(FileNotFoundError, match="paths is empty"):
-            sx.read([])
         os.mkfifo(tmp_path / "pipe.tps")
-        with pytest.raises(ShapeFileError, match="no regular file"):
-            sx.read(tmp_path / "pipe.tps")
-        with pytest.raises(TypeError, match="paths must be a path"):
-            sx.read([3])
-
-    def test_progress_and_log(self, folder, caplog):
-        seen = []
-        with caplog.at_level(logging.DEBUG, "shapelex"):
-            sx.read(folder, progress=lambda done, total: seen.append((done, total)))
-        assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
-        assert "c.tps as tps" in caplog.text
+        (tmp_path / "empty").mkdir()
+        for paths, error, words in (
+            (tmp_path / "nothing.tps", FileNotFoundError, "There is no file"),
+            (tmp_path / "empty", FileNotFoundError, "holds no file that can be read"),
+            ([], FileNotFoundError, "paths is empty"),
+            (tmp_path / "pipe.tps", ShapeFileError, "no regular file"),
+            ([3], TypeError, "paths must be a path"),
+            (np.zeros((3, 4)), TypeError, r"got ndarray: ShapeSet\(X, space\) makes a set of an array"),
+        ):
+            with pytest.raises(error, match=words):
+                sx.read(paths)
 
 
 class TestFormats:
-    def test_by_name_given(self, tmp_path):
-        (tmp_path / "wings.csv").write_text(SQUARE)
-        assert len(sx.read(tmp_path / "wings.csv", format="tps")) == 1
+    def test_by_name_given(self, read):
+        assert len(read(SQUARE, "wings.csv", format="tps")) == 1
         with pytest.raises(ValueError, match="format must be one of 'npz', "):
-            sx.read(tmp_path / "wings.csv", format="doc")
+            read(SQUARE, format="doc")
+        with pytest.raises(TypeError, match="format tps has no option layout; its options are: curves, scale"):
+            read(SQUARE, layout="blocks")
 
     def test_no_longer_read(self, folder):
         (folder / "horse.ctx").write_text("<ctx><canvas width='9' height='8' /></ctx>")
@@ -111,56 +108,61 @@ class TestFormats:
             sx.read(folder / "horse.ctx")
         assert sx.read(folder).notes[-1].startswith("no files of shapes, not read: horse.ctx")
 
-    def test_options_of_another_format(self, tmp_path):
-        (tmp_path / "wings.tps").write_text(SQUARE)
-        with pytest.raises(TypeError, match="format tps has no option layout; its options are: curves, scale"):
-            sx.read(tmp_path / "wings.tps", layout="blocks")
-
 
 class TestLabels:
-    def test_parent(self, folder):
-        assert sx.read(folder, label_from="parent").labels.tolist() == ["elm", "deep", "oak", "oak", "oak"]
-
-    def test_expression(self, folder):
-        assert sx.read(folder, label_from=r"/(oak|elm)/").labels.tolist() == ["elm", "elm", "oak", "oak", "oak"]
-        with pytest.raises(ShapeFileError, match=r"c\.tps does not match label_from"):
-            sx.read(folder, label_from=r"/(oak)/")
+    @pytest.mark.parametrize(
+        ("label_from", "labels"),
+        [("parent", ["elm", "deep", "oak", "oak", "oak"]), (r"/(oak|elm)/", ["elm", "elm", "oak", "oak", "oak"])],
+    )
+    def test_from_paths(self, folder, label_from, labels):
+        assert sx.read(folder, label_from=label_from).labels.tolist() == labels
 
     def test_ready_sets(self, tmp_path):
         sx.write(sx.ShapeSet([[0, 1, 1j]], labels=["old"]), tmp_path / "oak.npz")
         assert sx.read(tmp_path / "oak.npz", label_from=r"/(\w+)\.npz").labels.tolist() == ["oak"]
 
-    @pytest.mark.parametrize(("given", "error"), [("(", ValueError), ("oak", ValueError), (3, TypeError)])
-    def test_refuses(self, folder, given, error):
-        with pytest.raises(error, match="label_from"):
+    @pytest.mark.parametrize(
+        ("given", "error", "words"),
+        [
+            ("(", ValueError, "label_from"),
+            ("oak", ValueError, "label_from"),
+            (3, TypeError, "label_from"),
+            (r"/(oak)/", ShapeFileError, r"c\.tps does not match label_from"),
+        ],
+    )
+    def test_refuses(self, folder, given, error, words):
+        with pytest.raises(error, match=words):
             sx.read(folder, label_from=given)
 
 
 class TestErrors:
-    def test_records(self, tmp_path):
-        path = tmp_path / "wings.tps"
-        path.write_text(BAD + SQUARE + BAD * 4)
-        with pytest.raises(ShapeFileError, match=r"wings\.tps, record 1, line 1: "):
-            sx.read(path)
-        with pytest.warns(SkippedRecordsWarning, match="Left out 5 records: .*record 1, .*and 2 more") as caught:
-            shapes = sx.read(path, on_error="skip")
-        assert caught[0].filename == __file__
+    def test_records(self, read):
+        with pytest.raises(ShapeFileError, match=r"a\.tps, record 1, line 1: "):
+            read(BAD + SQUARE + BAD * 4)
+        with pytest.warns(SkippedRecordsWarning, match="Left out 5 records: .*record 1, .*and 2 more"):
+            shapes = read(BAD + SQUARE + BAD * 4, on_error="skip")
         assert len(shapes) == 1
         assert sum("left out" in note for note in shapes.notes) == 5
+        with pytest.raises(ShapeFileError, match=r"No shape could be read from .*a\.tps: .*record 1, line 1"):
+            read(BAD * 2, on_error="skip")
 
-    def test_all_records(self, tmp_path):
-        (tmp_path / "wings.tps").write_text(BAD * 2)
-        with pytest.raises(ShapeFileError, match=r"No shape could be read from .*wings\.tps: .*record 1, line 1"):
-            sx.read(tmp_path / "wings.tps", on_error="skip")
+    def test_warnings_point_at_the_caller(self, tmp_path):
+        (tmp_path / "a.tps").write_text(BAD + SQUARE)
+        with pytest.warns(SkippedRecordsWarning) as caught:
+            sx.read(tmp_path / "a.tps", on_error="skip")
+        assert caught[0].filename == __file__
 
     def test_files(self, folder):
         (folder / "oak" / "f.tps").write_text("hello\n")
-        with pytest.raises(ShapeFileError, match=r"f\.tps is no TPS file"):
-            sx.read(folder)
+        for paths, options in ((folder, {}), (folder / "oak" / "f.tps", {"on_error": "skip"})):
+            with pytest.raises(ShapeFileError, match=r"f\.tps is no TPS file"):
+                sx.read(paths, **options)
         with pytest.warns(SkippedRecordsWarning, match=r"f\.tps is no TPS file"):
             assert len(sx.read(folder, on_error="skip")) == 5
-        with pytest.raises(ShapeFileError, match=r"f\.tps is no TPS file"):
-            sx.read(folder / "oak" / "f.tps", on_error="skip")
+        with pytest.warns(SkippedRecordsWarning):
+            one = sx.read([folder / "oak" / "a.tps", folder / "oak" / "f.tps"], on_error="skip")
+        # The file is named wherever several were asked for.
+        assert one.metadata["file"].tolist() == [str(folder / "oak" / "a.tps")]
 
     @pytest.mark.parametrize("name", ["f.tps", "f.csv", "f.txt", "f.json", "f.zip", "f.npz", "f.unknown"])
     def test_file_without_bytes(self, tmp_path, name):
@@ -183,20 +185,12 @@ class TestErrors:
             ({"n_points": 2}, ValueError, "n_points must be at least 3"),
         ],
     )
-    def test_arguments(self, folder, options, error, words):
+    def test_arguments(self, read, options, error, words):
         with pytest.raises(error, match=words):
-            sx.read(folder, **options)
+            read(SQUARE, **options)
 
 
 class TestAssembly:
-    @pytest.fixture
-    def read(self, tmp_path):
-        def read_text(text, **options):
-            (tmp_path / "a.tps").write_text(text)
-            return sx.read(tmp_path / "a.tps", **options)
-
-        return read_text
-
     def test_counts_differ(self, read):
         with pytest.raises(ShapeFileError, match=r"4 \(2 times\), 5 \(once\); .*record 2.*n_points=100 .*BSpline"):
             read(SQUARE + PENTAGON + SQUARE)
@@ -207,7 +201,7 @@ class TestAssembly:
         sides = np.abs(np.diff(shapes.configurations, axis=1))
         np.testing.assert_allclose(sides, sides[:, :1] @ np.ones((1, 29)), rtol=0.01)
         np.testing.assert_array_equal(shapes.configurations[:, 0], 1)
-        assert any("Resampled to 30 points" in note for note in shapes.notes)
+        assert "Resampled to 30 points" in notes_of(shapes)
 
     @pytest.mark.parametrize("space", [sx.BSpline(12), sx.HermiteSpline(8, closed=True), sx.BSpline(9, degree=2)])
     @pytest.mark.parametrize("n_points", [[300], [400, 300], [14, 200]])
@@ -217,13 +211,13 @@ class TestAssembly:
         # The polygon of a circle lies inside it by 1 − cos(π/n).
         radii = np.abs(space.sample(shapes, space.parameters(50)))
         np.testing.assert_allclose(radii, 1, atol=2 * (1 - np.cos(np.pi / min(n_points))) + 0.01)
-        assert any("least squares" in note for note in shapes.notes)
+        assert "least squares" in notes_of(shapes)
 
     def test_closing_point_is_dropped(self, read):
-        square = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
+        square = np.array([0, 1, 1 + 1j, 1j, 0])
         shapes = read(outline(square) + outline(square[:4]))
-        np.testing.assert_array_equal(shapes.configurations, [[0, 1, 1 + 1j, 1j]] * 2)
-        assert any("1 closed shape repeated" in note for note in shapes.notes)
+        np.testing.assert_array_equal(shapes.configurations, [square[:4]] * 2)
+        assert "1 closed shape repeated" in notes_of(shapes)
         assert read(outline(square, "CURVES")).shape == (1, 5)
         assert read(outline(square, "CURVES"), closed=True).shape == (1, 4)
 
@@ -239,6 +233,17 @@ class TestAssembly:
         assert read(text, missing="allow", space=sx.Landmarks(4)).is_missing.sum() == 1
         with pytest.raises(ShapeFileError, match="all its landmarks are missing"):
             read("LM=2\nnan nan\nnan nan\n", missing="allow")
+        mixed = "LM=3\n0 0\nnan nan\n1 1\n" + SQUARE
+        with pytest.warns(SkippedRecordsWarning, match="neither resampled nor fitted"):
+            assert len(read(mixed, space=sx.Landmarks(4), missing="allow", on_error="skip")) == 1
+
+    def test_negative_marks_of_missing_landmarks_are_told(self, read):
+        text = "LM=4\n1 2\n-1 -1\n5 6\n7 3\nLM=4\n1 2\n3 5\n-1 -1\n7 3\n"
+        (note,) = read(text).notes
+        assert '2 landmarks at (-1, -1): taken as coordinates; missing="negative"' in note
+        assert read(text, missing="negative").is_missing.sum() == 2
+        # Coordinates around an origin.
+        assert not read("LM=4\n-1 -2\n-1 -1\n5 6\n7 3\n").notes
 
     @pytest.mark.parametrize("options", [{"n_points": 8}, {"space": sx.BSpline(4)}])
     def test_collapsed(self, read, options):
@@ -250,14 +255,13 @@ class TestAssembly:
 
     def test_keys_that_no_two_records_share(self, read, monkeypatch):
         monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
-        text = "".join(f"LM=2\n0 0\n1 1\nKEY{number}=1\n" for number in range(90))
         with pytest.raises(ShapeFileError, match="90 records have 90 different keys"):
-            read(text)
+            read("".join(f"LM=2\n0 0\n1 1\nKEY{number}=1\n" for number in range(90)))
 
 
 class TestReadySets:
     def test_resampled_and_fitted(self, tmp_path):
-        z = np.exp(2j * np.pi * np.arange(200) / 200)
+        z = circle(200)
         path = sx.write(sx.ShapeSet([z, 2 * z], sx.Landmarks(200, closed=True), labels=["a", "b"]), tmp_path / "a.npz")
         assert sx.read(path, n_points=50).space == sx.Landmarks(50, closed=True)
         fitted = sx.read(path, space=sx.BSpline(20))
@@ -265,6 +269,13 @@ class TestReadySets:
         assert fitted.labels.tolist() == ["a", "b"]
         np.testing.assert_allclose(np.abs(sx.BSpline(20).sample(fitted, np.linspace(0, 1, 33)))[0], 1, atol=1e-3)
         assert sx.read(path, closed=False).space == sx.Landmarks(200)
+
+    def test_the_start_point_of_an_open_curve_is_not_registered(self, tmp_path):
+        outlines = circle(9) * (1 + 0.1 * np.arange(9)) + 0.01 * np.arange(4)[:, None] ** 2
+        shapes = sx.OutlineRegistration().fit_transform(sx.ShapeSet(outlines, sx.Landmarks(9, closed=True)))
+        path = sx.write(shapes, tmp_path / "a.npz")
+        assert sx.read(path).preparation.is_registered
+        assert not sx.read(path, closed=False).preparation.is_registered
 
     def test_curves_stay_what_they_are(self, tmp_path):
         path = sx.write(sx.ShapeSet(np.arange(6) + 1j, sx.HermiteSpline(3)), tmp_path / "a.npz")
@@ -277,34 +288,7 @@ class TestReadySets:
 
     def test_mixed_with_records(self, tmp_path):
         (tmp_path / "a.tps").write_text(SQUARE)
-        sx.write(sx.ShapeSet([[0, 1, 1j, 3]], ids=["b"], sequence=[7]), tmp_path / "b.npz")
-        (tmp_path / "c.tps").write_text(SQUARE)
-        shapes = sx.read(tmp_path)
-        assert shapes.ids.tolist() == ["square", "b", "square"]
-        assert shapes.sequence.tolist() == [-1, 7, -1]
         sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "d.npz")
         with pytest.raises(ShapeFileError, match=r"differ in their numbers of points: 4 \(.*a\.tps.*3 \(.*d\.npz"):
             sx.read(tmp_path)
-        assert sx.read(tmp_path, n_points=7).shape == (4, 7)
-
-    def test_time_series_of_files_keep_apart(self, tmp_path):
-        for name in "ab":
-            (tmp_path / f"{name}.csv").write_text("sequence,frame,x1,y1,x2,y2\n0,4,0,0,1,1\n0,5,0,0,1,2\n")
-        shapes = sx.read(tmp_path)
-        assert shapes.sequence.tolist() == [0, 0, 1, 1]
-        assert shapes.metadata["frame"].tolist() == [4, 5, 4, 5]
-
-
-def test_negative_marks_of_missing_landmarks_are_told(tmp_path):
-    (tmp_path / "a.tps").write_text("LM=4\n1 2\n-1 -1\n5 6\n7 3\nLM=4\n1 2\n3 5\n-1 -1\n7 3\n")
-    (tmp_path / "b.tps").write_text("LM=4\n-1 -2\n-1 -1\n5 6\n7 3\n")
-    (note,) = sx.read(tmp_path / "a.tps").notes
-    assert '2 landmarks at (-1, -1): taken as coordinates; missing="negative"' in note
-    assert sx.read(tmp_path / "a.tps", missing="negative").is_missing.sum() == 2
-    # Coordinates around an origin.
-    assert not sx.read(tmp_path / "b.tps").notes
-
-
-def test_arrays_are_sets_not_files():
-    with pytest.raises(TypeError, match=r"got ndarray: ShapeSet\(X, space\) makes a set of an array"):
-        sx.read(np.zeros((3, 4)))
+        assert sx.read(tmp_path, n_points=7).shape == (2, 7)

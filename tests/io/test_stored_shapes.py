@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError
+from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
 from shapelex.shapes import files, storage
@@ -50,8 +50,7 @@ SPACES = [
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
-@pytest.mark.parametrize("space", SPACES, ids=lambda space: type(space).__name__)
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize(("space", "dtype"), list(zip(SPACES, ["c8", "c16"] * 2, strict=True)))
 def test_written_in_memory_or_in_blocks_it_is_the_same_set(tmp_path, suffix, space, dtype):
     shapes = make_set(space=space, dtype=dtype)
     whole = sx.write(shapes, tmp_path / f"whole{suffix}")
@@ -92,51 +91,60 @@ def test_dictionaries_and_codes_take_such_sets(tmp_path, suffix):
     np.testing.assert_array_equal(stored[3], shapes.configurations[3])
 
 
-def test_one_array_of_landmarks(tmp_path):
+def test_arrays_of_others(tmp_path):
     rows = np.random.default_rng(0).normal(size=(6, 5, 2))
     np.save(tmp_path / "a.npy", rows)
     zarr.save_array(str(tmp_path / "a.zarr"), rows)
-    for name in ("a.npy", "a.zarr"):
-        stored = sx.open_shapes(tmp_path / name)
+    columns = {"closed": False, "labels": list("aabbcc"), "age": np.arange(6)}
+    np.savez(tmp_path / "a.npz", points=rows, **columns)
+    np.savez_compressed(tmp_path / "b.npz", points=rows, **columns)
+    np.savez(tmp_path / "c.npz", points=np.asfortranarray(rows))
+    for path in tmp_path.iterdir():
+        stored = sx.open_shapes(path)
         assert stored.space == sx.Landmarks(5)
         np.testing.assert_array_equal(stored[2:4].configurations, rows[2:4] @ [1, 1j])
         assert stored[2:4].ids.tolist() == ["2", "3"]
-        assert len(sx.read(tmp_path / name)) == 6
+        assert stored[:].equals(sx.read(path))
+    np.savez(tmp_path / "d.npz", points=np.arange(24).reshape(3, 4, 2))
+    assert sx.open_shapes(tmp_path / "d.npz")[:].equals(sx.read(tmp_path / "d.npz"))
 
 
-def test_plain_arrays_of_others(tmp_path):
-    points = np.random.default_rng(0).normal(size=(6, 5, 2)).astype(np.float32)
-    for save in (np.savez, np.savez_compressed):
-        save(tmp_path / "a.npz", points=points, closed=True, labels=list("aabbcc"), age=np.arange(6))
-        assert sx.open_shapes(tmp_path / "a.npz")[:].equals(sx.read(tmp_path / "a.npz"))
-    np.savez(tmp_path / "b.npz", points=np.asfortranarray(points))
-    assert sx.open_shapes(tmp_path / "b.npz")[:].equals(sx.read(tmp_path / "b.npz"))
-    np.savez(tmp_path / "c.npz", points=np.arange(24).reshape(3, 4, 2))
-    assert sx.open_shapes(tmp_path / "c.npz")[:].equals(sx.read(tmp_path / "c.npz"))
+def test_arrays_of_a_group_can_be_named(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(6, 5)) + 0j
+    zarr.open_group(str(tmp_path / "a.zarr"), mode="w").create_array("outlines", data=rows)
+    with pytest.raises(ShapeFileError, match=r"name one array of it, as in .*outlines"):
+        sx.open_shapes(tmp_path / "a.zarr")
+    for read in (sx.read, sx.open_shapes):
+        np.testing.assert_array_equal(read(tmp_path / "a.zarr" / "outlines")[:].configurations, rows)
 
 
 def test_zarr_folders_among_files(tmp_path):
     shapes = make_set()
-    sx.write(shapes, tmp_path / "a.zarr")
-    sx.write(shapes, tmp_path / "b.npz")
+    for name in ("a.zarr", "b.npz"):
+        sx.write(shapes, tmp_path / name)
     assert len(sx.read(tmp_path)) == 20
     assert len(sx.read(tmp_path / "*.zarr")) == 10
-    found = sx.read(tmp_path / "a.zarr", space=sx.Landmarks(9, closed=True))
-    assert found.shape == (10, 9)
+    assert sx.read(tmp_path / "a.zarr", space=sx.Landmarks(9, closed=True)).shape == (10, 9)
 
 
-def test_a_folder_is_replaced_only_when_asked(tmp_path):
+def test_a_folder_is_replaced_only_when_asked_and_only_if_it_is_ours(tmp_path):
     shapes = make_set()
     path = sx.write(shapes, tmp_path / "a.zarr")
-    with pytest.raises(FileExistsError, match="overwrite=True"):
-        sx.write(shapes, path)
     sx.write(shapes[:3], path, overwrite=True)
     assert len(sx.read(path)) == 3
     (tmp_path / "b.zarr").mkdir()
     (tmp_path / "b.zarr" / "mine.txt").write_text("precious")
-    with pytest.raises(IsADirectoryError):
-        sx.write(shapes, tmp_path / "b.zarr", overwrite=True)
+    (tmp_path / "c.zarr").write_text("mine")
+    for name, options, error, words in (
+        ("a.zarr", {}, FileExistsError, "overwrite=True"),
+        ("b.zarr", {"overwrite": True}, IsADirectoryError, r"b\.zarr"),
+        ("c.zarr", {"overwrite": True}, FileExistsError, "is a file"),
+        ("a.npz", {"format": "zarr"}, ShapeFileError, r"must end in \.zarr"),
+    ):
+        with pytest.raises(error, match=words):
+            sx.write(shapes, tmp_path / name, **options)
     assert (tmp_path / "b.zarr" / "mine.txt").read_text() == "precious"
+    assert (tmp_path / "c.zarr").read_text() == "mine"
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
@@ -163,28 +171,27 @@ def test_an_error_on_the_way_leaves_nothing_and_loses_nothing(tmp_path, suffix):
 
 
 def test_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no file"):
-        sx.open_shapes(tmp_path / "none.npz")
-    with pytest.raises(ShapeFileError, match="is a folder"):
-        sx.open_shapes(tmp_path)
     (tmp_path / "a.tps").write_text("LM=3\n0 0\n1 0\n0 1\n")
-    with pytest.raises(ShapeFileError, match=r"read whole: import it first; .*\.npz"):
-        sx.open_shapes(tmp_path / "a.tps")
     np.save(tmp_path / "flat.npy", np.zeros((4, 6)))
-    with pytest.raises(ShapeFileError, match=r"flat\.npy cannot be read as shapes"):
-        sx.open_shapes(tmp_path / "flat.npy")
     zarr.open_group(str(tmp_path / "other.zarr"), mode="w").create_array("x", data=np.zeros(3))
-    with pytest.raises(ShapeFileError, match="group of another kind"):
-        sx.read(tmp_path / "other.zarr")
-
-
-def test_a_column_of_another_length(tmp_path):
-    path = sx.write(make_set(), tmp_path / "a.npz")
+    path = sx.write(make_set(), tmp_path / "labels.npz")
     arrays = dict(np.load(path))
-    arrays["labels"] = arrays["labels"][:4]
-    np.savez(path, **arrays)
-    with pytest.raises(ShapeFileError, match=r"labels must have one entry for each of the 10 shapes, got shape \(4,\)"):
-        sx.open_shapes(path)
+    np.savez(path, **{**arrays, "labels": arrays["labels"][:4]})
+    points, days = np.zeros((2, 3, 2)), np.array(["2020-01-01"] * 2, dtype="datetime64[D]")
+    np.savez(tmp_path / "days.npz", points=points, day=days)
+    for name, error, words in (
+        ("none.npz", FileNotFoundError, "There is no file"),
+        (".", ShapeFileError, "is a folder"),
+        ("a.tps", ShapeFileError, r"read whole: import it first; .*\.npz"),
+        ("flat.npy", ShapeFileError, r"flat\.npy cannot be read as shapes"),
+        ("other.zarr", ShapeFileError, "group of another kind"),
+        ("labels.npz", ShapeFileError, r"labels must have one entry for each of the 10 shapes, got shape \(4,\)"),
+        ("days.npz", ShapelexError, "datetime64"),
+    ):
+        with pytest.raises(error, match=words):
+            sx.open_shapes(tmp_path / name)[:]
+    with pytest.raises(ShapeFileError, match="datetime64"):
+        sx.read(tmp_path / "days.npz")
 
 
 def test_a_folder_that_declares_more_than_it_holds(tmp_path):
@@ -205,15 +212,6 @@ def test_a_set_larger_than_any_trap_is_read(tmp_path, monkeypatch):
     path = sx.write(make_set(), tmp_path / "a.npz")
     monkeypatch.setattr(_npz, "MAX_BYTES", 100)
     assert sx.read(path).equals(sx.open_shapes(path)[:])
-
-
-def test_dates_are_refused_in_place_as_in_memory(tmp_path):
-    points = np.random.default_rng(0).normal(size=(2, 3, 2))
-    np.savez(tmp_path / "a.npz", points=points, day=np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"))
-    with pytest.raises(ShapeFileError, match="datetime64"):
-        sx.read(tmp_path / "a.npz")
-    with pytest.raises(sx.exceptions.ShapelexError, match="datetime64"):
-        sx.open_shapes(tmp_path / "a.npz")[:]
 
 
 @pytest.fixture
@@ -243,25 +241,6 @@ def test_a_chunk_that_is_damaged_is_told_with_its_rows(chunked, monkeypatch):
         stored[18:22]
     with pytest.raises(ShapeFileError, match="damaged in rows 20 to 23"):
         sx.ShapeDictionary(3, 2, space=shapes.space).fit(stored)
-
-
-def test_arrays_of_a_group_can_be_named(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(6, 5)) + 0j
-    zarr.open_group(str(tmp_path / "a.zarr"), mode="w").create_array("outlines", data=rows)
-    with pytest.raises(ShapeFileError, match=r"name one array of it, as in .*outlines"):
-        sx.open_shapes(tmp_path / "a.zarr")
-    np.testing.assert_array_equal(sx.open_shapes(tmp_path / "a.zarr" / "outlines")[:].configurations, rows)
-    np.testing.assert_array_equal(sx.read(tmp_path / "a.zarr" / "outlines").configurations, rows)
-
-
-def test_what_is_in_the_way_of_a_folder(tmp_path):
-    shapes = make_set()
-    with pytest.raises(ShapeFileError, match=r"must end in \.zarr"):
-        sx.write(shapes, tmp_path / "a.npz", format="zarr")
-    (tmp_path / "a.zarr").write_text("mine")
-    with pytest.raises(FileExistsError, match="is a file"):
-        sx.write(shapes, tmp_path / "a.zarr", overwrite=True)
-    assert (tmp_path / "a.zarr").read_text() == "mine"
 
 
 def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
