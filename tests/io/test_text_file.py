@@ -93,40 +93,41 @@ def test_records_do_not_depend_on_the_parts(tmp_path_factory, reader, texts, dat
         assert as_values(reader.read_records(path)) == whole
 
 
-ROWS_OF_SHAPES = "".join(f"a{n // 50},{n % 50},0.123456789,-0.987654321,oak,7\n" for n in range(20_000))
-ROW = ",0.123456789,-0.98765432" * 50
+POINT = "0.123456789 -0.987654321\n"
+ROWS_OF_SHAPES = "".join(f"a{n // 50},{n % 50},0.123456789,-0.987654321,oak,7\n" for n in range(15_000))
+# Shapes in files of some hundred thousand characters.
 MEMORY = {
-    "a.tps": (tps, ("LM=100\n" + "0.123456789 -0.987654321\n" * 100 + "ID=1\n") * 400, 400),
-    "a.nts": (nts, "1 400 200 0 DIM=2\n" + ("0.123456789 -0.98765432 " * 100 + "\n") * 400, 400),
+    "a.tps": (tps, 100, ("LM=100\n" + POINT * 100 + "ID=1\n") * 100),
+    "a.nts": (nts, 100, "1 100 200 0 DIM=2\n" + (POINT.replace("\n", " ") * 100 + "\n") * 100),
     "a.txt": (
         morphologika,
-        "[individuals]\n400\n[landmarks]\n100\n[dimensions]\n2\n[rawpoints]\n" + "0.123456789 -0.98765432\n" * 40_000,
-        400,
+        100,
+        "[individuals]\n100\n[landmarks]\n100\n[dimensions]\n2\n[rawpoints]\n" + POINT * 10_000,
     ),
-    "long.csv": (_csv, "id,landmark,x,y,label,site\n" + ROWS_OF_SHAPES, 400),
-    "wide.csv": (_csv, "site," + ",".join(f"x{n},y{n}" for n in range(50)) + "\n" + f"3{ROW}\n" * 2000, 2000),
+    "long.csv": (_csv, 300, "id,landmark,x,y,label,site\n" + ROWS_OF_SHAPES),
+    "wide.csv": (_csv, 3000, ",".join(f"x{n},y{n}" for n in range(10)) + "\n" + (",0.12345678" * 20 + "\n")[1:] * 3000),
 }
 
 
 @pytest.mark.parametrize("name", MEMORY)
 def test_memory_holds_a_part_of_the_file(tmp_path, name):
-    reader, text, n_shapes = MEMORY[name]
+    reader, n_shapes, text = MEMORY[name]
     path = tmp_path / name
     path.write_text(text)
-    with small_parts(1 << (15 if name == "wide.csv" else 13), 1000):
+    with small_parts(1 << 12, 1000):
         n_records, peak = peak_bytes(reader.read_records(path))
     assert n_records == n_shapes
     assert peak < len(text) / 2
 
 
 def test_memory_holds_a_part_of_a_dataset(tmp_path, monkeypatch):
-    for name, value in (("_HELD_BYTES", 0), ("_MOST_TIMES_READ", np.inf), ("_BLOCK_BYTES", 1 << 18)):
+    for name, value in (("_HELD_BYTES", 0), ("_MOST_TIMES_READ", np.inf), ("_BLOCK_BYTES", 1 << 16)):
         monkeypatch.setattr(hdf5, name, value)
-    points = np.zeros((10_000, 50, 2))
+    points = np.zeros((2500, 50, 2))
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["skeletons"] = points
     n_records, peak = peak_bytes(hdf5.read_records(tmp_path / "a.h5"))
-    assert n_records == 10_000
+    assert n_records == 2500
     assert peak < points.nbytes / 4
 
 
