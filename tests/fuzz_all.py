@@ -16,10 +16,11 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from shapelex.exceptions import ShapelexError
 from tests.fuzz_targets import Target, make_targets, read_shapes
@@ -29,6 +30,7 @@ CHUNK = 2000
 LONGEST = 10
 LARGEST = 1 << 30
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "fuzz.md"
+HEADER = "| files | number | cases | read | refused | faults | longest, s | most memory, MiB |\n" + "|---" * 8 + "|\n"
 
 
 class TooLongError(BaseException):
@@ -89,10 +91,7 @@ def run_apart(target: Target, first: int, last: int) -> Iterator[list[Any]]:
             child = os.fork()
             if child == 0:
                 # Libraries of images print what they find.
-                os.dup2(
-                    os.open(os.devnull, os.O_WRONLY),
-                    sys.stderr.fileno(),
-                )
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
                 try:
                     with Path(done.name).open("w") as own:
                         run_chunk(target, first, last, own)
@@ -131,6 +130,13 @@ def find_targets(folder: Path) -> list[Target]:
     return targets
 
 
+def describe(name: str, cases: pd.DataFrame) -> str:
+    """Return a row of the table of results."""
+    counts = [int((cases["outcome"] == outcome).sum()) for outcome in ("read", "refused", "fault")]
+    numbers = " | ".join(f"{number:,}" for number in (cases["file"].nunique(), len(cases), *counts))
+    return f"| {name} | {numbers} | {cases['seconds'].max():.1f} | {cases['n_bytes'].max() / 2**20:.0f} |"
+
+
 def main() -> None:
     """Run all."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -139,51 +145,27 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a kind of file, or a part of a name")
     parser.add_argument("--write", action="store_true", help="keep the sums in docs/results")
     given = parser.parse_args()
+    tables = []
+    print(HEADER, end="")
     with tempfile.TemporaryDirectory() as folder:
         targets = [one for one in find_targets(Path(folder)) if given.only in f"{one.kind} {one.path.name}"]
-        n_each = -(-given.cases // len(targets))
-        print(f"{'file':<44}{'read':>8}{'refused':>8}{'faults':>8}{'longest, s':>12}{'most, MiB':>11}", flush=True)
-        sums: dict[str, Counter[str]] = {}
-        longest: Counter[str] = Counter()
-        most: Counter[str] = Counter()
-        n_faults = 0
+        last = given.first + -(-given.cases // len(targets))
         for target in targets:
-            last = given.first + n_each
-            cases = [
-                case
-                for first in range(given.first, last, CHUNK)
-                for case in run_apart(target, first, min(first + CHUNK, last))
-            ]
-            counts = Counter(outcome for _, outcome, *_ in cases)
-            slowest, largest = max(case[2] for case in cases), max(case[3] for case in cases)
-            print(
-                f"{target.path.name:<44}{counts['read']:>8}{counts['refused']:>8}{counts['fault']:>8}"
-                f"{slowest:>12.2f}{largest / 2**20:>11.0f}"
-            )
-            for seed, outcome, _, _, fault in cases:
-                if outcome == "fault":
-                    n_faults += 1
-                    print(f"  case {seed}: {fault}")
+            chunks = [(first, min(first + CHUNK, last)) for first in range(given.first, last, CHUNK)]
+            rows = [row for chunk in chunks for row in run_apart(target, *chunk)]
+            cases = pd.DataFrame(rows, columns=["case", "outcome", "seconds", "n_bytes", "fault"])
+            print(describe(target.path.name, cases.assign(file=0)))
+            for case in cases[cases["outcome"] == "fault"].itertuples():
+                print(f"  case {case.case}: {case.fault}")
             sys.stdout.flush()
-            sums.setdefault(target.kind, Counter(files=0)).update({"files": 1, **counts})
-            longest[target.kind] = max(longest[target.kind], slowest)
-            most[target.kind] = max(most[target.kind], largest)
-    table = ["| files | number | cases | read | refused | faults | longest, s | most memory, MiB |", "|" + "---|" * 8]
-    total = Counter[str]()
-    for kind, counts in sums.items():
-        total.update(counts)
-        table.append(_row(kind, counts, longest[kind], most[kind]))
-    table.append(_row("all", total, max(longest.values()), max(most.values())))
-    print("\n".join(table))
+            tables.append(cases.assign(kind=target.kind, file=str(target.path)))
+    found = pd.concat(tables)
+    sums = [describe(kind, cases) for kind, cases in found.groupby("kind", sort=False)]
+    text = HEADER + "\n".join([*sums, describe("all", found)]) + "\n"
+    print(f"\n{text}")
     if given.write:
-        RESULTS.write_text("\n".join(table) + "\n")
-    sys.exit(n_faults > 0)
-
-
-def _row(kind: str, counts: Counter[str], longest: float, most: float) -> str:
-    n_cases = counts["read"] + counts["refused"] + counts["fault"]
-    numbers = (counts["files"], n_cases, counts["read"], counts["refused"], counts["fault"])
-    return f"| {kind} | {' | '.join(f'{number:,}' for number in numbers)} | {longest:.1f} | {most / 2**20:.0f} |"
+        RESULTS.write_text(text)
+    sys.exit(int((found["outcome"] == "fault").any()))
 
 
 if __name__ == "__main__":

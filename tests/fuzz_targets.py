@@ -9,6 +9,7 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +23,14 @@ _FACTS: dict[str, dict[str, Any]] = {
     "import": {"n_shapes": 3, "preparation": "registered", "closed": True, "space": "BSpline(6)", "notes": ["a note"]},
     "learn": {"rmse": 0.1},
     "test": {
-        "n_used": 3,
-        "n_shapes": 4,
-        "dropped": {"2": "no site"},
-        "correction": "holm",
-        "n_pairs": 3,
-        "bootstrap": 99,
+        "n_used": 3, "n_shapes": 4, "dropped": {"2": "no site"}, "correction": "holm", "n_pairs": 3, "bootstrap": 99,
         "adjustment": ["for size"],
     },
     "classify": {
-        "n_shapes": 4,
-        "n_classes": 2,
-        "methods": {"tangent LDA": 0.7},
-        "accuracy": 0.9,
-        "standard_error": 0.01,
-        "n_folds": 5,
-        "n_misclassified": 1,
+        "n_shapes": 4, "n_classes": 2, "methods": {"tangent LDA": 0.7}, "accuracy": 0.9, "standard_error": 0.01,
+        "n_folds": 5, "n_misclassified": 1,
     },
-}
+}  # fmt: skip
 
 # What some files cannot be read without.
 _OPTIONS: dict[str, dict[str, object]] = {
@@ -66,29 +57,26 @@ class Target:
 
 def make_targets(folder: Path) -> list[Target]:
     """Write files of every kind that we or the libraries of the tests can write."""
-    for kind in ("stored", "models", "codes", "tables", "checkpoints", "records"):
-        (folder / kind).mkdir(parents=True)
-    shapes = _make_shapes()
-    for name in ("set.npz", "set.zarr"):
-        sx.write(shapes, folder / "stored" / name)
-    np.save(folder / "stored" / "set.npy", shapes.configurations)
-    models = _make_models(folder / "models", shapes)
-    _make_codes(folder / "codes", models["ShapeDictionary"], shapes)
-    _make_tables(folder / "tables")
-    _make_records(folder / "records", models["ShapeDictionary"], shapes)
     targets = make_shape_targets(folder / "shapes")
-    targets += [Target("stored shapes", path, _open_shapes) for path in _inside(folder / "stored")]
-    targets += [Target("model", path, _use_model) for path in _inside(folder / "models")]
-    targets += [Target("codes", path, lambda path, _: sx.read_codes(path)) for path in _inside(folder / "codes")]
-    targets += [Target("table of options", path, _read_table) for path in _inside(folder / "tables")]
-    targets += [Target("record", path, _use_record) for path in _inside(folder / "records")]
+    shapes, model = make_shapes(40), _small_dictionary()
+    with warnings.catch_warnings(action="ignore"):
+        model.fit(shapes.configurations)
+    readers: dict[str, tuple[Callable[[Path], None], Callable[[Path, int], object]]] = {
+        "stored shapes": (lambda own: _make_sets(own, shapes), _open_shapes),
+        "model": (lambda own: _make_models(own, shapes), _use_model),
+        "codes": (lambda own: _make_codes(own, model, shapes), lambda path, _: sx.read_codes(path)),
+        "table of options": (_make_tables, _read_table),
+        "record": (lambda own: _make_records(own, model, shapes), _use_record),
+    }
+    for kind, (make, read) in readers.items():
+        (folder / kind).mkdir()
+        make(folder / kind)
+        targets += [Target(kind, path, read) for path in _inside(folder / kind)]
     for name, options in (("fit", {}), ("batches", {"batch_size": 20})):
-        path = folder / "checkpoints" / f"{name}.checkpoint"
-        _resume(path, **options)
-        path.with_name(f"{path.name}.previous").unlink(missing_ok=True)
-        targets.append(
-            Target("checkpoint", path, lambda path, _, options=options: _resume(path, **options), signed=_sign)
-        )
+        path = folder / f"{name}.checkpoint"
+        read = partial(_resume, **options)
+        read(path, 0)
+        targets.append(Target("checkpoint", path, read, signed=_sign))
     return targets
 
 
@@ -119,7 +107,7 @@ def _use_model(path: Path, _: int) -> None:
     if model.n_features_in_ != N_POINTS:
         return
     use = getattr(model, "transform", None) or model.predict_proba
-    assert np.isfinite(use(_make_shapes().configurations)).all(), "a model that was read gives NaN"
+    assert np.isfinite(use(make_shapes(40).configurations)).all(), "a model that was read gives NaN"
 
 
 def _use_record(path: Path, _: int) -> None:
@@ -134,9 +122,12 @@ def _use_record(path: Path, _: int) -> None:
         sentence_of(step)
 
 
-def _resume(path: Path, **options: Any) -> None:
-    model = sx.ShapeDictionary(3, 2, coder="ormp", n_swaps=0, max_iter=2, random_state=0, checkpoint=path, **options)
-    model.fit(_make_shapes().configurations)
+def _small_dictionary(**options: Any) -> Any:
+    return sx.ShapeDictionary(3, 2, coder="ormp", n_swaps=0, max_iter=2, random_state=0, **options)
+
+
+def _resume(path: Path, _: int, **options: Any) -> None:
+    model = _small_dictionary(checkpoint=path, **options).fit(make_shapes(40).configurations)
     assert np.allclose(model.space_.norm(model.atoms_), 1), "atoms of a resumed fit have another norm than 1"
 
 
@@ -154,22 +145,29 @@ def _inside(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-def _make_shapes() -> sx.ShapeSet:
-    rng = np.random.default_rng(0)
+def make_shapes(n_shapes: int) -> sx.ShapeSet:
+    """Return shapes, a multiple of five, that have columns of all kinds."""
+    rng, n_fifths = np.random.default_rng(0), n_shapes // 5
     return sx.ShapeSet(
-        rng.normal(size=(40, N_POINTS, 2)),
+        rng.normal(size=(n_shapes, N_POINTS, 2)),
         sx.Landmarks(N_POINTS),
-        labels=list("aabb" * 10),
-        sequence=[0, 0, 1, 1, -1] * 8,
-        metadata={"frame": range(40), "site": list("vwxyz" * 8), "weight": rng.random(40)},
+        labels=list("aabbc") * n_fifths,
+        sequence=[0, 0, 1, 1, -1] * n_fifths,
+        metadata={"frame": range(n_shapes), "site": list("vwxyz") * n_fifths, "weight": rng.random(n_shapes)},
         notes=["made"],
     )
 
 
-def _make_models(folder: Path, shapes: sx.ShapeSet) -> dict[str, Any]:
+def _make_sets(folder: Path, shapes: sx.ShapeSet) -> None:
+    for name in ("set.npz", "set.zarr"):
+        sx.write(shapes, folder / name)
+    np.save(folder / "set.npy", shapes.configurations)
+
+
+def _make_models(folder: Path, shapes: sx.ShapeSet) -> None:
     few = {"max_iter": 2, "random_state": 0}
     models = (
-        sx.ShapeDictionary(3, 2, coder="ormp", n_swaps=0, **few),
+        _small_dictionary(),
         sx.AlignFirstDictionary(3, 2, **few),
         sx.ComplexPCA(2, subtract_average=True),
         sx.TangentPCA(2),
@@ -178,27 +176,19 @@ def _make_models(folder: Path, shapes: sx.ShapeSet) -> dict[str, Any]:
         sx.ShapeDictionaryClassifier(2, 1, coder="ormp", n_swaps=0, **few),
         sx.ShapeClassifier(random_state=0),
     )
-    for model in models:
-        with warnings.catch_warnings(action="ignore"):
-            model.fit(shapes.configurations, shapes.labels)
-        model.save(folder / f"{type(model).__name__}.npz")
-    _make_outline_models(folder)
-    return {type(model).__name__: model for model in models}
-
-
-def _make_outline_models(folder: Path) -> None:
-    """Write models of closed curves, which are registered, and whose classifier has convolutions."""
+    # Closed curves, which are registered, and whose classifier has convolutions.
     rng = np.random.default_rng(1)
     circle = np.exp(2j * np.pi * np.arange(N_POINTS) / N_POINTS)
     outlines = circle + 0.2 * rng.normal(size=(40, 2)) @ np.stack([circle**2, circle**-1])
     outlines[::2] += 0.4 * circle**-1
-    shapes = sx.ShapeSet(outlines, sx.BSpline(N_POINTS), labels=["long", "round"] * 20)
-    registered = sx.register(shapes)
-    shapes = shapes.replace(configurations=registered.configurations, preparation=registered.preparation)
+    curves = sx.OutlineRegistration().fit_transform(
+        sx.ShapeSet(outlines, sx.BSpline(N_POINTS), labels=["long", "round"] * 20)
+    )
     with warnings.catch_warnings(action="ignore"):
-        sx.ShapeClassifier(random_state=0).fit(shapes).save(folder / "classifier of outlines.npz")
-        model = sx.ShapeDictionary(3, 2, coder="ormp", n_swaps=0, max_iter=2, random_state=0)
-        model.fit(shapes).save(folder / "dictionary of outlines.npz")
+        for model in models:
+            model.fit(shapes.configurations, shapes.labels).save(folder / f"{type(model).__name__}.npz")
+        sx.ShapeClassifier(random_state=0).fit(curves).save(folder / "classifier of outlines.npz")
+        _small_dictionary().fit(curves).save(folder / "dictionary of outlines.npz")
 
 
 def _make_tables(folder: Path) -> None:
@@ -252,11 +242,29 @@ def _make_records(folder: Path, model: Any, shapes: sx.ShapeSet) -> None:
 
 def make_shape_files(folder: Path) -> None:
     """Write a file of every format of shapes that we or the libraries of the tests can write."""
-    from tests.io import test_cellpose, test_deeplabcut, test_r_array, test_sleap, test_wkt
+    from tests.io import (
+        test_cellpose,
+        test_coco,
+        test_deeplabcut,
+        test_geojson,
+        test_r_array,
+        test_sleap,
+        test_wcon,
+        test_wkt,
+    )
     from tests.io.test_csv import LONG, WIDE
     from tests.io.test_nts import MORPHOLOGIKA, NTS
     from tests.io.test_tps import CURVED, OUTLINE, PLAIN
 
+    worms = json.dumps(
+        test_wcon.recording(
+            test_wcon.worm("1", [0, 1], [[1, 2.5], [3, None]], [[1, 2], [3, 4]], ox=[1, 2], oy=[0, 1]),
+            test_wcon.worm("2", [0], [[1, 2.5]], [[1, 2]], head="L", cx=[1], cy=[2]),
+            y="12*in",
+        )
+    )
+    geometries = {"MultiPolygon": [_RINGS, _RINGS[:1]], "Polygon": _RINGS}
+    features = [test_geojson.feature(*one, classification={"name": "Tumor"}) for one in geometries.items()]
     tps = "# wings\n" + PLAIN * 3 + CURVED + OUTLINE + PLAIN.replace("0 1", "nan nan")
     texts = {
         "wings.tps": tps,
@@ -276,11 +284,11 @@ def make_shape_files(folder: Path) -> None:
         "dlc_single.csv": test_deeplabcut.SINGLE,
         "dlc_several.csv": test_deeplabcut.SEVERAL,
         "r_array.csv": test_r_array.ARRAY,
-        "worms.wcon": json.dumps(_WCON),
-        "walks.wcon": json.dumps(_WALKS),
-        "cells.geojson": json.dumps(_GEOJSON),
-        "cells.json": json.dumps(_COCO),
-        "crowd.json": json.dumps(_COCO).replace('"id": 1', '"iscrowd": 1'),
+        "worms.wcon": worms,
+        "walks.wcon": json.dumps(test_wcon.recording(test_wcon.worm("1", [0], [1], [2], walk=[_WALK]))),
+        "cells.geojson": json.dumps(features),
+        "cells.json": json.dumps(test_coco.document(*_SEGMENTATIONS)),
+        "crowd.json": json.dumps(test_coco.document(*_SEGMENTATIONS, iscrowd=1)),
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
@@ -294,17 +302,11 @@ def make_shape_files(folder: Path) -> None:
     _make_arrays(folder, rng)
     _make_recordings(folder, rng)
     _make_images(folder)
+    _make_archives(folder, worms.encode())
 
 
 def _make_arrays(folder: Path, rng: np.random.Generator) -> None:
-    shapes = sx.ShapeSet(
-        rng.normal(size=(5, 6, 2)),
-        sx.Landmarks(6, closed=True),
-        labels=list("aabbc"),
-        sequence=[0, 0, 1, 1, -1],
-        metadata={"frame": range(5), "site": list("vwxyz"), "weight": rng.random(5)},
-        notes=["made"],
-    )
+    shapes = make_shapes(5).replace(space=sx.Landmarks(N_POINTS, closed=True))
     for name in ("own.npz", "own.csv", "own.tsv", "own.tps", "own.xlsx", "own.parquet", "own.zarr"):
         sx.write(shapes, folder / name)
     np.save(folder / "own.npy", shapes.configurations)
@@ -338,7 +340,6 @@ def _make_recordings(folder: Path, rng: np.random.Generator) -> None:
 
 def _make_images(folder: Path) -> None:
     """Write label images, masks and regions."""
-    import roifile
     import tifffile
     from PIL import Image
 
@@ -353,46 +354,23 @@ def _make_images(folder: Path) -> None:
     for name, mode in (("binary.png", "L"), ("palette.png", "P"), ("alpha.png", "RGBA"), ("binary.jpg", "L")):
         mask.convert(mode).save(folder / name)
     mask.convert("1").save(folder / "fax.tif", compression="group4")
+
+
+def _make_archives(folder: Path, worms: bytes) -> None:
+    import roifile
+
     region = roifile.ImagejRoi.frompoints(np.array([[2, 1], [2, 5], [6, 5], [6, 1]]), name="cell").tobytes()
     (folder / "one.roi").write_bytes(region)
-    for name, end, content in (("set.zip", ".roi", region), ("worms.wcon.zip", ".wcon", json.dumps(_WCON).encode())):
+    for name, end, content in (("set.zip", ".roi", region), ("worms.wcon.zip", ".wcon", worms)):
         with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(f"a{end}", content)
             archive.writestr(f"b{end}", content)
 
 
-_LENGTHS = {"t": "s", "x": "mm", "y": "12*in", "ox": "mm", "oy": "mm"}
-_WCON = {
-    "units": _LENGTHS,
-    "metadata": {"strain": "N2"},
-    "data": [
-        {"id": "1", "t": [0, 1], "x": [[1, 2.5], [3, None]], "y": [[1, 2], [3, 4]], "ox": [1, 2], "oy": [0, 1]},
-        {"id": "2", "t": [0], "x": [[1, 2.5]], "y": [[1, 2]], "head": "L", "cx": [1], "cy": [2]},
-    ],
-}
 _WALK = {"px": [1.6, 1.1, 0.1], "n": [38, 19], "4": "iIgoomh3d9_9DQ"}
-_WALKS = {"units": _LENGTHS, "data": {"id": "1", "t": [0], "x": [1], "y": [2], "walk": [_WALK]}}
 _RINGS = [[[0, 0], [5, 0], [5, 6], [0, 0]], [[1, 1], [2, 1], [2, 2], [1, 1]]]
-_GEOJSON = {
-    "type": "FeatureCollection",
-    "features": [
-        {"type": "Feature", "id": "a", "geometry": shape, "properties": {"classification": {"name": "Tumor"}}}
-        for shape in (
-            {"type": "MultiPolygon", "coordinates": [_RINGS, _RINGS[:1]]},
-            {"type": "Polygon", "coordinates": _RINGS},
-        )
-    ],
-}
 _SEGMENTATIONS: list[Any] = [
     [[0, 0, 4, 0, 4, 4.5], [1, 1, 2, 1, 2, 2]],
     {"size": [6, 5], "counts": [7, 3, 3, 3, 3, 3, 8]},
     {"size": [6, 5], "counts": "73300005"},
 ]
-_COCO = {
-    "images": [{"id": 1, "file_name": "a.png"}],
-    "categories": [{"id": 7, "name": "cell"}],
-    "annotations": [
-        {"id": number, "image_id": 1, "category_id": 7, "segmentation": one}
-        for number, one in enumerate(_SEGMENTATIONS)
-    ],
-}
