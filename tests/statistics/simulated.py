@@ -16,6 +16,17 @@ def make_shapes(rng, n_shapes=24, n_points=6, effect=0.0, spread=0.1, groups=2, 
     return sx.ShapeSet(factors * X + rng.normal(size=(n_shapes, 1)), metadata=metadata)
 
 
+def mirrored_faces(rng, asymmetry=0.0):
+    """Return two images each of twelve faces of eight landmarks: 0, 1, 2 mirror 3, 4, 5."""
+    half = np.array([-1 - 1j, -2 + 1j, -1 + 2j])
+    face = np.concatenate([half, -half.conj(), [0.5j, -1.5j]])
+    own = 0.1 * (rng.normal(size=(12, 3, 2)) @ [1, 1j])
+    change = np.concatenate([own, -own.conj(), 0.05j * rng.normal(size=(12, 2))], axis=1)
+    shift = asymmetry * np.array([1j, 0, 0, 0, 0, 0, 0, 0])
+    X = np.repeat(face + change + shift, 2, axis=0) + 0.02 * (rng.normal(size=(24, 8, 2)) @ [1, 1j])
+    return X * np.exp(1j * rng.normal(size=(24, 1)))
+
+
 def projection(columns):
     """Return the dense projection onto the span of columns."""
     return columns @ np.linalg.pinv(columns)

@@ -42,13 +42,6 @@ def test_rows_are_the_mean_plus_tangent_vectors(space, rng):
     np.testing.assert_allclose(space.inner(back, back).real, (found.coordinates**2).sum(axis=1), atol=1e-12)
 
 
-def test_pose_and_size_do_not_matter(rng):
-    X = random_shapes(rng)
-    first, second = aligned(X), aligned(posed(rng, X))
-    gram = [one.coordinates @ one.coordinates.T for one in (first, second)]
-    np.testing.assert_allclose(*gram, atol=1e-11)
-
-
 def test_aligned_shapes_are_taken_as_they_are(rng):
     X, space = rng.normal(size=(6, 5, 2)) @ [1, 1j], custom_space()
     found = read_input(sx.ShapeSet(X, space)).use({}, aligned=True)

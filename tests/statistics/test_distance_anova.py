@@ -6,7 +6,6 @@ from hypothesis import given
 from scipy.spatial.distance import cdist
 
 import shapelex as sx
-from shapelex.exceptions import ParameterError, ShapeInputError
 from tests.strategies import seeds
 
 
@@ -74,16 +73,3 @@ def test_strata_of_one_group_are_averaged():
     plain = sx.statistics.permanova(cdist(means, means), groups[::2], permutations=9)
     np.testing.assert_allclose(test.table[["SS", "F"]], plain.table[["SS", "F"]])
     assert test.counts == (5, 5)
-
-
-def test_matrices_that_are_no_distances_are_refused(coded):
-    _, _, codes = coded
-    groups = ["a", "b"] * 3
-    with pytest.raises(ShapeInputError, match="symmetric"):
-        sx.statistics.permanova(np.arange(36.0).reshape(6, 6), groups)
-    with pytest.raises(ShapeInputError, match="not negative"):
-        sx.statistics.permanova(-np.ones((6, 6)), groups)
-    with pytest.raises(ParameterError, match="model must be given"):
-        sx.statistics.permanova(codes, ["a", "b"] * 20)
-    with pytest.raises(ParameterError, match="kind"):
-        sx.statistics.permanova(np.zeros((6, 6)), groups, kind="procrustes")

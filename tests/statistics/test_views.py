@@ -10,7 +10,7 @@ import shapelex as sx
 from shapelex import statistics as st
 from shapelex.statistics.group_pairs import corrected
 from shapelex.statistics.permutations import Exchange
-from tests.statistics.simulated import make_shapes
+from tests.statistics.simulated import make_shapes, mirrored_faces
 
 
 @pytest.fixture
@@ -41,8 +41,6 @@ class TestPairs:
         variances = [np.mean(np.sum((rows[groups == g] - means[0, k]) ** 2, axis=1)) for k, g in enumerate("abc")]
         np.testing.assert_allclose(pairs.variances, variances)
         draw(pairs)
-        with pytest.raises(ValueError, match="means have no angles"):
-            _ = pairs.angles
 
     def test_means_are_predictions_at_average_covariates(self, shapes):
         fit = st.shape_lm("shape ~ x + group", shapes, permutations=9)
@@ -58,20 +56,6 @@ class TestPairs:
             assert slopes.lengths[g] == pytest.approx(np.linalg.norm(expected))
         assert slopes.null == "shape ~ x + group"
         assert slopes.angles.loc["a", "b"] > 0
-
-    def test_bad_input(self, shapes):
-        fit = st.shape_lm("shape ~ x + group", shapes, permutations=9)
-        for options, message in [
-            ({"groups": "groop"}, r"did you mean 'group'\?"),
-            ({"groups": ["a"] * 30}, "at least two groups"),
-            ({"covariate": "group"}, "must be numbers"),
-            ({"null": "shape ~ x * group"}, "must be smaller than the model"),
-            ({"correction": "bonferroni"}, "correction must be one of"),
-        ]:
-            with pytest.raises((ValueError, TypeError), match=message):
-                st.pairwise(fit, **options)
-        with pytest.raises(ValueError, match="no categorical covariate"):
-            st.pairwise(st.shape_lm("shape ~ x", shapes, permutations=9))
 
     def test_corrections(self):
         shares = np.array([0.01, 0.04, 0.03, 0.5])
@@ -93,13 +77,9 @@ class TestDisparity:
         assert found.overall == pytest.approx(squares.mean())
         draw(found)
 
-    def test_groups_of_one(self, shapes):
+    def test_groups_of_one_have_a_distance_from_the_overall_mean(self, shapes):
         single = np.where(np.arange(30) == 0, "alone", "others")
-        with pytest.raises(ValueError, match="one shape only in alone"):
-            st.disparity(shapes, single)
         assert st.disparity(shapes, single, about="overall", permutations=9).counts["alone"] == 1
-        with pytest.raises(ValueError, match="at least two groups"):
-            st.disparity(shapes, ["same"] * 30)
 
 
 class TestTrajectories:
@@ -115,14 +95,6 @@ class TestTrajectories:
         cosine = steps["a"] @ steps["b"] / np.linalg.norm(steps["a"]) / np.linalg.norm(steps["b"])
         assert paths.angles.loc["a", "b"] == pytest.approx(np.degrees(np.arccos(cosine)))
         draw(paths)
-
-    def test_every_group_needs_every_point(self, shapes):
-        fit = st.shape_lm("shape ~ group + site", shapes, permutations=9)
-        points = np.where(np.asarray(shapes.metadata["group"]) == "a", "u", shapes.metadata["site"])
-        with pytest.raises(ValueError, match="a has none at v"):
-            st.trajectories(fit, "group", points)
-        with pytest.raises(ValueError, match="points must have at least two values"):
-            st.trajectories(fit, "group", ["u"] * 30)
 
 
 class TestAllometry:
@@ -144,10 +116,6 @@ class TestAllometry:
         assert own.fit.table.index[2] == "log(size):group"
         assert common.fit.table.index.tolist() == ["log(size)", "group", "residuals", "total"]
         assert own.shapes_at([1.0], "a").shape == (1, 6)
-        with pytest.raises(ValueError, match="group must name one of a, b, c"):
-            own.shapes_at([1.0])
-        with pytest.raises(ValueError, match="size must be positive numbers"):
-            st.allometry(shapes, size="x")
         draw(own)
 
 
@@ -168,14 +136,11 @@ class TestCovariation:
         assert found.to_dataframe()["r"][0] == pytest.approx(found.r)
         draw(found)
 
-    def test_missing_rows_and_bad_blocks(self, rng, shapes):
+    def test_missing_rows_are_left_out(self, rng, shapes):
         table = pd.DataFrame(rng.normal(size=(30, 2)))
         table.iloc[3, 0] = np.nan
         found = st.two_block_pls(shapes, table, permutations=9)
         assert (found.n_used, found.dropped) == (29, {3: "missing entries"})
-        for other, message in [(np.ones((29, 2)), "same number of rows"), (np.ones((30, 2)), "must vary")]:
-            with pytest.raises(ValueError, match=message):
-                st.two_block_pls(shapes, other)
 
     def test_modules_that_vary_alone_have_a_small_ratio(self, rng):
         mean = np.array([0, 1, 2, 3, 10, 11, 12, 13]) + 1j * rng.normal(size=8)
@@ -187,26 +152,14 @@ class TestCovariation:
         assert modular.p < 0.1 < mixed.p
         assert modular.random[0] == modular.ratio
         draw(modular)
-        with pytest.raises(ValueError, match="at least two modules of at least two landmarks"):
-            st.covariance_ratio(X, ["a"] * 7 + ["b"])
 
 
 class TestSymmetry:
-    def make_objects(self, rng, asymmetry=0.0):
-        half = np.array([-1 - 1j, -2 + 1j, -1 + 2j])
-        face = np.concatenate([half, -half.conj(), [0.5j, -1.5j]])
-        own = 0.1 * (rng.normal(size=(12, 3, 2)) @ [1, 1j])
-        change = np.concatenate([own, -own.conj(), 0.05j * rng.normal(size=(12, 2))], axis=1)
-        shift = asymmetry * np.array([1j, 0, 0, 0, 0, 0, 0, 0])
-        X = np.repeat(face + change + shift, 2, axis=0) + 0.02 * (rng.normal(size=(24, 8, 2)) @ [1, 1j])
-        return X * np.exp(1j * rng.normal(size=(24, 1)))
-
     def test_directional_asymmetry_of_objects(self, rng):
         pairs, who = [[0, 3], [1, 4], [2, 5]], np.repeat(np.arange(12), 2)
         for asymmetry, is_found in ((0.0, False), (0.15, True)):
-            found = st.symmetry(
-                self.make_objects(rng, asymmetry), who, replicate=np.tile([1, 2], 12), pairs=pairs, permutations=199
-            )
+            X = mirrored_faces(rng, asymmetry)
+            found = st.symmetry(X, who, replicate=np.tile([1, 2], 12), pairs=pairs, permutations=199)
             assert found.table["Df"].tolist() == [11, 1, 11, 24, 47]
             assert (found.table.loc["side", "P"] <= 0.01) == is_found
             assert found.table.loc["individual", "P"] == 0.005
@@ -225,18 +178,6 @@ class TestSymmetry:
         assert not plain.remarks
         assert plain.table.index.tolist() == ["individual", "side", "individual:side", "total"]
 
-    def test_bad_input(self, rng):
-        X, who = self.make_objects(rng), np.repeat(np.arange(12), 2)
-        for options, message in [
-            ({}, "give pairs for objects"),
-            ({"pairs": [[0, 8]]}, "between 0 and 7"),
-            ({"pairs": [[0, 1], [1, 2]]}, "each landmark at most once"),
-            ({"side": ["left"] * 24}, "side must have two values"),
-            ({"side": ["left"] * 12 + ["right"] * 12}, "shapes of both sides"),
-        ]:
-            with pytest.raises(ValueError, match=message):
-                st.symmetry(X, who, **options)
-
 
 def test_intraclass_correlation_is_the_share_between_specimens(rng):
     base = np.exp(2j * np.pi * np.arange(8) / 8)
@@ -247,8 +188,6 @@ def test_intraclass_correlation_is_the_share_between_specimens(rng):
     assert found.n_replicates == 2
     draw(found)
     assert found.table.index.tolist() == ["specimen", "replicate", "residuals", "total"]
-    with pytest.raises(ValueError, match="every specimen was measured once"):
-        st.measurement_error(X, np.arange(300))
 
 
 def test_exchanged_landmarks_are_outliers(rng, shapes):
@@ -276,8 +215,6 @@ def test_discriminants_leave_each_shape_out(shapes):
     assert found.confusion.to_numpy().sum() == 30
     np.testing.assert_allclose(found.posterior.sum(axis=1), 1)
     draw(found)
-    with pytest.raises(ValueError, match="one shape only in z"):
-        st.discriminants(shapes, np.where(np.arange(30) == 0, "z", groups))
 
 
 def test_all_results_print_and_convert(shapes):
