@@ -59,54 +59,43 @@ def area(outline: np.ndarray) -> float:
     return float(np.imag(np.conj(outline) * np.roll(outline, -1)).sum() / 2)
 
 
+def check_outline(outline, report, fragments, shape):
+    """Check an outline, and what is told of it, against the largest of the fragments of an object."""
+    largest = max(fragments, key=len)
+    whole = filled(largest, shape)
+    assert inside(outline, *shape) == whole
+    assert (report.area, report.hole_area) == (len(whole), len(whole) - len(largest))
+    assert (report.n_fragments, report.lost_area) == (len(fragments), sum(map(len, fragments)) - len(largest))
+    at_border = any(r in (0, shape[0] - 1) or c in (0, shape[1] - 1) for r, c in whole)
+    assert report.touches_border == at_border
+    # Counter-clockwise from the leftmost of the topmost points.
+    assert area(outline) > 0
+    topmost = outline[outline.imag == outline.imag.max()]
+    assert outline[0] == complex(topmost.real.min(), outline.imag.max())
+    # Vertices lie halfway between two pixels, and neighbors in cells of one pixel.
+    assert np.isin(np.abs(outline.real % 1 - outline.imag % 1), 0.5).all()
+    assert np.abs(np.diff(outline)).max() <= 1
+
+
 @given(masks, connectivities)
-def test_every_component_is_enclosed_with_its_holes_filled(mask, connectivity):
+def test_components_of_masks(mask, connectivity):
     found = sx.outlines_from_mask(mask, which="components", min_area=1, connectivity=connectivity)
     expected = components(mask, connectivity)
     assert [report.label for report in found.kept] == list(range(1, len(expected) + 1))
-    assert len(found) == len(expected)
     for outline, report, component in zip(found.outlines, found.kept, expected, strict=True):
-        whole = filled(component, mask.shape)
-        assert inside(outline, *mask.shape) == whole
-        assert (report.area, report.hole_area) == (len(whole), len(whole) - len(component))
-        assert (report.n_fragments, report.lost_area) == (1, 0)
-        at_border = any(r in (0, mask.shape[0] - 1) or c in (0, mask.shape[1] - 1) for r, c in whole)
-        assert report.touches_border == at_border
-
-
-@given(masks, connectivities)
-def test_the_largest_component_is_the_first_largest(mask, connectivity):
-    found = sx.outlines_from_mask(mask, connectivity=connectivity)
-    expected = components(mask, connectivity)
-    assert len(found) == bool(expected)
+        check_outline(outline, report, [component], mask.shape)
+    largest = sx.outlines_from_mask(mask, connectivity=connectivity)
+    assert len(largest) == bool(expected)
     if expected:
-        largest = max(expected, key=len)
-        assert inside(found.outlines[0], *mask.shape) == filled(largest, mask.shape)
-        assert found.kept[0].n_fragments == len(expected)
-        assert found.kept[0].lost_area == mask.sum() - len(largest)
+        check_outline(largest.outlines[0], largest.kept[0], expected, mask.shape)
 
 
 @given(label_images, connectivities)
-def test_every_label_is_outlined_by_its_largest_fragment(image, connectivity):
+def test_labels_of_images(image, connectivity):
     found = sx.outlines_from_mask(image, which="labels", min_area=1, connectivity=connectivity)
     assert [report.label for report in found.kept] == [value for value in np.unique(image) if value]
     for outline, report in zip(found.outlines, found.kept, strict=True):
-        fragments = components(image == report.label, connectivity)
-        largest = max(fragments, key=len)
-        assert inside(outline, *image.shape) == filled(largest, image.shape)
-        assert report.n_fragments == len(fragments)
-        assert report.lost_area == (image == report.label).sum() - len(largest)
-
-
-@given(masks, connectivities)
-def test_outlines_are_counter_clockwise_from_the_leftmost_of_the_topmost_points(mask, connectivity):
-    for outline in sx.outlines_from_mask(mask, which="components", min_area=1, connectivity=connectivity).outlines:
-        assert area(outline) > 0
-        topmost = outline[outline.imag == outline.imag.max()]
-        assert outline[0] == complex(topmost.real.min(), outline.imag.max())
-        # Vertices lie halfway between two pixels, and neighbors in cells of one pixel.
-        assert np.isin(np.abs(outline.real % 1 - outline.imag % 1), 0.5).all()
-        assert np.abs(np.diff(outline)).max() <= 1
+        check_outline(outline, report, components(image == report.label, connectivity), image.shape)
 
 
 def disk(height: int, width: int, center: complex, radius: float) -> np.ndarray:

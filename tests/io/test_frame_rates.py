@@ -93,23 +93,29 @@ class TestFormats:
         assert shapes.metadata["units"].tolist() == ["µm"] * 4
 
     @pytest.mark.parametrize(
-        ("metadata", "rate"),
-        [({"finterval": 0.2}, 5), ({"finterval": 15, "tunit": "min"}, 1 / 900), ({"fps": 7.0}, None), ({}, None)],
+        ("name", "told", "rate"),
+        [
+            ("film.tif", {"axes": "TYX", "finterval": 0.2}, 5),
+            ("film.tif", {"axes": "TYX", "finterval": 15, "tunit": "min"}, 1 / 900),
+            # The fps of ImageJ is the speed of playback, and slices are no times.
+            ("film.tif", {"axes": "TYX", "fps": 7.0}, None),
+            ("film.tif", {"axes": "TYX"}, None),
+            ("film.tif", {"axes": "ZYX", "finterval": 0.2}, None),
+            ("film.ome.tif", {"axes": "TYX", "TimeIncrement": 500.0, "TimeIncrementUnit": "ms"}, 2),
+        ],
     )
-    def test_imagej_has_the_time_between_frames(self, tmp_path, metadata, rate):
-        # The fps of ImageJ is the speed of playback.
-        tifffile.imwrite(tmp_path / "film.tif", film(), imagej=True, metadata={"axes": "TYX", **metadata})
-        found = rates_of(sx.read(tmp_path / "film.tif", n_points=20, tracked=True))
+    def test_images_have_the_time_between_frames(self, tmp_path, name, told, rate):
+        tifffile.imwrite(tmp_path / name, film(), imagej=name == "film.tif", metadata=told)
+        found = rates_of(sx.read(tmp_path / name, n_points=20))
         assert found == (None if rate is None else pytest.approx([rate] * 10))
 
-    def test_ome_has_the_time_between_frames(self, tmp_path):
-        told = {"axes": "TYX", "TimeIncrement": 500.0, "TimeIncrementUnit": "ms"}
-        tifffile.imwrite(tmp_path / "film.ome.tif", film(), metadata=told, photometric="minisblack")
-        assert rates_of(sx.read(tmp_path / "film.ome.tif", n_points=20, tracked=True)) == [2] * 10
-
-    def test_slices_have_no_rate(self, tmp_path):
-        tifffile.imwrite(tmp_path / "film.tif", film(), imagej=True, metadata={"axes": "ZYX", "finterval": 0.2})
-        assert "fps" not in sx.read(tmp_path / "film.tif", n_points=20).metadata
+    @pytest.mark.realdata
+    @pytest.mark.parametrize(
+        ("name", "rate"),
+        [("matlab/yemini_wt2_features_short.mat", 1000 / 33.3), ("hdf5/wormpose_features.h5", 15.0)],
+    )
+    def test_real_recordings_say_their_rates(self, data_folder, name, rate):
+        assert set(rates_of(sx.read(data_folder / "formats" / name))) == {rate}
 
 
 def wormpose(folder, **told):
@@ -132,50 +138,46 @@ def film(n_frames=5):
 class TestTracks:
     """Labels that are followed from frame to frame."""
 
-    def test_stack_and_folder_of_frames_are_the_same_tracks(self, tmp_path):
-        tifffile.imwrite(tmp_path / "film.tif", film(12), photometric="minisblack")
-        (tmp_path / "frames").mkdir()
-        for number, page in enumerate(film(12)):
-            tifffile.imwrite(tmp_path / "frames" / f"mask{number}.tif", page)
-        stack = sx.read(tmp_path / "film.tif", n_points=20, tracked=True)
-        folder = sx.read(tmp_path / "frames", n_points=20, tracked=True)
+    @pytest.fixture
+    def read_film(self, tmp_path):
+        def read_pages(pages, name="film.tif", **options):
+            tifffile.imwrite(tmp_path / name, pages, photometric="minisblack")
+            return sx.read(tmp_path / name, n_points=20, **options)
+
+        return read_pages
+
+    def test_stack_and_folders_of_frames_are_the_same_tracks(self, tmp_path, read_film):
+        stack = read_film(film(12), tracked=True)
+        for name in ("01", "02"):
+            (tmp_path / name).mkdir()
+            for number, page in enumerate(film(12)):
+                tifffile.imwrite(tmp_path / name / f"mask{number}.tif", page)
+        folder = sx.read(tmp_path / "01", n_points=20, tracked=True)
         assert sorted(set(stack.sequence.tolist())) == [3, 7]
         for track in (3, 7):
             one, other = stack[stack.sequence == track], folder[folder.sequence == track]
-            assert one.metadata["frame"].tolist() == list(range(12))
-            assert sorted(other.metadata["frame"].tolist()) == list(range(12))
             order = np.argsort(other.metadata["frame"])
+            for frames in (one.metadata["frame"], other.metadata["frame"][order]):
+                assert frames.tolist() == list(range(12))
             np.testing.assert_array_equal(one.configurations, other.configurations[order])
+        # Tracks of different folders stay apart.
+        both = sx.read(tmp_path / "0*" / "*.tif", n_points=20, tracked=True)
+        assert np.unique(both.sequence, return_counts=True)[1].tolist() == [12] * 4
 
-    def test_tracks_of_different_folders_stay_apart(self, tmp_path):
-        for name in ("01", "02"):
-            (tmp_path / name).mkdir()
-            for number, page in enumerate(film(3)):
-                tifffile.imwrite(tmp_path / name / f"man_track{number:03}.tif", page)
-        shapes = sx.read(tmp_path, n_points=20, tracked=True)
-        assert len(set(shapes.sequence.tolist())) == 4
-        assert set(np.unique(shapes.sequence, return_counts=True)[1].tolist()) == {3}
-
-    def test_labels_that_are_not_followed_are_remarked(self, tmp_path):
-        tifffile.imwrite(tmp_path / "film.tif", film(), photometric="minisblack")
-        shapes = sx.read(tmp_path / "film.tif", n_points=20)
+    def test_labels_that_are_not_followed_are_remarked(self, read_film):
+        shapes = read_film(film())
         assert shapes.sequence is None
         assert any("labels are not followed" in note and "tracked=True" in note for note in shapes.notes)
-
-    def test_components_of_a_mask_are_no_tracks(self, tmp_path):
-        mask = (film() > 0).astype("u1") * 255
-        tifffile.imwrite(tmp_path / "film.tif", mask, photometric="minisblack")
-        with pytest.raises(ShapeFileError, match="needs a label image"):
-            sx.read(tmp_path / "film.tif", n_points=20, tracked=True)
-        largest = sx.read(tmp_path / "film.tif", n_points=20, tracked=True, which="largest")
-        assert largest.sequence.tolist() == [1] * 5
-        tifffile.imwrite(tmp_path / "one.tif", (film() == 7).astype("u1") * 255, photometric="minisblack")
-        assert sx.read(tmp_path / "one.tif", n_points=20, tracked=True).sequence.tolist() == [1] * 5
-
-    def test_single_image_needs_a_number_in_its_name(self, tmp_path):
-        tifffile.imwrite(tmp_path / "plate.tif", film()[0])
         with pytest.raises(ShapeFileError, match="number of the frame in its name"):
-            sx.read(tmp_path / "plate.tif", n_points=20, tracked=True)
+            read_film(film()[0], "plate.tif", tracked=True)
+
+    def test_components_of_a_mask_are_no_tracks(self, read_film):
+        mask = (film() > 0).astype("u1") * 255
+        with pytest.raises(ShapeFileError, match="needs a label image"):
+            read_film(mask, tracked=True)
+        one = (film() == 7).astype("u1") * 255
+        for shapes in (read_film(mask, tracked=True, which="largest"), read_film(one, tracked=True)):
+            assert shapes.sequence.tolist() == [1] * 5
 
     def test_files_of_wkt_are_tracks(self, tmp_path):
         for cell in ("a", "b"):
@@ -205,9 +207,8 @@ class TestGiven:
 
     @pytest.mark.parametrize("suffix", [".npz", ".zarr", ".csv"])
     def test_rate_lasts_through_files(self, tmp_path, suffix):
-        shapes = sx.ShapeSet(
-            POINTS, sequence=[0, 0, 1, 1], metadata={"frame": [0, 1, 0, 1], "fps": [30.0, 30.0, 25.0, 25.0]}
-        )
+        metadata = {"frame": [0, 1, 0, 1], "fps": [30.0, 30.0, 25.0, 25.0]}
+        shapes = sx.ShapeSet(POINTS, sequence=[0, 0, 1, 1], metadata=metadata)
         path = sx.write(shapes, tmp_path / f"worms{suffix}")
         again = sx.read(path)
         assert rates_of(again) == rates_of(shapes)
@@ -218,13 +219,3 @@ class TestGiven:
     def test_columns_that_are_no_rates_are_refused(self, column):
         with pytest.raises(ShapeInputError, match="fps"):
             frame_rates({"fps": np.array(column)})
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("name", "rate"),
-    [("matlab/yemini_wt2_features_short.mat", 30.03003003003003), ("hdf5/wormpose_features.h5", 15.0)],
-)
-def test_real_recordings_say_their_rates(data_folder, name, rate):
-    shapes = sx.read(data_folder / "formats" / name)
-    assert set(rates_of(shapes)) == {rate}

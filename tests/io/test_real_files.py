@@ -14,27 +14,21 @@ from shapelex.shapes.set import join_blocks
 
 pytestmark = pytest.mark.realdata
 
+REGIONS = [
+    "composite-brush-donut", "composite-two-ellipses", "freehand", "freeline", "multipoint", "oval", "polygon-left",
+    "polygon", "polyline",
+]  # fmt: skip
 # Shapes in each file under ``formats``, and the options it needs beside n_points.
 READABLE: dict[str, tuple[int, dict[str, Any]]] = {
+    **{f"imagej_roi/{name}.roi": (1, {}) for name in REGIONS},
+    **{f"masks/{name}": (1, {}) for name in ("kaggle_leaf_100.jpg", "mpeg7_horse-1.png", "mpeg7_rat-09_inverted.png")},
     "coco/boxes_as_polygons_coco.json": (5, {}),
     "coco/nuts_instances_coco.json": (165, {}),
     "csv/hands_reference_layout.csv.gz": (40, {"layout": "blocks", "closed": True}),
     "hdf5/wormpose_features.h5": (720, {}),
     "imagej_roi/RoiSet.zip": (6, {"only": "outlines"}),
-    "imagej_roi/composite-brush-donut.roi": (1, {}),
-    "imagej_roi/composite-two-ellipses.roi": (1, {}),
-    "imagej_roi/freehand.roi": (1, {}),
-    "imagej_roi/freeline.roi": (1, {}),
-    "imagej_roi/multipoint.roi": (1, {}),
-    "imagej_roi/oval.roi": (1, {}),
-    "imagej_roi/polygon-left.roi": (1, {}),
-    "imagej_roi/polygon.roi": (1, {}),
-    "imagej_roi/polyline.roi": (1, {}),
     "masks/caulobacter_binary_MreB-01.png": (32, {}),
     "masks/caulobacter_binary_WildType04.png": (4, {}),
-    "masks/kaggle_leaf_100.jpg": (1, {}),
-    "masks/mpeg7_horse-1.png": (1, {}),
-    "masks/mpeg7_rat-09_inverted.png": (1, {}),
     "masks/nuclei_label_mask.tif": (125, {}),
     "matlab/yemini_wt2_features_short.mat": (400, {}),
     "qupath/qupath05.geojson": (3, {}),

@@ -1,28 +1,28 @@
 """Bouts, how long they last, and what follows what."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
-import shapelex as sx
 from shapelex.exceptions import ParameterError
 from shapelex.sequences import bouts, dwell, encode_sequence, ngrams, series_summary, transitions
 
 
-def test_bouts_of_labels(worms, result):
-    labels = np.array(list("aaab" * 45))
-    table = bouts(result, labels)
+def test_bouts_of_labels_and_of_sets(result):
+    table = bouts(result, np.array(list("aaab" * 45)))
     assert table["n_frames"].sum() == 180
     assert set(table["state"]) == {"a", "b"}
     # Series do not join: the first bout of each has nothing before it.
     assert (table["previous_state"] == "").sum() == 3
     first = table[table["sequence"] == 1].iloc[0]
     assert (first["first_frame"], first["last_frame"], first["state"]) == (0, 2, "a")
-
-
-def test_bouts_by_support_change_where_the_sets_do(result):
-    table = bouts(result)
-    assert (table["previous_state"] != "").sum() == result.is_switch.sum()
-    assert table["n_frames"].sum() == len(result)
+    by_support = bouts(result)
+    assert (by_support["previous_state"] != "").sum() == result.is_switch.sum()
+    assert by_support["n_frames"].sum() == len(result)
+    long = bouts(result, min_duration=8)
+    assert len(long) < len(by_support)
+    assert all((group >= 8).all() or len(group) == 1 for _, group in long.groupby("sequence")["n_frames"])
 
 
 def test_gaps_end_bouts(worms, model):
@@ -33,17 +33,16 @@ def test_gaps_end_bouts(worms, model):
     assert len(transitions(found, ["x", "x", "x", "y", "y", "y"])) == 0
 
 
-def test_durations_are_in_seconds_where_the_rate_is_known(worms, model):
+def test_durations_and_rates_are_in_seconds_where_the_rate_is_known(worms, model):
     found = encode_sequence(worms, model, switch_cost=2e-3, fps=20)
     table = bouts(found)
     np.testing.assert_allclose(table["duration"], table["n_frames"] / 20)
-
-
-def test_minimal_duration(result):
-    table = bouts(result, min_duration=8)
-    assert len(table) < len(bouts(result))
-    long_series = table.groupby("sequence")["n_frames"]
-    assert all((group >= 8).all() or len(group) == 1 for _, group in long_series)
+    summary = series_summary(found)
+    assert summary["sequence"].tolist() == [0, 1, 2]
+    np.testing.assert_allclose(summary.filter(like="share_").sum(axis=1), 1)
+    assert (summary["n_frames"] == 60).all()
+    assert np.average(summary["flicker"]) == pytest.approx(found.flicker)
+    assert np.isfinite(summary["phase_velocity"]).all()
 
 
 def test_dwell_sums_to_all_time(result):
@@ -56,14 +55,12 @@ def test_dwell_sums_to_all_time(result):
 def test_transitions_are_probabilities(result):
     labels = np.array(list("aabbccabab" * 18))
     table = transitions(result, labels)
-    sums = table.groupby("from_state")["probability"].sum()
-    np.testing.assert_allclose(sums, 1)
+    np.testing.assert_allclose(table.groupby("from_state")["probability"].sum(), 1)
     assert table["count"].sum() == len(bouts(result, labels)) - 3
     matrix = table.pivot(index="from_state", columns="to_state", values="probability")
     assert np.isnan(matrix.loc["a", "a"])
     row = table[table["from_state"] == "a"]
-    entropy = -(row["probability"] * np.log2(row["probability"])).sum()
-    np.testing.assert_allclose(row["entropy"], entropy)
+    np.testing.assert_allclose(row["entropy"], -(row["probability"] * np.log2(row["probability"])).sum())
     expected = (table["count"] * table["entropy"]).sum() / table["count"].sum()
     assert table.attrs["entropy"] == pytest.approx(expected)
 
@@ -73,11 +70,7 @@ def test_ngrams_against_counting(result, n):
     labels = np.random.default_rng(0).choice(list("abc"), len(result))
     table = ngrams(result, n, labels)
     chains = [bouts(result, labels).query("sequence == @series")["state"].tolist() for series in range(3)]
-    counted = {}
-    for chain in chains:
-        for start in range(len(chain) - n + 1):
-            key = " > ".join(chain[start : start + n])
-            counted[key] = counted.get(key, 0) + 1
+    counted = Counter(" > ".join(chain[start : start + n]) for chain in chains for start in range(len(chain) - n + 1))
     assert dict(zip(table["ngram"], table["count"], strict=True)) == counted
     assert table["share"].sum() == pytest.approx(1)
     assert f"state_{n}" in table.columns
@@ -85,21 +78,9 @@ def test_ngrams_against_counting(result, n):
         np.testing.assert_allclose(table["expected"], table["count"])
 
 
-def test_summary_of_series(worms, model):
-    found = encode_sequence(worms, model, switch_cost=2e-3, fps=30)
-    table = series_summary(found)
-    assert table["sequence"].tolist() == [0, 1, 2]
-    shares = table.filter(like="share_")
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    assert (table["n_frames"] == 60).all()
-    assert np.average(table["flicker"]) == pytest.approx(found.flicker)
-    assert np.isfinite(table["phase_velocity"]).all()
-
-
 def test_wrong_states(result):
     with pytest.raises(ParameterError, match="must be one of support, cluster, hmm"):
         bouts(result, "atoms")
     with pytest.raises(ParameterError, match="one label for each of 180 frames"):
         bouts(result, [1, 2])
-    assert isinstance(sx.sequences.bouts(result, np.full(180, -1)).shape[0], int)
     assert len(bouts(result, np.full(180, -1))) == 0
