@@ -110,12 +110,10 @@ class TestFormats:
         assert found == (None if rate is None else pytest.approx([rate] * 10))
 
     @pytest.mark.realdata
-    @pytest.mark.parametrize(
-        ("name", "rate"),
-        [("matlab/yemini_wt2_features_short.mat", 1000 / 33.3), ("hdf5/wormpose_features.h5", 15.0)],
-    )
-    def test_real_recordings_say_their_rates(self, data_folder, name, rate):
-        assert set(rates_of(sx.read(data_folder / "formats" / name))) == {rate}
+    def test_real_recordings_say_their_rates(self, data_folder):
+        rates = {"matlab/yemini_wt2_features_short.mat": 30.03003003003003, "hdf5/wormpose_features.h5": 15.0}
+        for name, rate in rates.items():
+            assert set(rates_of(sx.read(data_folder / "formats" / name))) == {rate}
 
 
 def wormpose(folder, **told):

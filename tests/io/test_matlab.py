@@ -110,12 +110,3 @@ def test_absurd_shapes_are_refused_before_memory_is_asked_for(tmp_path):
         path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + content)
         with pytest.raises(ShapeFileError):
             sx.read(path)
-
-
-@pytest.mark.realdata
-def test_real_skeletons_are_those_of_the_shared_set(data_folder):
-    shapes = sx.read(data_folder / "formats/matlab/yemini_wt2_features_short.mat", n_points=20)
-    with np.load(data_folder / "celegans_yemini_cb4853_midlines_20.npz") as expected:
-        np.testing.assert_array_equal(shapes.metadata["frame"], expected["frame"])
-        np.testing.assert_array_equal(shapes.sequence, expected["sequence"])
-        np.testing.assert_allclose(shapes.configurations, expected["points"] @ [1, 1j], rtol=1e-10)

@@ -129,3 +129,19 @@ def test_reference_table(data_folder, formats):
     hands, known = sx.read(path, layout="blocks", closed=True), sx.read(data_folder / "hands.npz")
     np.testing.assert_array_equal(hands.configurations, known.configurations)
     assert hands.space == known.space
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "max_gap"),
+    [
+        # The set begins a sequence where five frames or more are missing.
+        ("hdf5/wormpose_features.h5", "celegans_wormpose_midlines_20", 4),
+        ("matlab/yemini_wt2_features_short.mat", "celegans_yemini_cb4853_midlines_20", None),
+    ],
+)
+def test_skeletons(data_folder, formats, name, known, max_gap):
+    shapes, expected = sx.read(formats / name, max_gap=max_gap, n_points=20), sx.read(data_folder / f"{known}.npz")
+    np.testing.assert_array_equal(shapes.metadata["frame"], expected.metadata["frame"])
+    np.testing.assert_array_equal(shapes.sequence, expected.sequence)
+    np.testing.assert_allclose(shapes.configurations, expected.configurations, rtol=1e-10)
+    assert max_gap is None or "max_gap=5" in sx.read(formats / name).notes[-1]
