@@ -1,6 +1,7 @@
 """Made shapes in files, and commands in this process."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -58,8 +59,10 @@ def everything_is_large(monkeypatch):
     monkeypatch.setattr(storage, "BLOCK_ROWS", 7)
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+def run(*words):
+    """Run a command: its words, or one text as it is typed."""
+    typed = shlex.split(words[0]) if len(words) == 1 else words
+    return CliRunner().invoke(app, [str(word) for word in typed])
 
 
 def facts_of(result):
@@ -71,3 +74,17 @@ def facts_of(result):
 def lines_of(result):
     assert result.exit_code == 0, result.output
     return result.stdout.splitlines()
+
+
+def error_of(result):
+    """Return what a command that failed said on standard error, without line breaks and frames."""
+    assert result.exit_code != 0, result.output
+    return " ".join(result.stderr.replace("│", " ").split())
+
+
+def refused(command, message, status=1):
+    """Run a command that must fail with this status, and say so."""
+    result = run(command)
+    assert result.exit_code == status, result.output
+    assert message in error_of(result)
+    return result

@@ -60,27 +60,6 @@ def test_learns_tests_and_predicts(garden, flowers):
     assert predicted["counts"] == table["predicted"].value_counts().to_dict()
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "message"),
-    [
-        (("flowers.npz",), 2, "'label' is no column of the shapes, which have id, species, plant"),
-        (("flowers.npz", "--by", "species", "--within", "garden"), 2, "'garden' is no column"),
-        (("flowers.npz", "--by", "id"), 1, "fewer than 2 classes have 5 shapes or more"),
-        (("flowers.npz", "--by", "species", "-o", "c.csv"), 2, "a classifier ends in .npz, got c.csv"),
-        (("flowers.npz", "--by", "species", "--no-test"), 2, "needs -o"),
-        (("flowers.npz", "--by", "species", "--no-test", "-o", "c.npz", "--tested", "t.csv"), 2, "leaves nothing for"),
-        (("flowers.npz", "flowers.npz"), 2, "needs a table to write the predictions to"),
-        (("flowers.npz", "flowers.npz", "-o", "p.csv"), 1, "is a set of shapes, no classifier"),
-        (("flowers.npz", "flowers.npz", "-o", "p.csv", "--by", "species"), 2, "works without NEW only"),
-        (("flowers.npz", "--by", "species", "--tested", "flowers.npz"), 2, "must end in .csv"),
-    ],
-)
-def test_wrong_usage_is_told(garden, words, status, message):
-    result = run("classify", *words)
-    assert result.exit_code == status
-    assert message in " ".join(result.stderr.replace("│", " ").split())
-
-
 def test_methods_tell_the_test_and_the_classifier(garden):
     facts = facts_of(run(*LEARN, "-o", "c.npz", "--tested", "tested.csv", "--json"))
     text = " ".join(run("methods", "tested.csv").stdout.split())

@@ -1,26 +1,28 @@
-"""Errors of the library as the command line shows them: its options, exit statuses, JSON, the log."""
+"""What all commands share: errors of the library in their words, exit statuses, JSON, logs, and a quick start."""
 
 import inspect
 import json
 import logging
 import pickle
+import subprocess
+import sys
 
 import pytest
 import typer
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import shapelex as sx
 from shapelex import exceptions
 from shapelex._messages import format_option, marked_text, parameter, without_marks
 from shapelex.cli.app import app
-from shapelex.cli.errors import CommandError, describe
+from shapelex.cli.errors import CommandError, GuardedGroup, describe
 from shapelex.cli.option_names import OptionNames
-from shapelex.exceptions import ParameterError, ShapeFileError, reason_of
+from shapelex.cli.screen import Screen
+from shapelex.exceptions import ParameterError, ShapeFileError, ShapeInputError, reason_of
 from tests.cli.conftest import run
-from tests.cli.test_base import failing_app
-from tests.cli.test_base import run as run_made
+from tests.cli.test_refusals import KEYS
 
-KEYS = {"schema", "version", "command", "ok", "inputs", "outputs", "remarks", "warnings", "result", "error"}
 COMMANDS = get_command(app).commands
 CLASSES = [
     one
@@ -31,6 +33,96 @@ CLASSES = [
 
 def options_of(name):
     return OptionNames(COMMANDS[name], COMMANDS["import"])
+
+
+def run_made(function, *arguments):
+    """Run a command line that has this one command."""
+    made = typer.Typer(cls=GuardedGroup)
+    made.callback()(lambda: None)
+    made.command("made")(function)
+    return CliRunner().invoke(made, arguments)
+
+
+def failing(error):
+    def fail(number: int = 0) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("arguments", [["--debug", "made"], ["made", "--debug"]])
+def test_debug_shows_the_error_itself(arguments):
+    error = ShapeInputError("no shape.")
+    assert run_made(failing(error), *arguments).exception is error
+
+
+def test_version_and_help():
+    assert run("--version").stdout == f"shapelex {sx.__version__}\n"
+    shown = run("--help")
+    assert shown.exit_code == 0
+    assert "reproduce" in shown.stdout
+
+
+HEAVY = {"dask", "h5py", "matplotlib", "numba", "pandas", "scipy", "skimage", "sklearn", "torch", "zarr"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "not_loaded"),
+    [
+        (["info", "--help"], HEAVY | {"numpy"}),
+        (["info", "shapes.npz"], HEAVY),
+        (["info", "codes.csv"], HEAVY - {"pandas"}),
+        (["replay", "model.npz"], HEAVY),
+    ],
+)
+def test_commands_load_nothing_heavy_that_they_do_not_need(ready, model, shapes, arguments, not_loaded):
+    for name in {"codes.npz", "codes.csv"} & set(arguments):
+        model.encode_to(shapes, name)
+    code = (
+        "import sys; from shapelex.cli.app import app\n"
+        f"try: app({arguments})\n"
+        "except SystemExit as end: assert end.code == 0, end.code\n"
+        "print(*sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not_loaded.isdisjoint(result.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        ([], "shapelex: No space left.\n"),
+        (["--quiet"], ""),
+        (
+            ["--verbose"],
+            "shapelex: started: shapelex made\nshapelex: No space left.\nshapelex: Info.\nshapelex: finished\n",
+        ),
+    ],
+)
+def test_logged_warnings_are_one_line(option, shown):
+    def work(quiet: bool = False) -> None:
+        logging.getLogger("shapelex.io").warning("No space\nleft.")
+        logging.getLogger("shapelex.io").info("Info.")
+
+    before = list(logging.getLogger("shapelex").handlers)
+    result = run_made(work, "made", *option)
+    assert (result.exit_code, result.stderr) == (0, shown)
+    assert logging.getLogger("shapelex").handlers == before
+
+
+def test_bar_follows_the_log_and_leaves_it_as_it_was(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    logger = logging.getLogger("shapelex")
+    before = (logger.level, list(logger.handlers))
+    with Screen().progress("working") as tell:
+        tell(0.5, "half of it")
+        assert len(logger.handlers) == len(before[1]) + 1
+        logger.debug("restart 1/1, iteration 3/9, RMSE 0.0246, best 0.02")
+    assert (logger.level, logger.handlers) == before
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "half of it" in shown.err
+    assert "RMSE 2.46 %" in shown.err
 
 
 @pytest.mark.parametrize("error_class", CLASSES)
@@ -115,12 +207,12 @@ def test_every_parameter_is_an_option_that_exists_or_python(command):
 def test_exit_statuses(error, kind, status, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert (describe(error).kind, describe(error).exit_code) == (kind, status)
-    assert run_made(failing_app(error), "fail").exit_code == status
+    assert run_made(failing(error), "made").exit_code == status
 
 
 def test_a_bug_leaves_its_traceback_in_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    result = run_made(failing_app(ZeroDivisionError("by zero")), "fail", "--number", "3")
+    result = run_made(failing(ZeroDivisionError("by zero")), "made", "--number", "3")
     (kept,) = tmp_path.iterdir()
     assert result.exit_code == 70
     assert result.stderr == (
@@ -128,61 +220,21 @@ def test_a_bug_leaves_its_traceback_in_a_file(tmp_path, monkeypatch):
         f"{kept}; please report it.\n"
     )
     text = kept.read_text()
-    assert text.startswith(f"shapelex fail --number 3\nshapelex {sx.__version__}, Python ")
+    assert text.startswith(f"shapelex made --number 3\nshapelex {sx.__version__}, Python ")
     assert text.endswith("ZeroDivisionError: by zero\n")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "option"),
-    [
-        (["learn", "shapes.npz", "-o", "m.npz", "--device", "nonsense"], 2, "--device"),
-        (["learn", "shapes.npz", "-o", "m.npz", "--atoms", "0"], 2, "--atoms"),
-        (["learn", "shapes.npz", "-o", "m.npz", "--nothing"], 2, "--nothing"),
-        (["learn", "shapes.npz", "-o", "m.npz", "--atoms", "3", "--nonzero", "4"], 2, "--nonzero"),
-        (["learn", "shapes.npz"], 2, "--out"),
-        (["compare", "shapes.npz", "--atoms", "3", "--nonzero", "4"], 2, "--nonzero"),
-        (["compare", "shapes.npz", "--folds", "50", "--atoms", "3", "--nonzero", "1"], 2, "--folds"),
-        (["compare", "shapes.npz", "--folds", "50", "--shuffle", "--atoms", "3", "--nonzero", "1"], 2, "--folds"),
-        (["compare", "shapes.npz", "--method", "magic"], 2, "--method"),
-        (["suggest", "shapes.npz", "--atoms", "200"], 2, "--atoms"),
-        (["import", "shapes.npz", "-o", "x.npz", "--label-from", "("], 2, "--label-from"),
-        (["import", "shapes.npz", "-o", "x.npz", "--format", "magic"], 2, "--format"),
-        (["import", "shapes.npz", "-o", "x.npz", "--option", "n_points=3"], 2, "--option"),
-        (["import", "shapes.npz", "-o", "x.npz", "--option", "nothing=3"], 2, None),
-        (["import", "points.tps", "-o", "x.npz", "--option", "curves=some"], 2, "--option"),
-        (["import", "shapes.npz", "-o", "x.npz", "--space", "bspline", "--points", "2"], 2, "--points"),
-        (["import", "gone.npz", "-o", "x.npz"], 1, None),
-        (["encode", "shapes.npz", "shapes.npz", "-o", "c.csv"], 1, None),
-        (["mean", "shapes.npz", "-o", "shapes.npz"], 1, None),
-        (["nothing"], 2, None),
-        (["--nothing", "learn"], 2, "--nothing"),
-    ],
+    "command",
+    ["info shapes.npz", "encode model.npz shapes.npz -o codes.csv --figure codes.png", "replay shapes.npz"],
 )
-def test_errors_are_json_too(ready, arguments, status, option):
-    (ready / "points.tps").write_text("LM=3\n0 0\n1 0\n0 1\nID=a\n")
-    result = run(*arguments, "--json")
-    found = json.loads(result.stdout)
+def test_every_command_prints_the_same_keys(ready, command):
+    found = json.loads(run(f"{command} --json").stdout)
     assert set(found) == KEYS
-    assert (found["ok"], found["result"], found["outputs"]) == (False, None, [])
-    assert set(found["error"]) == {"kind", "message", "exit_code", "option", "traceback"}
-    assert (result.exit_code, found["error"]["exit_code"], found["error"]["option"]) == (status, status, option)
-    assert result.stderr == ""
-    # People are told the same.
-    assert run(*arguments).exit_code == status
-
-
-def test_every_command_prints_the_same_keys(ready):
-    for arguments in (
-        ["info", "shapes.npz"],
-        ["encode", "model.npz", "shapes.npz", "-o", "codes.csv", "--figure", "codes.png"],
-        ["replay", "shapes.npz"],
-    ):
-        found = json.loads(run(*arguments, "--json").stdout)
-        assert set(found) == KEYS
-        assert (found["schema"], found["version"], found["command"]) == (1, sx.__version__, arguments[0])
-        assert (found["ok"], found["error"]) == (True, None)
-        assert set(found["inputs"]) == {word for word in arguments[1:3] if word.endswith(".npz")}
-        assert found["outputs"] == [word for word in arguments if word.startswith("codes")]
+    assert (found["schema"], found["version"], found["command"]) == (1, sx.__version__, command.split()[0])
+    assert (found["ok"], found["error"]) == (True, None)
+    assert set(found["inputs"]) == {word for word in command.split() if word.endswith(".npz")}
+    assert found["outputs"] == [word for word in command.split() if word.startswith("codes")]
 
 
 def test_an_interruption_is_json_and_names_what_was_kept(ready, monkeypatch):
@@ -211,36 +263,6 @@ def test_the_log_goes_to_a_file_that_grows(ready, option, first):
     assert sum(line.endswith("started: shapelex info shapes.npz") for line in lines) == 2
     assert any("DEBUG shapelex.io" in line for line in lines)
     assert (logging.getLogger("shapelex").level, logging.getLogger("shapelex").handlers) == before
+    assert run("info shapes.npz --log").exit_code == 2
     run("info", "gone.npz", *option)
     assert "FileNotFoundError: There is no file gone.npz." in (ready / "run.log").read_text()
-
-
-def test_a_log_without_a_file_is_wrong_usage(ready):
-    assert run("info", "shapes.npz", "--log").exit_code == 2
-    assert run("info", "shapes.npz", "--log", "none/run.log").exit_code == 1
-
-
-@pytest.mark.parametrize("name", ["codes.csv", "codes.npz", "codes.zarr"])
-@pytest.mark.parametrize("command", [("reconstruct", "model.npz"), ("mean",)])
-def test_codes_in_the_place_of_shapes(ready, command, name):
-    assert run("encode", "model.npz", "shapes.npz", "-o", name).exit_code == 0
-    result = run(*command, name, "-o", "out.npz")
-    assert result.exit_code == 1
-    assert f"{name} is a file of codes, not of shapes: give the shapes that were coded" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        ("id_column=nosuch", "--option id_column=nosuch is none of the columns"),
-        ("layout=blocks", "--option layout=blocks contradicts the names of the columns"),
-    ],
-)
-@pytest.mark.parametrize("command", ["import", "learn"])
-def test_options_of_tables_are_named_as_they_are_typed(folder, command, option, words):
-    (folder / "a.csv").write_text("id,x1,y1,x2,y2,x3,y3\na,0,0,1,0,0,1\n")
-    needed = ("--atoms", "1", "--nonzero", "1") if command == "learn" else ()
-    result = run(command, "a.csv", "-o", "a.npz", "--option", option, *needed)
-    assert result.exit_code == 1
-    assert words in result.stderr
-    assert "first run" not in result.stderr

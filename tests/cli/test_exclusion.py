@@ -62,25 +62,3 @@ def test_learn_learns_from_the_others(folder, shapes, is_large, request):
     expected = facts_of(run("learn", "without.npz", "-o", "e.npz", *LEARN, "--json"))
     assert shown["rmse"] == pytest.approx(expected["rmse"], rel=1e-9)
     assert "list.csv" in {Path(one["path"]).name for one in read_run("m.npz")["inputs"]}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("cell 3\ncell 4\n", "no column id or file"),
-        ("", "no column id or file"),
-        ("file\none.npz\n", "do not say which files"),
-        ("id\n" + "".join(f"cell {n}\n" for n in range(40)), "excludes all 40 shapes"),
-    ],
-)
-def test_lists_that_do_not_fit_are_refused(folder, text, message):
-    result = run("learn", "shapes.npz", "-o", "m.npz", "--exclude", write_list(text))
-    assert result.exit_code == 1
-    assert message in " ".join(result.stderr.split())
-    assert not Path("m.npz").exists()
-
-
-def test_a_cluster_reads_the_file_itself(folder):
-    result = run("learn", "shapes.npz", "-o", "m.npz", "--exclude", write_list("id\n"), "--scheduler", "tcp://x:1")
-    assert result.exit_code == 2
-    assert "shapelex import --exclude" in " ".join(result.stderr.split())

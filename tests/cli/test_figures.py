@@ -37,13 +37,6 @@ def test_look(folder):
     assert "5px" in (folder / "a.svg").read_text()
 
 
-@pytest.mark.parametrize("option", [["--width", "single"], ["--dpi", "100"], ["--no-lines"], ["--letter", "A"]])
-def test_options_need_a_figure(folder, option):
-    result = run(*MEAN, *option)
-    assert result.exit_code == 2
-    assert f"{option[0]}: works only with --figure" in " ".join(result.output.split())
-
-
 BAD, OTHER = r"$\frac{$", "$x_{y$"
 
 

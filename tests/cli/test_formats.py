@@ -32,16 +32,6 @@ def test_every_option_is_listed_with_its_default_and_explained(folder, name):
         assert "\n" not in option["explanation"]
 
 
-def test_unknown_formats_and_options_say_where_to_look(folder):
-    result = run("formats", "tpss")
-    assert result.exit_code == 2
-    assert "morphologika" in result.stderr
-    result = run("import", "shapes.npz", "-o", "a.npz", "--option", "bordr=drop")
-    assert result.exit_code != 0
-    assert "The format npz has no option bordr" in result.stderr
-    assert "shapelex formats npz" in result.stderr
-
-
 def completions(*words):
     """Return what bash is offered for the last word."""
     line = " ".join(["shapelex", *words])

@@ -34,18 +34,3 @@ def test_groups_of_a_joined_sheet_are_held_out_together(replicates):
     np.testing.assert_allclose(grouped, [row["rmse"] for row in expected.rows() if row["split"] == "held out"])
     # A shape that is held out alone has near copies among the others.
     assert np.mean(grouped) > 1.01 * np.mean(shuffled)
-
-
-def test_wrong_groups_are_refused(replicates):
-    result = run(*COMPARE, "--group", "species")
-    assert result.exit_code == 2
-    assert "id, label, specimen" in " ".join(result.stderr.replace("│", " ").split())
-    assert run(*COMPARE, "--group", "specimen", "--shuffle").exit_code == 2
-    assert run("compare", "specimens.npz", "--group", "specimen").exit_code == 2
-    found = sx.read("specimens.npz")
-    names = found.metadata["specimen"].astype(object)
-    names[3] = ""
-    sx.write(found.replace(metadata={"specimen": names.astype(str)}), "specimens.npz", overwrite=True)
-    result = run(*COMPARE, "--group", "specimen")
-    assert result.exit_code == 1
-    assert "1 of 40 shapes have no value" in result.stderr

@@ -37,26 +37,6 @@ def test_learn_and_encode(gaps, name):
     np.testing.assert_array_equal(codes.support, model.encode(gaps).support)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("mean", "gaps.npz", "-o", "out.npz"),
-        ("distances", "gaps.npz", "-o", "out.csv"),
-        ("compare", "gaps.npz"),
-        ("suggest", "gaps.npz"),
-        ("register", "gaps.npz", "-o", "out.npz"),
-        ("report", "model.npz", "gaps.npz", "-o", "out.html"),
-        ("learn", "gaps.npz", "-o", "out.npz", *LEARN, "--batch-size", "10"),
-    ],
-    ids=lambda command: command[0],
-)
-def test_other_commands_say_what_to_run_first(ready, gaps, shapes, command):
-    sx.write(shapes.replace(configurations=gaps.configurations, missing="allow"), "gaps.npz", overwrite=True)
-    result = run(*command)
-    assert result.exit_code == 1
-    assert "shapelex impute gaps.npz -o complete.npz" in result.stderr
-
-
 @pytest.mark.parametrize("name", ["gaps.npz", "gaps.zarr"])
 def test_a_model_of_registered_outlines_needs_complete_ones(ready, gaps, shapes, name):
     lines_of(run("register", "shapes.npz", "-o", "registered.npz"))

@@ -46,9 +46,3 @@ def test_text_goes_to_a_file_and_json(results):
     assert facts["paragraph"] in text
     assert [step["name"] for step in facts["steps"]] == ["import", "import", "learn", "test"]
     assert run("methods", "found/anova.csv", "-o", "methods.md").exit_code == 1
-
-
-def test_files_without_a_record_are_refused(folder):
-    (folder / "own.csv").write_text("a\n1\n")
-    assert run("methods", "own.csv").exit_code == 1
-    assert "there is no file nothing.csv" in run("methods", "nothing.csv").output

@@ -108,30 +108,6 @@ def test_pipes_and_devices_are_no_targets(shapes):
     assert Path("link.csv").is_char_device()
 
 
-@pytest.mark.usefixtures("ready")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("info", "loop.csv"),
-        ("test", "loop.csv", "--by", "label"),
-        ("import", "loop.csv", "-o", "a.npz"),
-        ("import", "shapes.npz", "--like", "loop.csv", "-o", "a.npz"),
-        ("methods", "loop.csv"),
-        ("replay", "loop.csv"),
-        ("learn", "shapes.npz", "-o", "a.npz", "--atoms", "3", "--nonzero", "1", "--like", "loop.csv"),
-        ("sequence", ".", "shapes.npz", "-o", "a.csv"),
-        ("classify", ".", "shapes.npz", "-o", "a.csv"),
-        ("test", "shapes.npz", "--by", "label", "--dictionary", ".", "--permutations", "99"),
-    ],
-)
-def test_links_that_lead_back_and_paths_without_a_name(words):
-    Path("loop.csv").symlink_to("loop.csv")
-    result = run(*words, exit_code=(1, 2))
-    assert isinstance(result.exception, SystemExit)
-    assert result.exit_code == 2 or result.stderr.startswith("shapelex: ")
-    assert not Path("a.npz").exists()
-
-
 @on_linux
 @pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize("words", [("info", "shapes.npz"), ("info", "shapes.npz", "--json"), ("--help",)])
@@ -167,33 +143,8 @@ def test_a_recorded_formula_runs_nothing(code):
 
 
 @pytest.mark.usefixtures("ready")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("sequence", "model.npz", "shapes.npz", "-o", "a.csv", "--bouts", "./a.csv"),
-        ("classify", "shapes.npz", "--tested", "a.csv", "--misclassified", "a.csv"),
-        ("learn", "shapes.npz", "-o", "a.npz", "--checkpoint", "link.npz", "--atoms", "3", "--nonzero", "1"),
-    ],
-)
-def test_two_outputs_on_one_path(words):
-    Path("link.npz").symlink_to("a.npz")
-    assert "is the path of" in run(*words, exit_code=2).output
-    assert not Path("a.csv").exists()
-    assert not Path("a.npz").exists()
-
-
-@pytest.mark.usefixtures("ready")
 def test_recorded_words_after_two_dashes(shapes):
     sx.write(shapes, "-cells.npz")
     run("import", "-o", "a.npz", "--", "-cells.npz")
     run("replay", "a.npz", "--run", "-o", "b.npz")
     assert len(sx.read("b.npz")) == 40
-
-
-@pytest.mark.usefixtures("ready")
-@pytest.mark.parametrize("option", ["--atoms", "--nonzero"])
-def test_endless_ranges(option):
-    assert "at most 10000 numbers" in run("suggest", "shapes.npz", option, "1-99999999", exit_code=2).output
-    name = {"--atoms": "n_atoms", "--nonzero": "n_nonzero"}[option]
-    with pytest.raises(sx.exceptions.ParameterError, match="must hold at most 10000 numbers"):
-        sx.suggest(sx.read("shapes.npz"), **{name: range(1, 10**9)})

@@ -1,7 +1,6 @@
 """The folder of ``shapelex test``: results of one run alone, files of the user kept, nothing lost after an error."""
 
 import errno
-import json
 import signal
 import subprocess
 import sys
@@ -117,13 +116,3 @@ main()
     lines_of(run(*BY_ANIMAL))
     assert set(results_in(found).values()) == {"animal"}
     assert not [name for name in names_in(found) if name.startswith(".")]
-
-
-@pytest.mark.parametrize("words", [("-o", ""), ("--out=",), ("--out", "")])
-def test_folder_without_a_name_is_wrong_usage(cells, words):
-    before = names_in(cells)
-    result = run("test", "cells.npz", "--by", "label", "--permutations", 19, *words, "--force", "--json")
-    assert result.exit_code == 2
-    assert json.loads(result.stdout)["error"]["option"] == "-o"
-    assert "needs the name of a folder" in json.loads(result.stdout)["error"]["message"]
-    assert names_in(cells) == before

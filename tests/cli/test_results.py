@@ -39,17 +39,6 @@ def test_commands_before_are_replayed_in_order(ready):
     ]
 
 
-def test_shapes_of_another_space_are_refused(ready, shapes):
-    sx.write(shapes.replace(space=sx.Landmarks(16)), "open.npz")
-    result = run("encode", "model.npz", "open.npz", "-o", "c.csv")
-    assert result.exit_code == 1
-    assert "but the model is in Landmarks(n_points=16, closed=True): if they are outlines, import" in result.stderr
-    sx.write(shapes.replace(configurations=shapes.configurations[:, :9], space=sx.Landmarks(9, closed=True)), "9.npz")
-    assert "import these shapes with --like" in run("encode", "model.npz", "9.npz", "-o", "c.csv").stderr
-    result = run("encode", "shapes.npz", "model.npz", "-o", "c.csv")
-    assert "shapes.npz is a set of shapes, no model: the model that learn wrote comes first" in result.stderr
-
-
 def test_an_interrupted_fit_keeps_the_best_beside_the_output(folder, monkeypatch):
     (folder / "m.npz").write_text("mine")
     passes = []

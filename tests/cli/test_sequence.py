@@ -64,24 +64,6 @@ def test_movie_is_of_the_series_that_is_asked_for(recorded):
     assert (recorded / "worm.gif.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "option", "reason"),
-    [
-        (["--picture", "weights"], "--picture", "works only with --figure"),
-        (["--series", "0"], "--series", "works only with --figure or --movie"),
-        (["--movie", "worm.avi"], "--movie", "must end in .gif or .mp4"),
-        (["--bouts", "b.txt"], "--bouts", "must end in .csv"),
-        (["--switch-cost", "-1"], "--switch-cost", "greater than or equal"),
-    ],
-)
-def test_wrong_usage_is_said_before_the_work(recorded, words, option, reason):
-    result = run(*SEQUENCE, *words)
-    assert result.exit_code == 2
-    assert option in result.stderr
-    assert reason in " ".join(result.stderr.split())
-    assert not (recorded / "series.csv").exists()
-
-
 def test_what_cannot_be_used_is_one_line(recorded, monkeypatch):
     result = run(*SEQUENCE, "--figure", "w.png", "--picture", "weights", "--series", "7")
     assert result.exit_code == 1

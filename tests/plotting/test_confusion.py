@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
 
 
 def draw(*arguments, **options):
@@ -22,16 +20,3 @@ def test_classes_are_in_the_given_order_and_may_be_empty():
     ax = draw([1, 2], [2, 2], classes=[3, 2, 1])
     assert [text.get_text() for text in ax.get_xticklabels()] == ["3", "2", "1"]
     np.testing.assert_allclose(ax.images[0].get_array(), [[0, 0, 0], [0, 1, 0], [0, 1, 0]])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((["a"], ["a", "b"]), {}, r"one class for each shape, got shapes \(1,\) and \(2,\)"),
-        (([], []), {}, "one class for each shape"),
-        ((["a", "b"], ["a", "a"]), {"classes": ["a"]}, "'b' is missing"),
-    ],
-)
-def test_bad_input_is_refused(arguments, options, message):
-    with pytest.raises(ShapeInputError, match=message):
-        draw(*arguments, **options)

@@ -3,7 +3,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
 from shapelex.plotting import plot_atoms, plot_reconstructions
 from shapelex.plotting.curves import curve_parameters
 from tests.plotting.pictures import check_text_is_apart, drawn, form, labels, numbers
@@ -70,14 +69,6 @@ def test_given_pose_and_pose_along_a_shape(blobs, ax):
     expected = sx.rotate_onto(Z, Z[3], space)
     for curve, z in zip(drawn(plot_atoms(Z, space, pose=Z[3], ax=ax)), expected, strict=True):
         np.testing.assert_allclose(form(curve), form(space.sample(z, t)), atol=1e-12)
-    with pytest.raises(ValueError, match="pose must be one of 'mean', 'principal', 'given', got 'upright'"):
-        plot_atoms(Z, space, pose="upright", ax=ax)
-
-
-@pytest.mark.parametrize("usage", [[0.1, 0.2], [[0.1] * 9], [0.1j] * 9, [-0.1] * 9, [np.nan] * 9])
-def test_usage_is_one_share_an_atom(blobs, ax, usage):
-    with pytest.raises(ShapeInputError, match="usage must be"):
-        plot_atoms(*blobs, usage=usage, ax=ax)
 
 
 def test_reconstructions_lie_over_their_originals(blobs, ax):
@@ -98,12 +89,6 @@ def test_reconstructions_lie_over_their_originals(blobs, ax):
     assert all(
         one.get_linewidth() > other.get_linewidth() for one, other in zip(ax.lines[::2], ax.lines[1::2], strict=True)
     )
-
-
-def test_as_many_reconstructions_as_shapes(blobs, ax):
-    Z, space = blobs
-    with pytest.raises(ShapeInputError, match="one for each of the 9 shapes of X, got 1"):
-        plot_reconstructions(Z, Z[:1], space, ax=ax)
 
 
 @pytest.mark.parametrize("size", [(3.4, 3), (7, 1.2)])

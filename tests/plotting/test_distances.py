@@ -5,7 +5,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
 
 
 def draw(table, **options):
@@ -31,19 +30,6 @@ def test_names_where_there_is_room(table):
     assert [text.get_text() for text in draw(table, names=list("vwxyz")).get_yticklabels()] == [*"vwxyz"]
     many = np.zeros((41, 3))
     assert "n7" not in [text.get_text() for text in draw(many, names=[f"n{k}" for k in range(41)]).get_yticklabels()]
-
-
-@pytest.mark.parametrize("bad", [np.zeros(3), np.zeros((2, 2), dtype=complex), np.zeros((0, 2))])
-def test_what_is_no_table_is_refused(bad):
-    with pytest.raises(ShapeInputError, match="distances must be a table of real numbers"):
-        draw(bad)
-
-
-def test_labels_must_be_those_of_rows_and_columns(table):
-    with pytest.raises(ShapeInputError, match="got 4 for shape"):
-        draw(table, labels=["a"] * 4)
-    with pytest.raises(ShapeInputError, match="one for each row and column"):
-        draw(table[:, :3], labels=["a"] * 5)
 
 
 @pytest.mark.parametrize(("role", "is_lettered"), [("labels", False), ("names", True)])

@@ -2,12 +2,7 @@ import numpy as np
 import pytest
 
 from shapelex.plotting import plot_loss, plot_rmse_curves
-
-TIDY = {
-    "method": ["ours", "ours", "peer", "peer", "ours", "peer"],
-    "n_nonzero": [2, 1, 1, 2, 2, 2],
-    "rmse": [0.08, 0.2, 0.3, 0.1, 0.12, 0.2],
-}
+from tests.plotting.conftest import TIDY
 
 
 def _curves(ax):
@@ -21,12 +16,6 @@ def test_loss_is_drawn_as_rmse_in_percent(ax):
     assert ax.get_xlabel() == "iteration"
     assert [text.get_text() for text in ax.texts] == ["10.0"]
     assert ax.get_legend() is not None
-
-
-@pytest.mark.parametrize("losses", [[], [[1.0]], [-1.0], [np.nan], [1j]])
-def test_losses_are_mean_squares(ax, losses):
-    with pytest.raises(ValueError, match="loss_curve must be"):
-        plot_loss(losses, ax=ax)
 
 
 def test_curves_by_method(ax):
@@ -48,20 +37,3 @@ def test_tidy_table_averages_repeats(ax, table):
     band = ax.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(8)
     assert band[:, 1].max() == pytest.approx(20)
-
-
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        ({}, "at least one error"),
-        ({"ours": {}}, "at least one error"),
-        ({"method": ["a"], "rmse": [0.1]}, "lacks n_nonzero"),
-        ({"ours": [0.1, 0.2]}, "by sparsity"),
-        ({**TIDY, "rmse": [0.1]}, "6 of method, 6 of n_nonzero, 1 of rmse"),
-        ({"ours": {1: 0.0}}, "positive"),
-        ([1, 2], "lacks method, n_nonzero, rmse"),
-    ],
-)
-def test_tables_that_say_too_little(ax, table, words):
-    with pytest.raises(ValueError, match=words):
-        plot_rmse_curves(table, ax=ax)

@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from shapelex.exceptions import ShapeInputError
 from shapelex.plotting import plot_ethogram
 
 
@@ -62,23 +60,3 @@ def test_bouts_are_the_frames_that_they_span(ax: Axes) -> None:
     plot_ethogram(table, fps=2, ax=ax)
     assert {key[:3] for key in bars(ax)} == {(1, 1.0, 2.0), (1, 2.0, 2.5), (0, 0.0, 1.0)}
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x (80 %)", "y (20 %)"]
-    with pytest.raises(ShapeInputError, match="no column sequence"):
-        plot_ethogram(table.drop(columns="sequence"), ax=ax)
-    with pytest.raises(ShapeInputError, match="whole numbers in order"):
-        plot_ethogram(table.assign(last_frame=0), ax=ax)
-
-
-@pytest.mark.parametrize(
-    ("states", "options", "words"),
-    [
-        ([[0, 1]], {}, "one number or name per frame"),
-        ([0.5, 1.0], {}, "one number or name per frame"),
-        ([-1, -1], {}, "nothing to draw"),
-        (["", ""], {}, "nothing to draw"),
-        ([0, 1], {"sequence": [0]}, "each of the 2 frames"),
-        ([0, 1], {"frames": [3, 3]}, "more than once"),
-    ],
-)
-def test_what_is_no_ethogram(ax: Axes, states: Any, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ShapeInputError, match=words):
-        plot_ethogram(states, **options, ax=ax)

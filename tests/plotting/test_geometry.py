@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeInputError
 from shapelex.plotting import plot_geodesic, plot_mean
 from shapelex.plotting.curves import curve_parameters
 from tests.plotting.pictures import drawn, form, labels, marks
@@ -27,14 +26,6 @@ def test_geodesic_is_a_strip_of_its_shapes_under_one_rotation(blobs, ax):
     moment = sum(np.sum((curve - curve.mean()) ** 2) for curve in curves)
     assert moment.real < 0  # upright
     assert ax.get_aspect() == 1
-
-
-def test_geodesic_wants_two_shapes(blobs, ax):
-    Z, space = blobs
-    with pytest.raises(ShapeInputError, match="w must be one configuration, got 9"):
-        plot_geodesic(Z[0], Z, space, ax=ax)
-    with pytest.raises(ValueError, match="n_shapes must be at least 2"):
-        plot_geodesic(Z[0], Z[1], space, n_shapes=1, ax=ax)
 
 
 @pytest.mark.parametrize("kind", ["full", "partial", "geodesic"])

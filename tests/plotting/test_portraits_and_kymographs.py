@@ -1,12 +1,9 @@
 """Phase portraits and kymographs: what is drawn is what was given, gaps left out."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from shapelex.exceptions import CodesError, ShapeInputError
 from shapelex.plotting import plot_kymograph, plot_phase_portrait
 
 PATH = np.exp(1j * np.linspace(0, 9, 50)) * np.linspace(1, 2, 50)
@@ -33,14 +30,6 @@ class TestPortrait:
         assert ax.get_xlim()[1] >= 2
         assert ax.get_xlim() == ax.get_ylim()
 
-    @pytest.mark.parametrize(
-        ("path", "words"),
-        [(np.ones((3, 3)), "shape"), ([np.nan, np.nan], "no finite"), (np.ones((3, 2)) * 1j, "shape")],
-    )
-    def test_what_is_no_path(self, ax: Axes, path: Any, words: str) -> None:
-        with pytest.raises(CodesError, match=words):
-            plot_phase_portrait(path, ax=ax)
-
 
 class TestKymograph:
     """Quantities along the body."""
@@ -64,10 +53,3 @@ class TestKymograph:
         plot_kymograph(WAVE, limit=3, ends=("start", "end"), name="angle", ax=ax)
         assert ax.images[0].get_clim() == (-3, 3)
         assert ax.images[0].colorbar.ax.get_ylabel() == "angle"
-
-    @pytest.mark.parametrize(
-        ("values", "words"), [(np.ones(3), "n_frames"), (np.ones((3, 1)), "two points"), ([[np.nan] * 2], "no finite")]
-    )
-    def test_what_is_no_kymograph(self, ax: Axes, values: Any, words: str) -> None:
-        with pytest.raises(ShapeInputError, match=words):
-            plot_kymograph(values, ax=ax)

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from shapelex.exceptions import CoordinateCountError, RealLayoutError, ShapeInputError, UnsupportedBySpaceError
+from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.plotting import plot_shape, plot_shapes
 from shapelex.plotting.curves import curve_parameters
 from tests.plotting.pictures import drawn, form, labels, marks
@@ -48,16 +48,6 @@ def test_points_need_points(ax):
         plot_shape([0, 1j], space, points=True, ax=ax)
 
 
-def test_one_shape_is_one_shape(ax):
-    with pytest.raises(ShapeInputError, match="z must be one configuration, got 2"):
-        plot_shape(_random(sx.BSpline(7), 2), sx.BSpline(7), ax=ax)
-    with pytest.raises(CoordinateCountError):
-        plot_shape(_random(sx.BSpline(7)), sx.BSpline(8), ax=ax)
-    with pytest.raises(RealLayoutError):
-        plot_shape(np.zeros((5, 2)), ax=ax)
-    assert not ax.lines
-
-
 def test_gallery_shows_each_shape_in_its_own_cell(blobs, ax):
     Z, space = blobs
     curves = drawn(plot_shapes(Z, space, n_columns=4, ax=ax))
@@ -98,5 +88,3 @@ def test_labels_stand_under_their_shapes(blobs, ax):
         )
     boxes = [text.get_window_extent() for text in ax.texts]
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
-    with pytest.raises(ShapeInputError, match="one for each of the 9 shapes, got 2"):
-        plot_shapes(Z, space, labels=["a", "b"], ax=ax)

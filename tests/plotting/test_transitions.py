@@ -1,14 +1,11 @@
 """Transition graphs: which arrows and names are drawn, and how large states are."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from shapelex.exceptions import ShapeInputError
 from shapelex.plotting import plot_transitions
 
 MATRIX = np.array([[0.2, 0.7, 0.1], [0.5, 0.0, 0.5], [0.97, 0.03, 0.0]])
@@ -58,17 +55,3 @@ def test_only_the_commonest_states_are_drawn(ax: Axes) -> None:
     plot_transitions(np.full((5, 5), 0.2), shares=[0.1, 0.3, 0.05, 0.4, 0.15], max_states=2, ax=ax)
     assert texts(ax, "state") == ["3\n40 %", "1\n30 %"]
     assert ax.get_title() == "2 of 5 states"
-
-
-@pytest.mark.parametrize(
-    ("matrix", "options", "words"),
-    [
-        (np.ones((2, 3)), {}, "square"),
-        ([[0, -1], [1, 0]], {}, "negative"),
-        (MATRIX, {"shares": [1, 2]}, "each of the 3 states"),
-        (MATRIX, {"shares": [0, 0, 0]}, "each of the 3 states"),
-    ],
-)
-def test_what_is_no_graph(ax: Axes, matrix: Any, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ShapeInputError, match=words):
-        plot_transitions(matrix, **options, ax=ax)

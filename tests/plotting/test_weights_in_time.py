@@ -1,13 +1,10 @@
 """Weights and phases along time: amplitudes, colors, gaps and scales are read back from the picture."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
 import shapelex as sx
-from shapelex.exceptions import CodesError
 from shapelex.plotting import plot_phases, plot_weights
 from shapelex.plotting.weights_in_time import _ROW_PIXELS, phase_colors
 
@@ -63,21 +60,6 @@ def test_missing_frames_are_empty_and_rows_in_any_order(ax: Axes) -> None:
     assert image[-1, :20, 3].all()
 
 
-@pytest.mark.parametrize(
-    ("codes", "options", "words"),
-    [
-        (np.zeros((3, 2)), {}, "no atom"),
-        (np.ones(3), {}, "n_frames, n_atoms"),
-        (np.full((3, 2), np.nan), {}, "finite"),
-        (np.ones((3, 2)), {"atoms": [2]}, "from 0 to 1"),
-        (np.ones((3, 2)), {"atoms": []}, "from 0 to 1"),
-    ],
-)
-def test_what_are_no_codes(ax: Axes, codes: Any, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(CodesError, match=words):
-        plot_weights(codes, **options, ax=ax)
-
-
 class TestPhases:
     """Phases as curves."""
 
@@ -100,10 +82,3 @@ class TestPhases:
         np.testing.assert_allclose(y[~np.isnan(y)], phases[:, 0] / (2 * np.pi))
         np.testing.assert_allclose(np.delete(first.get_xdata(), 10), (frames + 0.5) / 10)
         assert np.flatnonzero(np.isnan(second.get_ydata())).tolist() == [10, 21]
-
-    @pytest.mark.parametrize(
-        ("phases", "words"), [(np.zeros(3), "n_frames"), (np.ones((3, 2)) * 1j, "real"), ([[np.nan]], "no finite")]
-    )
-    def test_what_are_no_phases(self, ax: Axes, phases: Any, words: str) -> None:
-        with pytest.raises(CodesError, match=words):
-            plot_phases(phases, ax=ax)
